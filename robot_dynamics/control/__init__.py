@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pure control laws, references and guards: no clock, no messages, no rclpy."""

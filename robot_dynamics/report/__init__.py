@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports a person looks at: tables in the terminal, pictures and HTML."""

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build script for both ways in: ``colcon build`` (ament_python) and ``pip install``."""
+
+from glob import glob
+
+from setuptools import find_packages, setup
+
+package_name = 'robot_dynamics'
+
+setup(
+    name=package_name,
+    version='0.1.0',
+    packages=find_packages(include=[package_name, f'{package_name}.*']),
+    package_data={package_name: ['py.typed']},
+    data_files=[
+        ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),
+        (f'share/{package_name}', ['package.xml']),
+        (f'share/{package_name}/launch', glob('launch/*.launch.py')),
+        (f'share/{package_name}/config', glob('config/*')),
+        (f'share/{package_name}/urdf', glob('urdf/*')),
+    ],
+    python_requires='>=3.10',
+    install_requires=[
+        'setuptools',
+        'numpy>=1.21',
+        'scipy>=1.8',
+        'numba>=0.56',
+        'PyYAML>=5.4',
+        'urdf-parser-py>=0.0.4',
+    ],
+    extras_require={
+        'ros': [
+            'ros-rclpy[fastrtps]>=7.1',
+            'ros-diagnostic-msgs', 'ros-lifecycle-msgs', 'ros-rosgraph-msgs', 'ros-sensor-msgs',
+            'ros-std-msgs', 'ros-std-srvs', 'ros-trajectory-msgs',
+        ],
+        'sim': ['mujoco>=3.1'],
+        'record': ['rosbags>=0.10'],
+        'report': ['matplotlib>=3.5'],
+        'xacro': ['xacro>=2.0'],
+        'test': ['pytest>=7', 'pytest-timeout', 'hypothesis>=6', 'pin>=3', 'example-robot-data>=4',
+                 'ruff'],
+    },
+    zip_safe=False,
+    author='robot_dynamics maintainers',
+    author_email='robot-dynamics-maintainers@example.com',
+    maintainer='robot_dynamics maintainers',
+    maintainer_email='robot-dynamics-maintainers@example.com',
+    description='Robot dynamics in regressor form for torque control and identification with '
+                'ROS 2',
+    license='Apache-2.0',
+    entry_points={
+        'console_scripts': [
+            'robot-dynamics = robot_dynamics.bringup.cli:main',
+            'adaptive_controller = robot_dynamics.nodes.adaptive_controller:main',
+            'inverse_dynamics = robot_dynamics.nodes.inverse_dynamics:main',
+            'reference = robot_dynamics.nodes.reference:main',
+            'simulated_arm = robot_dynamics.nodes.simulated_arm:main',
+            'recorder = robot_dynamics.nodes.recorder:main',
+        ],
+    },
+)
