@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the tests find their data."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope='session')
+def cases() -> Path:
+    """Directory of the small inputs with known right answers that belong to the tests."""
+    return REPOSITORY / 'test' / 'cases'
+
+
+@pytest.fixture(scope='session')
+def shared() -> Path:
+    """Directory of reference data that lives beside the repository, not in it.
+
+    Tests that need it skip on a machine without it, and fail in CI.
+    """
+    directory = REPOSITORY.parent / 'shared'
+    if not directory.is_dir():
+        message = f'the reference data {directory.name}/ is not beside the repository'
+        if os.environ.get('CI') == 'true':
+            pytest.fail(message)
+        pytest.skip(message)
+    return directory
