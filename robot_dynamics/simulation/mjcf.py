@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A `Robot` written as MJCF, MuJoCo's own model format.
+
+MuJoCo's URDF importer is not used: it drops joint friction, merges links and
+re-reads what `Robot` already holds. The tree is written from the same arrays
+the equations of motion use, so that plant and model agree to rounding.
+"""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import numpy as np
+
+from robot_dynamics.errors import SimulationError
+from robot_dynamics.model.robot import FloatArray, JointType, Robot
+
+#: Smallest mass (kg) and principal inertia (kg m^2) MuJoCo's compiler takes for a moving body.
+COMPILER_FLOOR = 1e-12
+
+#: A mimic joint follows its leader through a stiff, critically damped constraint
+#: whose time constant is this many simulation steps (two is MuJoCo's least).
+COUPLING_STEPS = 2.0
+
+
+def leading_bodies(robot: Robot) -> list[int]:
+    """Return, for every independent joint, the body that moves with it one to one.
+
+    Raises
+    ------
+    SimulationError
+        Where no body does, or one body depends on several independent joints:
+        a coupling MuJoCo's joint constraint cannot express.
+    """
+    bodies = [robot.body_joint_names.index(name) for name in robot.joint_names]
+    for joint, body in enumerate(bodies):
+        row = np.zeros(robot.n)
+        row[joint] = 1.0
+        if not np.array_equal(robot.coupling[body], row) or robot.coupling_offset[body] != 0.0:
+            raise SimulationError('does not move one to one with the coordinate of its name',
+                                  subject=robot.joint_names[joint],
+                                  remedy='lock the joints that mimic it, or simulate the robot '
+                                         'elsewhere')
+    for body in range(robot.n_bodies):
+        if np.count_nonzero(robot.coupling[body]) > 1:
+            raise SimulationError('mimics several joints at once',
+                                  subject=robot.body_joint_names[body],
+                                  remedy='lock it, or describe it by one mimicked joint')
+    return bodies
+
+
+def principal_inertia(parameters: FloatArray) -> tuple[float, FloatArray, FloatArray, FloatArray]:
+    """Split ten inertial parameters into mass, centre of mass and principal inertia.
+
+    By the parallel-axis theorem J_C = J_O - m (c.c I - c c^T), with J_O about the
+    origin of the link frame and c the centre of mass.
+
+    Parameters
+    ----------
+    parameters : ndarray, shape (10,)
+        ``[m, mx, my, mz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz]``, link frame. kg, kg m, kg m^2.
+
+    Returns
+    -------
+    mass : float
+        kg.
+    centre : ndarray, shape (3,)
+        Centre of mass in the link frame; the origin for a body without mass. m.
+    moments : ndarray, shape (3,)
+        Principal moments of J_C. kg m^2.
+    axes : ndarray, shape (3, 3)
+        Right-handed principal axes, as columns in the axes of the link frame.
+    """
+    mass, first = float(parameters[0]), parameters[1:4]
+    xx, xy, xz, yy, yz, zz = parameters[4:]
+    about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    centre = first / mass if mass > 0.0 else np.zeros(3)
+    about_centre = about_origin - mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+    moments, axes = np.linalg.eigh(about_centre)
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] = -axes[:, 0]
+    return mass, centre, moments, axes
+
+
+def quaternion(rotation: FloatArray) -> FloatArray:
+    """Return the unit quaternion (w, x, y, z) of a rotation matrix, shape (4,).
+
+    The eigenvector of the largest eigenvalue of Bar-Itzhack's symmetric 4x4 matrix
+    (New method for extracting the quaternion from a rotation matrix, 2000): exact
+    for every angle, half turns included.
+    """
+    r = rotation
+    matrix = np.array([
+        [r[0, 0] + r[1, 1] + r[2, 2], r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]],
+        [r[2, 1] - r[1, 2], r[0, 0] - r[1, 1] - r[2, 2], r[1, 0] + r[0, 1], r[2, 0] + r[0, 2]],
+        [r[0, 2] - r[2, 0], r[1, 0] + r[0, 1], r[1, 1] - r[0, 0] - r[2, 2], r[2, 1] + r[1, 2]],
+        [r[1, 0] - r[0, 1], r[2, 0] + r[0, 2], r[2, 1] + r[1, 2], r[2, 2] - r[0, 0] - r[1, 1]],
+    ])
+    return np.linalg.eigh(matrix)[1][:, -1]
+
+
+def robot_to_mjcf(robot: Robot, *, timestep: float = 0.0005, joint_limits: bool = True) -> str:
+    """Return MJCF text of a robot whose base is fixed to the world.
+
+    Joint friction, damping and armature become MuJoCo's ``frictionloss``,
+    ``damping`` and ``armature``; there are no shapes, hence no contacts, and no
+    actuators: efforts are applied to the joints themselves.
+
+    Parameters
+    ----------
+    robot : Robot
+        What to write. Mimic joints become joint constraints, stiff but not exact.
+    timestep : float
+        Simulation step. s.
+    joint_limits : bool
+        Whether the joints stop at their limits.
+
+    Returns
+    -------
+    str
+        MJCF text. Inertias MuJoCo's compiler would refuse (point masses, massless
+        links) are written as the nearest it takes; `Plant` restores them exactly.
+    """
+    leaders = leading_bodies(robot)
+    root = ElementTree.Element('mujoco', model=robot.name)
+    ElementTree.SubElement(root, 'compiler', angle='radian', autolimits='false',
+                           balanceinertia='true')
+    option = ElementTree.SubElement(root, 'option', timestep=_text(timestep),
+                                    gravity=_text(robot.gravity), integrator='implicitfast')
+    ElementTree.SubElement(option, 'flag', contact='disable')
+    world = ElementTree.SubElement(root, 'worldbody')
+    elements: list[ElementTree.Element] = []
+    for body in range(robot.n_bodies):
+        parent = robot.parents[body]
+        element = _body(robot, body, world if parent < 0 else elements[parent])
+        joint = _joint(robot, body, element)
+        if body in leaders:
+            _coordinate(robot, leaders.index(body), joint, joint_limits=joint_limits)
+        elements.append(element)
+    _couplings(robot, leaders, root, timestep)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding='unicode') + '\n'
+
+
+def _body(robot: Robot, body: int, parent: ElementTree.Element) -> ElementTree.Element:
+    """Add one link at q = 0, where its frame is parallel to its joint frame."""
+    rotation, origin = robot.placements[body, :3, :3], robot.placements[body, :3, 3]
+    element = ElementTree.SubElement(
+        parent, 'body', name=robot.body_names[body], quat=_text(quaternion(rotation)),
+        pos=_text(origin + rotation @ robot.link_offsets[body]))
+    mass, centre, moments, axes = principal_inertia(robot.inertial_parameters[body])
+    ElementTree.SubElement(
+        element, 'inertial', mass=_text(max(mass, COMPILER_FLOOR)), pos=_text(centre),
+        quat=_text(quaternion(axes)), diaginertia=_text(np.maximum(moments, COMPILER_FLOOR)))
+    return element
+
+
+def _joint(robot: Robot, body: int, element: ElementTree.Element) -> ElementTree.Element:
+    """Add the joint that moves a link; its anchor is the joint frame's origin."""
+    slides = robot.joint_types[body] == JointType.PRISMATIC
+    return ElementTree.SubElement(
+        element, 'joint', name=robot.body_joint_names[body], type='slide' if slides else 'hinge',
+        axis=_text(robot.axes[body]), pos=_text(-robot.link_offsets[body]))
+
+
+def _coordinate(robot: Robot, joint: int, element: ElementTree.Element, *,
+                joint_limits: bool) -> None:
+    """Give the joint of an independent coordinate its friction, armature and range."""
+    element.set('frictionloss', _text(robot.friction[joint]))
+    element.set('damping', _text(robot.damping[joint]))
+    element.set('armature', _text(robot.armature[joint]))
+    lower, upper = robot.limits.lower[joint], robot.limits.upper[joint]
+    if joint_limits and np.isfinite(lower) and np.isfinite(upper) and lower < upper:
+        element.set('limited', 'true')
+        element.set('range', _text([lower, upper]))
+
+
+def _couplings(robot: Robot, leaders: list[int], root: ElementTree.Element,
+               timestep: float) -> None:
+    """Tie every mimic joint to its leader: q_body = S_ij q_j + s0_i."""
+    followers = [body for body in range(robot.n_bodies) if body not in leaders]
+    if not followers:
+        return
+    equality = ElementTree.SubElement(root, 'equality')
+    for body in followers:
+        joint = int(np.argmax(np.abs(robot.coupling[body])))
+        ElementTree.SubElement(
+            equality, 'joint', joint1=robot.body_joint_names[body],
+            joint2=robot.joint_names[joint],
+            polycoef=_text([robot.coupling_offset[body], robot.coupling[body, joint], 0, 0, 0]),
+            solref=_text([COUPLING_STEPS * timestep, 1.0]), solimp='0.999 0.9999 0.001 0.5 2')
+
+
+def _text(values) -> str:
+    """Write numbers so that they read back as the same float64."""
+    return ' '.join(repr(float(value)) for value in np.atleast_1d(values))

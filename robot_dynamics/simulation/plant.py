@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``Plant``: a robot in MuJoCo behind the interface of an effort-controlled arm."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robot_dynamics.errors import DimensionError, SimulationError
+from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.simulation.mjcf import (
+    leading_bodies,
+    principal_inertia,
+    quaternion,
+    robot_to_mjcf,
+)
+
+
+def import_mujoco() -> ModuleType:
+    """Return the mujoco module, or say how to get it.
+
+    It is imported on first use: nobody but the simulated arm needs it.
+    """
+    try:
+        import mujoco
+    except ImportError as error:
+        raise SimulationError('the simulated arm needs MuJoCo, which is not installed',
+                              remedy="install it: pip install 'mujoco>=3.1' (or this package "
+                                     "with its extra: pip install '.[sim]')") from error
+    return mujoco
+
+
+class Plant:
+    """A fixed-base robot simulated by MuJoCo, driven by joint efforts.
+
+    The effort last set acts until another one is set, as a drive holds its last
+    command. Efforts are cut at the robot's effort limits, as a drive cuts its
+    current; `effort` reports what is left.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot as it really is: `robot_dynamics.simulation.variation` makes it
+        differ from the model a controller holds.
+    timestep : float
+        Simulation step. s.
+    joint_limits : bool
+        Whether the joints stop at their limits.
+    effort_gain : float or array_like, shape (n,)
+        True effort per effort commanded: 1.07 is a torque constant 7 % off. The
+        drives do not know, so `effort` does not show it.
+
+    Raises
+    ------
+    SimulationError
+        Where MuJoCo is missing or cannot simulate the robot.
+    """
+
+    def __init__(self, robot: Robot, *, timestep: float = 0.0005, joint_limits: bool = True,
+                 effort_gain: ArrayLike = 1.0):
+        if not (np.isfinite(timestep) and timestep > 0.0):
+            raise SimulationError('is not a positive time', subject=f'timestep {timestep}',
+                                  remedy='give the simulation step in seconds, e.g. 0.0005')
+        self._mujoco = import_mujoco()
+        self.robot = robot
+        self.timestep = float(timestep)
+        self._gain = np.broadcast_to(np.asarray(effort_gain, dtype=np.float64), robot.n).copy()
+        self._limit = np.where(np.isnan(robot.limits.effort), np.inf, robot.limits.effort)
+        self._model = self._compile(joint_limits)
+        self._data = self._mujoco.MjData(self._model)
+        self._restore_inertias()
+        joint_ids = [self._id('mjOBJ_JOINT', name) for name in robot.body_joint_names]
+        self._body_qpos = self._model.jnt_qposadr[joint_ids]
+        self._body_dof = self._model.jnt_dofadr[joint_ids]
+        leaders = leading_bodies(robot)
+        self._qpos, self._dof = self._body_qpos[leaders], self._body_dof[leaders]
+        self._effort = np.zeros(robot.n)
+        self._steps = 0
+        self.reset(np.clip(0.0, robot.limits.lower, robot.limits.upper))
+
+    @property
+    def time(self) -> float:
+        """Simulated time since the last reset, a whole number of steps. s."""
+        return self._steps * self.timestep
+
+    @property
+    def q(self) -> FloatArray:
+        """Joint positions, shape (n,), a copy. rad or m."""
+        return self._data.qpos[self._qpos]
+
+    @property
+    def v(self) -> FloatArray:
+        """Joint velocities, shape (n,), a copy. rad/s or m/s."""
+        return self._data.qvel[self._dof]
+
+    @property
+    def effort(self) -> FloatArray:
+        """Effort the drives apply, after their limits, shape (n,), a copy. N m or N."""
+        return self._effort.copy()
+
+    @property
+    def acceleration(self) -> FloatArray:
+        """Joint accelerations at this state and effort, shape (n,). rad/s^2 or m/s^2."""
+        self._mujoco.mj_forward(self._model, self._data)
+        return self._data.qacc[self._dof]
+
+    @property
+    def energy(self) -> float:
+        """Kinetic plus potential energy at this state. J."""
+        mujoco, model, data = self._mujoco, self._model, self._data
+        mujoco.mj_fwdPosition(model, data)
+        mujoco.mj_energyPos(model, data)
+        mujoco.mj_fwdVelocity(model, data)
+        mujoco.mj_energyVel(model, data)
+        return float(data.energy[0] + data.energy[1])
+
+    def reset(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
+        """Put the arm at rest, or at velocity v, at a position; time zero, no effort.
+
+        Parameters
+        ----------
+        q : array_like, shape (n,)
+            Joint positions. rad or m.
+        v : array_like, shape (n,), optional
+            Joint velocities. rad/s or m/s.
+        """
+        q = self._vector(q, 'q')
+        v = np.zeros(self.robot.n) if v is None else self._vector(v, 'v')
+        self._mujoco.mj_resetData(self._model, self._data)
+        self._data.qpos[self._body_qpos] = self.robot.coupling @ q + self.robot.coupling_offset
+        self._data.qvel[self._body_dof] = self.robot.coupling @ v
+        self._steps = 0
+        self.set_effort(np.zeros(self.robot.n))
+        self._mujoco.mj_forward(self._model, self._data)
+
+    def set_effort(self, tau: ArrayLike) -> None:
+        """Command joint efforts, shape (n,), N m or N, to act until the next call.
+
+        Raises
+        ------
+        SimulationError
+            Where a value is not finite; the effort before stays.
+        """
+        tau = self._vector(tau, 'effort command')
+        np.clip(tau, -self._limit, self._limit, out=self._effort)
+        self._data.qfrc_applied[self._dof] = self._gain * self._effort
+
+    def advance(self, seconds: float | None = None, *, steps: int | None = None) -> int:
+        """Simulate for some time, or for a number of steps.
+
+        Parameters
+        ----------
+        seconds : float, optional
+            Duration, rounded to whole steps. s.
+        steps : int, optional
+            Number of steps, where no duration is given.
+
+        Returns
+        -------
+        int
+            Number of steps taken.
+
+        Raises
+        ------
+        SimulationError
+            Where the state stops being finite.
+        """
+        if (seconds is None) == (steps is None):
+            raise SimulationError('needs either a duration or a number of steps',
+                                  subject='advance')
+        count = round(seconds / self.timestep) if steps is None else steps
+        if count <= 0:
+            return 0
+        self._mujoco.mj_step(self._model, self._data, count)
+        self._steps += count
+        # MuJoCo answers a state that diverged with a silent reset and a warning count.
+        warnings = self._data.warning
+        kinds = self._mujoco.mjtWarning
+        for kind in (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC):
+            if warnings[int(kind)].number:
+                raise SimulationError('the simulated motion diverged', subject=self.robot.name,
+                                      remedy='lower the efforts or the timestep, or check the '
+                                             'masses of the plant; then reset')
+        return count
+
+    def _compile(self, joint_limits: bool) -> Any:
+        """Hand the robot to MuJoCo's compiler."""
+        text = robot_to_mjcf(self.robot, timestep=self.timestep, joint_limits=joint_limits)
+        try:
+            return self._mujoco.MjModel.from_xml_string(text)
+        except ValueError as error:
+            raise SimulationError(f'MuJoCo does not take this robot ({error})',
+                                  subject=self.robot.name) from error
+
+    def _restore_inertias(self) -> None:
+        """Write the exact inertias, which the compiler may have rounded or balanced.
+
+        MuJoCo's dynamics need a positive definite mass matrix, not physical links:
+        planar textbook arms with nothing but J_zz are simulated as they stand.
+        """
+        model = self._model
+        for body, name in enumerate(self.robot.body_names):
+            index = self._id('mjOBJ_BODY', name)
+            mass, centre, moments, axes = principal_inertia(self.robot.inertial_parameters[body])
+            model.body_mass[index] = mass
+            model.body_ipos[index] = centre
+            model.body_iquat[index] = quaternion(axes)
+            model.body_inertia[index] = moments
+            # A hint of the compiler that the inertial frame is the link frame.
+            model.body_sameframe[index] = 0
+        self._mujoco.mj_setConst(model, self._data)
+        self._check_mass_matrix()
+
+    def _check_mass_matrix(self) -> None:
+        """Refuse a robot with a motion that moves no mass: its acceleration is undefined."""
+        model, data = self._model, self._data
+        mujoco = self._mujoco
+        mujoco.mj_forward(model, data)
+        matrix = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, matrix)
+        eigenvalues, vectors = np.linalg.eigh(matrix)
+        if eigenvalues[0] <= 1e-12 * eigenvalues[-1]:
+            worst = int(np.argmax(np.abs(vectors[:, 0])))
+            joint = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT,
+                                      int(model.dof_jntid[worst]))
+            raise SimulationError('moves no mass or a negative one, so no simulation can '
+                                  'accelerate it', subject=joint,
+                                  remedy='give its link an inertia or lock the joint')
+
+    def _id(self, kind: str, name: str) -> int:
+        """Return MuJoCo's index of a named body or joint."""
+        return self._mujoco.mj_name2id(self._model, getattr(self._mujoco.mjtObj, kind), name)
+
+    def _vector(self, values: ArrayLike, subject: str) -> FloatArray:
+        """Return a finite vector of one value a joint."""
+        vector = np.asarray(values, dtype=np.float64)
+        if vector.shape != (self.robot.n,):
+            raise DimensionError(f'has shape {vector.shape}, not ({self.robot.n},)',
+                                 subject=subject)
+        if not np.all(np.isfinite(vector)):
+            joint = self.robot.joint_names[int(np.argmin(np.isfinite(vector)))]
+            raise SimulationError(f'the {subject} is not finite', subject=joint)
+        return vector
