@@ -1,23 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build script for both ways in: ``colcon build`` (ament_python) and ``pip install``."""
+"""Build script for both ways in: ``colcon build`` (ament_python) and ``pip install``.
 
-from glob import glob
+Lower bounds stand here, the exact versions that are tested in ``constraints.txt``,
+and the reason for each dependency in ``docs/dependencies.md``.
+"""
+
+from pathlib import Path
 
 from setuptools import find_packages, setup
 
 package_name = 'robot_dynamics'
 
+
+def files(folder: str, pattern: str = '*') -> list[str]:
+    """Return the files of a folder, as paths from here."""
+    return sorted(str(path) for path in Path(folder).glob(pattern) if path.is_file())
+
+
 setup(
     name=package_name,
     version='0.1.0',
     packages=find_packages(include=[package_name, f'{package_name}.*']),
-    package_data={package_name: ['py.typed']},
+    package_data={package_name: ['py.typed', 'report/page/*']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),
         (f'share/{package_name}', ['package.xml']),
-        (f'share/{package_name}/launch', glob('launch/*.launch.py')),
-        (f'share/{package_name}/config', glob('config/*')),
-        (f'share/{package_name}/urdf', glob('urdf/*')),
+        (f'share/{package_name}/launch', files('launch', '*.launch.py')),
+        (f'share/{package_name}/config', files('config')),
+        (f'share/{package_name}/urdf', files('urdf')),
     ],
     python_requires='>=3.10',
     install_requires=[
@@ -29,6 +39,7 @@ setup(
         'urdf-parser-py>=0.0.4',
     ],
     extras_require={
+        # ROS 2 itself, for machines without it. x86-64, Python 3.10 to 3.13.
         'ros': [
             'ros-rclpy[fastrtps]>=7.1',
             'ros-diagnostic-msgs', 'ros-lifecycle-msgs', 'ros-rosgraph-msgs', 'ros-sensor-msgs',
@@ -38,8 +49,11 @@ setup(
         'record': ['rosbags>=0.10'],
         'report': ['matplotlib>=3.5'],
         'xacro': ['xacro>=2.0'],
-        'test': ['pytest>=7', 'pytest-timeout', 'hypothesis>=6', 'pin>=3', 'example-robot-data>=4',
-                 'ruff'],
+        'test': [
+            'pytest>=7', 'pytest-timeout>=2.1', 'hypothesis>=6',
+            'pin>=3', 'example-robot-data>=4',
+            'ruff>=0.5', 'colcon-common-extensions>=0.3',
+        ],
     },
     zip_safe=False,
     author='robot_dynamics maintainers',

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+# Shared by ./demo and ./test.sh: a Python that has all this package needs.
+#
+#   source .ci/environment.sh
+#   prepare_environment EXTRAS      # sets $python
+#
+# Two worlds, never mixed:
+# - Without ROS 2: a virtual environment in .venv, with ROS 2 itself from wheels.
+# - Where a ROS 2 environment is sourced: a virtual environment in .venv-<distro>
+#   that sees the system's packages. rclpy, the messages and numpy stay those of
+#   ROS 2; only what is missing is added.
+#
+# EXTRAS are the optional groups of setup.py, e.g. 'sim,record'. A stamp in the
+# environment says for which files and extras it was made, so a second run only
+# compares two strings.
+
+readonly oldest_python=3.10 newest_python_of_wheels=3.13
+
+say() { printf '%s\n' "$*" >&2; }
+
+die() { say "error: $*"; exit 1; }
+
+# Version of an interpreter as major.minor.
+python_version() {
+  "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])'
+}
+
+# Whether version $1 is at least version $2.
+at_least() {
+  [ "$(printf '%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]
+}
+
+# Whether the caller has sourced a ROS 2 environment.
+ros_is_sourced() {
+  [ -n "${ROS_DISTRO:-}" ]
+}
+
+# The interpreter to build on: $PYTHON, or the newest suitable one on the PATH.
+find_python() {
+  local candidate version
+  for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11 python3.10}; do
+    command -v "$candidate" > /dev/null || continue
+    version=$(python_version "$candidate" 2> /dev/null) || continue
+    at_least "$version" "$oldest_python" || continue
+    ros_is_sourced || at_least "$newest_python_of_wheels" "$version" || continue
+    command -v "$candidate"
+    return
+  done
+  return 1
+}
+
+# One line that changes whenever the environment has to be made again.
+environment_key() {
+  local base=$1 extras=$2
+  { cat setup.py setup.cfg pyproject.toml constraints.txt .ci/environment.sh
+    "$base" -c 'import sys; print(sys.version)'
+    printf '%s %s\n' "$extras" "${ROS_DISTRO:-}"
+  } | sha256sum | cut -c 1-64
+}
+
+create_environment() {
+  local base=$1 folder=$2 flags=()
+  if ros_is_sourced; then flags=(--system-site-packages); fi
+  if command -v uv > /dev/null; then
+    uv venv --quiet --seed --python "$base" "${flags[@]}" "$folder"
+  elif "$base" -c 'import ensurepip, venv' 2> /dev/null; then
+    "$base" -m venv "${flags[@]}" "$folder"
+  else
+    die "$base cannot make virtual environments: sudo apt install python3-venv" \
+        "(or install uv), then run this again"
+  fi
+}
+
+# Versions that the environment must not leave: the tested ones, or those of ROS 2.
+write_constraints() {
+  local base=$1 file=$2
+  if ros_is_sourced; then
+    "$base" - > "$file" <<'PYTHON'
+from importlib.metadata import PackageNotFoundError, version
+for name in ('numpy', 'scipy', 'numba', 'PyYAML', 'matplotlib', 'pytest', 'setuptools'):
+    try:
+        print(f'{name}=={version(name)}')
+    except PackageNotFoundError:
+        pass
+PYTHON
+  else
+    cp constraints.txt "$file"
+  fi
+}
+
+install_packages() {
+  local folder=$1 extras=$2
+  local target=".[$extras]" constraints="$folder/constraints.txt"
+  if command -v uv > /dev/null; then
+    uv pip install --quiet --python "$folder/bin/python" \
+      --constraint "$constraints" --editable "$target"
+  else
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check \
+      --constraint "$constraints" --editable "$target"
+  fi
+}
+
+# Refuse an environment in which two ROS 2 would meet.
+check_environment() {
+  local folder=$1
+  "$folder/bin/python" - "$folder" <<'PYTHON' || die "see above"
+import os
+import sys
+from pathlib import Path
+
+try:
+    import rclpy
+    import sensor_msgs
+except ImportError as error:
+    sys.exit(f'ROS 2 cannot be imported: {error}')
+inside = [Path(sys.argv[1]).resolve() in Path(module.__file__).resolve().parents
+          for module in (rclpy, sensor_msgs)]
+if os.environ.get('ROS_DISTRO'):
+    if any(inside):
+        sys.exit(f'{sys.argv[1]} holds ROS 2 wheels although ROS 2 {os.environ["ROS_DISTRO"]} is '
+                 'sourced: remove that folder and run this again')
+elif not all(inside):
+    sys.exit(f'Python finds ROS 2 outside of {sys.argv[1]} ({rclpy.__file__}): unset PYTHONPATH, '
+             'or source the setup.bash of that ROS 2')
+PYTHON
+}
+
+prepare_environment() {
+  local extras=$1 base folder key
+  base=$(find_python) || die "needs Python $oldest_python or newer (ROS 2 wheels: up to" \
+    "$newest_python_of_wheels); install it, or name one with PYTHON=/path/to/python3"
+  if ros_is_sourced; then
+    "$base" -c 'import rclpy' 2> /dev/null || die "ROS 2 $ROS_DISTRO is sourced but $base" \
+      "cannot import rclpy: install ros-$ROS_DISTRO-rclpy, or start from a shell without ROS 2"
+    folder=.venv-$ROS_DISTRO
+  else
+    [ "$(uname -sm)" = 'Linux x86_64' ] || die "without an installed ROS 2 this needs its wheels," \
+      "which exist for Linux on x86-64 only: install ROS 2, source its setup.bash and run this again"
+    folder=.venv
+    extras=ros,$extras
+  fi
+  python=$PWD/$folder/bin/python
+  key=$(environment_key "$base" "$extras")
+  local stamp=$folder/.made-for-$extras
+  if [ -x "$python" ] && [ "$(cat "$stamp" 2> /dev/null)" = "$key" ]; then
+    return
+  fi
+  say "Setting up $folder ($("$base" --version)); this happens once and takes a minute or two ..."
+  [ -x "$python" ] || create_environment "$base" "$folder"
+  write_constraints "$base" "$folder/constraints.txt"
+  install_packages "$folder" "$extras"
+  check_environment "$folder"
+  printf '%s\n' "$key" > "$stamp"
+}

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a node becomes a child process: its command line, parameter file and environment."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+import robot_dynamics
+from robot_dynamics.bringup.processes import NodeProcess
+
+#: Domains whose ports lie below the ephemeral ones of Linux (from 32768), without
+#: the default domain 0: participants of domain d use ports from 7400 + 250 d.
+PRIVATE_DOMAINS = range(1, 102)
+
+
+def parameter_yaml(process: NodeProcess) -> str:
+    """Return the parameters of a node as the text of a ROS 2 parameter file."""
+    values = {name: list(value) if isinstance(value, tuple) else value
+              for name, value in process.parameters.items()}
+    return yaml.safe_dump({process.full_name: {'ros__parameters': values}},
+                          allow_unicode=True, width=float('inf'))
+
+
+def command_line(process: NodeProcess, parameter_file: Path) -> list[str]:
+    """Return the command that runs a node with this Python.
+
+    Parameters
+    ----------
+    process : NodeProcess
+        What to run.
+    parameter_file : Path
+        File that holds `parameter_yaml` of it.
+    """
+    command = [sys.executable, '-m', process.module, '--ros-args', '-r', f'__node:={process.node}']
+    if process.namespace:
+        command += ['-r', f'__ns:=/{process.namespace.strip("/")}']
+    for old, new in process.remappings:
+        command += ['-r', f'{old}:={new}']
+    for path in (*process.parameter_files, parameter_file):
+        command += ['--params-file', str(path)]
+    return command
+
+
+def child_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the environment of nodes that talk on this machine only and disturb nobody.
+
+    What the user has set stays: a ``ROS_DOMAIN_ID`` or a discovery range that is
+    there already is a wish to be seen by others. Call this once a system, so that
+    all its processes share the domain.
+
+    Parameters
+    ----------
+    base : mapping of str to str, optional
+        Where to start from; the environment of this process by default.
+    """
+    environment = dict(os.environ if base is None else base)
+    asked = {'ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY'}
+    if not asked & {name for name, value in environment.items() if value}:
+        environment['ROS_DOMAIN_ID'] = str(random.SystemRandom().choice(PRIVATE_DOMAINS))
+    if not environment.get('ROS_LOCALHOST_ONLY'):
+        environment.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+        if environment.get('ROS_DISTRO') == 'humble':  # knows only the older variable
+            environment['ROS_LOCALHOST_ONLY'] = '1'
+    # Arm-sized matrices gain nothing from BLAS threads, which would fight for the cores.
+    environment.setdefault('OPENBLAS_NUM_THREADS', '1')
+    environment.setdefault('OMP_NUM_THREADS', '1')
+    environment['PYTHONUNBUFFERED'] = '1'
+    # A checkout need not be installed to be run.
+    root = str(Path(robot_dynamics.__file__).resolve().parents[1])
+    paths = [path for path in environment.get('PYTHONPATH', '').split(os.pathsep) if path]
+    environment['PYTHONPATH'] = os.pathsep.join([root, *(p for p in paths if p != root)])
+    return environment
