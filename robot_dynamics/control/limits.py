@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``EffortLimiter``: what an arm may be told, at most and at what rate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.errors import ControlError, DimensionError, ParameterError
+from robot_dynamics.model.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+
+class EffortLimiter:
+    """Clamp efforts to what each joint may bear; no NaN gets through.
+
+    Parameters
+    ----------
+    joint_names : sequence of str, length n
+        The joints, for messages.
+    effort_limit : array_like, shape (n,)
+        Largest absolute effort. N m or N.
+    rate_limit : array_like, shape (n,), optional
+        Largest absolute change of effort. N m/s or N/s; unlimited where not given.
+    hard_limit : array_like, shape (n,), optional
+        The robot's own limits, nan where it has none: no limit may be above them.
+
+    Raises
+    ------
+    ParameterError
+        Where a limit is missing, not finite, not positive or above the robot's own.
+    """
+
+    def __init__(self, joint_names: Sequence[str], effort_limit: ArrayLike, *,
+                 rate_limit: ArrayLike | None = None, hard_limit: ArrayLike | None = None):
+        self.joint_names = tuple(joint_names)
+        n = len(self.joint_names)
+        self._limit = self._limits('effort_limit', effort_limit)
+        self._rate = np.full(n, np.inf) if rate_limit is None \
+            else self._limits('effort_rate_limit', rate_limit)
+        if hard_limit is not None:
+            self._check_below(np.asarray(hard_limit, dtype=np.float64))
+        self._limit.flags.writeable = False
+        #: The last effort let through, shape (n,). Overwritten in place. N m or N.
+        self.effort = np.zeros(n)
+        #: Which joints were cut in it, shape (n,).
+        self.saturated = np.zeros(n, dtype=np.bool_)
+        #: Whether any was.
+        self.any_saturated = False
+        self._has_last = False
+
+    @classmethod
+    def for_robot(cls, robot: Robot, effort_limit: ArrayLike | None = None, *,
+                  rate_limit: ArrayLike | None = None) -> EffortLimiter:
+        """Return a limiter at or below the limits of a robot.
+
+        Parameters
+        ----------
+        robot : Robot
+            The robot.
+        effort_limit : array_like, shape (n,), optional
+            Limits, nan for the robot's own. N m or N.
+        rate_limit : array_like, shape (n,), optional
+            As for the class.
+        """
+        own = robot.limits.effort
+        chosen = own if effort_limit is None else np.array(effort_limit, dtype=np.float64)
+        if chosen.shape == own.shape:
+            chosen = np.where(np.isnan(chosen), own, chosen)
+        return cls(robot.joint_names, chosen, rate_limit=rate_limit, hard_limit=own)
+
+    @property
+    def limit(self) -> FloatArray:
+        """Largest absolute efforts, shape (n,), read-only. N m or N."""
+        return self._limit
+
+    def forget(self) -> None:
+        """Let the next effort start anywhere within the limits, as nothing precedes it."""
+        self._has_last = False
+
+    def apply(self, tau: FloatArray, dt: float) -> FloatArray:
+        """Return the efforts that may be sent.
+
+        Parameters
+        ----------
+        tau : ndarray, shape (n,)
+            Efforts wanted. N m or N.
+        dt : float
+            Time since the last call, for the rate limit. s.
+
+        Returns
+        -------
+        effort : ndarray, shape (n,)
+            `effort`, valid until the next call.
+
+        Raises
+        ------
+        ControlError
+            Where an effort is not finite: nothing is sent then, `effort` stays.
+        """
+        if tau.shape != self.effort.shape:
+            raise DimensionError(f'has shape {tau.shape}, not {self.effort.shape}',
+                                 subject='effort command')
+        # Before the first effort there is nothing its rate could be measured against.
+        since = dt if self._has_last else math.inf
+        count = _limit(tau, self._limit, self._rate, since, self.effort, self.saturated)
+        if count < 0:
+            joint = self.joint_names[int(np.argmin(np.isfinite(tau)))]
+            raise ControlError('the effort computed is not finite', subject=joint,
+                               remedy='the command was withheld; check the gains and the '
+                                      'model of this joint')
+        self._has_last = True
+        self.any_saturated = count > 0
+        return self.effort
+
+    def permits(self, effort: FloatArray) -> bool:
+        """Whether every effort is finite and within the limits."""
+        # NaN compares false, so it is not permitted.
+        return bool((np.abs(effort) <= self._limit).all())
+
+    def _limits(self, parameter: str, values: ArrayLike) -> FloatArray:
+        """Return limits as an array of their own, or name the joints they are wrong for."""
+        array = np.array(values, dtype=np.float64)
+        if array.shape != (len(self.joint_names),):
+            raise DimensionError(f'has shape {array.shape}, not ({len(self.joint_names)},)',
+                                 subject=parameter)
+        bad = [name for name, value in zip(self.joint_names, array, strict=True)
+               if not (value > 0.0 and math.isfinite(value))]
+        if bad:
+            raise ParameterError('has no finite limit above zero', subject=', '.join(bad),
+                                 remedy='set ' + ', '.join(f'{parameter}.{name}' for name in bad))
+        return array
+
+    def _check_below(self, hard_limit: FloatArray) -> None:
+        """Refuse limits above the robot's own."""
+        for name, limit, own in zip(self.joint_names, self._limit, hard_limit, strict=True):
+            if limit > own:
+                raise ParameterError(f'{limit:g} is above the limit {own:g} of the robot itself',
+                                     subject=f'effort_limit.{name}',
+                                     remedy=f'set it to {own:g} or less, or correct the effort '
+                                            'limit in the robot description')
+
+
+@njit(cache=True, nogil=True)
+def _limit(tau, limit, rate, dt, effort, saturated):
+    """Cut efforts to their limits and rates; return how many were cut, -1 for NaN or inf.
+
+    Nothing is written unless all of them are finite.
+    """
+    n = tau.size
+    for i in range(n):
+        if not math.isfinite(tau[i]):
+            return -1
+    count = 0
+    for i in range(n):
+        low, high = -limit[i], limit[i]
+        if math.isfinite(rate[i]) and math.isfinite(dt):
+            low = max(low, effort[i] - rate[i] * dt)
+            high = min(high, effort[i] + rate[i] * dt)
+        effort[i] = min(max(tau[i], low), high)
+        saturated[i] = effort[i] != tau[i]
+        count += saturated[i]
+    return count
