@@ -181,6 +181,7 @@ class JointStateMonitor:
         self._layouts: dict[tuple[str, ...], Layout] = {}
         self._layout = Layout.build((), self.joint_names, ())
         self._verdicts: dict[tuple[Reason, int], Verdict] = {}
+        self._absorb = kernel.absorb.load()
 
     @classmethod
     def for_robot(cls, robot: Robot, **settings: float) -> JointStateMonitor:
@@ -253,7 +254,7 @@ class JointStateMonitor:
         if not stamp >= receive_time - self._max_age:
             return self._verdict(Reason.STALE)
         layout.fill(position, velocity, effort)
-        code, joint, implausible = kernel.absorb(
+        code, joint, implausible = self._absorb(
             layout.source, layout.position, layout.velocity, layout.effort, stamp,
             *self._pending, self._continuous, self._speed, self._max_step, self._cutoff,
             self._state_skew, self.q, self.v, self.effort, self._sources)

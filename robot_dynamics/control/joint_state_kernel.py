@@ -6,8 +6,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.kernels.loading import helper, kernel
 
 FloatArray = NDArray[np.float64]
 
@@ -49,13 +50,15 @@ def new_pending(n: int) -> tuple[FloatArray, ...]:
             np.full(n, np.nan), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.bool_))
 
 
-@njit(cache=True, nogil=True, inline='always')
+@helper
 def _turns_passed(step, continuous):
     """Return the whole turns in a step of a continuous joint, 0 for any other."""
     return round(step / (2.0 * math.pi)) if continuous else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel('(i8[::1], f8[::1], f8[::1], f8[::1], f8, '
+        'f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], i8[::1], b1[::1], '
+        'b1[::1], f8[::1], f8, f8, f8, f8[::1], f8[::1], f8[::1], i8[::1])')
 def absorb(source, position, velocity, effort, stamp,
            stamps, reported, turns, q, v, tau, origin, fresh,
            continuous, speed, max_step, cutoff, state_skew,

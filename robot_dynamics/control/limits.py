@@ -7,13 +7,35 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import ControlError, DimensionError, ParameterError
 from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
+
+
+@kernel('i8(f8[::1], f8[::1], f8[::1], f8, f8[::1], b1[::1])')
+def cut_efforts(tau, limit, rate, dt, effort, saturated):
+    """Cut efforts to their limits and rates; return how many were cut, -1 for NaN or inf.
+
+    Nothing is written unless all of them are finite.
+    """
+    n = tau.size
+    for i in range(n):
+        if not math.isfinite(tau[i]):
+            return -1
+    count = 0
+    for i in range(n):
+        low, high = -limit[i], limit[i]
+        if math.isfinite(rate[i]) and math.isfinite(dt):
+            low = max(low, effort[i] - rate[i] * dt)
+            high = min(high, effort[i] + rate[i] * dt)
+        effort[i] = min(max(tau[i], low), high)
+        saturated[i] = effort[i] != tau[i]
+        count += saturated[i]
+    return count
 
 
 class EffortLimiter:
@@ -45,7 +67,6 @@ class EffortLimiter:
             else self._limits('effort_rate_limit', rate_limit)
         if hard_limit is not None:
             self._check_below(np.asarray(hard_limit, dtype=np.float64))
-        self._limit.flags.writeable = False
         #: The last effort let through, shape (n,). Overwritten in place. N m or N.
         self.effort = np.zeros(n)
         #: Which joints were cut in it, shape (n,).
@@ -53,6 +74,7 @@ class EffortLimiter:
         #: Whether any was.
         self.any_saturated = False
         self._has_last = False
+        self._cut = cut_efforts.load()
 
     @classmethod
     def for_robot(cls, robot: Robot, effort_limit: ArrayLike | None = None, *,
@@ -76,8 +98,8 @@ class EffortLimiter:
 
     @property
     def limit(self) -> FloatArray:
-        """Largest absolute efforts, shape (n,), read-only. N m or N."""
-        return self._limit
+        """Largest absolute efforts, shape (n,), a copy. N m or N."""
+        return self._limit.copy()
 
     def forget(self) -> None:
         """Let the next effort start anywhere within the limits, as nothing precedes it."""
@@ -108,7 +130,7 @@ class EffortLimiter:
                                  subject='effort command')
         # Before the first effort there is nothing its rate could be measured against.
         since = dt if self._has_last else math.inf
-        count = _limit(tau, self._limit, self._rate, since, self.effort, self.saturated)
+        count = self._cut(tau, self._limit, self._rate, since, self.effort, self.saturated)
         if count < 0:
             joint = self.joint_names[int(np.argmin(np.isfinite(tau)))]
             raise ControlError('the effort computed is not finite', subject=joint,
@@ -144,25 +166,3 @@ class EffortLimiter:
                                      subject=f'effort_limit.{name}',
                                      remedy=f'set it to {own:g} or less, or correct the effort '
                                             'limit in the robot description')
-
-
-@njit(cache=True, nogil=True)
-def _limit(tau, limit, rate, dt, effort, saturated):
-    """Cut efforts to their limits and rates; return how many were cut, -1 for NaN or inf.
-
-    Nothing is written unless all of them are finite.
-    """
-    n = tau.size
-    for i in range(n):
-        if not math.isfinite(tau[i]):
-            return -1
-    count = 0
-    for i in range(n):
-        low, high = -limit[i], limit[i]
-        if math.isfinite(rate[i]) and math.isfinite(dt):
-            low = max(low, effort[i] - rate[i] * dt)
-            high = min(high, effort[i] + rate[i] * dt)
-        effort[i] = min(max(tau[i], low), high)
-        saturated[i] = effort[i] != tau[i]
-        count += saturated[i]
-    return count
