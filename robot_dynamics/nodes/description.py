@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a node gets its robot from: a file, a parameter or the latched topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from robot_dynamics.errors import ModelError, RobotDynamicsError
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.shipped import resolve_robot
+from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.parameters import Parameter, Values
+from robot_dynamics.nodes.runtime import StoppedEarlyError
+from robot_dynamics.nodes.waitset import wait_for_message
+
+TOPIC = 'robot_description'
+
+#: Rows of the table of every node that needs a robot.
+ROBOT_PARAMETERS = (
+    Parameter('robot', '', 'Path of a URDF or DH table, or the name of a robot of this package; '
+              'empty means: parameter or topic robot_description.', read_only=True),
+    Parameter('robot_description', '', 'The URDF itself, where it comes neither from a file nor '
+              'from the topic of that name.', read_only=True),
+    Parameter('description_timeout', 10.0, 'How long to wait for the topic robot_description.',
+              's', 0.1, 600.0, read_only=True),
+    Parameter('joints', (), 'Joints to use, in this order, the others being locked at zero; '
+              'empty means all.', element=str, read_only=True),
+    Parameter('base_link', '', 'Link that stands still; empty means the root.', read_only=True),
+    Parameter('gravity', (0.0, 0.0, -9.81), 'Acceleration of free fall in the base frame.',
+              'm/s^2', -20.0, 20.0, read_only=True),
+)
+
+_DH_SUFFIXES = ('.yaml', '.yml', '.json')
+
+
+def load_robot(node: Node, values: Values, stopped: Callable[[], bool]) -> Robot:
+    """Return the robot that the parameters of a node ask for.
+
+    Parameters
+    ----------
+    node : Node
+        The node, not served by an executor in this moment.
+    values : mapping
+        Its parameters, `ROBOT_PARAMETERS` among them.
+    stopped : callable
+        Whether to give up waiting.
+
+    Raises
+    ------
+    ModelError
+        When there is none or it cannot be used.
+    StoppedEarlyError
+        When asked to stop meanwhile.
+    """
+    if len(values['gravity']) != 3:
+        raise ModelError(f'has {len(values["gravity"])} values, not 3',
+                         subject='parameter gravity', remedy='give x, y and z, e.g. '
+                                                             '[0.0, 0.0, -9.81]')
+    if values['robot']:
+        path = resolve_robot(values['robot'])
+        if path.suffix in _DH_SUFFIXES:
+            return Robot.from_dh(path).with_gravity(values['gravity'])
+        source = path
+    else:
+        source = values['robot_description'] or _from_topic(node, values['description_timeout'],
+                                                            stopped)
+    return Robot.from_urdf(source, joints=values['joints'] or None,
+                           base_link=values['base_link'] or None, gravity=values['gravity'])
+
+
+def describe(error: RobotDynamicsError, node: Node) -> str:
+    """Return an error in one line that starts with the node's name."""
+    return f'{node.get_name()}: {" ".join(str(error).split())}'
+
+
+def _from_topic(node: Node, timeout: float, stopped: Callable[[], bool]) -> str:
+    """Wait for the latched description."""
+    subscription = node.create_subscription(String, TOPIC, lambda message: None, qos.latched(),
+                                            qos_overriding_options=qos.overridable())
+    topic = subscription.topic_name
+    try:
+        message = wait_for_message(node.context, subscription, timeout=timeout, stopped=stopped)
+        publishers = node.count_publishers(topic)
+    finally:
+        node.destroy_subscription(subscription)
+    if message is not None:
+        return message.data
+    if stopped():
+        raise StoppedEarlyError
+    # A volatile publisher is matched by nobody who asks for a latched message.
+    reason = (f'has {publishers} publisher(s) but sent nothing that a latched (transient local) '
+              'subscription gets' if publishers else 'has no publisher')
+    raise ModelError(f'{reason} within {timeout:g} s', subject=f'topic {topic}',
+                     remedy='start robot_state_publisher, publish it latched, or set the '
+                            'parameter robot to a URDF file')

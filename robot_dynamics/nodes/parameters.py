@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of a node: one table that declares, checks and promotes them.
+
+ROS 2 takes the type of a parameter from its text: ``10`` is an integer, ``[]``
+nothing at all, and refuses both where a double is wanted. Here an integer is
+welcome wherever a double is, an empty list keeps its type, and no value that is
+not finite gets in.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
+from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
+
+from robot_dynamics.errors import ParameterError
+
+Type = RosParameter.Type
+Values = Mapping[str, Any]
+
+#: What to call each type when talking to a user.
+_TYPE_TEXTS = {
+    Type.BOOL: 'true or false', Type.INTEGER: 'an integer', Type.DOUBLE: 'a number',
+    Type.STRING: 'a text', Type.DOUBLE_ARRAY: 'a list of numbers',
+    Type.STRING_ARRAY: 'a list of texts',
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One row of a parameter table.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+    default : bool, int, float, str or tuple
+        Default value; its type is the type of the parameter. An empty tuple is a
+        list of numbers unless `element` says ``str``.
+    text : str
+        What it is, in one sentence.
+    unit : str
+        Unit, empty where there is none.
+    low, high : float, optional
+        Bounds of the value, or of every element, both included; both or none.
+    choices : tuple of str
+        Texts that are allowed; empty means any.
+    read_only : bool
+        Whether it is fixed once the node runs.
+    element : type
+        Type of the elements of a list: float or str.
+    """
+
+    name: str
+    default: Any
+    text: str
+    unit: str = ''
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    read_only: bool = False
+    element: type = float
+
+    @property
+    def type(self) -> Type:
+        """The ROS type."""
+        if isinstance(self.default, tuple):
+            return Type.STRING_ARRAY if self.element is str else Type.DOUBLE_ARRAY
+        return Type.from_parameter_value(self.default)
+
+    def convert(self, value: Any) -> Any:
+        """Return the value in its proper type, or say what is wrong with it.
+
+        Raises
+        ------
+        ParameterError
+            When type, finiteness, range or choice are wrong.
+        """
+        kind = self.type
+        if kind in (Type.DOUBLE_ARRAY, Type.STRING_ARRAY):
+            # An empty list arrives as "not set" from YAML and as bytes from a service.
+            elements = () if value is None else value
+            if isinstance(elements, (str, bytes)) or not isinstance(elements, Iterable):
+                raise self._error(f'is {value!r}, not {_TYPE_TEXTS[kind]}')
+            return tuple(self._scalar(element, value) for element in elements)
+        return self._scalar(value, value)
+
+    def descriptor(self) -> ParameterDescriptor:
+        """Return the descriptor that rqt and ``ros2 param describe`` show."""
+        text = self.text + (f' [{self.unit}]' if self.unit else '')
+        if self.choices:
+            text += ' One of: ' + ', '.join(self.choices) + '.'
+        descriptor = ParameterDescriptor(name=self.name, type=self.type.value, description=text,
+                                         read_only=self.read_only, dynamic_typing=True)
+        if self.low is not None and self.type == Type.INTEGER:
+            descriptor.integer_range = [IntegerRange(from_value=int(self.low),
+                                                     to_value=int(self.high), step=0)]
+        elif self.low is not None:
+            descriptor.floating_point_range = [FloatingPointRange(
+                from_value=float(self.low), to_value=float(self.high), step=0.0)]
+        return descriptor
+
+    def _scalar(self, value: Any, whole: Any) -> Any:
+        """Convert a value, or one element of a list."""
+        kind = self.type
+        if kind in (Type.DOUBLE, Type.DOUBLE_ARRAY):
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise self._error(f'is {whole!r}, not {_TYPE_TEXTS[kind]}')
+            value = float(value)
+            if not math.isfinite(value):
+                raise self._error(f'holds {value}, which is not finite')
+        else:
+            wanted = {Type.BOOL: bool, Type.INTEGER: int}.get(kind, str)
+            if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+                raise self._error(f'is {whole!r}, not {_TYPE_TEXTS[kind]}')
+        if self.low is not None and not self.low <= value <= self.high:
+            raise self._error(f'holds {value:g}, outside {self.low:g} to {self.high:g}'
+                              + (f' {self.unit}' if self.unit else ''))
+        if self.choices and value not in self.choices:
+            raise self._error(f'is {value!r}, not one of: ' + ', '.join(self.choices))
+        return value
+
+    def _error(self, message: str) -> ParameterError:
+        default = list(self.default) if isinstance(self.default, tuple) else self.default
+        return ParameterError(message, subject=f'parameter {self.name}',
+                              remedy=f'set it to {_TYPE_TEXTS[self.type]} (default {default!r})')
+
+
+class NodeParameters:
+    """The parameters of a node, declared from a table and read as one snapshot.
+
+    A change is checked when it is asked for and takes effect when `refresh` is
+    called, which the runtime does between two callbacks: all of a change or
+    nothing, and never inside a control cycle.
+
+    Parameters
+    ----------
+    node : Node
+        The node that declares them.
+    table : sequence of Parameter
+        Its table.
+    check : callable, optional
+        Takes all values together and raises ParameterError where they do not fit
+        each other.
+    """
+
+    def __init__(self, node: Node, table: Sequence[Parameter],
+                 check: Callable[[Values], None] = lambda values: None):
+        self._node = node
+        self._table = {row.name: row for row in table}
+        self._check = check
+        self._changed = False
+        self._values = MappingProxyType({row.name: self._declare(row) for row in table})
+        check(self._values)
+        node.add_on_set_parameters_callback(self._on_set)
+
+    @property
+    def values(self) -> Values:
+        """Every value by name, as of the last `refresh`. Lists are tuples."""
+        return self._values
+
+    @property
+    def changed(self) -> bool:
+        """Whether an accepted change waits for `refresh`."""
+        return self._changed
+
+    def refresh(self) -> Values:
+        """Take over what was accepted since the last call, and return all values."""
+        self._changed = False
+        self._values = MappingProxyType({
+            name: row.convert(self._node.get_parameter(name).value)
+            for name, row in self._table.items()})
+        return self._values
+
+    def unknown(self) -> tuple[str, ...]:
+        """Return what was set from outside for this node though nothing here reads it."""
+        # rclpy offers no public way to see overrides that nobody declared.
+        overrides = getattr(self._node, '_parameter_overrides', {})
+        texts = []
+        for name in overrides:
+            if name in self._table or self._node.has_parameter(name) \
+                    or name.startswith('qos_overrides.'):
+                continue
+            close = difflib.get_close_matches(name, self._table, n=1)
+            texts.append(f'{name} (did you mean {close[0]}?)' if close else name)
+        return tuple(texts)
+
+    def _declare(self, row: Parameter) -> Any:
+        """Declare one row with what was given for it, promoted to its type."""
+        node = self._node
+        default = list(row.default) if isinstance(row.default, tuple) else row.default
+        given = node.declare_parameter(row.name, default, ParameterDescriptor(dynamic_typing=True))
+        value = row.convert(given.value)
+        stored = list(value) if isinstance(value, tuple) else value
+        node.set_parameters([RosParameter(row.name, row.type, stored)])
+        node.set_descriptor(row.name, row.descriptor())
+        return value
+
+    def _on_set(self, parameters: Sequence[RosParameter]) -> SetParametersResult:
+        """Accept or refuse a change asked for at run time, as a whole."""
+        ours = [parameter for parameter in parameters if parameter.name in self._table]
+        try:
+            changes = {parameter.name: self._table[parameter.name].convert(parameter.value)
+                       for parameter in ours}
+            self._check(MappingProxyType({**self._pending(), **changes}))
+        except ParameterError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        self._changed = self._changed or bool(ours)
+        return SetParametersResult(successful=True)
+
+    def _pending(self) -> dict[str, Any]:
+        """Return the values as they will be after the next `refresh`."""
+        return {name: row.convert(self._node.get_parameter(name).value)
+                for name, row in self._table.items()}
+
+
+def per_joint(values: Values, name: str, joint_names: Sequence[str], *,
+              default: Any = None) -> NDArray[np.float64]:
+    """Return a list parameter as one value a joint, shape (n,).
+
+    Parameters
+    ----------
+    values : mapping
+        Parameter values.
+    name : str
+        Which one. One value stands for all joints, an empty list for the default.
+    joint_names : sequence of str
+        The n joints.
+    default : array_like, shape (n,) or scalar, optional
+        What an empty list stands for.
+
+    Raises
+    ------
+    ParameterError
+        When the number of values is wrong.
+    """
+    given = values[name]
+    n = len(joint_names)
+    if len(given) == 0 and default is not None:
+        return np.broadcast_to(np.asarray(default, dtype=np.float64), n).copy()
+    if len(given) == 1:
+        return np.full(n, given[0], dtype=np.float64)
+    if len(given) != n:
+        raise ParameterError(f'has {len(given)} values for {n} joints',
+                             subject=f'parameter {name}',
+                             remedy='give one value, or one for each of: '
+                                    + ', '.join(joint_names))
+    return np.array(given, dtype=np.float64)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every node of this package does from start to end.
+
+A node refuses to start with one line on stderr and exit status 1, runs until a
+signal or the death of its parent, says its last words (a safe command) while it
+still can, and leaves with status 0.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Protocol
+
+import rclpy
+from rclpy.logging import LoggingSeverity, set_logger_level
+from rclpy.signals import SignalHandlerOptions
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.parameters import NodeParameters, Parameter, Values
+from robot_dynamics.nodes.spinning import SPIN, FastEntities, make_spinner
+
+STOP_WITH_PARENT = Parameter(
+    'stop_with_parent', True, 'Stop, with a safe command, when the process that started this '
+    'one is gone. Set false for a node that shall outlive the shell it was started from.',
+    read_only=True)
+
+#: Rows of every node's parameter table.
+RUNTIME_PARAMETERS = (SPIN, STOP_WITH_PARENT)
+
+#: Longest wait without a look at signals and the parent. s.
+_LONGEST_WAIT = 0.05
+
+
+class RuntimeNode(Protocol):
+    """A node that `run` can run; also an rclpy Node."""
+
+    parameters: NodeParameters
+    fast: FastEntities
+
+    def start(self) -> None:
+        """Build everything; raise a RobotDynamicsError when that cannot be."""
+
+    def on_parameters(self, values: Values) -> None:
+        """Take over changed parameters; called between two callbacks."""
+
+    def stop(self) -> None:
+        """Say the last words; the node may not have been started."""
+
+
+class StopRequest:
+    """Whether this process is asked to stop, by a signal or by its parent's death.
+
+    rclpy's own handlers would first invalidate the context, and then nothing can be
+    published any more: no safe command. So these only raise a flag.
+    """
+
+    def __init__(self) -> None:
+        self._requested = False
+        self._parent: int | None = os.getppid()
+
+    def listen(self) -> None:
+        """Install the handlers of SIGINT, SIGTERM and SIGHUP."""
+        for name in ('SIGINT', 'SIGTERM', 'SIGHUP'):
+            number = getattr(signal, name, None)
+            # Under nohup a hang-up is ignored, and stays so.
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._on_signal)
+
+    def outlive_parent(self) -> None:
+        """Stop looking at the parent."""
+        self._parent = None
+
+    def __call__(self) -> bool:
+        """Whether to stop."""
+        if self._parent is not None and os.getppid() != self._parent:
+            self._requested = True
+        return self._requested
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._requested = True
+
+
+class StoppedEarlyError(Exception):
+    """A stop was asked for before the node was up: not a failure."""
+
+
+def run(make_node: Callable[[StopRequest], RuntimeNode],
+        args: Sequence[str] | None = None) -> int:
+    """Run a node in this process until it is asked to stop.
+
+    Parameters
+    ----------
+    make_node : callable
+        Takes the stop request, which a slow start should ask, and returns the node.
+    args : sequence of str, optional
+        Command line; `sys.argv` when missing.
+
+    Returns
+    -------
+    int
+        Exit status.
+    """
+    stop = StopRequest()
+    stop.listen()
+    # rcl would say the same as we do once more, and on another line.
+    set_logger_level('rcl', LoggingSeverity.FATAL)
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:
+        rclpy.try_shutdown()
+        return _refuse(f'cannot read the ROS arguments: {error}')
+    set_logger_level('rcl', LoggingSeverity.WARN)
+    try:
+        return _run_node(make_node, stop)
+    except RobotDynamicsError as error:
+        return _refuse(str(error))
+    finally:
+        rclpy.try_shutdown()
+
+
+def freeze_garbage() -> None:
+    """Collect once and switch the collector off: a collection stops a cycle for tens of ms.
+
+    To be called after the model is built and before anything is subscribed to.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+
+
+def _run_node(make_node: Callable[[StopRequest], RuntimeNode], stop: StopRequest) -> int:
+    """Make, start, spin and stop a node."""
+    node: RuntimeNode | None = None
+    try:
+        node = make_node(stop)
+        values = node.parameters.values
+        if not values[STOP_WITH_PARENT.name]:
+            stop.outlive_parent()
+        for text in node.parameters.unknown():
+            node.get_logger().warning(f'parameter {text} is set but nothing here reads it')
+        node.start()
+        _spin(node, values[SPIN.name], stop)
+        return 0
+    except StoppedEarlyError:
+        return 0
+    finally:
+        if node is not None:
+            try:
+                node.stop()
+            finally:
+                node.destroy_node()
+
+
+def _spin(node: RuntimeNode, style: str, stop: StopRequest) -> None:
+    """Serve the node until a stop is asked for."""
+    spinner = make_spinner(style, node, node.fast)
+    try:
+        while not stop():
+            spinner.spin_once(_LONGEST_WAIT)
+            if node.parameters.changed:
+                node.on_parameters(node.parameters.refresh())
+    finally:
+        spinner.close()
+
+
+def _refuse(reason: str) -> int:
+    """Say in one line why not."""
+    text = ' '.join(reason.split())
+    print(text, file=sys.stderr, flush=True)
+    return 1

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated arm that looks like one behind ros2_control.
+
+It publishes ``joint_states`` as joint_state_broadcaster does and obeys
+``effort_controller/commands`` as forward_command_controller does.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.robot import IntArray, Robot
+from robot_dynamics.nodes import description, qos
+from robot_dynamics.nodes.base import PlainNode
+from robot_dynamics.nodes.convert import JointStateMessage, array_of, write_stamp
+from robot_dynamics.nodes.diagnostics import CycleStatistics, Diagnostics, Level, Status
+from robot_dynamics.nodes.parameters import Parameter, Values, per_joint
+from robot_dynamics.nodes.runtime import freeze_garbage, run
+from robot_dynamics.simulation.drive import Drive, DriveState, GravityAndDamping
+from robot_dynamics.simulation.plant import Plant
+from robot_dynamics.simulation.sensors import JointSensors, SensorQuality
+
+TABLE = (
+    *description.ROBOT_PARAMETERS,
+    Parameter('rate', 500.0, 'Rate of joint_states.', 'Hz', 1.0, 2000.0, read_only=True),
+    Parameter('timestep', 0.0005, 'Step of the simulation.', 's', 1e-5, 0.01, read_only=True),
+    Parameter('joint_order', (), 'Order of the joints in joint_states; empty means that of the '
+              'robot.', element=str, read_only=True),
+    Parameter('command_joints', (), 'Order of the joints in commands; empty means that of the '
+              'robot.', element=str, read_only=True),
+    Parameter('initial_position', (), 'Joint positions at the start; empty means zero, or the '
+              'nearest that limits allow.', 'rad or m', -1e3, 1e3, read_only=True),
+    Parameter('command_topic', 'effort_controller/commands', 'Where efforts are commanded.',
+              read_only=True),
+    Parameter('hold_time', 0.1, 'How long the last command acts when no other comes; then the '
+              'arm is caught.', 's', 0.001, 0.9, read_only=True),
+    Parameter('release_time', 0.5, 'How long commands must come steadily before a caught arm '
+              'follows them again.', 's', 0.0, 60.0, read_only=True),
+    Parameter('position_resolution', 0.0, 'Step of the encoders.', 'rad or m', 0.0, 1.0,
+              read_only=True),
+    Parameter('position_noise', 0.0, 'Standard deviation.', 'rad or m', 0.0, 1.0,
+              read_only=True),
+    Parameter('velocity_noise', 0.0, 'Standard deviation.', 'rad/s or m/s', 0.0, 10.0,
+              read_only=True),
+    Parameter('effort_noise', 0.0, 'Standard deviation.', 'N m or N', 0.0, 1e3, read_only=True),
+    Parameter('delay', 0.0, 'Age of what joint_states say, which their stamp shows.', 's', 0.0,
+              1.0, read_only=True),
+    Parameter('seed', 0, 'Seed of the noise.', low=0, high=2**31 - 1, read_only=True),
+    Parameter('publish_description', False, 'Whether to publish robot_description, too, as '
+              'robot_state_publisher does.', read_only=True),
+)
+
+
+class SimulatedArmNode(PlainNode):
+    """MuJoCo as the hardware."""
+
+    def __init__(self, stopped: Callable[[], bool]):
+        super().__init__('simulated_arm', TABLE, stopped)
+
+    def start(self) -> None:
+        """Build the plant and go."""
+        values = self.parameters.values
+        model = description.load_robot(self, values, self.stopped)
+        plant = self._build_plant(model, values)
+        self._plant = plant
+        self._drive = Drive(plant, GravityAndDamping(Dynamics(plant.robot)),
+                            hold_time=values['hold_time'], release_time=values['release_time'])
+        self._sensors = JointSensors(SensorQuality(
+            values['position_resolution'], values['position_noise'], values['velocity_noise'],
+            values['effort_noise'], values['delay']), seed=values['seed'])
+        names = model.joint_names
+        state_names = values['joint_order'] or names
+        self._state_order = _order('joint_order', state_names, names)
+        # Where in a command each joint of the robot stands.
+        self._command_order = np.argsort(_order('command_joints', values['command_joints'] or
+                                                names, names))
+        self._state = JointStateMessage(state_names, position=True, velocity=True, effort=True)
+        self._cycle = CycleStatistics()
+        self._period = 1.0 / values['rate']
+        self._latch_description(model, values)
+        self._connect(values, model.name)
+
+    def _build_plant(self, model: Robot, values: Values) -> Plant:
+        plant = Plant(model, timestep=values['timestep'])
+        if values['initial_position']:
+            plant.reset(per_joint(values, 'initial_position', model.joint_names))
+        return plant
+
+    def _latch_description(self, model: Robot, values: Values) -> None:
+        """Publish the description for those who come later."""
+        if values['publish_description']:
+            publisher = self.create_publisher(String, description.TOPIC, qos.latched(),
+                                              qos_overriding_options=qos.overridable())
+            publisher.publish(String(data=values['robot_description'] or model.to_urdf()))
+
+    def _connect(self, values: Values, name: str) -> None:
+        """Begin to publish and to obey."""
+        simulated_time = self.get_parameter('use_sim_time').value
+        self._clock_publisher = self.create_publisher(
+            Clock, '/clock', QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)) \
+            if simulated_time else None
+        self._states = self.create_publisher(JointState, 'joint_states', qos.state(),
+                                             qos_overriding_options=qos.overridable())
+        Diagnostics(self, name, {'loop': lambda: self._cycle.status(self._period),
+                                 'drive': self._status})
+        freeze_garbage()
+        # Simulated time starts at zero, as Gazebo's does.
+        self._origin = 0 if simulated_time else time.time_ns()
+        self._started = time.monotonic()
+        self.fast.subscribe(Float64MultiArray, values['command_topic'], self._on_command,
+                            qos.command_input())
+        self.fast.tick(self._period, self._on_tick)
+
+    def _on_command(self, message: Float64MultiArray) -> None:
+        """Bring the arm to now under the effort before, then set this one."""
+        self._drive.advance(time.monotonic() - self._started)
+        tau = array_of(message.data)
+        # A command of the wrong length keeps it, for the drive to refuse.
+        self._drive.command(tau[self._command_order] if len(tau) == len(self._command_order)
+                            else tau)
+
+    def _on_tick(self) -> None:
+        """Publish the state as it is now."""
+        self._cycle.start()
+        drive, plant, order = self._drive, self._plant, self._state_order
+        drive.advance(time.monotonic() - self._started)
+        reading = self._sensors.read(drive.time, plant.q, plant.v, drive.effort)
+        self._state.position[:] = reading.q[order]
+        self._state.velocity[:] = reading.v[order]
+        self._state.effort[:] = reading.effort[order]
+        self._states.publish(self._state.stamp(self._origin + round(1e9 * reading.stamp)))
+        if self._clock_publisher is not None:
+            clock = Clock()
+            write_stamp(clock.clock, round(1e9 * drive.time))
+            self._clock_publisher.publish(clock)
+        self._cycle.finish()
+
+    def _status(self) -> Status:
+        drive = self._drive
+        values = {'state': drive.state.value, 'commands': drive.accepted,
+                  'times caught': drive.catches, 'skipped [s]': drive.skipped,
+                  **{f'refused: {reason}': count for reason, count in drive.refused.items()}}
+        if drive.state is DriveState.CAUGHT:
+            return Status(Level.ERROR, 'commands stopped: the arm is caught', values)
+        if drive.refused:
+            return Status(Level.WARN, 'commands were refused', values)
+        return Status(Level.OK, drive.state.value, values)
+
+
+def _order(parameter: str, wanted: Sequence[str], names: Sequence[str]) -> IntArray:
+    """Return where each wanted joint stands among the robot's, which must be the same ones."""
+    if sorted(wanted) != sorted(names):
+        raise ParameterError('does not name every joint once', subject=f'parameter {parameter}',
+                             remedy='give, in any order: ' + ', '.join(names))
+    return np.array([list(names).index(name) for name in wanted])
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node."""
+    return run(SimulatedArmNode, args)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
