@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a described tree to a `Robot`: lumping, locking, coupling, checks.
+
+Rigidly joined links become one body. Its inertial parameters are the sum of
+those of its links, each expressed in the frame of the link that the moving joint
+carries; links that stand still with the base do not enter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.errors import ModelError
+from robot_dynamics.model.consistency import check_body
+from robot_dynamics.model.findings import Finding, Severity
+from robot_dynamics.model.inertia import transform_parameters
+from robot_dynamics.model.limits import joint_limits
+from robot_dynamics.model.robot import Frame, JointType, Robot
+from robot_dynamics.model.selection import Selection, select
+from robot_dynamics.model.singularity import singular_directions
+from robot_dynamics.model.tree import JointDescription, JointKind, RobotTree
+
+FloatArray = NDArray[np.float64]
+
+#: Largest number of moving bodies: the coupling matrix grows with its square.
+MAX_BODIES = 500
+
+_JOINT_TYPES = {JointKind.REVOLUTE: JointType.REVOLUTE,
+                JointKind.CONTINUOUS: JointType.CONTINUOUS,
+                JointKind.PRISMATIC: JointType.PRISMATIC}
+
+
+def assemble(tree: RobotTree, *, joints: Sequence[str] | None = None,
+             locked: Mapping[str, float] | None = None, base_link: str | None = None,
+             gravity: ArrayLike = (0.0, 0.0, -9.81)) -> Robot:
+    """Build a robot from a description.
+
+    Parameters
+    ----------
+    tree : RobotTree
+        A tree for which `check_tree` holds.
+    joints, locked, base_link
+        Which joints move; see `robot_dynamics.model.selection.select`.
+    gravity : array_like, shape (3,)
+        Acceleration of free fall in the frame of the base link, m/s^2.
+
+    Returns
+    -------
+    Robot
+        The robot, with findings.
+
+    Raises
+    ------
+    ModelError
+        If the choice is impossible or nothing is left that moves.
+    """
+    selection = select(tree, joints=joints, locked=locked, base_link=base_link)
+    bodies = _lump(tree, selection)
+    coupling, offset = _coupling(bodies.joints, selection)
+    independent = [tree.joints[name] for name in selection.independent]
+    limits, limit_findings = joint_limits(independent)
+    findings = [*selection.findings, *_base_findings(tree, selection.base),
+                *bodies.findings, *limit_findings]
+    robot = Robot(
+        name=tree.name,
+        base_name=selection.base,
+        body_names=tuple(joint.child for joint in bodies.joints),
+        body_joint_names=tuple(joint.name for joint in bodies.joints),
+        parents=np.array(bodies.parents, dtype=np.int64),
+        joint_types=np.array([_JOINT_TYPES[joint.kind] for joint in bodies.joints],
+                             dtype=np.int64),
+        placements=np.array(bodies.placements).reshape(-1, 4, 4),
+        axes=np.array([joint.axis for joint in bodies.joints]).reshape(-1, 3),
+        link_offsets=np.array([joint.link_offset for joint in bodies.joints]).reshape(-1, 3),
+        inertial_parameters=np.array(bodies.parameters).reshape(-1, 10),
+        gravity=_gravity(gravity),
+        joint_names=selection.independent,
+        coupling=coupling,
+        coupling_offset=offset,
+        limits=limits,
+        damping=_reflected(coupling, [joint.damping for joint in bodies.joints], power=2),
+        friction=_reflected(coupling, [joint.friction for joint in bodies.joints], power=1),
+        armature=_reflected(coupling, [joint.armature for joint in bodies.joints], power=2),
+        frames=bodies.frames)
+    singular = singular_directions(robot)
+    findings += [*singular, *_massless_bodies(robot, singular)]
+    return replace(robot, findings=tuple(findings))
+
+
+@dataclass
+class _Bodies:
+    """The moving bodies, grown joint by joint."""
+
+    joints: list[JointDescription] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    placements: list[FloatArray] = field(default_factory=list)
+    parameters: list[FloatArray] = field(default_factory=list)
+    frames: dict[str, Frame] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def _lump(tree: RobotTree, selection: Selection) -> _Bodies:
+    """Walk from the base to the tips, opening a body at every joint that moves."""
+    bodies = _Bodies()
+    bodies.frames[selection.base] = Frame(-1, np.eye(4))
+    for joint in selection.below:
+        carrier = bodies.frames[joint.parent]
+        drive = selection.drives[joint.name]
+        link = tree.links[joint.child]
+        if drive.joint is not None:
+            _open_body(bodies, joint, carrier, tree.name)
+        else:
+            pose = carrier.pose @ joint.pose(drive.offset)
+            bodies.frames[joint.child] = Frame(carrier.body, pose)
+        body = bodies.frames[joint.child].body
+        if body >= 0 and link.parameters is not None:
+            _add_link(bodies, link.name, link.parameters)
+    return bodies
+
+
+def _open_body(bodies: _Bodies, joint: JointDescription, carrier: Frame, robot: str) -> None:
+    """Add a body that moves on the carrier of the parent link."""
+    if len(bodies.joints) == MAX_BODIES:
+        raise ModelError(f'has more than {MAX_BODIES} moving joints', subject=robot,
+                         remedy='name those that shall move in joints, or use base_link')
+    bodies.frames[joint.child] = Frame(len(bodies.joints), np.eye(4))
+    bodies.joints.append(joint)
+    bodies.parents.append(carrier.body)
+    bodies.placements.append(carrier.pose @ joint.placement)
+    bodies.parameters.append(np.zeros(10))
+
+
+def _add_link(bodies: _Bodies, link: str, parameters: FloatArray) -> None:
+    """Add the inertia of a link to the body that carries it, and judge it."""
+    frame = bodies.frames[link]
+    bodies.parameters[frame.body] += transform_parameters(parameters, frame.pose[:3, :3],
+                                                          frame.pose[:3, 3])
+    verdict = check_body(parameters)
+    if not verdict.is_consistent:
+        moments = ', '.join(f'{moment:.6g}' for moment in verdict.principal_moments)
+        bodies.findings.append(Finding(
+            Severity.WARNING, link,
+            f'no rigid body has this inertia: {verdict.violation} '
+            f'(mass {parameters[0]:.6g} kg, principal moments {moments} kg m^2)',
+            'correct its <inertial>; adaptation and identification must not start from it'))
+
+
+def _massless_bodies(robot: Robot, singular: Sequence[Finding]) -> list[Finding]:
+    """Note the bodies without inertia that no warning speaks of already."""
+    if not np.any(robot.inertial_parameters):
+        return []
+    warned = {finding.subject for finding in singular}
+    return [Finding(Severity.INFO, link, 'moves and has no inertia')
+            for link, joint, parameters in zip(robot.body_names, robot.body_joint_names,
+                                               robot.inertial_parameters, strict=True)
+            if joint not in warned and not np.any(parameters)]
+
+
+def _coupling(joints: Sequence[JointDescription], selection: Selection
+              ) -> tuple[FloatArray, FloatArray]:
+    """Return S (nb, n) and s0 (nb,) in q_bodies = S q + s0."""
+    column = {name: index for index, name in enumerate(selection.independent)}
+    coupling = np.zeros((len(joints), len(column)))
+    offset = np.zeros(len(joints))
+    for row, joint in enumerate(joints):
+        drive = selection.drives[joint.name]
+        assert drive.joint is not None
+        coupling[row, column[drive.joint]] = drive.multiplier
+        offset[row] = drive.offset
+    return coupling, offset
+
+
+def _reflected(coupling: FloatArray, values: Sequence[float], *, power: int) -> FloatArray:
+    """Return what a coefficient of every body's joint is to the independent joints.
+
+    With v_bodies = S v and one driving joint in each row of S, viscous torques
+    S^T D S v and inertias S^T A S a have the diagonal ``sum_i S_ij^2 d_i``, and
+    Coulomb torques S^T f sign(S v) the factor ``sum_i |S_ij| f_i``.
+    """
+    return np.abs(coupling.T) ** power @ np.array(values, dtype=np.float64).reshape(-1)
+
+
+def _gravity(gravity: ArrayLike) -> FloatArray:
+    try:
+        vector = np.array(gravity, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError('is not a vector of numbers', subject='gravity',
+                         remedy='give three numbers in m/s^2, for example (0, 0, -9.81)'
+                         ) from error
+    return vector
+
+
+def _base_findings(tree: RobotTree, base: str) -> list[Finding]:
+    """Warn where the base link is tilted against the root, in whose frame people think."""
+    pose = np.eye(4)
+    carrying = {joint.child: joint for joint in tree.joints.values()}
+    link = base
+    while link in carrying:
+        joint = carrying[link]
+        pose = joint.pose(joint.clip(0.0)) @ pose
+        link = joint.parent
+    # The vertical of the root, seen in the base link.
+    if abs(pose[2, 2] - 1.0) < 1e-6:
+        return []
+    angle = np.degrees(np.arccos(np.clip(pose[2, 2], -1.0, 1.0)))
+    return [Finding(Severity.WARNING, base,
+                    f'is the base and is tilted by {angle:.1f} degrees against {link!r}; gravity '
+                    'is taken in the frame of the base',
+                    'give gravity in the axes of this link')]

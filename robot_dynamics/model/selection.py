@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which joints of a description move, which follow others and which are held."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from robot_dynamics.errors import ModelError
+from robot_dynamics.model.findings import Finding, Severity
+from robot_dynamics.model.tree import (
+    JointDescription,
+    JointKind,
+    MimicDescription,
+    RobotTree,
+    listed,
+)
+
+# No mimic joint of a robot follows by more than this.
+_MAX_RATIO = 1e9
+
+
+@dataclass(frozen=True)
+class Drive:
+    """How a joint follows the coordinates: q_joint = multiplier * q_of(joint) + offset.
+
+    Parameters
+    ----------
+    joint : str, optional
+        The independent joint it follows (itself, with 1 and 0, where it is one);
+        None for a joint that is held at ``offset``.
+    multiplier : float
+        Ratio.
+    offset : float
+        Position where the followed joint is at zero, rad or m.
+    """
+
+    joint: str | None
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The part of a tree that becomes a robot.
+
+    Parameters
+    ----------
+    base : str
+        The link that stands still.
+    below : tuple of JointDescription
+        All joints below the base, parents first.
+    independent : tuple of str
+        The independent joints, in the order of the joint vectors.
+    drives : dict of str to Drive
+        How each joint of `below` moves.
+    findings : tuple of Finding
+        What was decided for the caller.
+    """
+
+    base: str
+    below: tuple[JointDescription, ...]
+    independent: tuple[str, ...]
+    drives: dict[str, Drive]
+    findings: tuple[Finding, ...]
+
+
+def select(tree: RobotTree, *, joints: Sequence[str] | None = None,
+           locked: Mapping[str, float] | None = None,
+           base_link: str | None = None) -> Selection:
+    """Choose the joints that move.
+
+    Parameters
+    ----------
+    tree : RobotTree
+        A checked tree.
+    joints : sequence of str, optional
+        The independent joints, in the order of the joint vectors; every other
+        joint is held. By default all joints with one coordinate that mimic none
+        and are not locked.
+    locked : mapping of str to float, optional
+        Positions of held joints. A joint that is held without being named here
+        stands at zero, or at the limit nearest to zero.
+    base_link : str, optional
+        The link that stands still; by default the root.
+
+    Returns
+    -------
+    Selection
+        The choice.
+    """
+    base = _base(tree, base_link)
+    below = tuple(tree.depth_first(base))
+    held = _locked_positions(tree, {} if locked is None else locked)
+    independent = (_all_free(below, held) if joints is None
+                   else _chosen(tree, below, joints, held))
+    resolver = _Resolver(tree, set(independent), held)
+    drives = {joint.name: resolver.drive(joint) for joint in below}
+    return Selection(base, below, independent, drives,
+                     tuple(resolver.findings(below)))
+
+
+def _base(tree: RobotTree, base_link: str | None) -> str:
+    if base_link is not None:
+        if base_link not in tree.links:
+            raise ModelError('there is no such link to be the base', subject=base_link,
+                             remedy='use one of: ' + listed(tree.links))
+        return base_link
+    roots = tree.roots()
+    if len(roots) > 1:
+        raise ModelError(f'has {len(roots)} links without parent: {listed(roots)}',
+                         subject=tree.name,
+                         remedy='join them by fixed joints, or choose one as base_link')
+    return roots[0]
+
+
+def _locked_positions(tree: RobotTree, locked: Mapping[str, float]) -> dict[str, float]:
+    """Return the positions of explicitly locked joints after checking them."""
+    if not isinstance(locked, Mapping):
+        raise ModelError(f'is a {type(locked).__name__}', subject='locked',
+                         remedy="give positions by joint name: locked={'joint': 0.0}")
+    positions: dict[str, float] = {}
+    for name, value in locked.items():
+        joint = _known(tree, name, 'locked')
+        if joint.kind is JointKind.FIXED:
+            raise ModelError('is fixed and cannot be locked', subject=name,
+                             remedy='leave it out of locked')
+        try:
+            position = float(value)
+        except (TypeError, ValueError):
+            position = math.nan
+        if not math.isfinite(position):
+            raise ModelError(f'cannot be locked at {value!r}', subject=name,
+                             remedy='give a finite position in rad or m')
+        if position != 0.0 and not joint.kind.has_coordinate:
+            raise ModelError(f'is {joint.kind.value} and can only be locked at 0', subject=name,
+                             remedy='lock it at 0, its described pose')
+        positions[name] = position
+    return positions
+
+
+def _known(tree: RobotTree, name: str, argument: str) -> JointDescription:
+    """Return a joint of the tree that the caller named."""
+    if name not in tree.joints:
+        raise ModelError(f'{argument} names a joint that the description does not have',
+                         subject=str(name),
+                         remedy='use one of: ' + listed(_with_coordinate(tree.joints.values())))
+    return tree.joints[name]
+
+
+def _with_coordinate(joints: Iterable[JointDescription]) -> list[str]:
+    """Return the names of the joints that could be independent."""
+    return [joint.name for joint in joints if joint.kind.has_coordinate and joint.mimic is None]
+
+
+def _all_free(below: Sequence[JointDescription], held: Mapping[str, float]) -> tuple[str, ...]:
+    """Return every joint that can be independent; refuse those with several coordinates."""
+    for joint in below:
+        if joint.kind in (JointKind.PLANAR, JointKind.FLOATING) and joint.name not in held:
+            raise ModelError(f'is {joint.kind.value}: only joints with one coordinate can move',
+                             subject=joint.name,
+                             remedy=f'hold it with locked={{{joint.name!r}: 0}}, name the '
+                                    f'moving joints, or use base_link={joint.child!r}')
+    return tuple(name for name in _with_coordinate(below) if name not in held)
+
+
+def _chosen(tree: RobotTree, below: Sequence[JointDescription], joints: Sequence[str],
+            held: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the caller's joints after checking that each can be independent."""
+    if isinstance(joints, str):
+        raise ModelError('joints is a single string', subject=joints,
+                         remedy=f'give a list: joints=[{joints!r}]')
+    names = tuple(joints)
+    if not names:
+        raise ModelError('joints is empty', subject=tree.name,
+                         remedy='name at least one of: ' + listed(_with_coordinate(below)))
+    below_names = {joint.name for joint in below}
+    for name in names:
+        joint = _known(tree, name, 'joints')
+        if name not in below_names:
+            raise ModelError('is not below the base link', subject=name,
+                             remedy='use one of: ' + listed(_with_coordinate(below)))
+        if not joint.kind.has_coordinate:
+            raise ModelError(f'is {joint.kind.value} and has not exactly one coordinate',
+                             subject=name,
+                             remedy='use one of: ' + listed(_with_coordinate(below)))
+        if joint.mimic is not None:
+            raise ModelError(f'mimics {joint.mimic.joint!r} and is not independent', subject=name,
+                             remedy=f'leave it out; it moves with {joint.mimic.joint!r}')
+        if name in held:
+            raise ModelError('is named in joints and in locked', subject=name,
+                             remedy='leave it out of one of them')
+        if names.count(name) > 1:
+            raise ModelError('is named twice in joints', subject=name, remedy='name it once')
+    return names
+
+
+class _Resolver:
+    """Follows mimic joints to the joint that drives them."""
+
+    def __init__(self, tree: RobotTree, independent: set[str], held: dict[str, float]) -> None:
+        self._tree = tree
+        self._independent = independent
+        self._held = held
+        self._drives: dict[str, Drive] = {}
+
+    def drive(self, joint: JointDescription) -> Drive:
+        """Return how a joint follows the independent coordinates."""
+        chain: list[JointDescription] = []
+        while joint.name not in self._drives:
+            if joint.name in self._independent:
+                self._drives[joint.name] = Drive(joint.name, 1.0, 0.0)
+            elif joint.name in self._held or joint.mimic is None:
+                self._drives[joint.name] = Drive(None, 0.0, self._standing(joint))
+            else:
+                chain.append(joint)
+                if len(chain) > len(self._tree.joints):
+                    raise ModelError('mimics itself, directly or through others',
+                                     subject=joint.name,
+                                     remedy='remove one of the <mimic> elements of the circle')
+                joint = self._followed(joint, joint.mimic)
+        drive = self._drives[joint.name]
+        for follower in reversed(chain):
+            drive = self._drives[follower.name] = _follow(follower, drive)
+        return drive
+
+    def findings(self, below: Sequence[JointDescription]) -> list[Finding]:
+        """Return what the caller should know about the joints that are held."""
+        found = []
+        for joint in below:
+            if joint.kind is JointKind.FIXED or joint.name in self._independent:
+                continue
+            position = self._held.get(joint.name)
+            if position is not None and joint.kind.has_coordinate:
+                if joint.limit is not None and joint.clip(position) != position:
+                    found.append(Finding(
+                        Severity.WARNING, joint.name,
+                        f'is locked at {position:g}, outside its limits '
+                        f'{joint.limit.lower:g} to {joint.limit.upper:g}',
+                        'lock it at a position it can have'))
+            elif not joint.kind.has_coordinate:
+                found.append(Finding(Severity.INFO, joint.name,
+                                     f'is {joint.kind.value} and is held at its described pose'))
+            elif joint.mimic is None and joint.clip(0.0) != 0.0:
+                found.append(Finding(
+                    Severity.INFO, joint.name,
+                    f'is held at {joint.clip(0.0):g}: zero is outside its limits',
+                    'give another position in locked where it stands elsewhere'))
+        return found
+
+    def _standing(self, joint: JointDescription) -> float:
+        """Return where a held joint stands."""
+        if joint.name in self._held:
+            return self._held[joint.name]
+        return joint.clip(0.0) if joint.kind.has_coordinate else 0.0
+
+    def _followed(self, joint: JointDescription, mimic: MimicDescription) -> JointDescription:
+        """Return the joint that a joint mimics."""
+        followed = self._tree.joints.get(mimic.joint)
+        if followed is None or not followed.kind.has_coordinate:
+            state = 'does not exist' if followed is None else f'is {followed.kind.value}'
+            raise ModelError(f'mimics {mimic.joint!r}, which {state}', subject=joint.name,
+                             remedy=f'lock {joint.name!r}, or let it mimic one of: '
+                                    + listed(_with_coordinate(self._tree.joints.values())))
+        return followed
+
+
+def _follow(joint: JointDescription, drive: Drive) -> Drive:
+    """Return the drive of a mimic joint from that of the joint it follows."""
+    assert joint.mimic is not None
+    multiplier = joint.mimic.multiplier * drive.multiplier
+    offset = joint.mimic.multiplier * drive.offset + joint.mimic.offset
+    if not (abs(multiplier) < _MAX_RATIO and abs(offset) < _MAX_RATIO):
+        raise ModelError(f'follows by a ratio of {multiplier:g} and an offset of {offset:g}',
+                         subject=joint.name, remedy='correct its <mimic> element')
+    return Drive(None if multiplier == 0.0 else drive.joint, multiplier, offset)

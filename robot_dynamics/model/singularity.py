@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joints whose motion moves no inertia: the mass matrix is singular in every pose."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.model.consistency import parameters_from_pseudo_inertia, pseudo_inertia
+from robot_dynamics.model.findings import Finding, Severity
+from robot_dynamics.model.inertia import inertia_matrix
+from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.tree import axis_rotation
+
+FloatArray = NDArray[np.float64]
+
+# A zero of the mass matrix comes out as the rounding of what cancels in it.
+_ROUNDING = 1e-12
+# Below this scaled eigenvalue a combination of joints counts as moving nothing.
+_SINGULAR = 1e-11
+# Poses that a robot is tried in: a singularity of one pose is not one of the model.
+_TRIALS = 3
+
+
+def singular_directions(robot: Robot) -> list[Finding]:
+    """Return a warning for every joint that makes the mass matrix singular.
+
+    Inverse dynamics does not mind; forward dynamics, simulation and every
+    linearisation do. The mass matrix is evaluated at a few random poses, the
+    same ones every time.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+
+    Returns
+    -------
+    list of Finding
+        One finding if no body has inertia; else one for each joint concerned, naming the
+        link that it carries.
+    """
+    if not np.any(robot.inertial_parameters):
+        return [Finding(Severity.WARNING, robot.name,
+                        'no moving link has inertia: every torque is zero and the mass matrix '
+                        'is singular', 'add <inertial> to its links')]
+    rng = np.random.default_rng(20240)
+    still = np.ones(robot.n, dtype=bool)
+    bound = np.ones(robot.n, dtype=bool)
+    for _ in range(_TRIALS):
+        mass, scale = _mass_matrix(robot, rng.uniform(-1.5, 1.5, robot.n))
+        diagonal = np.diag(mass)
+        still &= np.abs(diagonal) <= _ROUNDING * scale
+        bound &= _in_null_space(mass, diagonal > _ROUNDING * scale)
+        if not np.any(still | bound):
+            break
+    return [_finding(robot, index, alone=bool(still[index]))
+            for index in np.flatnonzero(still | bound)]
+
+
+def _finding(robot: Robot, index: int, *, alone: bool) -> Finding:
+    name = robot.joint_names[index]
+    link = robot.body_names[robot.body_joint_names.index(name)]
+    what = (f'moves no inertia: link {link!r} and what it carries have none about this joint'
+            if alone else
+            f'can move against other joints without moving any inertia: link {link!r} has too '
+            'little of its own')
+    return Finding(Severity.WARNING, name, f'{what}; the mass matrix is singular',
+                   f'give {link!r} its <inertial>, or lock the joint')
+
+
+def _in_null_space(mass: FloatArray, heavy: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which of the joints that move inertia can move together without moving any."""
+    moving = np.flatnonzero(heavy)
+    scaling = 1.0 / np.sqrt(np.diag(mass)[moving])
+    values, vectors = np.linalg.eigh(mass[np.ix_(moving, moving)] * np.outer(scaling, scaling))
+    involved = np.zeros(len(mass), dtype=bool)
+    null = vectors[:, np.abs(values) < _SINGULAR]
+    involved[moving] = np.any(np.abs(null) > 0.1, axis=1)
+    return involved
+
+
+def _mass_matrix(robot: Robot, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return M(q), shape (n, n), and what its diagonal would be if nothing cancelled, (n,).
+
+    With the spatial inertias I_k of the bodies and the unit twists s_k of their
+    joints, both about the base origin, and I_k^c the sum of I over the subtree of
+    k::
+
+        M_bodies[j, k] = s_j^T I_k^c s_k    for j on the way from the base to k
+
+    and M = S^T M_bodies S (composite rigid body algorithm; R. Featherstone, *Rigid
+    Body Dynamics Algorithms*, Springer, 2008, table 6.2).
+    """
+    twists, inertias, magnitudes = _about_base(robot, q)
+    on_the_way = np.zeros((robot.n_bodies, robot.n_bodies), dtype=bool)
+    for k, parent in enumerate(robot.parents):
+        if parent >= 0:
+            on_the_way[k] = on_the_way[parent]
+        on_the_way[k, k] = True
+    for k in range(robot.n_bodies - 1, -1, -1):
+        parent = robot.parents[k]
+        if parent >= 0:
+            inertias[parent] += inertias[k]
+            magnitudes[parent] += magnitudes[k]
+    momenta = np.einsum('kij,kj->ki', inertias, twists)
+    lower = np.where(on_the_way, momenta @ twists.T, 0.0)
+    bodies = lower + np.tril(lower, -1).T
+    scale = np.einsum('ki,kij,kj->k', np.abs(twists), magnitudes, np.abs(twists))
+    S = robot.coupling
+    return S.T @ bodies @ S, (S ** 2).T @ scale
+
+
+def _about_base(robot: Robot, q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return joint twists (nb, 6), spatial inertias (nb, 6, 6) and their magnitudes."""
+    q_bodies = robot.coupling @ q + robot.coupling_offset
+    poses = np.empty((robot.n_bodies, 4, 4))
+    twists = np.zeros((robot.n_bodies, 6))
+    for k, (parent, axis) in enumerate(zip(robot.parents, robot.axes, strict=True)):
+        motion = np.eye(4)
+        slides = robot.joint_types[k] == JointType.PRISMATIC
+        if slides:
+            motion[:3, 3] = q_bodies[k] * axis + robot.link_offsets[k]
+        else:
+            motion[:3, :3] = axis_rotation(axis, q_bodies[k])
+            motion[:3, 3] = motion[:3, :3] @ robot.link_offsets[k]
+        joint = robot.placements[k] if parent < 0 else poses[parent] @ robot.placements[k]
+        poses[k] = joint @ motion
+        direction = joint[:3, :3] @ axis
+        if slides:
+            twists[k, 3:] = direction
+        else:
+            twists[k, :3] = direction
+            twists[k, 3:] = np.cross(joint[:3, 3], direction)
+    turn = np.swapaxes(poses, 1, 2)
+    in_base = poses @ pseudo_inertia(robot.inertial_parameters) @ turn
+    sizes = np.abs(poses) @ _pseudo_sizes(robot.inertial_parameters) @ np.abs(turn)
+    return twists, _spatial_inertia(in_base), np.abs(_spatial_inertia(sizes))
+
+
+def _pseudo_sizes(parameters: FloatArray) -> FloatArray:
+    """Return pseudo-inertias in which every term is counted by its magnitude."""
+    sizes = np.abs(pseudo_inertia(parameters))
+    tensor = np.abs(inertia_matrix(parameters))
+    half_trace = 0.5 * np.trace(tensor, axis1=1, axis2=2)[:, None, None]
+    sizes[:, :3, :3] = half_trace * np.eye(3) + tensor
+    return sizes
+
+
+def _spatial_inertia(pseudo: FloatArray) -> FloatArray:
+    """Return ``[[J, [h]], [[h]^T, m 1]]`` of pseudo-inertias (nb, 4, 4), shape (nb, 6, 6)."""
+    p = parameters_from_pseudo_inertia(pseudo)
+    h = p[:, 1:4]
+    cross = np.zeros((len(p), 3, 3))
+    cross[:, [2, 0, 1], [1, 2, 0]] = h
+    cross[:, [1, 2, 0], [2, 0, 1]] = -h
+    inertia = np.zeros((len(p), 6, 6))
+    inertia[:, :3, :3] = inertia_matrix(p)
+    inertia[:, :3, 3:] = cross
+    inertia[:, 3:, :3] = np.swapaxes(cross, 1, 2)
+    inertia[:, 3:, 3:] = p[:, 0, None, None] * np.eye(3)
+    return inertia

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the elements of a URDF to links and joints, every value checked.
+
+Defaults are those of the URDF specification: no origin is the identity, no axis
+is x, a missing damping, friction, lower or upper is zero, mimic is by 1 and 0. A
+link without ``<inertial>`` has no inertia; it never gets an invented one.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import ModelError
+from robot_dynamics.model.document import Element
+from robot_dynamics.model.inertia import parameters_from_com, transform_parameters
+from robot_dynamics.model.tree import (
+    JointDescription,
+    JointKind,
+    LimitDescription,
+    LinkDescription,
+    MimicDescription,
+    RobotTree,
+    check_tree,
+)
+
+FloatArray = NDArray[np.float64]
+
+#: Largest number of links; the inertia of each is moved and added in Python.
+MAX_LINKS = 10_000
+
+#: No length, mass or inertia of a robot is this large, in SI units.
+_MAX_MAGNITUDE = 1e12
+
+_TENSOR = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
+
+
+def read_tree(root: Element) -> RobotTree:
+    """Return the links and joints of a ``<robot>`` element.
+
+    Parameters
+    ----------
+    root : Element
+        The parsed document.
+
+    Returns
+    -------
+    RobotTree
+        A checked tree (or forest: several roots are left to the caller).
+
+    Raises
+    ------
+    ModelError
+        Naming the link or joint, what is wrong with it, and the line.
+    """
+    name = root.attributes.get('name', '').strip() or 'robot'
+    link_elements = _by_name(root, 'link')
+    if len(link_elements) > MAX_LINKS:
+        raise ModelError(f'has more than {MAX_LINKS} links', subject=name,
+                         remedy='give the description of one robot')
+    tree = RobotTree(
+        name=name,
+        links={key: _read_link(key, element) for key, element in link_elements.items()},
+        joints={key: _read_joint(key, element)
+                for key, element in _by_name(root, 'joint').items()})
+    check_tree(tree)
+    return tree
+
+
+def _by_name(root: Element, tag: str) -> dict[str, Element]:
+    """Return the elements of one tag by their unique names."""
+    found: dict[str, Element] = {}
+    for element in root.children:
+        if element.tag != tag:
+            continue
+        name = element.attributes.get('name', '')
+        if not name.strip():
+            raise ModelError(f'has no name (line {element.line})', subject=f'a <{tag}>',
+                             remedy='give it a unique name')
+        if name in found:
+            raise ModelError(f'two {tag}s have this name (lines {found[name].line} and '
+                             f'{element.line})', subject=name, remedy='rename one of them')
+        found[name] = element
+    return found
+
+
+def _read_link(name: str, element: Element) -> LinkDescription:
+    inertial = _child(element, 'inertial', name)
+    if inertial is None:
+        return LinkDescription(name)
+    rotation, position = _origin(inertial, name)
+    mass = _number(_required_child(inertial, 'mass', name), 'value', name)
+    tensor_element = _required_child(inertial, 'inertia', name)
+    xx, xy, xz, yy, yz, zz = (_number(tensor_element, key, name) for key in _TENSOR)
+    tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    about_com = parameters_from_com(mass, np.zeros(3), tensor)
+    return LinkDescription(name, transform_parameters(about_com, rotation, position))
+
+
+def _read_joint(name: str, element: Element) -> JointDescription:
+    kind = _kind(name, element)
+    rotation, position = _origin(element, name)
+    placement = np.eye(4)
+    placement[:3, :3], placement[:3, 3] = rotation, position
+    dynamics = _child(element, 'dynamics', name)
+    damping, friction = ((0.0, 0.0) if dynamics is None else
+                         (_number(dynamics, key, name, default=0.0)
+                          for key in ('damping', 'friction')))
+    return JointDescription(
+        name=name, kind=kind,
+        parent=_text(_required_child(element, 'parent', name), 'link', name),
+        child=_text(_required_child(element, 'child', name), 'link', name),
+        placement=placement, axis=_axis(name, element, kind), link_offset=np.zeros(3),
+        limit=_limit(name, element, kind), damping=damping, friction=friction,
+        mimic=_mimic(name, element) if kind.has_coordinate else None)
+
+
+def _kind(name: str, element: Element) -> JointKind:
+    kinds = [kind.value for kind in JointKind]
+    value = _text(element, 'type', name)
+    if value not in kinds:
+        raise ModelError(f'has the unknown type {value!r} (line {element.line})', subject=name,
+                         remedy='use one of: ' + ', '.join(kinds))
+    return JointKind(value)
+
+
+def _axis(name: str, joint: Element, kind: JointKind) -> FloatArray:
+    """Return the unit axis; URDF takes x where none is given."""
+    default = np.array([1.0, 0.0, 0.0])
+    element = _child(joint, 'axis', name)
+    if element is None or not kind.has_coordinate:
+        return default
+    axis = _vector(element, 'xyz', name, default)
+    length = np.linalg.norm(axis)
+    if length < 1e-9:
+        raise ModelError(f'has a zero axis (line {element.line})', subject=name,
+                         remedy='give a unit vector, for example xyz="0 0 1"')
+    return axis / length
+
+
+def _limit(name: str, joint: Element, kind: JointKind) -> LimitDescription | None:
+    element = _child(joint, 'limit', name)
+    if element is None or not kind.has_coordinate:
+        return None
+    lower, upper = (_limit_number(element, key, name, missing=0.0) for key in ('lower', 'upper'))
+    possible = lower <= upper and lower < math.inf and upper > -math.inf
+    if not possible and kind is not JointKind.CONTINUOUS:
+        raise ModelError(f'has the limits lower={lower:g}, upper={upper:g} (line {element.line})',
+                         subject=name, remedy='give a lower limit below the upper one')
+    velocity, effort = (_limit_number(element, key, name, missing=math.nan)
+                        for key in ('velocity', 'effort'))
+    return LimitDescription(lower, upper, velocity, effort)
+
+
+def _limit_number(element: Element, attribute: str, name: str, *, missing: float) -> float:
+    """Return a limit; infinite and huge ones are how some tools write that there is none."""
+    if attribute not in element.attributes:
+        return missing
+    return _parse(element.attributes[attribute], element, attribute, name)
+
+
+def _mimic(name: str, joint: Element) -> MimicDescription | None:
+    element = _child(joint, 'mimic', name)
+    if element is None:
+        return None
+    return MimicDescription(_text(element, 'joint', name),
+                            _number(element, 'multiplier', name, default=1.0),
+                            _number(element, 'offset', name, default=0.0))
+
+
+def _origin(owner: Element, name: str) -> tuple[FloatArray, FloatArray]:
+    """Return rotation (3, 3) and position (3,) of the ``<origin>`` of a link or joint."""
+    element = _child(owner, 'origin', name)
+    if element is None:
+        return np.eye(3), np.zeros(3)
+    position = _vector(element, 'xyz', name, np.zeros(3))
+    if 'quat_xyzw' in element.attributes:
+        if 'rpy' in element.attributes:
+            raise ModelError(f'has an origin with both rpy and quat_xyzw (line {element.line})',
+                             subject=name, remedy='keep one of them')
+        return _quaternion_rotation(element, name), position
+    return rpy_rotation(*_vector(element, 'rpy', name, np.zeros(3))), position
+
+
+def rpy_rotation(roll: float, pitch: float, yaw: float) -> FloatArray:
+    """Return ``Rz(yaw) Ry(pitch) Rx(roll)``, shape (3, 3): fixed-axis angles in rad."""
+    cr, cp, cy = math.cos(roll), math.cos(pitch), math.cos(yaw)
+    sr, sp, sy = math.sin(roll), math.sin(pitch), math.sin(yaw)
+    return np.array([[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+                     [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+                     [-sp, cp * sr, cp * cr]])
+
+
+def _quaternion_rotation(element: Element, name: str) -> FloatArray:
+    """Return the rotation of a quaternion x y z w, normalised, shape (3, 3)."""
+    quaternion = np.array(_numbers(element, 'quat_xyzw', name, 4))
+    length = np.linalg.norm(quaternion)
+    if length < 1e-9:
+        raise ModelError(f'has a zero quaternion (line {element.line})', subject=name,
+                         remedy='give a unit quaternion, for example quat_xyzw="0 0 0 1"')
+    x, y, z, w = quaternion / length
+    return np.array([
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
+        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)]])
+
+
+def _child(owner: Element, tag: str, name: str) -> Element | None:
+    """Return the only child of one tag, or None."""
+    found = [child for child in owner.children if child.tag == tag]
+    if len(found) > 1:
+        raise ModelError(f'has {len(found)} <{tag}> elements (lines '
+                         f'{found[0].line} and {found[1].line})',
+                         subject=name, remedy='keep one of them')
+    return found[0] if found else None
+
+
+def _required_child(owner: Element, tag: str, name: str) -> Element:
+    element = _child(owner, tag, name)
+    if element is None:
+        raise ModelError(f'has no <{tag}> in its <{owner.tag}> (line {owner.line})', subject=name,
+                         remedy=f'add <{tag} .../>')
+    return element
+
+
+def _text(element: Element, attribute: str, name: str) -> str:
+    value = element.attributes.get(attribute, '')
+    if not value.strip():
+        raise ModelError(f'has no {attribute} in <{element.tag}> (line {element.line})',
+                         subject=name, remedy=f'add {attribute}="..."')
+    return value
+
+
+def _vector(element: Element, attribute: str, name: str, default: FloatArray) -> FloatArray:
+    """Return three numbers, or the default where the attribute is missing."""
+    if attribute not in element.attributes:
+        return default
+    return np.array(_numbers(element, attribute, name, 3))
+
+
+def _numbers(element: Element, attribute: str, name: str, count: int) -> list[float]:
+    text = element.attributes[attribute]
+    words = text.split()
+    if len(words) != count:
+        raise ModelError(f'{_quoted(element, attribute)} has {len(words)} numbers, not {count}',
+                         subject=name, remedy=f'give {count} numbers separated by spaces')
+    return [_bounded(word, element, attribute, name) for word in words]
+
+
+def _number(element: Element, attribute: str, name: str, *, default: float | None = None) -> float:
+    """Return one finite number; a missing one is an error unless there is a default."""
+    if attribute in element.attributes:
+        return _bounded(element.attributes[attribute], element, attribute, name)
+    if default is None:
+        raise ModelError(f'has no {attribute} in <{element.tag}> (line {element.line})',
+                         subject=name, remedy=f'add {attribute}="..."')
+    return default
+
+
+def _bounded(text: str, element: Element, attribute: str, name: str) -> float:
+    """Return a number that a robot can have."""
+    value = _parse(text, element, attribute, name)
+    if not abs(value) <= _MAX_MAGNITUDE:
+        raise ModelError(f'{_quoted(element, attribute)} is not a number of a robot',
+                         subject=name, remedy='give a finite value in SI units')
+    return value
+
+
+def _parse(text: str, element: Element, attribute: str, name: str) -> float:
+    """Return what the text says as a number; Python's own extras are not numbers here."""
+    word = text.strip()
+    try:
+        if '_' in word or not word.isascii():
+            raise ValueError
+        return float(word)
+    except ValueError:
+        raise ModelError(f'{_quoted(element, attribute)} is not a number', subject=name,
+                         remedy='write it like 0.5 or 5e-1, with a decimal point') from None
+
+
+def _quoted(element: Element, attribute: str) -> str:
+    """Return an attribute as it stands in the file, and where."""
+    value = element.attributes[attribute]
+    shown = value if len(value) <= 60 else value[:57] + '...'
+    return f'<{element.tag} {attribute}="{shown}"> in line {element.line}'
