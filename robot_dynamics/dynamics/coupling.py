@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Between the independent joints of a robot and the joints of its bodies.
+
+Bodies follow the joints by q_b = S q + s0, so by the principle of virtual work
+tau = S^T tau_b, M = S^T M_b S and Y = S^T Y_b. S is constant, so C = S^T C_b S is the
+Christoffel matrix of M.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.model.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+
+class Coupling:
+    """The maps of one robot; each returns its argument where the robot needs no map.
+
+    All arrays may have leading batch axes.
+    """
+
+    def __init__(self, robot: Robot):
+        self.is_direct = robot.is_directly_driven
+        self._matrix = np.array(robot.coupling)
+        self._offset = np.array(robot.coupling_offset)
+
+    def positions(self, q: FloatArray) -> FloatArray:
+        """S q + s0, shape (..., nb)."""
+        return q if self.is_direct else q @ self._matrix.T + self._offset
+
+    def rates(self, v: FloatArray) -> FloatArray:
+        """S v, shape (..., nb), for velocities and accelerations."""
+        return v if self.is_direct else v @ self._matrix.T
+
+    def efforts(self, tau: FloatArray) -> FloatArray:
+        """S^T tau_b, shape (..., n)."""
+        return tau if self.is_direct else tau @ self._matrix
+
+    def rows(self, Y: FloatArray) -> FloatArray:
+        """S^T Y_b, shape (..., n, columns)."""
+        return Y if self.is_direct else self._matrix.T @ Y
+
+    def columns(self, J: FloatArray) -> FloatArray:
+        """J_b S, shape (..., rows, n)."""
+        return J if self.is_direct else J @ self._matrix
+
+    def matrix(self, A: FloatArray) -> FloatArray:
+        """S^T A_b S, shape (..., n, n)."""
+        return A if self.is_direct else self._matrix.T @ A @ self._matrix

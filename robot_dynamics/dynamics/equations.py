@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``Dynamics``: the equations of motion of a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.dynamics import joint_terms
+from robot_dynamics.dynamics.coupling import Coupling
+from robot_dynamics.dynamics.kernels import kinematics, matrices, newton_euler, slotine_li, solve
+from robot_dynamics.dynamics.packing import pack
+from robot_dynamics.dynamics.samples import check_out, gather
+from robot_dynamics.errors import ModelError, ParameterError
+from robot_dynamics.model.robot import Frame, Robot
+
+FloatArray = NDArray[np.float64]
+
+
+class Dynamics:
+    r"""Equations of motion of a rigid robot on a fixed base.
+
+    With n independent joints and nb moving bodies::
+
+        M(q) a + C(q, v) v + g(q) = tau = Y(q, v, a) pi
+        M(q) a_r + C(q, v) v_r + g(q)   = Yr(q, v, v_r, a_r) pi
+
+    C is the Christoffel matrix, so that dM/dt - 2 C is skew-symmetric. pi holds ten
+    inertial parameters a body, `Robot.parameters`.
+
+    Joint arguments are float64 arrays of shape (n,), or batches of shape (..., n) whose
+    leading axes broadcast against each other; anything numpy can convert to that is
+    accepted too, more slowly. Results of a single sample have no leading axes. Positions
+    are in rad or m, efforts in N m or N, all vectors in the axes of the base frame.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    coulomb_velocity : float, default 0.05
+        epsilon in the smooth sign tanh(v / epsilon) of the Coulomb term. rad/s or m/s.
+
+    Notes
+    -----
+    Methods may be called from several threads at once. A kernel is compiled at its
+    first use and then kept on disk; `robot_dynamics.dynamics.warmup.warm_up` does it
+    for all kernels ahead of time, which is what a control loop wants.
+    """
+
+    def __init__(self, robot: Robot, *, coulomb_velocity: float = 0.05):
+        if not coulomb_velocity > 0.0:
+            raise ParameterError('is not positive', subject='coulomb_velocity',
+                                 remedy='give the speed below which Coulomb friction fades out')
+        self.robot = robot
+        self.n = robot.n
+        self.parameters = robot.parameters
+        self._epsilon = float(coulomb_velocity)
+        self._model = pack(robot)
+        self._bodies = robot.n_bodies
+        self._inertial = 10 * robot.n_bodies
+        self._coupling = Coupling(robot)
+        self._is_direct = self._coupling.is_direct
+
+    def parameter_names(self, terms: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return the name of each column of a regressor.
+
+        Parameters
+        ----------
+        terms : sequence of str
+            Joint terms, see `robot_dynamics.dynamics.joint_terms`.
+
+        Returns
+        -------
+        tuple of str
+            ``link/m`` to ``link/Jzz`` for each body, then ``joint/term``.
+        """
+        return self.robot.parameter_names + tuple(
+            f'{joint}/{term}' for term in joint_terms.check_terms(terms)
+            for joint in self.robot.joint_names)
+
+    def parameter_vector(self, terms: Sequence[str] = ()) -> FloatArray:
+        """Return pi and the parameters of the terms as described, in column order.
+
+        Shape (10 nb + len(terms) n,). Damping, friction and armature are those of the
+        robot's description; offsets are zero.
+        """
+        described = joint_terms.described_parameters(self.robot, joint_terms.check_terms(terms))
+        return np.concatenate([self.parameters, described])
+
+    def regressor_buffer(self, terms: Sequence[str] = ()) -> FloatArray:
+        """Return an array that a regressor of one sample can be written into."""
+        columns = self._inertial + self.n * len(joint_terms.check_terms(terms))
+        return np.zeros((self.n, columns))
+
+    def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> FloatArray:
+        """Efforts tau = M a + C v + g that the motion asks for.
+
+        Parameters
+        ----------
+        q, v, a : array_like, shape (..., n)
+            Positions, velocities, accelerations.
+
+        Returns
+        -------
+        ndarray, shape (..., n)
+            Joint efforts, N m or N.
+        """
+        if self._is_direct:
+            tau = np.empty(self.n)
+            try:
+                if not newton_euler.inverse_dynamics.call(self._model, q, v, a, tau):
+                    return tau
+            except TypeError:
+                newton_euler.inverse_dynamics.load()
+        samples = self._gather(q=q, v=v, a=a)
+        q, v, a = samples.rows
+        tau = np.empty((len(q), self._bodies))
+        newton_euler.many_inverse_dynamics.load()(
+            self._model, self._coupling.positions(q), self._coupling.rates(v),
+            self._coupling.rates(a), tau)
+        return self._coupling.efforts(tau).reshape(*samples.shape, self.n)
+
+    def gravity_torque(self, q: ArrayLike) -> FloatArray:
+        """Efforts g that hold the robot still against gravity.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., n)
+            Positions.
+
+        Returns
+        -------
+        ndarray, shape (..., n)
+            Joint efforts, N m or N; the gradient of the potential energy.
+        """
+        rest = np.zeros(self.n)
+        return self.inverse_dynamics(q, rest, rest)
+
+    def matrices(self, q: ArrayLike, v: ArrayLike,
+                 out: tuple[FloatArray, FloatArray, FloatArray] | None = None,
+                 ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Mass matrix, Christoffel matrix and gravity in one pass.
+
+        Parameters
+        ----------
+        q, v : array_like, shape (..., n)
+            Positions and velocities.
+        out : tuple of three ndarrays, optional
+            Where to write M, C and g.
+
+        Returns
+        -------
+        M : ndarray, shape (..., n, n)
+            Mass matrix, symmetric.
+        C : ndarray, shape (..., n, n)
+            C_ij = 1/2 sum_k (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) v_k.
+        g : ndarray, shape (..., n)
+            Gravity efforts.
+        """
+        if self._is_direct:
+            n = self.n
+            M, C, g = (np.empty((n, n)), np.empty((n, n)), np.empty(n)) if out is None else out
+            try:
+                if not matrices.matrices.call(self._model, q, v, M, C, g):
+                    return M, C, g
+            except TypeError:
+                matrices.matrices.load()
+        samples = self._gather(q=q, v=v)
+        result = self._matrices(*samples.rows)
+        result = tuple(x.reshape(samples.shape + x.shape[1:]) for x in result)
+        if out is None:
+            return result
+        for given, computed in zip(out, result, strict=True):
+            check_out(given, computed.shape)[...] = computed
+        return out
+
+    def mass_matrix(self, q: ArrayLike) -> FloatArray:
+        """Mass matrix M, shape (..., n, n), for positions of shape (..., n)."""
+        return self.matrices(q, np.zeros(self.n))[0]
+
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> FloatArray:
+        """Christoffel matrix C, shape (..., n, n); see `matrices`."""
+        return self.matrices(q, v)[1]
+
+    def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> FloatArray:
+        """Accelerations a = M^-1 (tau - C v - g).
+
+        Parameters
+        ----------
+        q, v, tau : array_like, shape (..., n)
+            Positions, velocities, joint efforts.
+
+        Returns
+        -------
+        ndarray, shape (..., n)
+            Accelerations, rad/s^2 or m/s^2.
+
+        Raises
+        ------
+        ModelError
+            When M is not positive definite; names the joint.
+        """
+        samples = self._gather(q=q, v=v, tau=tau)
+        q, v, tau = samples.rows
+        M, C, g = self._matrices(q, v)
+        a = tau - (C @ v[..., np.newaxis])[..., 0] - g
+        joint = solve.solve_accelerations.load()(np.ascontiguousarray(M), a)
+        if joint >= 0:
+            raise ModelError('moves no inertia of its own: the mass matrix is not positive '
+                             'definite', subject=f'joint {self.robot.joint_names[joint]}',
+                             remedy='give the links that it moves mass and inertia that a real '
+                                    'body can have, or lock the joint')
+        return a.reshape(*samples.shape, self.n)
+
+    def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, terms: Sequence[str] = (),
+                  out: FloatArray | None = None) -> FloatArray:
+        """Regressor Y of the inverse dynamics: tau = Y(q, v, a) pi.
+
+        Parameters
+        ----------
+        q, v, a : array_like, shape (..., n)
+            Positions, velocities, accelerations.
+        terms : sequence of str
+            Joint terms to append, see `robot_dynamics.dynamics.joint_terms`.
+        out : ndarray, optional
+            Where to write the result; all of it is written.
+
+        Returns
+        -------
+        ndarray, shape (..., n, 10 nb + len(terms) n)
+            Row j is joint j, column block k is body k, then one column a joint and term.
+        """
+        return self.slotine_li_regressor(q, v, v, a, terms, out)
+
+    def slotine_li_regressor(self, q: ArrayLike, v: ArrayLike, v_r: ArrayLike, a_r: ArrayLike,
+                             terms: Sequence[str] = (), out: FloatArray | None = None,
+                             ) -> FloatArray:
+        """Slotine-Li regressor: M(q) a_r + C(q, v) v_r + g(q) = Yr(q, v, v_r, a_r) pi.
+
+        Parameters
+        ----------
+        q, v : array_like, shape (..., n)
+            Positions and velocities.
+        v_r, a_r : array_like, shape (..., n)
+            Reference velocities and accelerations.
+        terms : sequence of str
+            Joint terms to append, see `robot_dynamics.dynamics.joint_terms`.
+        out : ndarray, optional
+            Where to write the result; all of it is written.
+
+        Returns
+        -------
+        ndarray, shape (..., n, 10 nb + len(terms) n)
+            Row j is joint j, column block k is body k, then one column a joint and term.
+        """
+        if self._is_direct and not terms:
+            Y = np.empty((self.n, self._inertial)) if out is None else out
+            try:
+                if not slotine_li.slotine_li_regressor.call(self._model, q, v, v_r, a_r, Y):
+                    return Y
+            except TypeError:
+                slotine_li.slotine_li_regressor.load()
+        return self._regressors(q, v, v_r, a_r, joint_terms.check_terms(terms), out)
+
+    def adaptive_terms(self, q: ArrayLike, v: ArrayLike, v_r: ArrayLike, a_r: ArrayLike,
+                       s: ArrayLike, parameters: ArrayLike, terms: Sequence[str] = (),
+                       ) -> tuple[FloatArray, FloatArray]:
+        """Yr pi and Yr^T s without forming Yr, in O(nb).
+
+        Parameters
+        ----------
+        q, v : array_like, shape (..., n)
+            Positions and velocities.
+        v_r, a_r : array_like, shape (..., n)
+            Reference velocities and accelerations.
+        s : array_like, shape (..., n)
+            Sliding variable v_r - v.
+        parameters : array_like, shape (..., 10 nb + len(terms) n)
+            Parameters pi, in the order of `parameter_names`.
+        terms : sequence of str
+            Joint terms whose columns Yr has too.
+
+        Returns
+        -------
+        tau : ndarray, shape (..., n)
+            Yr pi, joint efforts.
+        gradient : ndarray, shape (..., 10 nb + len(terms) n)
+            Yr^T s.
+        """
+        if self._is_direct and not terms:
+            tau = np.empty(self.n)
+            gradient = np.empty(self._inertial)
+            try:
+                if not slotine_li.adaptive_terms.call(self._model, q, v, v_r, a_r, s,
+                                                      parameters, tau, gradient):
+                    return tau, gradient
+            except TypeError:
+                slotine_li.adaptive_terms.load()
+        return self._adaptive_terms(q, v, v_r, a_r, s, parameters,
+                                    joint_terms.check_terms(terms))
+
+    def forward_kinematics(self, q: ArrayLike, link: str | None = None) -> FloatArray:
+        """Poses in the base frame.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., n)
+            Positions.
+        link : str, optional
+            A link or frame of the robot; all moving bodies when not given.
+
+        Returns
+        -------
+        ndarray, shape (..., nb, 4, 4), or (..., 4, 4) for one link
+            Homogeneous transformations from the link frame to the base frame, metres.
+        """
+        frame = None if link is None else self._frame(link)
+        samples = self._gather(q=q)
+        poses = np.empty((len(samples.rows[0]), self._bodies, 4, 4))
+        kinematics.poses_of_bodies.load()(
+            self._model, self._coupling.positions(samples.rows[0]), poses)
+        poses = poses.reshape(*samples.shape, self._bodies, 4, 4)
+        if frame is None:
+            return poses
+        if frame.body < 0:
+            return np.broadcast_to(frame.pose, (*samples.shape, 4, 4)).copy()
+        return poses[..., frame.body, :, :] @ frame.pose
+
+    def jacobian(self, q: ArrayLike, link: str) -> FloatArray:
+        """Geometric Jacobian of a link or frame.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., n)
+            Positions.
+        link : str
+            A link or frame of the robot.
+
+        Returns
+        -------
+        ndarray, shape (..., 6, n)
+            Linear velocity of the frame's origin (rows 0-2) and angular velocity (rows
+            3-5) per unit joint speed, in base axes.
+        """
+        frame = self._frame(link)
+        samples = self._gather(q=q)
+        J = np.empty((len(samples.rows[0]), 6, self._bodies))
+        point = np.array(frame.pose[:3, 3])
+        kinematics.jacobians.load()(
+            self._model, self._coupling.positions(samples.rows[0]), frame.body, point, J)
+        return self._coupling.columns(J).reshape(*samples.shape, 6, self.n)
+
+    def _gather(self, **arguments: ArrayLike):
+        """Rows of joint vectors."""
+        counted = f'one value for each of the {self.n} joints ' + ', '.join(
+            self.robot.joint_names)
+        return gather({name: (value, self.n, counted) for name, value in arguments.items()})
+
+    def _frame(self, name: str) -> Frame:
+        """Body and pose of a named link or frame."""
+        robot = self.robot
+        if name in robot.frames:
+            return robot.frames[name]
+        if name in robot.body_names:
+            return Frame(robot.body_names.index(name), np.eye(4))
+        if name == robot.base_name:
+            return Frame(-1, np.eye(4))
+        known = dict.fromkeys((robot.base_name, *robot.body_names, *robot.frames))
+        raise ModelError('is no link of this robot', subject=str(name),
+                         remedy='name one of: ' + ', '.join(known))
+
+    def _matrices(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """M, C and g of rows of samples."""
+        count, bodies = len(q), self._bodies
+        M, C = np.empty((count, bodies, bodies)), np.empty((count, bodies, bodies))
+        g = np.empty((count, bodies))
+        matrices.many_matrices.load()(self._model, self._coupling.positions(q),
+                                      self._coupling.rates(v), M, C, g)
+        return (self._coupling.matrix(M), self._coupling.matrix(C), self._coupling.efforts(g))
+
+    def _regressors(self, q: ArrayLike, v: ArrayLike, v_r: ArrayLike, a_r: ArrayLike,
+                    terms: tuple[str, ...], out: FloatArray | None) -> FloatArray:
+        """Slotine-Li regressors of any argument."""
+        samples = self._gather(q=q, v=v, v_r=v_r, a_r=a_r)
+        q, v, v_r, a_r = samples.rows
+        shape = (*samples.shape, self.n, self._inertial + self.n * len(terms))
+        result = np.empty(shape) if out is None else check_out(out, shape)
+        rows = result.reshape(-1, *shape[-2:])
+        target = rows if self._is_direct else np.empty((len(q), self._bodies, self._inertial))
+        slotine_li.slotine_li_regressors.load()(
+            self._model, self._coupling.positions(q), self._coupling.rates(v),
+            self._coupling.rates(v_r), self._coupling.rates(a_r), target)
+        if not self._is_direct:
+            rows[..., :self._inertial] = self._coupling.rows(target)
+            rows[..., self._inertial:] = 0.0
+        if terms:
+            values = joint_terms.term_values(terms, v_r, a_r, self._epsilon)
+            joint_terms.write_columns(rows, self._inertial, values)
+        return result
+
+    def _adaptive_terms(self, q: ArrayLike, v: ArrayLike, v_r: ArrayLike, a_r: ArrayLike,
+                        s: ArrayLike, parameters: ArrayLike, terms: tuple[str, ...],
+                        ) -> tuple[FloatArray, FloatArray]:
+        """Yr pi and Yr^T s of any argument."""
+        columns = self._inertial + self.n * len(terms)
+        counted = f'one value for each of the {self.n} joints ' + ', '.join(
+            self.robot.joint_names)
+        joints = {'q': q, 'v': v, 'v_r': v_r, 'a_r': a_r, 's': s}
+        samples = gather({name: (value, self.n, counted) for name, value in joints.items()}
+                         | {'parameters': (parameters, columns,
+                                           'one value for each name in parameter_names(terms)')})
+        q, v, v_r, a_r, s, pi = samples.rows
+        tau = np.empty((len(q), self._bodies))
+        gradient = np.empty((len(q), columns))
+        inertial = np.empty((len(q), self._inertial))
+        slotine_li.many_adaptive_terms.load()(
+            self._model, self._coupling.positions(q), self._coupling.rates(v),
+            self._coupling.rates(v_r), self._coupling.rates(a_r), self._coupling.rates(s),
+            np.ascontiguousarray(pi[:, :self._inertial]), tau, inertial)
+        tau = self._coupling.efforts(tau)
+        gradient[:, :self._inertial] = inertial
+        if terms:
+            values = joint_terms.term_values(terms, v_r, a_r, self._epsilon)
+            extra = pi[:, self._inertial:].reshape(len(q), len(terms), self.n)
+            tau = tau + np.einsum('tkj,ktj->kj', values, extra)
+            products = np.moveaxis(values, 0, 1) * s[:, np.newaxis, :]
+            gradient[:, self._inertial:] = products.reshape(len(q), -1)
+        return tau.reshape(*samples.shape, self.n), gradient.reshape(*samples.shape, columns)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A robot as the one float64 array that the kernels read.
+
+Row i describes body i, the last row holds what belongs to the whole robot. With q_i
+the coordinate of body i, seen from the link frame of its parent::
+
+    R = fixed + sin(q_i) sine + cos(q_i) cosine        (sine = cosine = 0 for a prismatic joint)
+    p = point + q_i slide                              (slide = 0 for a revolute joint)
+
+are the axes of link frame i and a point on its joint, because Rodrigues' formula reads
+Exp([a] q) = a a^T + sin(q) [a] + cos(q) (1 - a a^T).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.model.robot import JointType, Robot
+
+# Offsets in the row of a body. Matrices stand column after column.
+PARENT = 0        # row of the parent; -1 is the base
+IS_PRISMATIC = 1  # 1 or 0
+HAS_OFFSET = 2    # whether the origin of the link frame is off the joint
+RUN_END = 3       # bodies PARENT.. see `_subtrees`
+IS_SCATTERED = 4  # whether descendants follow after RUN_END
+FIXED = 5         # 9
+SINE = 14         # 9
+COSINE = 23       # 9
+POINT = 32        # 3
+SLIDE = 35        # 3
+AXIS = 38         # 3, in the axes of the parent
+OFFSET = 41       # 3, joint to link origin in the axes of the link
+INERTIA = 44      # 10, `robot_dynamics.model.robot.PARAMETER_SUFFIXES`
+WIDTH = 54
+
+# Offsets in the last row.
+GRAVITY = 0       # 3
+ORIGIN = 3        # 3, origin of the calculation in the base frame
+
+
+def pack(robot: Robot) -> NDArray[np.float64]:
+    """Return the model array of a robot, shape (nb + 1, WIDTH)."""
+    model = np.zeros((robot.n_bodies + 1, WIDTH))
+    origin = robot.placements[0, :3, 3]
+    model[-1, GRAVITY:GRAVITY + 3] = robot.gravity
+    model[-1, ORIGIN:ORIGIN + 3] = origin
+    run_end, is_scattered = _subtrees(robot.parents)
+    for i in range(robot.n_bodies):
+        row = model[i]
+        row[PARENT] = robot.parents[i]
+        row[IS_PRISMATIC] = robot.joint_types[i] == JointType.PRISMATIC
+        row[HAS_OFFSET] = np.any(robot.link_offsets[i])
+        row[RUN_END] = run_end[i]
+        row[IS_SCATTERED] = is_scattered[i]
+        rotation, point = robot.placements[i, :3, :3], robot.placements[i, :3, 3]
+        axis = robot.axes[i]
+        along = np.outer(axis, axis)
+        if row[IS_PRISMATIC]:
+            row[FIXED:FIXED + 9] = rotation.T.ravel()
+            row[SLIDE:SLIDE + 3] = rotation @ axis
+        else:
+            row[FIXED:FIXED + 9] = (rotation @ along).T.ravel()
+            row[SINE:SINE + 9] = (rotation @ _skew(axis)).T.ravel()
+            row[COSINE:COSINE + 9] = (rotation @ (np.eye(3) - along)).T.ravel()
+        row[POINT:POINT + 3] = point - origin if robot.parents[i] < 0 else point
+        row[AXIS:AXIS + 3] = rotation @ axis
+        row[OFFSET:OFFSET + 3] = robot.link_offsets[i]
+        row[INERTIA:INERTIA + 10] = robot.inertial_parameters[i]
+    return model
+
+
+def _skew(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Matrix of the vector product with x."""
+    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
+
+
+def _subtrees(parents: NDArray[np.int64]) -> tuple[list[int], list[bool]]:
+    """Describe which bodies hang on each joint.
+
+    Returns, for each body i, the end of the unbroken run ``i, i + 1, ...`` of its
+    descendants, and whether further descendants come after that run, which happens
+    when the bodies do not stand in depth-first order.
+    """
+    count = len(parents)
+    descends = np.eye(count, dtype=bool)
+    for i in range(count):
+        if parents[i] >= 0:
+            descends[i] |= descends[parents[i]]
+    run_end, is_scattered = [], []
+    for j in range(count):
+        end = j
+        while end < count and descends[end, j]:
+            end += 1
+        run_end.append(end)
+        is_scattered.append(bool(np.any(descends[end:, j])))
+    return run_end, is_scattered

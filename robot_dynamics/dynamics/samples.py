@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From what a caller gives to rows of float64, and errors that say what is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.errors import DimensionError
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Arguments of one call, broadcast against each other.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Batch shape: empty for a single sample.
+    rows : list of ndarray
+        Each argument as a C-contiguous, writeable float64 array of shape (N, width).
+    """
+
+    shape: tuple[int, ...]
+    rows: list[FloatArray]
+
+
+def gather(arguments: dict[str, tuple[ArrayLike, int, str]]) -> Samples:
+    """Convert and broadcast arguments.
+
+    Parameters
+    ----------
+    arguments : dict
+        By name: the value, the length its last axis must have, and what that counts.
+    """
+    arrays = {name: _array(name, *argument) for name, argument in arguments.items()}
+    try:
+        shape = np.broadcast_shapes(*(array.shape[:-1] for array in arrays.values()))
+    except ValueError:
+        given = ', '.join(f'{name} {array.shape}' for name, array in arrays.items())
+        raise DimensionError(f'batch shapes do not fit each other: {given}',
+                             remedy='give all arguments the same leading axes, or none') from None
+    rows = []
+    for array in arrays.values():
+        full = np.broadcast_to(array, shape + array.shape[-1:]).reshape(-1, array.shape[-1])
+        rows.append(np.require(full, np.float64, ['C', 'W', 'A']))
+    return Samples(shape, rows)
+
+
+def check_out(out: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    """Return ``out`` if results of this shape can be written into it."""
+    remedy = f'give a C-contiguous, writeable float64 array of shape {shape}, or none'
+    if not isinstance(out, np.ndarray) or out.dtype != np.float64:
+        raise DimensionError(f'is not a float64 array but {type(out).__name__}', subject='out',
+                             remedy=remedy)
+    if out.shape != shape:
+        raise DimensionError(f'has shape {out.shape}, not {shape}', subject='out', remedy=remedy)
+    if not (out.flags.c_contiguous and out.flags.writeable):
+        raise DimensionError('is not C-contiguous and writeable', subject='out', remedy=remedy)
+    return out
+
+
+def _array(name: str, value: ArrayLike, width: int, counted: str) -> FloatArray:
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DimensionError('does not hold numbers', subject=name,
+                             remedy=f'give an array of shape ({width},) or (..., {width}), '
+                                    f'{counted}') from None
+    if array.ndim == 0 or array.shape[-1] != width:
+        raise DimensionError(f'has shape {array.shape}, not ({width},) or (..., {width})',
+                             subject=name, remedy=f'give {counted}')
+    return array
