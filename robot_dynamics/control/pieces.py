@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Motions made of polynomial pieces, which end at rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control import polynomials
+
+FloatArray = NDArray[np.float64]
+
+#: A trajectory whose last velocity is below this ends at rest. rad/s or m/s.
+AT_REST = 1e-4
+#: Shortest way to a stop. s.
+SHORTEST_STOP = 0.05
+#: Peak deceleration of the stop is 3/2 v/T.
+STOP_PEAK = 1.5
+
+
+class Stage(Enum):
+    """What a piece is for."""
+
+    REST = 'rest'
+    MOVE = 'move'
+    STARVED = 'starved'
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """A motion for all times after it begins: its last piece is a rest.
+
+    Parameters
+    ----------
+    begins : ndarray, shape (m,)
+        When each piece takes over, increasing. s.
+    origins : ndarray, shape (m,)
+        Zero of each piece's own time. s.
+    coefficients : ndarray, shape (m, 6, n)
+        Of the powers of its own time.
+    stages : list of Stage, length m
+        What each piece is for.
+    """
+
+    begins: FloatArray
+    origins: FloatArray
+    coefficients: FloatArray
+    stages: list[Stage]
+
+    def until(self, t: float, now: float) -> Pieces:
+        """Return the pieces that are needed from now until t."""
+        first = max(int(np.searchsorted(self.begins, now, side='right')) - 1, 0)
+        last = int(np.searchsorted(self.begins, t, side='left'))
+        return self._part(slice(first, last))
+
+    def since(self, t: float) -> Pieces:
+        """Return the same motion from t on."""
+        first = max(int(np.searchsorted(self.begins, t, side='right')) - 1, 0)
+        part = self._part(slice(first, None))
+        part.begins[0] = t
+        return part
+
+    def followed_by(self, other: Pieces) -> Pieces:
+        """Return these pieces with others after them."""
+        return Pieces(np.concatenate((self.begins, other.begins)),
+                      np.concatenate((self.origins, other.origins)),
+                      np.concatenate((self.coefficients, other.coefficients)),
+                      self.stages + other.stages)
+
+    def _part(self, part: slice) -> Pieces:
+        return Pieces(self.begins[part].copy(), self.origins[part].copy(),
+                      self.coefficients[part].copy(), self.stages[part])
+
+
+def resting(q: FloatArray) -> Pieces:
+    """Return a rest at q, shape (n,), for ever."""
+    return Pieces(np.array([-np.inf]), np.zeros(1), polynomials.rest(q)[None], [Stage.REST])
+
+
+def pieces_through(times: FloatArray, q: FloatArray, v: FloatArray | None, a: FloatArray | None,
+                   stop_acceleration: float, *,
+                   before: tuple[float, FloatArray, FloatArray] | None = None) -> Pieces:
+    """Return the motion through points, with a stop after them if they end in motion.
+
+    Parameters
+    ----------
+    times : ndarray, shape (m,)
+        When. s.
+    q : ndarray, shape (m, n)
+        Positions.
+    v, a : ndarray, shape (m, n), or None
+        Velocities and accelerations where they are given.
+    stop_acceleration : float
+        Deceleration of the stop. rad/s^2 or m/s^2.
+    before : (float, ndarray, ndarray), optional
+        Time, position and velocity of a point before the first one, which positions
+        without velocities are led away from.
+    """
+    if v is None:
+        v, a = _derivatives(times, q, before)
+    h = np.diff(times)
+    if a is not None:
+        coefficients = polynomials.quintic(h, q[:-1], v[:-1], a[:-1], q[1:], v[1:], a[1:])
+        last_acceleration = a[-1]
+    else:
+        coefficients = polynomials.cubic(h, q[:-1], v[:-1], q[1:], v[1:])
+        last_acceleration = polynomials.evaluate(coefficients[-1], h[-1])[2] if h.size \
+            else np.zeros_like(q[-1])
+    stages = [Stage.MOVE] * h.size
+    end, q_end, speed = float(times[-1]), q[-1], float(np.abs(v[-1]).max())
+    begins, final, rest_stage = [*times[:-1], end], [], Stage.REST
+    if speed > AT_REST:
+        duration = max(SHORTEST_STOP, STOP_PEAK * speed / stop_acceleration)
+        final.append(polynomials.stop(duration, q_end, v[-1], last_acceleration))
+        q_end = polynomials.evaluate(final[0], duration)[0]
+        begins.append(end + duration)
+        stages.append(Stage.STARVED)
+        rest_stage = Stage.STARVED
+    final.append(polynomials.rest(q_end))
+    stages.append(rest_stage)
+    begins = np.array(begins)
+    return Pieces(begins, begins.copy(), np.concatenate((coefficients, np.stack(final))), stages)
+
+
+def _derivatives(times: FloatArray, q: FloatArray,
+                 before: tuple[float, FloatArray, FloatArray] | None
+                 ) -> tuple[FloatArray, FloatArray]:
+    """Return derivatives of positions that come without: a spline that ends at rest."""
+    knots, values = times, q
+    v_start = np.zeros(q.shape[1])
+    if before is not None:
+        knots = np.concatenate(([before[0]], times))
+        values = np.vstack((before[1], q))
+        v_start = before[2]
+    if knots.size == 1:
+        return np.zeros_like(q), np.zeros_like(q)
+    v, a = polynomials.spline_derivatives(knots, values, v_start)
+    # The spline would stop with a jerk; the last piece ends without acceleration instead.
+    a[-1] = 0.0
+    return v[-q.shape[0]:], a[-q.shape[0]:]

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``TrajectoryBuffer``: the reference an arm follows, out of messages that may be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.control import trajectory_kernel as kernel
+from robot_dynamics.control.checks import positive
+from robot_dynamics.control.pieces import Pieces, Stage, pieces_through, resting
+from robot_dynamics.control.polynomials import QUINTIC_PEAK_ACCELERATION, quintic
+from robot_dynamics.control.trajectory_points import (
+    SHORTEST_SEGMENT,
+    Points,
+    TrajectoryPoint,
+    read_points,
+)
+from robot_dynamics.errors import StateError, TrajectoryError
+from robot_dynamics.model.robot import JointLimits, Robot
+
+FloatArray = NDArray[np.float64]
+Motion = tuple[FloatArray, FloatArray, FloatArray]
+
+#: A new trajectory that agrees this well with the motion under way takes over without
+#: a blend: position (rad), velocity (rad/s), acceleration (rad/s^2).
+AGREEMENT = (1e-5, 1e-3, 0.05)
+#: Peak acceleration of a quintic that takes away a velocity difference dv in time T is
+#: below 4 dv/T.
+VELOCITY_BLEND_PEAK = 4.0
+#: Shortest blend. s.
+SHORTEST_BLEND = 0.02
+#: A position limit may be exceeded by rounding. rad or m.
+ROUNDING = 1e-6
+
+
+class Progress(Enum):
+    """Where a reference stands; the value is the text to show."""
+
+    RESTING = 'at rest'
+    MOVING = 'moving'
+    STARVED = 'starved: the trajectory ended in motion'
+
+
+_PROGRESS = {Stage.REST: Progress.RESTING, Stage.MOVE: Progress.MOVING,
+             Stage.STARVED: Progress.STARVED}
+
+
+class TrajectoryBuffer:
+    """Accept trajectories as a whole or not at all, and interpolate between their points.
+
+    Points with velocities and accelerations are joined by quintics, points with
+    velocities by cubics; positions alone are given the derivatives of the clamped
+    cubic spline that ends at rest. There is no linear interpolation: its velocity
+    jumps would reach the torque.
+
+    A new trajectory replaces what is under way from its start on (its stamp, or now);
+    the motion before that goes on. At the junction position, velocity and acceleration
+    stay continuous: a trajectory that agrees with the motion there (an overlapping
+    chunk of a stream) simply takes over, one that differs a little is blended in, one
+    that begins later is reached by a quintic. After its last point it rests, or, where
+    it ends in motion, comes to a smooth stop and says that it starves.
+
+    Parameters
+    ----------
+    joint_names : sequence of str, length n
+        The joints, in the order of every vector.
+    limits : JointLimits
+        Position and speed limits that no trajectory may break.
+    continuous : array_like of bool, shape (n,), optional
+        Joints that turn without end: trajectories may start at any turn.
+    start_tolerance : float
+        How far from the motion under way a trajectory may begin. rad or m.
+    acceleration_limit : float
+        Largest acceleration of any joint. rad/s^2.
+    blend_acceleration : float
+        Acceleration a blend may add. rad/s^2.
+    stop_acceleration : float
+        Deceleration when points run out. rad/s^2.
+    max_points : int
+        Largest number of points in one trajectory.
+    """
+
+    def __init__(self, joint_names: Sequence[str], limits: JointLimits, *,
+                 continuous: ArrayLike | None = None, start_tolerance: float = 0.1,
+                 acceleration_limit: float = 50.0, blend_acceleration: float = 2.0,
+                 stop_acceleration: float = 10.0, max_points: int = 10_000):
+        self.joint_names = tuple(joint_names)
+        n = len(self.joint_names)
+        self._lower, self._upper = limits.lower - ROUNDING, limits.upper + ROUNDING
+        self._velocity = np.where(np.isnan(limits.velocity), np.inf,
+                                  limits.velocity * (1.0 + ROUNDING))
+        self._acceleration = np.full(n, positive('acceleration_limit', acceleration_limit,
+                                                 'rad/s^2'))
+        self._continuous = np.zeros(n, dtype=np.bool_) if continuous is None \
+            else np.array(continuous, dtype=np.bool_)
+        self._start_tolerance = positive('start_tolerance', start_tolerance, 'rad')
+        self._blend_acceleration = positive('blend_acceleration', blend_acceleration, 'rad/s^2')
+        self._stop_acceleration = positive('stop_acceleration', stop_acceleration, 'rad/s^2')
+        self._max_points = max_points
+        self._pieces: Pieces | None = None
+        self._stage = Stage.REST
+        self._evaluate = kernel.evaluate_pieces.load()
+        self._find_violation = kernel.find_violation.load()
+
+    @classmethod
+    def for_robot(cls, robot: Robot, **settings: float) -> TrajectoryBuffer:
+        """Return a buffer that keeps a robot's limits."""
+        return cls(robot.joint_names, robot.limits, continuous=robot.is_continuous, **settings)
+
+    @property
+    def progress(self) -> Progress:
+        """Where the reference stood when last sampled."""
+        return _PROGRESS[self._stage]
+
+    def anchor(self, q: FloatArray) -> None:
+        """Rest at a pose, shape (n,), and drop everything else."""
+        self._pieces = resting(np.array(q, dtype=np.float64))
+        self._stage = Stage.REST
+
+    def sample_into(self, t: float, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
+        """Write the motion at a time.
+
+        Parameters
+        ----------
+        t : float
+            When. s.
+        q, v, a : ndarray, shape (n,)
+            Where position, velocity and acceleration go.
+
+        Raises
+        ------
+        StateError
+            Before the first `anchor`.
+        """
+        pieces = self._anchored()
+        index = self._evaluate(pieces.begins, pieces.origins, pieces.coefficients, t, q, v, a)
+        self._stage = pieces.stages[index]
+
+    def sample(self, t: float) -> Motion:
+        """Return the motion at a time as new arrays q, v, a of shape (n,)."""
+        n = len(self.joint_names)
+        q, v, a = np.empty(n), np.empty(n), np.empty(n)
+        self.sample_into(t, q, v, a)
+        return q, v, a
+
+    def accept(self, names: Sequence[str], points: Sequence[TrajectoryPoint], *,
+               stamp: float | None, now: float) -> float:
+        """Take a trajectory over, as a whole.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The joints, in the order of the points.
+        points : sequence of TrajectoryPoint
+            The points.
+        stamp : float or None
+            When it starts; None or 0 for now. s.
+        now : float
+            Time of the state last answered. s.
+
+        Returns
+        -------
+        float
+            When it takes over. s.
+
+        Raises
+        ------
+        TrajectoryError
+            Where anything is wrong with it; the motion under way goes on then.
+        """
+        old = self._anchored()
+        given = read_points(self.joint_names, names, points, max_points=self._max_points)
+        start = stamp if stamp else now
+        if not np.isfinite(start):
+            raise TrajectoryError(f'is {start:g}', subject='stamp of the trajectory')
+        junction = max(now, start)
+        times = start + given.times
+        if times[-1] < junction:
+            raise TrajectoryError(f'ended {now - times[-1]:.3f} s ago', subject='trajectory',
+                                  remedy='compare the clocks, or send it without a stamp: it '
+                                         'starts on arrival then')
+        self._check_positions(given)
+        here = self._motion(old, junction)
+        new = self._connected(given, times, junction, here) \
+            if times[0] > junction + SHORTEST_SEGMENT \
+            else self._taken_over(given, times, junction, here)
+        self._check_limits(new, here[0])
+        self._pieces = old.until(junction, now).followed_by(new)
+        return junction
+
+    def _connected(self, given: Points, times: FloatArray, junction: float,
+                   here: Motion) -> Pieces:
+        """Return the motion that goes from here to the first point and on."""
+        q = given.q + self._turns(here[0], given.q[0])
+        new = pieces_through(times, q, given.v, given.a, self._stop_acceleration,
+                             before=(junction, here[0], here[1]))
+        return self._bridge(junction, here, float(times[0]), new).followed_by(new)
+
+    def _taken_over(self, given: Points, times: FloatArray, junction: float,
+                    here: Motion) -> Pieces:
+        """Return the motion that joins a trajectory already under way at the junction."""
+        new = pieces_through(times, given.q, given.v, given.a, self._stop_acceleration)
+        there = self._motion(new, junction)
+        turns = self._turns(here[0], there[0])
+        new.coefficients[:, 0] += turns
+        there[0][:] += turns
+        away = [np.abs(b - a) for a, b in zip(here, there, strict=True)]
+        if not away[0].max() <= self._start_tolerance:
+            joint = int(np.argmax(away[0]))
+            raise TrajectoryError(f'the trajectory is {away[0][joint]:.3f} rad or m away from '
+                                  'the motion under way', subject=self.joint_names[joint],
+                                  remedy='start it at the measured pose, or let its first '
+                                         'point lie in the future to be moved there')
+        if all(gap.max() <= limit for gap, limit in zip(away, AGREEMENT, strict=True)):
+            return new.since(junction)
+        duration = max(
+            SHORTEST_BLEND,
+            np.sqrt(QUINTIC_PEAK_ACCELERATION * away[0].max() / self._blend_acceleration),
+            VELOCITY_BLEND_PEAK * away[1].max() / self._blend_acceleration)
+        joined = junction + float(duration)
+        return self._bridge(junction, here, joined, new).followed_by(new.since(joined))
+
+    def _bridge(self, junction: float, here: Motion, joined: float, new: Pieces) -> Pieces:
+        """Return the quintic from here to where a motion is when it is joined."""
+        there = self._motion(new, joined)
+        coefficients = quintic(np.array([joined - junction]), *(x[None] for x in here),
+                               *(x[None] for x in there))
+        return Pieces(np.array([junction]), np.array([junction]), coefficients, [Stage.MOVE])
+
+    def _turns(self, here: FloatArray, there: FloatArray) -> FloatArray:
+        """Return the full turns that bring continuous joints nearest to where they are. rad."""
+        return np.where(self._continuous,
+                        2.0 * np.pi * np.round((here - there) / (2.0 * np.pi)), 0.0)
+
+    def _check_positions(self, given: Points) -> None:
+        """Refuse a point outside the position limits."""
+        outside = ~((given.q >= self._lower) & (given.q <= self._upper))
+        if outside.any():
+            k, joint = np.argwhere(outside)[0]
+            raise TrajectoryError(f'points[{k}].positions {given.q[k, joint]:.4g} is outside '
+                                  f'{self._lower[joint]:.4g} to {self._upper[joint]:.4g}',
+                                  subject=self.joint_names[joint],
+                                  remedy='keep every point inside the position limits')
+
+    def _check_limits(self, new: Pieces, here: FloatArray) -> None:
+        """Refuse a motion beyond a limit; one that starts beyond may come back."""
+        kind, joint, t, value = self._find_violation(
+            new.begins, new.origins, new.coefficients, new.begins[-1],
+            np.minimum(self._lower, here), np.maximum(self._upper, here), self._velocity,
+            self._acceleration)
+        if kind == kernel.NOTHING:
+            return
+        what, limit, remedy = {
+            kernel.POSITION: ('position', (self._lower if value < self._lower[joint]
+                                           else self._upper)[joint],
+                              'keep the points, and the way to a stop after the last one, '
+                              'inside the position limits'),
+            kernel.VELOCITY: ('speed', self._velocity[joint],
+                              'give the motion more time or a nearer start'),
+            kernel.ACCELERATION: ('acceleration', self._acceleration[joint],
+                                  'give the motion more time, smoother points or a nearer '
+                                  'start'),
+        }[kind]
+        raise TrajectoryError(f'{what} {value:.4g} is beyond {limit:.4g}, '
+                              f'{t - new.begins[0]:.3f} s after the trajectory takes over',
+                              subject=self.joint_names[joint], remedy=remedy)
+
+    def _motion(self, pieces: Pieces, t: float) -> Motion:
+        """Return a motion at a time as new arrays."""
+        n = len(self.joint_names)
+        q, v, a = np.empty(n), np.empty(n), np.empty(n)
+        self._evaluate(pieces.begins, pieces.origins, pieces.coefficients, t, q, v, a)
+        return q, v, a
+
+    def _anchored(self) -> Pieces:
+        if self._pieces is None:
+            raise StateError('has no pose to start from', subject='trajectory buffer',
+                             remedy='wait for the first joint state')
+        return self._pieces

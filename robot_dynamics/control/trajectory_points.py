@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading the points of a trajectory message: all of them right, or none taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control.references import Reference
+from robot_dynamics.errors import TrajectoryError
+
+FloatArray = NDArray[np.float64]
+
+#: Two points closer than this in time are one. s.
+SHORTEST_SEGMENT = 1e-4
+
+
+@dataclass(frozen=True)
+class TrajectoryPoint:
+    """A point of a trajectory as messages carry it.
+
+    Parameters
+    ----------
+    time_from_start : float
+        Time after the start of the trajectory. s.
+    positions, velocities, accelerations : sequence of float
+        One value a joint of the message; the last two, or the last one, may be empty.
+    """
+
+    time_from_start: float
+    positions: Sequence[float]
+    velocities: Sequence[float] = ()
+    accelerations: Sequence[float] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points in the order of the robot's joints.
+
+    Parameters
+    ----------
+    times : ndarray, shape (m,)
+        Times from the start, increasing. s.
+    q : ndarray, shape (m, n)
+        Positions.
+    v, a : ndarray, shape (m, n), or None
+        Velocities and accelerations, where the message has them.
+    """
+
+    times: FloatArray
+    q: FloatArray
+    v: FloatArray | None
+    a: FloatArray | None
+
+
+def sample_points(reference: Reference, start: float, duration: float,
+                  step: float) -> list[TrajectoryPoint]:
+    """Return a stretch of a reference as points, the first one at its beginning.
+
+    Parameters
+    ----------
+    reference : Reference
+        What to sample.
+    start : float
+        Where on the reference the stretch begins. s.
+    duration, step : float
+        Its length, and the time between points. s.
+    """
+    count = max(round(duration / step), 1)
+    times = np.arange(count + 1) * step
+    q, v, a = reference.sample_many(start + times)
+    return [TrajectoryPoint(float(t), q[k], v[k], a[k]) for k, t in enumerate(times)]
+
+
+def read_points(joint_names: tuple[str, ...], names: Sequence[str],
+                points: Sequence[TrajectoryPoint], *, max_points: int) -> Points:
+    """Return the points in the order of `joint_names`.
+
+    Raises
+    ------
+    TrajectoryError
+        Where joints, lengths, times or values are wrong.
+    """
+    order = _order(joint_names, names)
+    if not points:
+        raise TrajectoryError('has no point', subject='trajectory')
+    if len(points) > max_points:
+        raise TrajectoryError(f'has {len(points)} points, more than {max_points}',
+                              subject='trajectory', remedy='send it in parts')
+    q = _field(points, 'positions', names)
+    v = _field(points, 'velocities', names)
+    a = _field(points, 'accelerations', names)
+    if q is None:
+        raise TrajectoryError('has no positions', subject='trajectory')
+    if v is None and a is not None:
+        raise TrajectoryError('has accelerations without velocities', subject='trajectory')
+    times = np.array([point.time_from_start for point in points], dtype=np.float64)
+    # Written so that NaN fails.
+    if not (times[0] >= 0.0 and np.isfinite(times[-1])):
+        raise TrajectoryError(f'is {times[0]:g}, not zero or later',
+                              subject='points[0].time_from_start')
+    wrong = np.flatnonzero(~(np.diff(times) >= SHORTEST_SEGMENT))
+    if wrong.size:
+        k = int(wrong[0]) + 1
+        raise TrajectoryError(f'is {times[k]:g} after {times[k - 1]:g}',
+                              subject=f'points[{k}].time_from_start',
+                              remedy='let the times increase from point to point')
+    return Points(times, q[:, order], None if v is None else v[:, order],
+                  None if a is None else a[:, order])
+
+
+def _order(joint_names: tuple[str, ...], names: Sequence[str]) -> list[int]:
+    """Return where each of our joints stands in the message."""
+    missing = [name for name in joint_names if name not in names]
+    unknown = [name for name in names if name not in joint_names]
+    repeated = sorted({name for name in names if list(names).count(name) > 1})
+    for what, wrong in (('is unknown', unknown), ('is named twice', repeated),
+                        ('is missing', missing)):
+        if wrong:
+            raise TrajectoryError(what, subject=', '.join(wrong),
+                                  remedy='name each of these joints once: '
+                                         + ', '.join(joint_names))
+    return [list(names).index(name) for name in joint_names]
+
+
+def _field(points: Sequence[TrajectoryPoint], field: str,
+           names: Sequence[str]) -> FloatArray | None:
+    """Return one field of all points, shape (m, n), or None where all have it empty."""
+    rows = [getattr(point, field) for point in points]
+    lengths = [len(row) for row in rows]
+    if not any(lengths):
+        return None
+    for k, length in enumerate(lengths):
+        if length != len(names):
+            raise TrajectoryError(f'has {length} values for {len(names)} joints',
+                                  subject=f'points[{k}].{field}',
+                                  remedy='give every point one value a joint, or none of them')
+    array = np.array(rows, dtype=np.float64)
+    if not np.isfinite(array).all():
+        k, column = np.argwhere(~np.isfinite(array))[0]
+        raise TrajectoryError(f'points[{k}].{field} is {array[k, column]:g}',
+                              subject=names[column], remedy='send finite values only')
+    return array
