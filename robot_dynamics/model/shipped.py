@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The robots that come with this package, by name."""
+"""The files that come with this package: its robots by name, and where to look for others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def shipped_robots() -> dict[str, Path]:
     ModelError
         When the descriptions are not where an installation or a checkout has them.
     """
-    folders = list(_candidate_folders())
+    folders = list(candidate_folders('urdf'))
     for folder in folders:
         files = sorted(path for path in folder.glob('*') if path.suffix in _SUFFIXES)
         if files:
@@ -68,12 +68,18 @@ def resolve_robot(name_or_path: str | Path) -> Path:
                      remedy=f'{hint}give the path of a URDF or one of: {", ".join(robots)}')
 
 
-def _candidate_folders() -> Iterator[Path]:
-    """Yield the places of ``urdf/``: a checkout, ROS 2 workspaces, then pip installations."""
+def candidate_folders(kind: str) -> Iterator[Path]:
+    """Yield the places of a shared folder: a checkout, ROS 2 workspaces, pip installations.
+
+    Parameters
+    ----------
+    kind : str
+        Name of the folder: ``'urdf'``, ``'config'`` or ``'launch'``.
+    """
     module_root = Path(__file__).resolve().parents[2]
     if (module_root / 'package.xml').is_file():
-        yield module_root / 'urdf'
-    share = Path('share') / _PACKAGE / 'urdf'
+        yield module_root / kind
+    share = Path('share') / _PACKAGE / kind
     for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
         if prefix:
             yield Path(prefix) / share
