@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.document import Element
 from robot_dynamics.model.inertia import parameters_from_com, transform_parameters
+from robot_dynamics.model.rotation import rotation_from_rpy
 from robot_dynamics.model.tree import (
     JointDescription,
     JointKind,
@@ -181,16 +182,7 @@ def _origin(owner: Element, name: str) -> tuple[FloatArray, FloatArray]:
             raise ModelError(f'has an origin with both rpy and quat_xyzw (line {element.line})',
                              subject=name, remedy='keep one of them')
         return _quaternion_rotation(element, name), position
-    return rpy_rotation(*_vector(element, 'rpy', name, np.zeros(3))), position
-
-
-def rpy_rotation(roll: float, pitch: float, yaw: float) -> FloatArray:
-    """Return ``Rz(yaw) Ry(pitch) Rx(roll)``, shape (3, 3): fixed-axis angles in rad."""
-    cr, cp, cy = math.cos(roll), math.cos(pitch), math.cos(yaw)
-    sr, sp, sy = math.sin(roll), math.sin(pitch), math.sin(yaw)
-    return np.array([[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-                     [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-                     [-sp, cp * sr, cp * cr]])
+    return rotation_from_rpy(_vector(element, 'rpy', name, np.zeros(3))), position
 
 
 def _quaternion_rotation(element: Element, name: str) -> FloatArray:
