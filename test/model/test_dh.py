@@ -1,0 +1,488 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DH tables: real arms against their samples, both conventions, every form of a field."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ModelError
+from robot_dynamics.model import JointType, Robot, Severity
+from robot_dynamics.model.dh import MAX_ROWS, robot_from_dh
+from robot_dynamics.model.dh_source import MAX_BYTES
+from robot_dynamics.model.inertia import parameters_from_com
+
+ARMS = ('AL5D', 'Cobra600', 'LWR4', 'Panda', 'Puma560', 'TwoLink', 'UR10')
+
+
+def row(**fields):
+    return {'a': 0.0, 'alpha': 0.0, 'd': 0.0} | fields
+
+
+def table(*rows, **fields):
+    return {'convention': 'standard', 'links': list(rows) or [row()]} | fields
+
+
+@pytest.fixture(params=ARMS)
+def arm(request, shared):
+    """Return a real arm as read, and its table with samples."""
+    path = shared / 'data' / 'dh' / f'{request.param}.json'
+    return robot_from_dh(path), json.loads(path.read_text(encoding='utf-8'))
+
+
+# Real arms -------------------------------------------------------------------
+
+
+def test_pose_of_the_tool(arm):
+    robot, written = arm
+    dynamics = Dynamics(robot)
+    for sample in written['samples']:
+        np.testing.assert_allclose(dynamics.forward_kinematics(sample['q'], 'tool'), sample['T'],
+                                   rtol=0, atol=1e-14)
+
+
+def test_dynamics(arm):
+    robot, written = arm
+    if not written['has_dynamics']:
+        assert not np.any(robot.parameters)
+        assert any('no moving link has inertia' in str(finding) for finding in robot.findings)
+        return
+    dynamics, rotors = Dynamics(robot), np.diag(robot.armature)
+    for sample in written['samples']:
+        q, v, a = (np.array(sample[key]) for key in ('q', 'qd', 'qdd'))
+        size = np.max(np.abs(sample['inertia']))
+        np.testing.assert_allclose(dynamics.mass_matrix(q) + rotors, sample['inertia'],
+                                   rtol=0, atol=1e-14 * size)
+        np.testing.assert_allclose(dynamics.gravity_torque(q), sample['gravload'],
+                                   rtol=0, atol=1e-12)
+        np.testing.assert_allclose(dynamics.inverse_dynamics(q, v, a) + rotors @ a,
+                                   sample['rne_nofriction'], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(dynamics.coriolis_matrix(q, v) @ v,
+                                   np.array(sample['coriolis']) @ v, rtol=0, atol=1e-13)
+
+
+def test_motor_friction_of_the_puma(shared):
+    path = shared / 'data' / 'dh' / 'Puma560.json'
+    robot, written = robot_from_dh(path), json.loads(path.read_text(encoding='utf-8'))
+    for sample in written['samples']:
+        v = np.array(sample['qd'])
+        # What the mean of the two directions leaves over.
+        uneven = np.array([abs(link['G']) * (link['Tc'][0] + link['Tc'][1]) / 2
+                           for link in written['links']])
+        friction = np.array(sample['rne']) - np.array(sample['rne_nofriction'])
+        np.testing.assert_allclose(robot.damping * v + robot.friction * np.sign(v) + uneven,
+                                   friction, rtol=1e-9)
+    assert sum('the mean is taken' in str(finding) for finding in robot.findings) == 6
+
+
+def test_findings_name_links_without_a_real_inertia(shared):
+    findings = robot_from_dh(shared / 'data' / 'dh' / 'TwoLink.json').findings
+    flagged = {finding.subject for finding in findings if 'has zero inertia' in finding.message}
+    assert flagged == {'link1', 'link2'}
+    findings = robot_from_dh(shared / 'data' / 'dh' / 'Puma560.json').findings
+    flagged = {finding.subject for finding in findings if 'no rigid body' in finding.message}
+    assert flagged == {'link1', 'link3'}
+
+
+# The published case about conventions ----------------------------------------
+
+
+@pytest.fixture
+def case(cases):
+    folder = cases / 'dh_convention'
+    expected = json.loads((folder / 'expected.json').read_text(encoding='utf-8'))
+    return (folder / 'dh.yaml').read_text(encoding='utf-8'), expected['numbers']
+
+
+def test_convention_is_mandatory(case):
+    with pytest.raises(ModelError, match=r'convention: is missing; .*standard.*far end.*'
+                                         r'modified.*near end'):
+        robot_from_dh(case[0])
+
+
+@pytest.mark.parametrize('convention', ['standard', 'modified', 'Modified'])
+def test_both_conventions(case, convention):
+    text, numbers = case
+    robot = robot_from_dh(f'{text}\nconvention: {convention}\n')
+    pose = Dynamics(robot).forward_kinematics(numbers['q'], 'link3')
+    np.testing.assert_allclose(pose, numbers[f'T_{convention.lower()}'], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(('convention', 'a', 'com'), [
+    ('standard', 0.5, 'com_standard'), ('modified', 0.0, 'com_modified')])
+def test_same_rod_in_both_conventions(case, convention, a, com):
+    rod = case[1]['rod']
+    robot = robot_from_dh(table(row(a=a, mass=rod['mass'], com=rod[com]),
+                                convention=convention, gravity=rod['gravity']))
+    assert Dynamics(robot).gravity_torque([rod['q']]) == pytest.approx(rod['tau_gravity'])
+
+
+def test_zero_inertia_of_the_last_link_is_kept_and_flagged():
+    rod = {'mass': 1.0, 'com': [0.1, 0, 0], 'inertia_com': {'xx': 0.1, 'yy': 0.1, 'zz': 0.1}}
+    for last in ({'mass': 0.0, 'com': [0, 0, 0], 'inertia_com': np.zeros((3, 3))},
+                 {'mass': 0.3, 'com': [0, 0, 0.01], 'inertia_com': np.zeros((3, 3))},
+                 {'mass': 0.3, 'com': [0, 0, 0.01]}, {}):
+        robot = robot_from_dh(table(row(**rod), row(**last)))
+        flagged = [finding.subject for finding in robot.findings
+                   if 'has zero inertia' in finding.message]
+        assert flagged == ['link2']
+        assert robot.inertial_parameters[1, 0] == last.get('mass', 0.0)
+
+
+# Geometry --------------------------------------------------------------------
+
+
+def _rotation(axis, angle):
+    c, s = math.cos(angle), math.sin(angle)
+    R = np.eye(4)
+    R[:3, :3] = {'x': [[1, 0, 0], [0, c, -s], [0, s, c]],
+                 'z': [[c, -s, 0], [s, c, 0], [0, 0, 1]]}[axis]
+    return R
+
+
+def _translation(x, z):
+    T = np.eye(4)
+    T[0, 3], T[2, 3] = x, z
+    return T
+
+
+def _product(rows, convention, q):
+    """Multiply the elementary transformations, straight from the definition."""
+    T = np.eye(4)
+    for fields, position in zip(rows, q, strict=True):
+        theta, d = fields['theta'], fields['d']
+        if fields['type'] == 'P':
+            d += fields['offset'] + position
+        else:
+            theta += fields['offset'] + position
+        z = _rotation('z', theta) @ _translation(0.0, d)
+        x = _translation(fields['a'], 0.0) @ _rotation('x', fields['alpha'])
+        T = T @ (z @ x if convention == 'standard' else x @ z)
+    return T
+
+
+_length = st.floats(-1.0, 1.0)
+_angle = st.floats(-4.0, 4.0)
+_rows = st.lists(st.fixed_dictionaries({
+    'type': st.sampled_from(['R', 'P']), 'a': _length, 'alpha': _angle, 'd': _length,
+    'theta': _angle, 'offset': _length}), min_size=1, max_size=4)
+
+
+@given(rows=_rows, convention=st.sampled_from(['standard', 'modified']), data=st.data())
+def test_random_tables(rows, convention, data):
+    q = data.draw(st.lists(_angle, min_size=len(rows), max_size=len(rows)))
+    robot = robot_from_dh(table(*rows, convention=convention))
+    pose = Dynamics(robot).forward_kinematics(q, robot.body_names[-1])
+    np.testing.assert_allclose(pose, _product(rows, convention, q), rtol=0, atol=1e-13)
+    assert list(robot.joint_types) == [
+        JointType.PRISMATIC if fields['type'] == 'P' else JointType.REVOLUTE for fields in rows]
+
+
+@given(rows=_rows, convention=st.sampled_from(['standard', 'modified']), data=st.data())
+def test_columns_are_rows(rows, convention, data):
+    columns = {name: [fields[name] for fields in rows] for name in rows[0]}
+    by_rows = robot_from_dh({'convention': convention, 'links': rows})
+    by_columns = robot_from_dh({'convention': convention, **columns})
+    np.testing.assert_array_equal(by_rows.placements, by_columns.placements)
+    np.testing.assert_array_equal(by_rows.link_offsets, by_columns.link_offsets)
+
+
+def test_base_and_tool():
+    pose = [[0, -1, 0, 0.1], [1, 0, 0, 0.2], [0, 0, 1, 0.3], [0, 0, 0, 1]]
+    same = {'xyz': [0.1, 0.2, 0.3], 'rpy': [0, 0, math.pi / 2]}
+    for written in (pose, np.array(pose), same):
+        robot = robot_from_dh(table(row(), base=written, tool=written))
+        np.testing.assert_allclose(robot.placements[0], pose, atol=1e-16)
+        np.testing.assert_allclose(robot.frames['tool'].pose, pose, atol=1e-16)
+    assert set(robot.frames) == {'base', 'link1', 'tool'}
+    assert robot.frames['tool'].body == 0
+    np.testing.assert_array_equal(robot.gravity, [0, 0, -9.81])
+
+
+def test_rounded_rotation_is_made_orthonormal():
+    written = np.eye(4)
+    written[:2, :2] = [[0.7071, -0.7071], [0.7071, 0.7071]]
+    R = robot_from_dh(table(row(), tool=written)).frames['tool'].pose[:3, :3]
+    np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-15)
+    np.testing.assert_allclose(R, _rotation('z', math.pi / 4)[:3, :3], atol=1e-15)
+
+
+# Fields ----------------------------------------------------------------------
+
+_TENSOR = np.array([[0.05, 0.002, -0.003], [0.002, 0.08, 0.004], [-0.003, 0.004, 0.09]])
+_COM = np.array([0.1, -0.05, 0.2])
+_BODY = parameters_from_com(2.0, _COM, _TENSOR)
+_ABOUT_ORIGIN = _TENSOR + 2.0 * (_COM @ _COM * np.eye(3) - np.outer(_COM, _COM))
+
+
+@pytest.mark.parametrize('fields', [
+    {'inertia_com': _TENSOR.tolist()},
+    {'I_com': _TENSOR},
+    {'inertia_com': {'xx': 0.05, 'yy': 0.08, 'zz': 0.09, 'xy': 0.002, 'xz': -0.003, 'yz': 0.004}},
+    {'I_com': {'Ixx': 0.05, 'Iyy': 0.08, 'Izz': 0.09, 'Ixy': 0.002, 'Izx': -0.003, 'Iyz': 0.004}},
+    {'inertia_origin': _ABOUT_ORIGIN},
+    {'I_origin': _ABOUT_ORIGIN.tolist()},
+])
+def test_forms_of_an_inertia(fields):
+    for names in (('mass', 'com'), ('m', 'r')):
+        robot = robot_from_dh(table(row(**dict(zip(names, (2.0, _COM), strict=True)), **fields)))
+        np.testing.assert_allclose(robot.parameters, _BODY, rtol=0, atol=1e-16)
+
+
+@pytest.mark.parametrize(('order', 'six'), [
+    ('xx yy zz xy yz xz', [0.05, 0.08, 0.09, 0.002, 0.004, -0.003]),
+    ('ixx, ixy, ixz, iyy, iyz, izz', [0.05, 0.002, -0.003, 0.08, 0.004, 0.09]),
+    (['Jzz', 'Jyy', 'Jxx', 'Jzy', 'Jzx', 'Jyx'], [0.09, 0.08, 0.05, 0.004, -0.003, 0.002]),
+])
+def test_six_numbers_need_their_order(order, six):
+    body = row(mass=2.0, com=_COM, inertia_com=six)
+    robot = robot_from_dh(table(body, inertia_order=order))
+    np.testing.assert_allclose(robot.parameters, _BODY, rtol=0, atol=1e-16)
+    with pytest.raises(ModelError, match=r'link1/inertia_com: has six numbers of unknown order; '
+                                         r'.*inertia_order'):
+        robot_from_dh(table(body))
+
+
+def test_limits():
+    limits = robot_from_dh(table(
+        row(limits={'lower': -1.0, 'upper': 2.0, 'velocity': 3.0, 'effort': 4.0}),
+        row(qlim=[-0.5, 0.5]), row(limits={'upper': 1.0}), row(type='continuous'), row())).limits
+    np.testing.assert_array_equal(limits.lower, [-1.0, -0.5, -np.inf, -np.inf, -np.inf])
+    np.testing.assert_array_equal(limits.upper, [2.0, 0.5, 1.0, np.inf, np.inf])
+    np.testing.assert_array_equal(limits.velocity, [3.0] + [np.nan] * 4)
+    np.testing.assert_array_equal(limits.effort, [4.0] + [np.nan] * 4)
+
+
+def test_motor_values_come_through_the_gear():
+    robot = robot_from_dh(table(row(Jm=2e-4, G=-50.0, B=1e-3, Tc=[0.4, -0.2]),
+                                row(Jm=2e-4, G=50.0, B=1e-3, Tc=0.3),
+                                row(armature=0.5, damping=2.5, friction=15.0)))
+    np.testing.assert_allclose(robot.armature, [0.5] * 3)
+    np.testing.assert_allclose(robot.damping, [2.5] * 3)
+    np.testing.assert_allclose(robot.friction, [15.0] * 3)
+
+
+def test_names():
+    robot = robot_from_dh(table(row(name='upper', joint='shoulder'), row(name='lower'), row(),
+                                name='thing', base_name='wall'))
+    assert (robot.name, robot.base_name) == ('thing', 'wall')
+    assert robot.body_names == ('upper', 'lower', 'link3')
+    assert robot.joint_names == ('shoulder', 'lower_joint', 'joint3')
+    assert set(robot.frames) == {'wall', 'upper', 'lower', 'link3', 'tool'}
+
+
+# Sources ---------------------------------------------------------------------
+
+
+def test_every_source_is_the_same_robot(tmp_path):
+    content = table(row(a=1e-3, d=0.5, offset=0.25), name='r')
+    as_yaml, as_json = yaml.safe_dump(content), json.dumps(content)
+    path = tmp_path / 'r.yaml'
+    path.write_text(as_yaml, encoding='utf-8')
+    for source in (content, as_yaml, as_json, as_yaml.encode(), as_json.encode('utf-8-sig'),
+                   path, str(path)):
+        robot = robot_from_dh(source)
+        assert robot.name == 'r'
+        np.testing.assert_array_equal(robot.placements, robot_from_dh(content).placements)
+    assert Robot.from_dh(as_yaml).name == 'r'
+
+
+@pytest.mark.parametrize(('text', 'value'), [
+    ('1e-3', 1e-3), ('1E3', 1e3), ('010', 10.0), ('+.5', 0.5), ('"0.25"', 0.25), ('-2', -2.0)])
+def test_numbers_of_yaml_are_plain(text, value):
+    robot = robot_from_dh(f'convention: standard\na: [{text}]\nalpha: [0]\nd: [0]\n')
+    assert robot.link_offsets[0, 0] == value
+
+
+def test_stranger_at_the_top_is_ignored_with_a_finding():
+    robot = robot_from_dh(table(row(), maker='Acme'))
+    assert [str(finding) for finding in robot.findings if 'Acme' in str(finding)
+            or 'maker' in str(finding)] == [
+        "DH table/'maker': is not a field of DH tables and is ignored; remove it"]
+    assert robot.findings[0].severity is Severity.WARNING
+
+
+# Bad tables ------------------------------------------------------------------
+
+_BODY_FIELDS = {'mass': 1.0, 'com': [0, 0, 0]}
+_BAD = [
+    # The table.
+    (table(convention=None), 'convention: is missing'),
+    (table(convention='dh'), "convention: is 'dh'; write convention: standard"),
+    (table(links=None), 'links: is missing; give links'),
+    (table(links=[]), 'links: has no rows'),
+    (table(links='x'), "links: is 'x', not a list"),
+    (table(links=[3]), 'link1: is 3, not a set of named fields'),
+    (table(links=[row()] * (MAX_ROWS + 1)), 'has 201 rows, more than 200'),
+    (table(gravty=[0, 0, 0]), "unknown field 'gravty'; did you mean gravity"),
+    (table(a=[0.1]), "unknown field 'a'"),
+    (table(gravity=[0, 0]), 'gravity: has 2 values, not 3'),
+    (table(gravity=9.81), 'gravity: is 9.81, not a list'),
+    (table(gravity=[0, 0, 'down']), r"gravity\[2\]: is 'down', not a number"),
+    (table(name=['r']), r"name: is \['r'\], not a name"),
+    (table(base=np.eye(3)), 'base: has 3 rows, not 4'),
+    (table(base=np.diag([1, 1, -1, 1])), 'base: is not a pose'),
+    (table(tool=np.diag([1, 1, 1, 2])), 'tool: is not a pose'),
+    (table(tool=np.diag([1.1, 1, 1, 1])), 'tool: is not a pose'),
+    (table(tool={'xyz': [0, 0, 1], 'rpj': [0, 0, 0]}), 'tool: has the unknown field .* mean rpy'),
+    (table(inertia_order='xx yy zz'), 'inertia_order: is .*give all of xx'),
+    (table(row(name='x'), row(name='x')), 'x: is the name of two links'),
+    (table(row(joint='x'), row(joint='x')), 'x: is the name of two joints'),
+    (table(row(name='tool')), 'tool: is the name of two links; .*frame after the last'),
+    (table(row(name='base')), 'base: is the name of two links'),
+    ({'convention': 'standard', 'a': [0.1], 'alpha': [0.0, 0.0], 'd': [0.0]},
+     'columns of different lengths: a 1, alpha 2, d 1'),
+    ({'convention': 'standard', 'a': [0.1], 'd': [0.0]}, 'link1/alpha: is missing'),
+    ({'convention': 'standard', 'a': [], 'alpha': [], 'd': []}, 'has no rows'),
+    # Geometry.
+    (table(row(a=None)), 'link1/a: is missing; give a as a number'),
+    (table(row(), row(alpha='pi/2')), 'link2/alpha: is .pi/2., not a number; .*1.5707963'),
+    (table(row(d=float('nan'))), 'link1/d: is nan; give a finite number'),
+    (table(row(d='.inf')), "link1/d: is '.inf'; give a finite number"),
+    (table(row(d=1e300)), 'link1/d: is 1e.300; give a finite'),
+    (table(row(d=10 ** 5000)), 'link1/d: is a huge number; give a finite'),
+    (table(row(d=True)), 'link1/d: is True, not a number'),
+    (table(row(d=[0.1])), r'link1/d: is \[0.1\], not a number'),
+    (table(row(d='1_0')), "link1/d: is '1_0', not a number"),
+    (table(row(d=1j)), 'link1/d: is 1j, not a number'),
+    (table(row(type='spherical')), "link1/type: is 'spherical'; use revolute"),
+    (table(row(type=0)), 'link1/type: is 0, not a name'),
+    (table(row(name='elbow', alpa=1.0)), "elbow: has the unknown field 'alpa'; did you mean alph"),
+    # Inertia.
+    (table(row(com=[0, 0, 0])), 'link1/mass: is missing; give the mass that belongs to com'),
+    (table(row(I_com=np.eye(3))), 'link1/mass: is missing; give the mass that belongs to I_com'),
+    (table(row(mass=1.0)), 'link1/com: is missing; give the centre of mass in frame i'),
+    (table(row(mass=1.0, m=1.0)), 'link1: has both mass and m'),
+    (table(row(**_BODY_FIELDS, inertia_com=np.eye(3), inertia_origin=np.eye(3))),
+     'link1: has both inertia_com and inertia_origin'),
+    (table(row(mass=1.0, com=[0, 0])), 'link1/com: has 2 values, not 3'),
+    (table(row(**_BODY_FIELDS, inertia_com=[1, 2, 3])), r'link1/inertia_com\[0\]: is 1, not a li'),
+    (table(row(**_BODY_FIELDS, inertia_com=[[1, 2, 0], [0, 1, 0], [0, 0, 1]])),
+     'link1/inertia_com: is not symmetric'),
+    (table(row(**_BODY_FIELDS, inertia_com={'xx': 1, 'yy': 1})), 'inertia_com/zz: is missing'),
+    (table(row(**_BODY_FIELDS, inertia_com={'xx': 1, 'yy': 1, 'zz': 1, 'xq': 1})),
+     "inertia_com: has the fields .*'xq'; give each of xx"),
+    (table(row(**_BODY_FIELDS, inertia_com={'xx': 1, 'yy': 1, 'zz': 1, 'xy': 1, 'yx': 1})),
+     'inertia_com: has the fields .*once'),
+    # Limits and transmission.
+    (table(row(qlim=[1, -1])), 'link1/qlim: runs from 1 to -1; give the lower limit first'),
+    (table(row(qlim=[1, 2, 3])), 'link1/qlim: has 3 values'),
+    (table(row(qlim=[0, 1], limits={'lower': 0})), 'link1: has both limits and qlim'),
+    (table(row(limits=[0, 1])), r'link1/limits: is \[0, 1\], not a set of named fields'),
+    (table(row(limits={'min': 0})), "link1/limits: has the unknown field 'min'"),
+    (table(row(limits={'effort': -1})), 'link1/limits/effort: is -1; give a positive'),
+    (table(row(G=0)), 'link1/G: is zero; give the gear ratio'),
+    (table(row(Jm=1e-4, armature=0.1)), 'link1: has both armature and Jm'),
+    (table(row(B=1e-4, damping=0.1)), 'link1: has both damping and B'),
+    (table(row(Tc=[-0.1, 0.1])), r'link1/Tc: is \[-0.1, 0.1\]; give \[friction in positive'),
+    (table(row(damping=-1.0)), 'link1/damping: is negative'),
+    (table(row(Jm=-1.0)), 'link1/Jm: is negative'),
+]
+
+
+@pytest.mark.parametrize(('bad', 'message'), _BAD, ids=[message[:40] for _, message in _BAD])
+def test_bad_table_names_the_field_and_the_remedy(bad, message):
+    with pytest.raises(ModelError, match=message) as caught:
+        robot_from_dh({key: value for key, value in bad.items() if value is not None})
+    assert caught.value.subject
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize(('source', 'message'), [
+    ('', 'is empty'),
+    ('\n# nothing\n', 'is empty'),
+    ({}, 'is empty'),
+    ('- 1\n- 2\n', 'not a table of named fields'),
+    ('a: 1\na: 2\n', "the key 'a' stands twice"),
+    ('{"a": 1, "a": 2}', "the key 'a' stands twice"),
+    ('a: [1\n', 'is not YAML or JSON: .*line 2'),
+    ('a: !!python/object/apply:os.getcwd []\n', 'is not YAML or JSON: .*python/object'),
+    ('[' * 5000 + '\n', 'is nested too deeply'),
+    ('a: \x00\n', 'is not YAML or JSON'),
+    (b'\xff\xfe', 'is not UTF-8 text'),
+    (b'#' * (MAX_BYTES + 1), 'is larger than 1 MiB'),
+    ('/no/such/table.yaml', '/no/such/table.yaml: no such file; check the path'),
+    (3, 'is a int; give a path'),
+    ('convention: standard\nlinks: &x [*x]\n', 'link1: is .* not a set of named fields'),
+    ('convention: standard\nlinks: [{a: 0, alpha: 0, d: 0, <<: {a: 1}}]\n', "unknown field '<<'"),
+])
+def test_bad_source(source, message):
+    with pytest.raises(ModelError, match=message):
+        robot_from_dh(source)
+
+
+def test_nested_aliases_stay_small():
+    lines = ['a0: &a0 [x, x]']
+    lines += [f'a{k}: &a{k} [*a{k - 1}, *a{k - 1}, *a{k - 1}]' for k in range(1, 40)]
+    text = '\n'.join([*lines, 'convention: standard', 'links: *a39'])
+    with pytest.raises(ModelError, match='link1: is ') as caught:
+        robot_from_dh(text)
+    assert len(str(caught.value)) < 500
+
+
+# Mutations of a good table: a robot with finite numbers, or ModelError.
+_GOOD = table(
+    row(type='R', offset=0.1, mass=1.0, com=[0.1, 0, 0], inertia_com=np.eye(3).tolist(),
+        qlim=[-1, 1], Jm=1e-4, G=50, B=1e-4, Tc=[0.1, -0.1]),
+    row(type='P', theta=0.3, m=1.0, r=[0, 0, 0.1], inertia_origin={'xx': 1, 'yy': 1, 'zz': 1},
+        limits={'lower': 0, 'upper': 1, 'velocity': 1, 'effort': 10}, armature=0.1),
+    name='good', gravity=[0, 0, -9.81], base=np.eye(4).tolist(), tool={'xyz': [0, 0, 0.1]},
+    inertia_order='xx xy xz yy yz zz')
+_JUNK = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8),
+    st.sampled_from(['', 'nan', '1e400', 10 ** 400, -1e300, 5e-324, {}, [], [[]], {'xx': {}},
+                     [0.0] * 3, [0.0] * 6, [[0.0] * 3] * 3, b'x', {1: 2}, {None: None}]))
+
+
+def _places(value, path=()):
+    yield path
+    if isinstance(value, dict):
+        for key in value:
+            yield from _places(value[key], (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _places(item, (*path, index))
+
+
+@settings(max_examples=400)
+@given(data=st.data())
+def test_mutated_tables(data):
+    mutant = json.loads(json.dumps(_GOOD))
+    for _ in range(data.draw(st.integers(1, 3))):
+        *parents, last = data.draw(st.sampled_from(
+            [path for path in _places(mutant) if path]))
+        holder = mutant
+        for step in parents:
+            holder = holder[step]
+        action = data.draw(st.sampled_from(['replace', 'delete', 'rename']))
+        if action == 'replace':
+            holder[last] = data.draw(_JUNK)
+        elif action == 'rename' and isinstance(holder, dict):
+            holder[f'{last}x'] = holder.pop(last)
+        else:
+            del holder[last]
+    try:
+        robot = robot_from_dh(mutant)
+    except ModelError as error:
+        assert str(error)
+        assert len(str(error)) < 2000
+    else:
+        assert np.all(np.isfinite(robot.parameters))
+        assert robot.n >= 1
+
+
+@settings(max_examples=300)
+@given(st.integers(0, 10 ** 6), st.binary(min_size=1, max_size=3))
+def test_mutated_text(position, junk):
+    content = bytearray(yaml.safe_dump(_GOOD).encode())
+    start = position % len(content)
+    content[start:start + len(junk)] = junk
+    try:
+        robot_from_dh(bytes(content))
+    except ModelError as error:
+        assert str(error)
