@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a control session is doing, why it is safe, and what it sends."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+class Mode(Enum):
+    """What a control session is doing; the value is its name on topics."""
+
+    #: No state yet: nothing is sent.
+    WAITING = 'waiting'
+    #: The measured pose is held, without adaptation, until the arm obeys.
+    HOLDING = 'holding'
+    #: The reference is followed.
+    TRACKING = 'tracking'
+    #: The safe command is sent, and only that.
+    SAFE = 'safe'
+    #: The safe command was sent; nothing follows.
+    STOPPED = 'stopped'
+
+
+class Cause(Enum):
+    """Why a session went safe; the value is the text to show."""
+
+    STATES_STOPPED = 'joint states stopped'
+    STATES_SLOW = 'joint states come too slowly'
+    CLOCK_JUMPED = 'the clock jumped'
+    FAR_FROM_REFERENCE = 'the arm is far from its reference'
+    CONTROLLER_FAILED = 'the controller failed'
+
+    @property
+    def passes(self) -> bool:
+        """Whether good states alone may end it; the others want somebody to look."""
+        return self in (Cause.STATES_STOPPED, Cause.STATES_SLOW, Cause.CLOCK_JUMPED)
+
+
+class Command:
+    """Efforts to send. One object serves all cycles: read it before the next call.
+
+    Attributes
+    ----------
+    effort : ndarray, shape (n,)
+        Finite and within the limits. N m or N.
+    stamp : float
+        Stamp of the state it answers. s.
+    is_safe : bool
+        Whether it is the safe command.
+    """
+
+    __slots__ = ('effort', 'is_safe', 'stamp')
+
+    def __init__(self, n: int):
+        self.effort: FloatArray = np.zeros(n)
+        self.stamp = 0.0
+        self.is_safe = True

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``ControlSession``: everything between a joint state and an effort, with its guards.
+
+The session has no clock and no messages: times come in with every call, commands go
+out as return values. What leaves it is finite and within limits, whatever came in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control.joint_state import JointStateMonitor, Outcome, Reason, Verdict
+from robot_dynamics.control.limits import EffortLimiter
+from robot_dynamics.control.modes import Cause, Command, Mode
+from robot_dynamics.control.outlet import Outlet
+from robot_dynamics.control.protocol import TrackingController
+from robot_dynamics.control.safe_command import SafeCommand
+from robot_dynamics.control.session_settings import SessionSettings
+from robot_dynamics.control.start_gate import StartGate
+from robot_dynamics.control.step_clock import StepClock
+from robot_dynamics.control.trajectory import TrajectoryBuffer
+from robot_dynamics.control.trajectory_points import TrajectoryPoint
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.model.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+#: A receive time may go back this much before it counts as a jump of the clock. s.
+CLOCK_TOLERANCE = 1e-3
+_ACTIVE = (Mode.HOLDING, Mode.TRACKING)
+
+
+class ControlSession:
+    """Answer joint states with efforts: wait, hold, track, and be safe when in doubt.
+
+    Parameters
+    ----------
+    robot : Robot
+        The arm.
+    controller : TrackingController
+        The law that tracks.
+    settings : SessionSettings
+        How to behave.
+    monitor, limiter, gate, trajectory : optional
+        The guards, where those with default settings do not serve.
+
+    Attributes
+    ----------
+    mode : Mode
+        What it is doing.
+    reason : str
+        Why, in words.
+    cause : Cause or None
+        Why it is safe.
+    adapt_enabled : bool
+        Whether the controller may learn at all. Yours to set.
+    adapted : bool
+        Whether it was allowed to in the last step.
+    q_d, v_d, a_d : ndarray, shape (n,)
+        Desired motion last answered.
+    counts : dict of str to int
+        What happened how often.
+    """
+
+    def __init__(self, robot: Robot, controller: TrackingController, settings: SessionSettings, *,
+                 monitor: JointStateMonitor | None = None, limiter: EffortLimiter | None = None,
+                 gate: StartGate | None = None, trajectory: TrajectoryBuffer | None = None):
+        self.robot = robot
+        self.controller = controller
+        self.settings = settings
+        self.monitor = monitor or JointStateMonitor.for_robot(robot)
+        self.limiter = limiter or EffortLimiter.for_robot(robot)
+        self.gate = gate or StartGate(self.limiter.limit)
+        self.trajectory = trajectory or TrajectoryBuffer.for_robot(robot)
+        self.clock = StepClock(settings.period)
+        self.mode, self.cause = Mode.WAITING, None
+        self.reason = 'no joint state yet'
+        self.adapt_enabled, self.adapted = True, False
+        self.q_d, self.v_d, self.a_d = (np.zeros(robot.n) for _ in range(3))
+        self.counts = dict.fromkeys(('saturated', 'not_adapted', 'safe_entries', 'trajectories',
+                                     'trajectories_refused'), 0)
+        self.verdict: Verdict | None = None
+        self._outlet = Outlet(self.limiter, SafeCommand(controller, robot.n, settings.safe_kind))
+        self._hold, self._error = np.zeros(robot.n), np.zeros(robot.n)
+        self._stamp = 0.0
+        self._first_step = True
+        self._good_states = 0
+        self._repeats_left = 0
+        self._last_receive = self._last_good = self._last_sent = -math.inf
+
+    @property
+    def commands(self) -> int:
+        """How many commands were given."""
+        return self._outlet.commands
+
+    def on_joint_state(self, receive_time: float, stamp: float | None, names: Sequence[str],
+                       position: Sequence[float], velocity: Sequence[float] = (),
+                       effort: Sequence[float] = (), *,
+                       steady_time: float | None = None) -> Command | None:
+        """Answer one joint state message.
+
+        Parameters
+        ----------
+        receive_time, stamp, names, position, velocity, effort
+            As for `JointStateMonitor.update`.
+        steady_time : float, optional
+            Receive time on the clock of `on_tick`, where that is another one. s.
+
+        Returns
+        -------
+        Command or None
+            What to send, if anything.
+        """
+        steady = receive_time if steady_time is None else steady_time
+        if receive_time < self._last_receive - CLOCK_TOLERANCE:
+            self.monitor.forget()
+            self._good_states = 0
+            if self.mode in _ACTIVE:
+                self._go_safe(Cause.CLOCK_JUMPED, 'it went back by '
+                              f'{self._last_receive - receive_time:.3f} s')
+        self._last_receive = receive_time
+        self.verdict = self.monitor.update(receive_time, stamp, names, position, velocity, effort)
+        if not self.verdict.accepted:
+            if self.verdict.outcome is Outcome.REJECTED \
+                    and self.verdict.reason is not Reason.FOREIGN:
+                self._good_states = 0
+            return None
+        silence, self._last_good = steady - self._last_good, steady
+        if self.mode is Mode.STOPPED:
+            return None
+        self._stamp, self._last_sent = self.monitor.stamp, steady
+        return self._answer(silence, self.clock.step(self.monitor.dt))
+
+    def on_tick(self, now: float) -> Command | None:
+        """Watch for states that stop; call it every few milliseconds on a steady clock.
+
+        Parameters
+        ----------
+        now : float
+            Steady time. s.
+
+        Returns
+        -------
+        Command or None
+            The safe command, while it is being repeated.
+        """
+        silence = now - self._last_good
+        # Written so that NaN counts as silence.
+        if silence <= self.settings.state_timeout:
+            return None
+        if self.mode in _ACTIVE:
+            self._go_safe(Cause.STATES_STOPPED, f'no good one for {silence:.3f} s; last '
+                                                f'message: {self.verdict}')
+            # A position that jumped for good is a first one when states are good again.
+            self.monitor.forget()
+        if self.mode is not Mode.SAFE or self._repeats_left <= 0:
+            return None
+        self._repeats_left -= 1
+        dt, self._last_sent = now - self._last_sent, now
+        return self._send_safe(dt, live=False)
+
+    def stop(self, reason: str) -> Command | None:
+        """End the session; return the safe command to send some times before silence.
+
+        None where nothing was ever sent: the arm is not ours then.
+        """
+        self.mode, self.reason = Mode.STOPPED, reason
+        self.adapted = False
+        # The last command may act for ever: it is not delayed by the rate limit.
+        self.limiter.forget()
+        command = self._send_safe(0.0, live=False)
+        self._outlet.let_go()
+        return command
+
+    def reactivate(self) -> None:
+        """Start over with the next good state, at the pose it tells."""
+        self.mode, self.cause = Mode.WAITING, None
+        self.reason = 'reactivated: no joint state yet'
+        self.monitor.forget()
+
+    def accept_trajectory(self, names: Sequence[str], points: Sequence[TrajectoryPoint],
+                          stamp: float | None = None) -> float:
+        """Follow a trajectory; see `TrajectoryBuffer.accept`.
+
+        Returns
+        -------
+        float
+            When it takes over, on the clock of the stamps. s.
+
+        Raises
+        ------
+        TrajectoryError
+            Where it is wrong, or the session is not tracking.
+        """
+        try:
+            if self.mode is not Mode.TRACKING:
+                raise TrajectoryError(f'the controller is {self.mode.value}: {self.reason}',
+                                      subject='trajectory',
+                                      remedy='send it when the mode is tracking')
+            takes_over = self.trajectory.accept(names, points, stamp=stamp,
+                                                now=self._stamp)
+        except TrajectoryError:
+            self.counts['trajectories_refused'] += 1
+            raise
+        self.counts['trajectories'] += 1
+        return takes_over
+
+    def _change_mode(self, silence: float) -> None:
+        """Go where a good state leads."""
+        settings = self.settings
+        if self.mode is Mode.WAITING:
+            self._begin_holding()
+        elif self.mode is Mode.SAFE:
+            self._repeats_left = settings.safe_repeats
+            self._good_states += 1
+            if settings.resume_after is not None and self.cause.passes \
+                    and self._good_states >= settings.resume_after:
+                self._begin_holding()
+        elif not silence <= settings.state_timeout:
+            self._go_safe(Cause.STATES_STOPPED, f'none for {silence:.3f} s')
+        elif self.monitor.dt > settings.state_timeout:
+            self._go_safe(Cause.CLOCK_JUMPED, f'by {self.monitor.dt:.3f} s from one state to '
+                                              'the next')
+        elif self.mode is Mode.TRACKING and self.clock.overruns_in_row > settings.max_overruns:
+            self._go_safe(Cause.STATES_SLOW, f'the last {self.monitor.dt:.4f} s apart, '
+                                             f'{settings.period:.4f} s expected')
+        elif self.mode is Mode.HOLDING and self.monitor.velocity_known \
+                and self.gate.observe(self.monitor.stamp, self.monitor.q, self.monitor.effort):
+            self._begin_tracking()
+
+    def _begin_holding(self) -> None:
+        monitor = self.monitor
+        self._outlet.take_hold(monitor.q)
+        self._hold[:] = monitor.q
+        self.gate.begin(monitor.stamp, monitor.q, monitor.effort)
+        self.mode, self.cause, self.reason = Mode.HOLDING, None, self.gate.reason
+
+    def _begin_tracking(self) -> None:
+        # From the pose held, not the one measured: the feedback that carries an unknown
+        # load at a small error must not let go of it.
+        self.trajectory.anchor(self._hold)
+        self.controller.reset(self.monitor.q, self.monitor.v)
+        self._first_step = True
+        self.mode, self.reason = Mode.TRACKING, 'the arm follows'
+
+    def _go_safe(self, cause: Cause, detail: str) -> None:
+        self.mode, self.cause = Mode.SAFE, cause
+        self.reason = f'{cause.value}: {detail}'
+        self.adapted = False
+        self.counts['safe_entries'] += 1
+        self._good_states = 0
+        self._repeats_left = self.settings.safe_repeats
+
+    def _answer(self, silence: float, dt: float) -> Command | None:
+        """Return the command of the mode; a controller that fails makes the session safe."""
+        try:
+            self._change_mode(silence)
+            if self.mode is Mode.TRACKING:
+                self._desire()
+            if self.mode is Mode.HOLDING:
+                return self._hold_pose(dt)
+            if self.mode is Mode.TRACKING:
+                return self._track(dt)
+        # Whatever a controller raises, an arm hangs on the answer.
+        except Exception as error:
+            self._go_safe(Cause.CONTROLLER_FAILED, f'{type(error).__name__}: {error}')
+        return self._send_safe(dt, live=True)
+
+    def _hold_pose(self, dt: float) -> Command:
+        monitor = self.monitor
+        command = self._outlet.send(
+            self.controller.holding_effort(monitor.q, monitor.v, self._hold), dt, self._stamp)
+        self.gate.note_sent(command.effort)
+        self.reason = self.gate.reason
+        return command
+
+    def _desire(self) -> None:
+        """Work out the desired motion at the stamp; go safe where the arm is far from it."""
+        self.trajectory.sample_into(self._stamp, self.q_d, self.v_d, self.a_d)
+        np.subtract(self.q_d, self.monitor.q, out=self._error)
+        joint = int(np.abs(self._error).argmax())
+        if not abs(self._error[joint]) <= self.settings.max_tracking_error:
+            self._go_safe(Cause.FAR_FROM_REFERENCE, f'{self.robot.joint_names[joint]} by '
+                                                    f'{self._error[joint]:.3f} rad or m')
+
+    def _track(self, dt: float) -> Command:
+        monitor = self.monitor
+        if self._first_step:
+            dt = 0.0
+        self.adapted = (self.adapt_enabled and not self._first_step and self.clock.is_regular
+                        and not self.limiter.any_saturated and monitor.velocity_known)
+        self._first_step = False
+        self.counts['not_adapted'] += not self.adapted
+        tau = self.controller.update(monitor.q, monitor.v, self.q_d, self.v_d, self.a_d, dt,
+                                     adapt=self.adapted)
+        command = self._outlet.send(tau, dt, self._stamp)
+        self.controller.note_applied(command.effort)
+        self.counts['saturated'] += self.limiter.any_saturated
+        return command
+
+    def _send_safe(self, dt: float, *, live: bool) -> Command | None:
+        monitor = self.monitor
+        return self._outlet.send_safe(monitor.q, monitor.v, dt, self._stamp, live=live)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``StartGate``: wait until the arm really obeys before anything moves or learns.
+
+Discovery between two processes is not symmetric: a controller may receive joint
+states for a third of a second before its commands reach the arm. Whatever integrates
+during that time, an estimate or a moving reference, winds up against an arm that
+does not listen. So the controller holds the measured pose until there is evidence
+that its commands act.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.control.checks import not_negative, positive
+from robot_dynamics.errors import ParameterError
+
+FloatArray = NDArray[np.float64]
+
+
+class StartGate:
+    """Decide from what the arm reports whether it applies what it was sent.
+
+    The evidence is the reported effort: it must agree with one of the last commands,
+    at every joint and for `samples` states in a row. Agreement proves nothing where
+    the arm reported about that effort before it can have heard of any command (a
+    horizontal arm at rest needs none, an arm held by its own gravity compensation
+    applies the same); it does as soon as one joint disagreed then.
+
+    Where the effort proves nothing, is not reported or is not comparable (a motor
+    current), the arm must stay still for `settle_time` instead, which is several
+    times what discovery takes.
+
+    Parameters
+    ----------
+    effort_limit : array_like, shape (n,)
+        Effort limits, the scale of the tolerance. N m or N.
+    samples : int
+        States in a row that must agree.
+    tolerance : float
+        Largest difference that counts as agreement, as a fraction of the limit.
+    settle_time : float
+        How long the arm must stay still where efforts say nothing. s.
+    still_tolerance : float
+        Largest movement of a still arm. rad or m.
+    compare_effort : bool
+        Whether the reported effort is a torque that commands can be compared with.
+    history : int
+        Commands remembered: an effort reported now may answer an older one.
+    """
+
+    def __init__(self, effort_limit: ArrayLike, *, samples: int = 50, tolerance: float = 0.03,
+                 settle_time: float = 1.0, still_tolerance: float = 0.02,
+                 compare_effort: bool = True, history: int = 10):
+        limit = np.asarray(effort_limit, dtype=np.float64)
+        if samples < 1 or history < 1:
+            raise ParameterError(f'are {samples} and {history}', subject='samples and history',
+                                 remedy='set both to 1 or more')
+        self._samples = samples
+        self._tolerance = positive('tolerance', tolerance) * limit
+        self._settle_time = not_negative('settle_time', settle_time, 's')
+        self._still_tolerance = positive('still_tolerance', still_tolerance, 'rad')
+        self._compare_effort = compare_effort
+        self._sent = np.full((history, limit.size), np.nan)
+        self._difference = np.empty_like(self._sent)
+        self._effort_before = np.full(limit.size, np.nan)
+        self._still_at = np.zeros(limit.size)
+        self._still_since = math.inf
+        self._count = 0
+        self._next = 0
+        self._proven = False
+        #: Why the gate is closed, to show.
+        self.reason = 'no joint state yet'
+
+    def begin(self, stamp: float, q: FloatArray, effort: FloatArray) -> None:
+        """Start over with the first state of an arm that was sent nothing yet.
+
+        Parameters
+        ----------
+        stamp : float
+            Its stamp. s.
+        q, effort : ndarray, shape (n,)
+            Its positions, and efforts as reported (nan for none).
+        """
+        self._sent[:] = np.nan
+        self._next = 0
+        self._count = 0
+        self._proven = False
+        self._effort_before[:] = effort
+        self._still_at[:] = q
+        self._still_since = stamp
+        self.reason = 'holding the measured pose'
+
+    def note_sent(self, tau: FloatArray) -> None:
+        """Remember a command, shape (n,)."""
+        self._sent[self._next] = tau
+        self._next = (self._next + 1) % self._sent.shape[0]
+
+    def observe(self, stamp: float, q: FloatArray, effort: FloatArray) -> bool:
+        """Look at a state after a command was sent.
+
+        Parameters
+        ----------
+        stamp : float
+            Its stamp. s.
+        q, effort : ndarray, shape (n,)
+            Its positions and reported efforts.
+
+        Returns
+        -------
+        bool
+            Whether the arm is known to obey.
+        """
+        if np.abs(q - self._still_at).max() > self._still_tolerance:
+            self._still_at[:] = q
+            self._still_since = stamp
+        settled = stamp - self._still_since >= self._settle_time
+        if not self._compare_effort or np.isnan(effort).any():
+            self._count = 0
+            self.reason = 'no effort to compare: waiting for the arm to stay still'
+            return settled
+        if not self._agrees(effort):
+            self._count = 0
+            self._proven = False
+            self.reason = 'the effort reported is not the one commanded'
+            return False
+        self._count += 1
+        if not self._proven:
+            # A joint that reads our command now and read something else before.
+            self._proven = bool((np.abs(effort - self._effort_before)
+                                 > 2.0 * self._tolerance).any())
+        self.reason = 'the arm follows: counting states' if self._proven \
+            else 'efforts agree but always did: waiting for the arm to stay still'
+        return self._count >= self._samples and (self._proven or settled)
+
+    def _agrees(self, effort: FloatArray) -> bool:
+        """Whether a command was sent lately that each joint reports, shape (n,)."""
+        np.abs(np.subtract(self._sent, effort, out=self._difference), out=self._difference)
+        # A place without a command holds nan, which is not close to anything.
+        return bool((self._difference <= self._tolerance).all(axis=1).any())
