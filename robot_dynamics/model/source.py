@@ -13,6 +13,9 @@ from robot_dynamics.errors import ModelError
 #: Largest description read, in bytes. Descriptions of whole humanoids stay below 2 MB.
 MAX_BYTES = 10 * 2**20
 
+# Text given in place of a path must not fill the message.
+_LONGEST_LABEL = 200
+
 # Longer marks first: the mark of UTF-16 LE begins that of UTF-32 LE.
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, 'utf-8'),
@@ -90,7 +93,7 @@ def _from_text(text: str) -> SourceText:
 
 
 def _from_file(path: str | Path) -> SourceText:
-    label = str(path)
+    label = str(path) if len(str(path)) <= _LONGEST_LABEL else f'{str(path)[:_LONGEST_LABEL]}...'
     try:
         file = Path(path).expanduser()
         if not file.exists():
@@ -103,7 +106,8 @@ def _from_file(path: str | Path) -> SourceText:
         with file.open('rb') as stream:
             content = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError, RuntimeError) as error:
-        raise ModelError(f'cannot be read ({error})', subject=label,
+        reason = getattr(error, 'strerror', None) or type(error).__name__
+        raise ModelError(f'cannot be read ({reason})', subject=label,
                          remedy='check the path and its permissions') from error
     return SourceText(_decode(content, label), label, file)
 

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+import sys
+
+import pytest
+
+from robot_dynamics.errors import ModelError
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.source import read_source
+from robot_dynamics.model.xacro_files import parse_source
+
+ARM = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:arg name="prefix" default="left_"/>
+  <xacro:property name="m" value="1.5"/>
+  <xacro:include filename="parts.xacro"/>
+  <link name="base"/>
+  <xacro:segment name="$(arg prefix)upper" parent="base"/>
+</robot>"""
+PARTS = """<robot xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:macro name="segment" params="name parent">
+    <link name="${name}"><inertial><origin xyz="0 0 0.1"/><mass value="${2*m}"/>
+      <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+    <joint name="${name}_joint" type="revolute"><parent link="${parent}"/><child link="${name}"/>
+      <axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="5" velocity="2"/></joint>
+  </xacro:macro>
+</robot>"""
+
+
+@pytest.fixture
+def arm(tmp_path):
+    pytest.importorskip('xacro')
+    (tmp_path / 'parts.xacro').write_text(PARTS, encoding='utf-8')
+    path = tmp_path / 'arm.urdf.xacro'
+    path.write_text(ARM, encoding='utf-8')
+    return path
+
+
+def test_file_is_expanded(arm, capfd):
+    robot = Robot.from_urdf(arm)
+    assert robot.joint_names == ('left_upper_joint',)
+    assert robot.parameters[0] == 3.0
+    assert capfd.readouterr() == ('', '')
+
+
+def test_text_is_never_expanded(arm):
+    for source in (ARM, ARM.encode('utf-8')):
+        with pytest.raises(ModelError, match='xacro') as caught:
+            Robot.from_urdf(source)
+        assert 'path of the file' in caught.value.remedy
+
+
+def test_reason_of_xacro_is_passed_on(arm, capfd):
+    (arm.parent / 'parts.xacro').unlink()
+    with pytest.raises(ModelError, match=r'parts\.xacro') as caught:
+        Robot.from_urdf(arm)
+    assert caught.value.subject == str(arm)
+    assert capfd.readouterr() == ('', '')
+
+
+def test_endless_macro_is_an_error(arm):
+    arm.write_text('<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+                   '<xacro:macro name="m"><xacro:m/></xacro:macro><xacro:m/></robot>',
+                   encoding='utf-8')
+    with pytest.raises(ModelError, match='xacro could not expand it'):
+        parse_source(read_source(arm))
+
+
+def test_plain_urdf_with_the_suffix_needs_no_xacro(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'xacro', None)
+    path = tmp_path / 'plain.urdf.xacro'
+    path.write_text('<robot name="plain"><link name="a"/></robot>', encoding='utf-8')
+    assert parse_source(read_source(path)).root.attributes['name'] == 'plain'
