@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a recording to what a person looks at: page, picture and numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.report.figure import draw_figure
+from robot_dynamics.report.page import Story, render_page
+from robot_dynamics.report.recording import read_recording
+from robot_dynamics.report.summary import Summary, summarize
+
+
+@dataclass(frozen=True)
+class Report:
+    """Where the report is, and what it says.
+
+    Parameters
+    ----------
+    page, picture : Path
+        The HTML page and the PNG picture.
+    summary : Summary
+        The numbers in them.
+    """
+
+    page: Path
+    picture: Path
+    summary: Summary
+
+
+def build_report(recording: str | Path, folder: str | Path, *, robot: Robot | None = None,
+                 story: Story | None = None, period: float | None = None) -> Report:
+    """Read a recording and write ``report.html`` and ``report.png``.
+
+    Parameters
+    ----------
+    recording : str or Path
+        Folder of a rosbag2 recording, or an MCAP file.
+    folder : str or Path
+        Where to write; made when missing.
+    robot : Robot, optional
+        The arm; read from the recorded ``robot_description`` by default.
+    story : Story, optional
+        What only the one who started the run knows.
+    period : float, optional
+        Period of the reference in s: errors are then compared over one period each.
+
+    Raises
+    ------
+    RecordingError
+        When the recording cannot be read or is too short.
+    """
+    run = read_recording(recording)
+    if robot is None and run.description is not None:
+        robot = Robot.from_urdf(run.description)
+    summary = summarize(run, period=period)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    report = Report(folder / 'report.html', folder / 'report.png', summary)
+    draw_figure(report.picture, run, summary, robot)
+    report.page.write_text(render_page(run, summary, robot, story), encoding='utf-8')
+    return report

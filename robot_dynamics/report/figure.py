@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The main picture of a run as PNG."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.report.payload import ERROR_WINDOW, unit_of
+from robot_dynamics.report.recording import Recording
+from robot_dynamics.report.series import moving_rms, sample
+from robot_dynamics.report.skeleton import Skeleton
+from robot_dynamics.report.summary import Summary
+from robot_dynamics.report.text import figures, verdict
+
+_INK, _SOFT, _GRID, _BAND = '#16191d', '#5b6470', '#e3e5e3', '#f3efe6'
+_BEFORE, _AFTER = '#b8480b', '#0b62a8'
+_JOINTS = ('#0b62a8', '#b8480b', '#00805f', '#a4478a', '#2f8fc4', '#8a6a00', '#6a4fb3')
+
+
+def draw_figure(path: Path, recording: Recording, summary: Summary, robot: Robot | None) -> None:
+    """Write the tracking error over time and per joint, and the arm that moved, as PNG.
+
+    Parameters
+    ----------
+    path : Path
+        File to write.
+    recording, summary : Recording, Summary
+        The run.
+    robot : Robot, optional
+        The arm; without it none is drawn.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise RecordingError('drawing the picture needs the Python package matplotlib',
+                             subject='matplotlib', remedy='pip install matplotlib') from error
+    figure = Figure(figsize=(13.0, 6.6), facecolor='white')
+    FigureCanvasAgg(figure)
+    grid = figure.add_gridspec(2, 2, width_ratios=(5, 9), height_ratios=(5, 3), left=0.05,
+                               right=0.975, top=0.86, bottom=0.085, hspace=0.36, wspace=0.14)
+    figure.text(0.027, 0.925, verdict(summary), fontsize=16.5, fontweight='bold', color=_INK)
+    if robot is not None:
+        _draw_arm(figure.add_subplot(grid[:, 0], projection='3d'), recording, robot, summary)
+        error, bars = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
+    else:
+        error, bars = figure.add_subplot(grid[0, :]), figure.add_subplot(grid[1, :])
+    _draw_error(error, recording, summary, unit_of(robot))
+    _draw_bars(bars, summary, unit_of(robot))
+    figure.savefig(path, dpi=110)
+
+
+def _style(axes: Any) -> None:
+    axes.grid(True, color=_GRID, linewidth=0.8, which='major')
+    axes.set_axisbelow(True)
+    for side in ('top', 'right'):
+        axes.spines[side].set_visible(False)
+    for side in ('left', 'bottom'):
+        axes.spines[side].set_color(_GRID)
+    axes.tick_params(colors=_SOFT, labelsize=9, length=0, which='both')
+
+
+def _draw_error(axes: Any, recording: Recording, summary: Summary, unit: str) -> None:
+    errors = recording.errors
+    time = np.arange(errors.time[0], errors.time[-1], 0.025)
+    joints = 1e3 * moving_rms(errors.time, errors.position, time, ERROR_WINDOW)
+    # The first values come from a window that is not yet full.
+    time, joints = time[10:], joints[10:]
+    _style(axes)
+    for k, values in enumerate(joints.T):
+        axes.semilogy(time, values, color=_JOINTS[k % len(_JOINTS)], linewidth=0.8, alpha=0.55)
+    axes.semilogy(time, np.sqrt(np.mean(joints ** 2, axis=1)), color=_INK, linewidth=2.4)
+    axes.set_xlim(time[0], time[-1])
+    axes.yaxis.set_major_formatter(lambda value, _: f'{value:g}')
+    axes.set_title(f'tracking error, {unit}: all joints (bold) and each, RMS over '
+                   f'{ERROR_WINDOW} s', loc='left', fontsize=10, color=_SOFT)
+    axes.set_xlabel('s', color=_SOFT, fontsize=9, loc='right', labelpad=-2)
+    if summary.adaptation_start is not None:
+        start = summary.adaptation_start
+        axes.axvspan(time[0], start, color=_BAND, linewidth=0)
+        axes.axvline(start, color=_INK, linewidth=1, linestyle=(0, (3, 3)))
+        axes.annotate('adaptation on', (start, 1), xycoords=('data', 'axes fraction'),
+                      xytext=(6, -4), textcoords='offset points', va='top', fontsize=10,
+                      color=_INK)
+        axes.annotate('same feedback, estimates frozen', (start, 1),
+                      xycoords=('data', 'axes fraction'), xytext=(-6, -4),
+                      textcoords='offset points', va='top', ha='right', fontsize=10, color=_SOFT)
+    for tracking, color in ((summary.before, _BEFORE), (summary.after, _AFTER)):
+        axes.hlines(1e3 * tracking.total, tracking.window.start, tracking.window.end,
+                    color=color, linewidth=3)
+
+
+def _draw_bars(axes: Any, summary: Summary, unit: str) -> None:
+    _style(axes)
+    place = np.arange(len(summary.joint_names))
+    for shift, tracking, color, text in ((-0.2, summary.before, _BEFORE, 'before'),
+                                         (0.2, summary.after, _AFTER, 'after')):
+        values = 1e3 * tracking.rms
+        bars = axes.bar(place + shift, values, width=0.38, color=color, label=text)
+        axes.bar_label(bars, [figures(float(value), 2) for value in values], fontsize=8,
+                       color=_SOFT, padding=2)
+    axes.set_xticks(place, summary.joint_names)
+    axes.grid(False, axis='x')
+    axes.margins(y=0.18)
+    axes.set_title(f'RMS of each joint before and after adaptation, {unit}', loc='left',
+                   fontsize=10, color=_SOFT)
+    axes.legend(frameon=False, fontsize=9, ncols=2, loc='upper right',
+                bbox_to_anchor=(1.0, 1.22), labelcolor=_INK)
+
+
+def _draw_arm(axes: Any, recording: Recording, robot: Robot, summary: Summary) -> None:
+    """Draw the arm at some moments of the last window, the latest strongest."""
+    skeleton, window = Skeleton(robot), summary.after.window
+    states = recording.states.ordered(robot.joint_names)
+    path = skeleton.points(sample(states.time, states.position,
+                                  np.linspace(window.start, window.end, 200)))
+    moments = np.linspace(0, len(path) - 1, 5).astype(int)
+    tip = skeleton.lines[-1][1]
+    axes.plot(*path[:, tip].T, color=_AFTER, linewidth=1.2, alpha=0.8)
+    for order, moment in enumerate(moments):
+        newest = moment == moments[-1]
+        points = path[moment]
+        for number, (start, end) in enumerate(skeleton.lines):
+            width = (11.0 if newest else 6.0) * (1 - 0.55 * number / len(skeleton.lines))
+            axes.plot(*points[[start, end]].T, color='#39424e' if newest else '#9aa5b1',
+                      linewidth=width, alpha=1.0 if newest else 0.18 + 0.07 * order,
+                      solid_capstyle='round')
+        if newest:
+            axes.scatter(*points[:-1].T, s=26, color='#d9dde2', edgecolors='#39424e',
+                         depthshade=False, zorder=10)
+            axes.scatter(*points[tip], s=130, color=_AFTER, depthshade=False, zorder=11)
+    _frame(axes, path)
+
+
+def _frame(axes: Any, path: Any) -> None:
+    low, high = path.min(axis=(0, 1)), path.max(axis=(0, 1))
+    middle, half = (low + high) / 2, 0.52 * float(np.max(high - low))
+    low_z = float(low[2])
+    angle = np.linspace(0, 2 * np.pi, 100)
+    for radius in (0.5 * half, half):
+        axes.plot(radius * np.cos(angle), radius * np.sin(angle), low_z, color=_GRID,
+                  linewidth=1.2)
+    axes.set_xlim(middle[0] - half, middle[0] + half)
+    axes.set_ylim(middle[1] - half, middle[1] + half)
+    axes.set_zlim(low_z, low_z + 2 * half)
+    axes.set_box_aspect((1, 1, 1), zoom=1.45)
+    axes.view_init(elev=18, azim=-55)
+    axes.set_axis_off()

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.report.payload import payload, unit_of
+from robot_dynamics.report.recording import Recording
+from robot_dynamics.report.summary import Summary
+from robot_dynamics.report.text import figures, ratio, times, verdict
+
+_PAGE = Path(__file__).with_name('page')
+_SCRIPTS = ('chart.js', 'arm.js', 'report.js')
+
+
+@dataclass(frozen=True)
+class Story:
+    """What only the one who started the run knows.
+
+    Parameters
+    ----------
+    text : str
+        What was tried, in a sentence or two.
+    facts : sequence of (str, str)
+        What ran, row by row.
+    truth : mapping of str to float
+        True values of estimated parameters, as far as they are known.
+    """
+
+    text: str = ''
+    facts: Sequence[tuple[str, str]] = ()
+    truth: Mapping[str, float] = field(default_factory=dict)
+
+
+def render_page(recording: Recording, summary: Summary, robot: Robot | None,
+                story: Story | None = None) -> str:
+    """Return the report as HTML.
+
+    Parameters
+    ----------
+    recording, summary : Recording, Summary
+        The run.
+    robot : Robot, optional
+        The arm; without it none is drawn.
+    story : Story, optional
+        What only the one who started the run knows.
+    """
+    story = story or Story()
+    unit = unit_of(robot)
+    name = robot.name if robot is not None else recording.controller
+    # A script element ends at the first '</', wherever it stands.
+    data = json.dumps(payload(recording, summary, robot, story.truth),
+                      separators=(',', ':'), allow_nan=False).replace('</', '<\\/')
+    return _fill(_read('report.html'), {
+        'title': escape(f'{name}: {verdict(summary)}'), 'robot': escape(name),
+        'verdict': escape(verdict(summary)), 'story': escape(story.text),
+        'unit': unit, 'tiles': _tiles(summary), 'windows': _windows(summary),
+        'joint_table': _joint_table(summary, unit), 'facts': _facts(story.facts),
+        'estimate_note': _ESTIMATE_NOTE, 'loop_note': _loop_note(summary),
+        'css': _read('report.css'), 'js': '\n'.join(map(_read, _SCRIPTS)), 'data': data})
+
+
+_ESTIMATE_NOTE = (
+    'Ten parameters a link are estimated. Only some of their combinations act on the joints, so '
+    'single masses need not become the true ones for the torque to be right: what counts is the '
+    'error above. Dashed lines are the true masses, where the plant told them.')
+
+
+def _read(name: str) -> str:
+    return (_PAGE / name).read_text(encoding='utf-8').rstrip('\n')
+
+
+def _fill(template: str, values: Mapping[str, str]) -> str:
+    """Replace every ``{{name}}`` once; what is filled in is not looked at again."""
+    return re.sub(r'\{\{(\w+)\}\}', lambda match: values[match[1]], template)
+
+
+def _tiles(summary: Summary) -> str:
+    loop = summary.loop
+    tiles = [
+        ('before', f'{figures(1e3 * summary.before.total)} mrad', 'RMS error before'),
+        ('after', f'{figures(1e3 * summary.after.total)} mrad', 'RMS error after'),
+        ('', times(summary.improvement), 'smaller'),
+        ('', f'{loop.state_rate:.1f} Hz', 'loop rate'),
+        ('', f'{1e3 * loop.latency_median:.2f} ms', 'median latency'),
+        ('', f'{1e3 * loop.latency_worst:.1f} ms', 'worst latency'),
+    ]
+    return '\n'.join(f'<div class="tile {kind}"><strong>{escape(value)}</strong>'
+                     f'<span>{escape(text)}</span></div>' for kind, value, text in tiles)
+
+
+def _windows(summary: Summary) -> str:
+    before, after = summary.before.window, summary.after.window
+    return (f'Root mean square of the tracking error over {before.start:.1f} to '
+            f'{before.end:.1f} s and over {after.start:.1f} to {after.end:.1f} s.')
+
+
+def _joint_table(summary: Summary, unit: str) -> str:
+    largest = max(summary.before.rms.max(), summary.after.rms.max())
+    rows = []
+    for name, before, after, worst_before, worst_after in zip(
+            summary.joint_names, summary.before.rms, summary.after.rms,
+            summary.before.worst, summary.after.worst, strict=True):
+        bars = ''.join(f'<span class="bar {kind}" style="width:{100 * value / largest:.1f}%">'
+                       '</span>' for kind, value in (('before', before), ('after', after)))
+        rows.append(f'<tr><td>{escape(name)}</td><td class="bars" aria-hidden="true">{bars}</td>'
+                    + ''.join(f'<td>{figures(1e3 * float(value))}</td>' for value in
+                              (before, after, worst_before, worst_after))
+                    + f'<td>{ratio(before, after)}</td></tr>')
+    before, after = summary.before, summary.after
+    rows.append('<tr class="total"><td>all joints</td><td></td>'
+                + ''.join(f'<td>{figures(1e3 * float(value))}</td>' for value in
+                          (before.total, after.total, before.worst.max(), after.worst.max()))
+                + f'<td>{ratio(before.total, after.total)}</td></tr>')
+    return (f'<table><thead><tr><th>joint</th><th></th><th>RMS before, {unit}</th>'
+            f'<th>RMS after, {unit}</th><th>worst before</th><th>worst after</th>'
+            f'<th>RMS ratio</th></tr></thead><tbody>{"".join(rows)}</tbody></table>')
+
+
+def _loop_note(summary: Summary) -> str:
+    loop = summary.loop
+    return (f'{loop.state_rate:.1f} joint states a second, {100 * loop.answered:.2f} % of them '
+            f'answered, each by its own process over DDS. From the stamp of a joint state to its '
+            f'command published: {1e3 * loop.latency_median:.2f} ms in the middle, '
+            f'{1e3 * loop.latency_p99:.2f} ms at 99 %, {1e3 * loop.latency_worst:.2f} ms at '
+            'worst. Heights of the histograms are square roots, so that single late cycles show.')
+
+
+def _facts(facts: Sequence[tuple[str, str]]) -> str:
+    rows = ''.join(f'<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>'
+                   for name, value in facts)
+    return f'<table class="facts"><tbody>{rows}</tbody></table>'

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Thins recorded signals to what a chart can show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+def moving_rms(time: FloatArray, values: FloatArray, at: FloatArray, width: float) -> FloatArray:
+    """Return the RMS of each column over a window that ends at each of the given times.
+
+    Parameters
+    ----------
+    time : ndarray, shape (k,)
+        Ascending times of the samples, s.
+    values : ndarray, shape (k, n)
+        Samples.
+    at : ndarray, shape (m,)
+        Where the result is wanted, s.
+    width : float
+        Length of the window, s.
+
+    Returns
+    -------
+    ndarray, shape (m, n)
+        nan where a window holds no sample.
+    """
+    squares = np.vstack([np.zeros(values.shape[1]), np.cumsum(values ** 2, axis=0)])
+    last = np.searchsorted(time, at, side='right')
+    first = np.searchsorted(time, at - width, side='right')
+    count = (last - first)[:, None]
+    with np.errstate(invalid='ignore', divide='ignore'):
+        return np.sqrt(np.maximum(squares[last] - squares[first], 0.0) / count)
+
+
+def sample(time: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
+    """Return the newest sample at each of the given times, shape (m, n).
+
+    Parameters
+    ----------
+    time : ndarray, shape (k,)
+        Ascending times of the samples, s.
+    values : ndarray, shape (k, n)
+        Samples.
+    at : ndarray, shape (m,)
+        Where the result is wanted, s. Before the first sample it is the first.
+    """
+    return values[np.clip(np.searchsorted(time, at, side='right') - 1, 0, None)]
+
+
+def worst(time: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
+    """Return the largest value between each of the given times and the next, shape (m,).
+
+    nan where there is no sample.
+    """
+    result = np.full(len(at), np.nan)
+    slot = np.searchsorted(at, time, side='right') - 1
+    inside = slot >= 0
+    np.fmax.at(result, slot[inside], values[inside])
+    return result
+
+
+def histogram(values: FloatArray, bins: int = 60) -> dict[str, Any]:
+    """Return counts over equal bins from zero to the 99.9th percentile; the rest in the last."""
+    values = values[np.isfinite(values)]
+    if len(values) == 0:
+        return {'edges': [], 'counts': []}
+    top = max(float(np.percentile(values, 99.9)), 1e-9)
+    counts, edges = np.histogram(np.minimum(values, top), bins=bins, range=(0.0, top))
+    return {'edges': rounded(edges), 'counts': counts.tolist()}
+
+
+def rounded(values: FloatArray, figures: int = 4) -> Any:
+    """Return nested lists of numbers with so many significant figures, None for nan."""
+    array = np.asarray(values, dtype=np.float64)
+    with np.errstate(divide='ignore', invalid='ignore'):
+        exponent = np.floor(np.log10(np.abs(array)))
+    decimals = figures - 1 - np.where(np.isfinite(exponent), exponent, 0)
+    scale = 10.0 ** np.clip(decimals, -300, 300)
+    result = np.round(array * scale) / scale
+    return np.where(np.isfinite(result), result.astype(object), None).tolist()

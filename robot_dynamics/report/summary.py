@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a recording shows, in numbers: error before and after adaptation, and the loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.report.recording import Recording
+
+FloatArray = NDArray[np.float64]
+
+#: Longest stretch over which the error is taken, in s.
+LONGEST_WINDOW = 8.0
+
+#: Shortest stretch that says anything about tracking, in s.
+SHORTEST_WINDOW = 1.0
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stretch of time, in s since the first joint state."""
+
+    start: float
+    end: float
+
+    @property
+    def length(self) -> float:
+        """Duration in s."""
+        return self.end - self.start
+
+    def selects(self, time: FloatArray) -> NDArray[np.bool_]:
+        """Return which of the times lie inside."""
+        return (time >= self.start) & (time < self.end)
+
+
+@dataclass(frozen=True, eq=False)
+class Tracking:
+    """Tracking error in a window.
+
+    Parameters
+    ----------
+    window : Window
+        Where it was taken.
+    rms, worst : ndarray, shape (n,)
+        Root mean square and largest magnitude of each joint's error, rad or m.
+    """
+
+    window: Window
+    rms: FloatArray
+    worst: FloatArray
+
+    @property
+    def total(self) -> float:
+        """RMS over all joints."""
+        return float(np.sqrt(np.mean(self.rms ** 2)))
+
+
+@dataclass(frozen=True)
+class Loop:
+    """How regularly the loop ran.
+
+    Parameters
+    ----------
+    state_rate, command_rate : float
+        Joint states and answers a second.
+    answered : float
+        Part of the joint states that were answered.
+    worst_period : float
+        Longest time between two stamps of joint states, s.
+    latency_median, latency_p99, latency_worst : float
+        From the stamp of a joint state to its command published, s; nan when it was
+        not recorded.
+    callback_median : float
+        Duration of the controller's callback, s; nan when it was not recorded.
+    """
+
+    state_rate: float
+    command_rate: float
+    answered: float
+    worst_period: float
+    latency_median: float
+    latency_p99: float
+    latency_worst: float
+    callback_median: float
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """The result of a run.
+
+    Parameters
+    ----------
+    joint_names : tuple of str
+        Joints, in the order of the vectors.
+    adaptation_start : float or None
+        When the estimates first moved, s; None when they never did.
+    before, after : Tracking
+        Error just before that, and at the end.
+    loop : Loop
+        From the start of tracking to the end.
+    """
+
+    joint_names: tuple[str, ...]
+    adaptation_start: float | None
+    before: Tracking
+    after: Tracking
+    loop: Loop
+
+    @property
+    def improvement(self) -> float:
+        """How many times smaller the RMS error is after adaptation."""
+        return self.before.total / self.after.total
+
+
+def summarize(recording: Recording, *, period: float | None = None) -> Summary:
+    """Return what a recording shows.
+
+    The error before and after adaptation is taken over windows of the same length:
+    one that ends when the estimates first move, and the last one of the run.
+
+    Parameters
+    ----------
+    recording : Recording
+        What was recorded.
+    period : float, optional
+        Period of the reference, in s. Given one that fits, both windows are one
+        period long, and so hold the same motion.
+
+    Raises
+    ------
+    RecordingError
+        When the run is too short to say anything.
+    """
+    errors = recording.errors
+    begin, end = float(errors.time[0]), float(errors.time[-1])
+    adaptation_start = first_change(recording)
+    split = begin + (end - begin) / 2 if adaptation_start is None else adaptation_start
+    longest = LONGEST_WINDOW if period is None else period
+    length = min(longest, split - begin, end - split)
+    if length < SHORTEST_WINDOW:
+        raise RecordingError(f'holds {end - begin:.1f} s of tracking, '
+                             f'{max(length, 0):.1f} s beside the start of adaptation',
+                             subject='recording',
+                             remedy='run longer, with a second or more on either side')
+    return Summary(
+        joint_names=recording.states.names, adaptation_start=adaptation_start,
+        before=_tracking(recording, Window(split - length, split)),
+        after=_tracking(recording, Window(end - length, end + 1e-9)),
+        loop=_loop(recording, Window(begin, end + 1e-9)))
+
+
+def first_change(recording: Recording) -> float | None:
+    """Return when the parameter estimates first differ from their first value, in s."""
+    values = recording.estimates.values
+    if len(values) == 0:
+        return None
+    moved = np.flatnonzero(np.any(values != values[0], axis=1))
+    return float(recording.estimates.time[moved[0]]) if moved.size else None
+
+
+def _tracking(recording: Recording, window: Window) -> Tracking:
+    errors = recording.errors.position[window.selects(recording.errors.time)]
+    errors = errors[np.all(np.isfinite(errors), axis=1)]
+    if len(errors) == 0:
+        raise RecordingError('holds no tracking error', subject=f'{window.start:.1f} s to '
+                             f'{window.end:.1f} s', remedy='record until the controller tracks')
+    return Tracking(window, np.sqrt(np.mean(errors ** 2, axis=0)), np.max(np.abs(errors), axis=0))
+
+
+def _loop(recording: Recording, window: Window) -> Loop:
+    stamps = recording.states.time[window.selects(recording.states.time)]
+    answers = recording.commands.time[window.selects(recording.commands.time)]
+    timing = recording.timing.values[window.selects(recording.timing.time)]
+    latency, callback = ((timing[:, 0], timing[:, 1]) if timing.size
+                         else (np.array([np.nan]), np.array([np.nan])))
+    return Loop(
+        state_rate=_rate(stamps), command_rate=_rate(answers),
+        answered=float(np.isin(stamps, answers).mean()) if stamps.size else 0.0,
+        worst_period=float(np.max(np.diff(stamps), initial=0.0)),
+        latency_median=float(np.median(latency)),
+        latency_p99=float(np.percentile(latency, 99)),
+        latency_worst=float(np.max(latency)),
+        callback_median=float(np.median(callback)))
+
+
+def _rate(times: FloatArray) -> float:
+    return (len(times) - 1) / float(times[-1] - times[0]) if len(times) > 1 else 0.0
