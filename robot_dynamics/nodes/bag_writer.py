@@ -6,6 +6,7 @@ from __future__ import annotations
 import queue
 import shutil
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,9 +79,10 @@ class BagWriter:
             raise RecordingError(f'cannot be written ({error.strerror})', subject=str(folder),
                                  remedy='give a folder that can be written') from error
         self._connections: dict[str, Any] = {}
-        self._waiting = 0
-        self._lock = threading.Lock()
-        self._queue: queue.SimpleQueue[tuple[str, int, bytes] | None] = queue.SimpleQueue()
+        # Each counter has one writer, so neither needs a lock.
+        self._bytes_handed_over = 0
+        self._bytes_written = 0
+        self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._failure: Exception | None = None
         #: Messages handed over, and dropped because too many waited.
         self.messages = 0
@@ -103,47 +105,56 @@ class BagWriter:
         """
         try:
             definition, _ = self._typestore.generate_msgdef(topic.type, ros_version=2)
+            digest = self._typestore.hash_rihs01(topic.type)
         except Exception as error:  # rosbags raises whatever its parser meets
             raise RecordingError(f'has the type {topic.type}, which rosbags does not know',
                                  subject=f'topic {topic.name}',
                                  remedy='leave it out of the parameter topics') from error
-        with self._lock:
+        offered = [_rosbags_qos(profile) for profile in topic.offered]
+
+        def add() -> None:
             self._connections[topic.name] = self._writer.add_connection(
-                topic.name, topic.type, msgdef=definition,
-                rihs01=self._typestore.hash_rihs01(topic.type),
-                offered_qos_profiles=[_rosbags_qos(profile) for profile in topic.offered])
+                topic.name, topic.type, msgdef=definition, rihs01=digest,
+                offered_qos_profiles=offered)
+
+        self._queue.put(add)
 
     def write(self, topic: str, nanoseconds: int, data: bytes) -> None:
         """Hand over one serialised message of a registered topic."""
-        if self._waiting + len(data) > self._capacity or self._failure is not None:
+        waiting = self._bytes_handed_over - self._bytes_written
+        if waiting + len(data) > self._capacity or self._failure is not None:
             self.dropped += 1
             return
-        with self._lock:
-            self._waiting += len(data)
+        self._bytes_handed_over += len(data)
         self.messages += 1
-        self._queue.put((topic, nanoseconds, data))
+
+        def write() -> None:
+            self._writer.write(self._connections[topic], nanoseconds, data)
+            self._bytes_written += len(data)
+
+        self._queue.put(write)
 
     def close(self) -> None:
-        """Write what waits, then index and metadata."""
+        """Write what waits, then index and metadata.
+
+        Raises
+        ------
+        RecordingError
+            When not everything could be written.
+        """
+        self._queue.put(self._writer.close)
         self._queue.put(None)
         self._thread.join()
         if self._failure is not None:
             raise RecordingError(f'could not be written to the end ({self._failure})',
                                  subject=str(self.folder),
                                  remedy='check the space left on the disk') from self._failure
-        if not any(self._writer.counts.values()):
-            # The times of an empty recording mean nothing; these are at least valid.
-            self._writer.min_timestamp = self._writer.max_timestamp
-        self._writer.close()
 
     def _run(self) -> None:
-        """Write until told to end."""
-        while (item := self._queue.get()) is not None:
-            topic, nanoseconds, data = item
+        """Do what is asked, in order, until told to end."""
+        while (action := self._queue.get()) is not None:
             try:
-                with self._lock:
-                    self._waiting -= len(data)
-                    self._writer.write(self._connections[topic], nanoseconds, data)
+                action()
             except Exception as error:  # a full disk, above all
                 self._failure = error
                 return

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real nodes in real processes on real DDS, in a domain of each test's own."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='ROS 2 (rclpy) is not installed')
+
+from rclpy.context import Context  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test in this folder: all need ROS 2."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.ros)
+
+
+@pytest.fixture
+def domain(monkeypatch: pytest.MonkeyPatch) -> int:
+    """A DDS domain of this test's own; the environment of everything it starts says so."""
+    number = random.SystemRandom().randrange(10, 101)
+    monkeypatch.setenv('ROS_DOMAIN_ID', str(number))
+    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    monkeypatch.setenv('PYTHONPATH', str(REPOSITORY))
+    monkeypatch.setenv('PYTHONUNBUFFERED', '1')
+    for name in ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS'):
+        monkeypatch.setenv(name, '1')
+    return number
+
+
+@pytest.fixture
+def make_node(domain: int) -> Iterator[Callable[..., Node]]:
+    """Make rclpy nodes in this process from a name and ROS arguments."""
+    contexts: list[tuple[Context, Node]] = []
+
+    def make(name: str, *arguments: str) -> Node:
+        context = Context()
+        rclpy.init(args=['--ros-args', *arguments], context=context, domain_id=domain)
+        node = Node(name, context=context)
+        contexts.append((context, node))
+        return node
+
+    yield make
+    for context, node in contexts:
+        node.destroy_node()
+        context.try_shutdown()
+
+
+class Observer:
+    """A node of the test's own that watches, asks and commands.
+
+    Parameters
+    ----------
+    node : Node
+        Its node.
+    """
+
+    def __init__(self, node: Node):
+        self.node = node
+        self._executor = SingleThreadedExecutor(context=node.context)
+        self._executor.add_node(node)
+
+    def collect(self, message_type: type, topic: str, profile: Any) -> list[Any]:
+        """Return a list that fills with the messages of a topic."""
+        messages: list[Any] = []
+        self.node.create_subscription(message_type, topic, messages.append, profile)
+        return messages
+
+    def spin(self, seconds: float, until: Callable[[], bool] = lambda: False) -> bool:
+        """Serve callbacks for some time, or until something is so; return whether it is."""
+        end = time.monotonic() + seconds
+        while not until():
+            left = end - time.monotonic()
+            if left <= 0.0:
+                return False
+            self._executor.spin_once(timeout_sec=min(left, 0.05))
+        return True
+
+    def call(self, service_type: type, name: str, request: Any, timeout: float = 5.0) -> Any:
+        """Call a service and return its answer."""
+        client = self.node.create_client(service_type, name)
+        assert self.spin(timeout, client.service_is_ready), f'no service {name}'
+        future = client.call_async(request)
+        assert self.spin(timeout, future.done), f'service {name} does not answer'
+        self.node.destroy_client(client)
+        return future.result()
+
+
+@pytest.fixture
+def observer(make_node: Callable[..., Node]) -> Observer:
+    """A node of the test's own."""
+    return Observer(make_node('observer'))
+
+
+@dataclass
+class Running:
+    """A started node."""
+
+    process: subprocess.Popen[str]
+
+    def stop(self, number: int = signal.SIGINT, timeout: float = 10.0) -> tuple[int, str, str]:
+        """Send a signal and return exit status, stdout and stderr."""
+        self.process.send_signal(number)
+        return self.wait(timeout)
+
+    def wait(self, timeout: float = 30.0) -> tuple[int, str, str]:
+        """Wait for the end and return exit status, stdout and stderr."""
+        output, errors = self.process.communicate(timeout=timeout)
+        return self.process.returncode, output, errors
+
+
+def _literal(value: Any) -> str:
+    """Return a parameter value as YAML."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):
+        return '[' + ', '.join(_literal(item) for item in value) + ']'
+    return f'"{value}"' if isinstance(value, (str, Path)) else repr(value)
+
+
+@pytest.fixture
+def start(domain: int) -> Iterator[Callable[..., Running]]:
+    """Start a node of this package: ``start('recorder', output=...)``; ended after the test."""
+    running: list[Running] = []
+
+    def launch(node: str, *arguments: str, module: str | None = None,
+               **parameters: Any) -> Running:
+        command = [sys.executable, '-m', module or f'robot_dynamics.nodes.{node}', '--ros-args',
+                   *arguments]
+        for name, value in parameters.items():
+            command += ['-p', f'{name}:={_literal(value)}']
+        process = subprocess.Popen(command, text=True, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=os.environ, cwd=REPOSITORY)
+        running.append(Running(process))
+        return running[-1]
+
+    yield launch
+    for item in running:
+        if item.process.poll() is None:
+            item.process.kill()
+        item.process.communicate()

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from rosbags.highlevel import AnyReader
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.bag_writer import BagWriter, Topic
+
+
+def read(folder: Path) -> dict[str, list]:
+    """Return every message by topic."""
+    messages: dict[str, list] = {}
+    with AnyReader([folder]) as reader:
+        for connection, _, data in reader.messages():
+            messages.setdefault(connection.topic, []).append(
+                reader.deserialize(data, connection.msgtype))
+    return messages
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_records_every_topic_and_closes_on_a_signal(start, observer, tmp_path, number):
+    node = observer.node
+    states = node.create_publisher(JointState, 'joint_states', qos.state())
+    errors = node.create_publisher(JointState, 'adaptive_controller/tracking_error',
+                                   qos.telemetry())
+    mode = node.create_publisher(String, 'adaptive_controller/mode', qos.latched())
+    mode.publish(String(data='hold'))
+    folder = tmp_path / 'bag'
+    recorder = start('recorder', output=folder, progress_period=0.2)
+    assert observer.spin(10.0, lambda: states.get_subscription_count()
+                         and errors.get_subscription_count() and mode.get_subscription_count())
+    for k in range(500):
+        message = JointState(name=['a', 'b'], position=[float(k), 0.0])
+        states.publish(message)
+        errors.publish(JointState(name=['a', 'b'], position=[0.3, 0.4]))
+        time.sleep(0.002)
+    mode.publish(String(data='track'))
+    observer.spin(0.3)
+    status, output, stderr = recorder.stop(number)
+    assert status == 0, stderr
+    assert 'Traceback' not in stderr
+    messages = read(folder)
+    assert [m.position[0] for m in messages['/joint_states']] == [float(k) for k in range(500)]
+    assert len(messages['/adaptive_controller/tracking_error']) == 500
+    # Latched, so also what was said before the recorder came.
+    assert [m.data for m in messages['/adaptive_controller/mode']] == ['hold', 'track']
+    assert (folder / 'metadata.yaml').is_file()
+    lines = [json.loads(line) for line in output.splitlines()]
+    # The recorder says itself how it is, once a second, and records that as well.
+    assert 1002 <= lines[-1]['messages'] <= 1006
+    assert lines[-1]['mode'] == 'track'
+    # The mean square of 0.3 and 0.4 is 0.125.
+    assert lines[-1]['error'] == pytest.approx(0.125 ** 0.5)
+    assert lines[-1]['time'] > 1.0
+
+
+def test_an_old_recording_is_replaced_and_nothing_else(tmp_path):
+    folder = tmp_path / 'bag'
+    for count in (1, 2):
+        writer = BagWriter(folder)
+        writer.add_topic(Topic('/a', 'std_msgs/msg/Float64MultiArray', (qos.telemetry(),)))
+        for k in range(count):
+            writer.write('/a', k, _SERIALISED)
+        writer.close()
+        assert len(read(folder)['/a']) == count
+    (folder / 'thesis.tex').write_text('ten years of work')
+    with pytest.raises(RecordingError, match=r'thesis\.tex'):
+        BagWriter(folder)
+    assert (folder / 'thesis.tex').exists() and (folder / 'metadata.yaml').exists()
+    with pytest.raises(RecordingError, match='no recording'):
+        BagWriter(folder / 'thesis.tex')
+
+
+#: An empty Float64MultiArray: header, no dimension, offset 0, no data.
+_SERIALISED = b'\x00\x01\x00\x00' + bytes(12)
+
+
+def test_a_slow_disk_stops_nobody_and_what_waits_is_bounded(tmp_path):
+    writer = BagWriter(tmp_path / 'bag', capacity=100 * len(_SERIALISED))
+    writer.add_topic(Topic('/a', 'std_msgs/msg/Float64MultiArray'))
+    disk = threading.Event()
+    writer._queue.put(disk.wait)
+    for k in range(150):
+        writer.write('/a', k, _SERIALISED)
+    assert (writer.messages, writer.dropped) == (100, 50)
+    disk.set()
+    writer.close()
+    assert len(read(tmp_path / 'bag')['/a']) == 100
+
+
+def test_a_failing_disk_is_reported(tmp_path):
+    writer = BagWriter(tmp_path / 'bag')
+
+    def fail():
+        raise OSError(28, 'No space left on device')
+
+    writer._queue.put(fail)
+    with pytest.raises(RecordingError, match='No space left'):
+        writer.close()
+
+
+def test_an_empty_recording_can_be_read(tmp_path):
+    writer = BagWriter(tmp_path / 'bag')
+    writer.close()
+    assert (tmp_path / 'bag' / 'metadata.yaml').is_file()
+
+
+def test_offered_qos_is_kept(tmp_path):
+    writer = BagWriter(tmp_path / 'bag')
+    writer.add_topic(Topic('/a', 'std_msgs/msg/String', (qos.latched(),)))
+    writer.close()
+    with AnyReader([tmp_path / 'bag']) as reader:
+        offered = reader.connections[0].ext.offered_qos_profiles[0]
+    assert offered.durability.name == 'TRANSIENT_LOCAL'
+    assert offered.reliability.name == 'RELIABLE'
+    assert offered.depth == 1
+
+
+def test_an_unknown_type_is_refused_by_name(tmp_path):
+    writer = BagWriter(tmp_path / 'bag')
+    with pytest.raises(RecordingError, match='my_msgs/msg/Odd'):
+        writer.add_topic(Topic('/odd', 'my_msgs/msg/Odd'))
+    writer.close()
+
+
+@pytest.mark.parametrize(('parameters', 'wanted'), [
+    ({}, 'parameter output'), ({'output': '/dev/null/bag'}, '/dev/null/bag'),
+    ({'output': '/tmp', 'buffer_size': 0}, 'buffer_size')])
+def test_refuses_in_one_line(start, parameters, wanted):
+    status, _, stderr = start('recorder', **parameters).wait()
+    assert status == 1
+    assert len(stderr.splitlines()) == 1 and wanted in stderr
