@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import site
@@ -54,9 +55,10 @@ def resolve_robot(name_or_path: str | Path) -> Path:
     ModelError
         When it is neither; names the robots there are.
     """
-    path = Path(name_or_path).expanduser()
-    if path.is_file():
-        return path.resolve()
+    with contextlib.suppress(OSError, ValueError, RuntimeError):  # No path at all.
+        path = Path(name_or_path).expanduser()
+        if path.is_file():
+            return path.resolve()
     robots = shipped_robots()
     name = str(name_or_path)
     found = robots.get(name.removesuffix('.urdf'))
@@ -64,7 +66,7 @@ def resolve_robot(name_or_path: str | Path) -> Path:
         return found
     close = difflib.get_close_matches(name, robots, n=1)
     hint = f'did you mean {close[0]}? ' if close else ''
-    raise ModelError('is neither a file nor a robot of this package', subject=name or "''",
+    raise ModelError('is neither a file nor a robot of this package', subject=name[:80] or "''",
                      remedy=f'{hint}give the path of a URDF or one of: {", ".join(robots)}')
 
 

@@ -72,6 +72,9 @@ def test_path_of_a_file(tmp_path, monkeypatch):
     ('arm8', 'arm8: .*did you mean arm7.*arm7'),
     ('/no/such/file.urdf', '/no/such/file.urdf: is neither a file'),
     ('', 'is neither a file nor a robot'),
+    ('~no_such_user/arm.urdf', 'is neither a file nor a robot'),
+    ('<robot/>' * 1000, 'is neither a file nor a robot'),
+    ('\0', 'is neither a file nor a robot'),
 ])
 def test_unknown_robot_lists_what_there_is(name, message):
     with pytest.raises(ModelError, match=message):

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Robots written as URDF, so that every robot reaches RViz, simulators and drivers.
+
+A URDF link frame sits on its joint. Where a link frame of the robot does not (the
+far frames of standard DH tables), the moving link is written as
+``<name>_on_joint``, with the inertia in its own axes, and ``<name>`` is fixed to it
+as a massless link in the right place: every named frame keeps its name and pose.
+
+What a URDF cannot say: gravity (pass ``gravity=robot.gravity`` when reading it
+back), rotor inertia (written as an ``armature`` attribute of ``<dynamics>``, which
+readers that do not know it ignore), an order of the joint vectors that is not that
+of the tree (pass ``joints=robot.joint_names``), and a revolute joint without position
+limits, which becomes continuous.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.errors import InertiaError, ModelError
+from robot_dynamics.model.orders import to_urdf
+from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.rotation import rpy_from_rotation
+
+FloatArray = NDArray[np.float64]
+
+# How far a range without an end is written: readers take it for none, and it is
+# a number in every parser, which "inf" is not.
+_UNLIMITED = 1e15
+
+_TENSOR = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
+_INVALID_IN_XML = re.compile('[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
+
+
+@dataclass(frozen=True)
+class _Mount:
+    """A moving link as the URDF has it.
+
+    Parameters
+    ----------
+    link : str
+        Its name in the URDF.
+    placement : ndarray, shape (4, 4)
+        Pose of its joint in the link frame of the parent body, m.
+    offset : ndarray, shape (3,)
+        Origin of the robot's link frame in the URDF's, the axes of both being the
+        same, m.
+    """
+
+    link: str
+    placement: FloatArray
+    offset: FloatArray
+
+    def to_urdf_frame(self, pose: FloatArray) -> FloatArray:
+        """Return in the URDF's link frame a pose given in the robot's."""
+        shifted = pose.copy()
+        shifted[:3, 3] += self.offset
+        return shifted
+
+
+def robot_to_urdf(robot: Robot) -> str:
+    """Write a robot as URDF.
+
+    Numbers are the shortest decimals that read back as the same float64, without
+    exponents, so ``Robot.from_urdf`` of the text has the same equations of motion
+    to rounding.
+
+    Parameters
+    ----------
+    robot : Robot
+        Any robot.
+
+    Returns
+    -------
+    str
+        The text of the URDF.
+
+    Raises
+    ------
+    ModelError
+        For what no URDF can say, naming the link or joint: a joint that follows
+        several others, a first moment without mass, a name that XML cannot hold.
+    """
+    _check_names((robot.name, robot.base_name, *robot.body_names, *robot.body_joint_names,
+                  *robot.frames))
+    mounts = _mounts(robot)
+    base = _Mount(robot.base_name, np.eye(4), np.zeros(3))
+    root = ElementTree.Element('robot', name=robot.name)
+    ElementTree.SubElement(root, 'link', name=robot.base_name)
+    for index, mount in enumerate(mounts):
+        _write_link(root, robot, index, mount)
+    for index, mount in enumerate(mounts):
+        parent = robot.parents[index]
+        _write_joint(root, robot, index, mount, base if parent < 0 else mounts[parent])
+    _write_frames(root, robot, base, mounts)
+    ElementTree.indent(root)
+    return f'<?xml version="1.0"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+def _check_names(names: Iterable[str]) -> None:
+    for name in names:
+        if not name.strip() or _INVALID_IN_XML.search(name):
+            raise ModelError('cannot be a name in XML', subject=repr(name),
+                             remedy='rename it to letters, digits and _')
+
+
+def _mounts(robot: Robot) -> list[_Mount]:
+    """Choose name and frame of every moving link.
+
+    The part of a link offset along the joint axis, and all of it on a prismatic
+    joint, moves into the placement; what is left needs a frame of its own.
+    """
+    taken = {robot.base_name, *robot.body_names, *robot.frames}
+    mounts = []
+    for index, body in enumerate(robot.body_names):
+        axis, offset = robot.axes[index], robot.link_offsets[index]
+        slides = robot.joint_types[index] == JointType.PRISMATIC
+        along = offset if slides else axis * (axis @ offset)
+        across = offset - along
+        if np.linalg.norm(across) <= 1e-15 * np.linalg.norm(offset):
+            across = np.zeros(3)
+        placement = robot.placements[index].copy()
+        placement[:3, 3] += placement[:3, :3] @ along
+        link = _unused(f'{body}_on_joint', taken) if np.any(across) else body
+        mounts.append(_Mount(link, placement, across))
+    return mounts
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken, and take it."""
+    while name in taken:
+        name += '_'
+    taken.add(name)
+    return name
+
+
+def _write_link(root: ElementTree.Element, robot: Robot, index: int, mount: _Mount) -> None:
+    link = ElementTree.SubElement(root, 'link', name=mount.link)
+    parameters = robot.inertial_parameters[index]
+    if not np.any(parameters):
+        return
+    try:
+        inertia = to_urdf(parameters)
+    except InertiaError as error:
+        raise InertiaError(error.message, subject=robot.body_names[index],
+                           remedy=error.remedy) from error
+    inertial = ElementTree.SubElement(link, 'inertial')
+    # Only the origin differs between the two link frames, not the axes.
+    ElementTree.SubElement(inertial, 'origin', xyz=_words(inertia.xyz + mount.offset),
+                           rpy=_words(inertia.rpy))
+    ElementTree.SubElement(inertial, 'mass', value=_number(float(inertia.mass)))
+    ElementTree.SubElement(inertial, 'inertia', {
+        name: _number(value) for name, value in zip(_TENSOR, inertia.inertia, strict=True)})
+
+
+def _write_joint(root: ElementTree.Element, robot: Robot, index: int, mount: _Mount,
+                 parent: _Mount) -> None:
+    name = robot.body_joint_names[index]
+    source, multiplier, offset = _drive(robot, index)
+    is_coordinate = name == robot.joint_names[source]
+    joint = ElementTree.SubElement(root, 'joint', name=name)
+    ElementTree.SubElement(joint, 'parent', link=parent.link)
+    ElementTree.SubElement(joint, 'child', link=mount.link)
+    _write_origin(joint, parent.to_urdf_frame(mount.placement))
+    ElementTree.SubElement(joint, 'axis', xyz=_words(robot.axes[index]))
+    limits = robot.limits
+    lower, upper = sorted(multiplier * end + offset
+                          for end in (limits.lower[source], limits.upper[source]))
+    velocity = abs(multiplier) * limits.velocity[source]
+    # The effort of a joint that follows another is not known.
+    effort = limits.effort[source] if is_coordinate else np.nan
+    _write_type_and_limit(joint, JointType(robot.joint_types[index]), lower, upper, velocity,
+                          effort)
+    if not is_coordinate:
+        ElementTree.SubElement(joint, 'mimic', joint=robot.joint_names[source],
+                               multiplier=_number(multiplier), offset=_number(offset))
+        return
+    coefficients = {key: _number(values[source]) for key, values in
+                    (('damping', robot.damping), ('friction', robot.friction),
+                     ('armature', robot.armature)) if values[source]}
+    if coefficients:
+        ElementTree.SubElement(joint, 'dynamics', coefficients)
+
+
+def _write_type_and_limit(joint: ElementTree.Element, kind: JointType, lower: float,
+                          upper: float, velocity: float, effort: float) -> None:
+    """Write the type and limits of a joint.
+
+    A velocity or effort that is not known is written as zero, which no moving joint
+    can mean and every reader accepts; some refuse a limit without them.
+    """
+    known = {name: value for name, value in (('velocity', velocity), ('effort', effort))
+             if np.isfinite(value)}
+    bounds = {'lower': max(lower, -_UNLIMITED), 'upper': min(upper, _UNLIMITED)}
+    if kind is JointType.CONTINUOUS or (kind is JointType.REVOLUTE
+                                        and np.isinf(lower) and np.isinf(upper)):
+        bounds = {}
+    joint.set('type', 'prismatic' if kind is JointType.PRISMATIC
+              else 'revolute' if bounds else 'continuous')
+    if bounds or known:
+        values = {**bounds, 'velocity': 0.0, 'effort': 0.0, **known}
+        ElementTree.SubElement(joint, 'limit', {name: _number(value)
+                                                for name, value in values.items()})
+
+
+def _drive(robot: Robot, index: int) -> tuple[int, float, float]:
+    """Return the coordinate that moves a body, and multiplier and offset of the coupling."""
+    row, offset = robot.coupling[index], robot.coupling_offset[index]
+    name = robot.body_joint_names[index]
+    sources = np.flatnonzero(row)
+    if len(sources) != 1:
+        followed = ', '.join(robot.joint_names[k] for k in sources) or 'no joint'
+        raise ModelError(f'follows {followed}; a URDF joint follows exactly one', subject=name,
+                         remedy='export the robot without this coupling')
+    source = int(sources[0])
+    coordinate = robot.joint_names[source]
+    if coordinate not in robot.body_joint_names:
+        raise ModelError('is the joint of no body, so that a URDF cannot drive others by it',
+                         subject=coordinate, remedy='name it after the joint that moves 1:1')
+    moves_alone = coordinate == name and row[source] == 1.0 and offset == 0.0
+    if name in robot.joint_names and not moves_alone:
+        raise ModelError('has the name of a coordinate and does not move 1:1 with it',
+                         subject=name, remedy='name the coordinate after the joint that does')
+    return source, float(row[source]), float(offset)
+
+
+def _write_frames(root: ElementTree.Element, robot: Robot, base: _Mount,
+                  mounts: list[_Mount]) -> None:
+    """Write every frame that is not itself a moving link as a massless fixed link."""
+    joints = set(robot.body_joint_names)
+    written = {robot.base_name, *(mount.link for mount in mounts)}
+    poses = {name: (frame.body, frame.pose) for name, frame in robot.frames.items()}
+    poses |= {name: (index, np.eye(4)) for index, name in enumerate(robot.body_names)}
+    for name, (body, pose) in poses.items():
+        if name in written:
+            continue
+        carrier = base if body < 0 else mounts[body]
+        ElementTree.SubElement(root, 'link', name=name)
+        joint = ElementTree.SubElement(root, 'joint', name=_unused(f'{name}_fixed', joints),
+                                       type='fixed')
+        ElementTree.SubElement(joint, 'parent', link=carrier.link)
+        ElementTree.SubElement(joint, 'child', link=name)
+        _write_origin(joint, carrier.to_urdf_frame(pose))
+
+
+def _write_origin(joint: ElementTree.Element, pose: FloatArray) -> None:
+    ElementTree.SubElement(joint, 'origin', xyz=_words(pose[:3, 3]),
+                           rpy=_words(rpy_from_rotation(pose[:3, :3])))
+
+
+def _words(values: ArrayLike) -> str:
+    return ' '.join(_number(value) for value in np.asarray(values))
+
+
+def _number(value: float) -> str:
+    """Return the shortest decimal without exponent that reads back as the same number."""
+    # Adding zero turns -0.0 into 0.0.
+    return np.format_float_positional(value + 0.0, unique=True, trim='-')
