@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Robots that differ from a given one: a payload, other masses.
+
+For plants that differ from the model of their controller, and for models of an
+arm that carries something known.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robot_dynamics.errors import DimensionError, InertiaError, ModelError
+from robot_dynamics.model.consistency import check_body
+from robot_dynamics.model.inertia import parameters_from_com, transform_parameters
+from robot_dynamics.model.robot import Frame, Robot
+
+
+def with_payload(robot: Robot, mass: float, com: ArrayLike, inertia: ArrayLike | None = None,
+                 frame: str | None = None) -> Robot:
+    """Return the robot with a body rigidly added to one of its bodies.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot without payload; it is not changed.
+    mass : float
+        Mass of the payload, kg.
+    com : array_like, shape (3,)
+        Its centre of mass in the frame, m.
+    inertia : array_like, shape (3, 3), optional
+        Inertia tensor about its centre of mass, in the axes of the frame, kg m^2.
+        By default that of a point mass, zero.
+    frame : str, optional
+        Name of the link or frame that carries it; by default the link frame of the
+        only body that carries no other.
+
+    Returns
+    -------
+    Robot
+        The same robot with other inertial parameters of that body.
+
+    Raises
+    ------
+    ModelError
+        If there is no such frame, or it does not move.
+    InertiaError
+        If no body has this mass and inertia.
+    """
+    carrier = _carrier(robot, frame)
+    payload = _payload(mass, com, np.zeros((3, 3)) if inertia is None else inertia)
+    parameters = np.array(robot.inertial_parameters)
+    parameters[carrier.body] += transform_parameters(payload, carrier.pose[:3, :3],
+                                                     carrier.pose[:3, 3])
+    return robot.with_parameters(parameters)
+
+
+def with_scaled_masses(robot: Robot, factor: float | Mapping[str, float]) -> Robot:
+    """Return the robot with bodies of another density: mass and inertia times a factor.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot; it is not changed.
+    factor : float or mapping of str to float
+        Factor for all bodies, or for the named ones. Centres of mass stay.
+
+    Returns
+    -------
+    Robot
+        The same robot with other inertial parameters.
+
+    Raises
+    ------
+    ModelError
+        If there is no such body, or a factor is not a positive number.
+    """
+    factors = factor if isinstance(factor, Mapping) else dict.fromkeys(robot.body_names, factor)
+    scale = np.ones(robot.n_bodies)
+    for name, value in factors.items():
+        if name not in robot.body_names:
+            raise _unknown(name, 'moving link', robot.body_names)
+        scale[robot.body_names.index(name)] = _positive(value, f'mass factor of {name}')
+    return robot.with_parameters(scale[:, None] * robot.inertial_parameters)
+
+
+def _carrier(robot: Robot, frame: str | None) -> Frame:
+    """Return the frame that a payload is given in."""
+    if frame is None:
+        tips = sorted(set(range(robot.n_bodies)) - set(robot.parents.tolist()))
+        if len(tips) > 1:
+            raise ModelError('has several last links', subject=robot.name,
+                             remedy='name the frame that carries the payload, for example one '
+                                    'of: ' + ', '.join(robot.body_names[k] for k in tips))
+        return Frame(tips[0], np.eye(4))
+    if frame in robot.body_names:
+        return Frame(robot.body_names.index(frame), np.eye(4))
+    carrier = robot.frames.get(frame)
+    if carrier is None:
+        raise _unknown(frame, 'frame', robot.frames)
+    if carrier.body < 0:
+        raise ModelError('stands still with the base, so that a payload there has no effect',
+                         subject=frame, remedy='name a frame that moves')
+    return carrier
+
+
+def _payload(mass: float, com: ArrayLike, inertia: ArrayLike) -> np.ndarray:
+    """Return the ten parameters of a payload after checking that it is a body."""
+    kilograms = _positive(mass, 'payload mass')
+    arrays = {'payload com': (np.asarray(com, dtype=np.float64), (3,)),
+              'payload inertia': (np.asarray(inertia, dtype=np.float64), (3, 3))}
+    for subject, (array, shape) in arrays.items():
+        if array.shape != shape:
+            raise DimensionError(f'has shape {array.shape}, not {shape}', subject=subject)
+    centre, tensor = (array for array, _ in arrays.values())
+    if np.max(np.abs(tensor - tensor.T)) > 1e-9 * np.max(np.abs(tensor)):
+        raise InertiaError('is not symmetric', subject='payload inertia',
+                           remedy='give the same number at xy and yx, xz and zx, yz and zy')
+    parameters = parameters_from_com(kilograms, centre, tensor)
+    verdict = check_body(parameters)
+    if not verdict.is_consistent:
+        raise InertiaError(f'cannot be: {verdict.violation}', subject='payload',
+                           remedy='give the inertia of a real body about its centre of mass')
+    return parameters
+
+
+def _positive(value: float, subject: str) -> float:
+    if not (isinstance(value, (int, float, np.integer, np.floating)) and math.isfinite(value)
+            and value > 0.0):
+        raise ModelError(f'is {value!r}', subject=subject, remedy='give a positive number')
+    return float(value)
+
+
+def _unknown(name: str, what: str, known: Iterable[str]) -> ModelError:
+    names = list(known)
+    close = difflib.get_close_matches(str(name), names, n=1)
+    hint = f'did you mean {close[0]}? ' if close else ''
+    return ModelError(f'is no {what} of the robot', subject=str(name),
+                      remedy=f'{hint}use one of: {", ".join(names)}')
