@@ -100,12 +100,12 @@ class Verdict:
 
 
 _REASONS = {
-    kernel.ACCEPTED: Reason.ACCEPTED, kernel.WAITING: Reason.WAITING, kernel.SKEW: Reason.SKEW,
+    kernel.WAITING: Reason.WAITING, kernel.SKEW: Reason.SKEW,
     kernel.NOT_FINITE: Reason.NOT_FINITE, kernel.DUPLICATE: Reason.DUPLICATE,
     kernel.OUT_OF_ORDER: Reason.OUT_OF_ORDER, kernel.JUMP: Reason.JUMP,
 }
-_OUTCOMES = {Reason.ACCEPTED: Outcome.ACCEPTED, Reason.WAITING: Outcome.PARTIAL,
-             Reason.SKEW: Outcome.PARTIAL}
+_PARTIAL = (Reason.WAITING, Reason.SKEW)
+_ACCEPTED = Verdict(Outcome.ACCEPTED, Reason.ACCEPTED)
 _NO_VALUES: tuple[float, ...] = ()
 
 
@@ -173,9 +173,10 @@ class JointStateMonitor:
         #: Stamp of the last complete state, and its distance from the one before
         #: (0 for the first). s.
         self.stamp, self.dt = -np.inf, 0.0
-        #: How many messages ended with each reason, and how often each note was taken.
-        self.counts = dict.fromkeys(Reason, 0)
+        #: How often each note was taken.
         self.notes = dict.fromkeys(Note, 0)
+        self._accepted = 0
+        self._counts = dict.fromkeys(Reason, 0)
         self._pending = kernel.new_pending(n)
         self._sources = np.zeros(n, dtype=np.int64)
         self._layouts: dict[tuple[str, ...], Layout] = {}
@@ -189,6 +190,11 @@ class JointStateMonitor:
         return cls(robot.joint_names, robot.is_continuous,
                    velocity_limit=robot.limits.velocity, dependent=dependent_joints(robot),
                    **settings)
+
+    @property
+    def counts(self) -> dict[Reason, int]:
+        """How many messages ended with each reason."""
+        return {**self._counts, Reason.ACCEPTED: self._accepted}
 
     @property
     def has_state(self) -> bool:
@@ -254,19 +260,20 @@ class JointStateMonitor:
         if not stamp >= receive_time - self._max_age:
             return self._verdict(Reason.STALE)
         layout.fill(position, velocity, effort)
-        code, joint, implausible = self._absorb(
+        code, joint, newest, implausible = self._absorb(
             layout.source, layout.position, layout.velocity, layout.effort, stamp,
             *self._pending, self._continuous, self._speed, self._max_step, self._cutoff,
             self._state_skew, self.q, self.v, self.effort, self._sources)
         if implausible:
             self.notes[Note.VELOCITY_IMPLAUSIBLE] += 1
-        if code == kernel.ACCEPTED:
-            newest = float(self._pending[kernel.STAMPS].max())
-            self.dt = newest - self.stamp if self.has_state else 0.0
-            self.stamp = newest
-            if layout.dependent and layout.farthest_dependent(self.q) > self._mimic_tolerance:
-                self.notes[Note.MIMIC] += 1
-        return self._verdict(_REASONS[code], joint)
+        if code != kernel.ACCEPTED:
+            return self._verdict(_REASONS[code], joint)
+        self.dt = newest - self.stamp if self.has_state else 0.0
+        self.stamp = newest
+        if layout.dependent and layout.farthest_dependent(self.q) > self._mimic_tolerance:
+            self.notes[Note.MIMIC] += 1
+        self._accepted += 1
+        return _ACCEPTED
 
     def _find_layout(self, names: Sequence[str]) -> Layout:
         """Return where our joints stand among these names, worked out once a set of names."""
@@ -281,11 +288,12 @@ class JointStateMonitor:
 
     def _verdict(self, reason: Reason, joint: int = -1) -> Verdict:
         """Count a reason and return its verdict, built once for each joint."""
-        self.counts[reason] += 1
+        self._counts[reason] += 1
         key = (reason, joint)
         verdict = self._verdicts.get(key)
         if verdict is None:
-            verdict = Verdict(_OUTCOMES.get(reason, Outcome.REJECTED), reason,
+            outcome = Outcome.PARTIAL if reason in _PARTIAL else Outcome.REJECTED
+            verdict = Verdict(outcome, reason,
                               self.joint_names[joint] if joint >= 0 else None)
             self._verdicts[key] = verdict
         return verdict

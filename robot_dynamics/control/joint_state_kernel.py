@@ -18,9 +18,6 @@ ACCEPTED, WAITING, SKEW, NOT_FINITE, DUPLICATE, OUT_OF_ORDER, JUMP = range(7)
 #: Where a velocity comes from.
 UNKNOWN, ESTIMATED, MEASURED = range(3)
 
-#: Index of the stamps in what `new_pending` returns.
-STAMPS = 0
-
 #: No joint of a working arm reads more than this: ten thousand turns, ten kilometres.
 POSITION_BOUND = 1e5
 
@@ -100,6 +97,8 @@ def absorb(source, position, velocity, effort, stamp,
         What was found.
     joint : int
         The joint it is about, -1 where it is about none.
+    newest : float
+        The newest stamp of a complete state. s.
     implausible : bool
         Whether a measured velocity was not believed.
     """
@@ -110,16 +109,16 @@ def absorb(source, position, velocity, effort, stamp,
             continue
         # Comparisons are written so that NaN fails them.
         if not abs(position[k]) <= POSITION_BOUND:
-            return NOT_FINITE, i, False
+            return NOT_FINITE, i, stamp, False
         dt = stamp - stamps[i]
         if dt < -STAMP_RESOLUTION:
-            return OUT_OF_ORDER, i, False
+            return OUT_OF_ORDER, i, stamp, False
         if dt < STAMP_RESOLUTION:
-            return DUPLICATE, i, False
+            return DUPLICATE, i, stamp, False
         step = position[k] - reported[i]
         step -= 2.0 * math.pi * _turns_passed(step, continuous[i])
         if not abs(step) <= max_step + SPEED_MARGIN * speed[i] * dt:
-            return JUMP, i, False
+            return JUMP, i, stamp, False
 
     implausible = False
     for i in range(n):
@@ -159,15 +158,15 @@ def absorb(source, position, velocity, effort, stamp,
     oldest, newest = math.inf, -math.inf
     for i in range(n):
         if not fresh[i]:
-            return WAITING, i, implausible
+            return WAITING, i, newest, implausible
         oldest = min(oldest, stamps[i])
         newest = max(newest, stamps[i])
     if newest - oldest > state_skew:
-        return SKEW, -1, implausible
+        return SKEW, -1, newest, implausible
     for i in range(n):
         q_out[i] = q[i]
         v_out[i] = v[i]
         tau_out[i] = tau[i]
         origin_out[i] = origin[i]
         fresh[i] = False
-    return ACCEPTED, -1, implausible
+    return ACCEPTED, -1, newest, implausible
