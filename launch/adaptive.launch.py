@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The adaptive controller on an arm whose driver runs already.
+
+Without robot:=, its description is taken from the topic robot_description. The
+controller holds the arm where it is until a trajectory arrives on
+adaptive_controller/reference.
+"""
+
+from launch import LaunchDescription
+
+from robot_dynamics.bringup.launching import declare_arguments, system_actions
+
+NAMES = ('robot', 'controller', 'use_sim_time', 'namespace')
+
+
+def generate_launch_description():
+    return LaunchDescription([
+        *declare_arguments(NAMES, robot=''),
+        system_actions(NAMES, plant='none', reference=False, inverse_dynamics=False)])

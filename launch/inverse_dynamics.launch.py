@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The torque that the model says an arm needs, by its parts; commands nothing.
+
+Without robot:=, the description is taken from the topic robot_description.
+"""
+
+from launch import LaunchDescription
+
+from robot_dynamics.bringup.launching import declare_arguments, system_actions
+
+NAMES = ('robot', 'use_sim_time', 'namespace')
+
+
+def generate_launch_description():
+    return LaunchDescription([
+        *declare_arguments(NAMES, robot=''),
+        system_actions(NAMES, plant='none', controller='none')])

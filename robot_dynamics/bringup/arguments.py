@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of a system, once for the command line and for launch files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from robot_dynamics.bringup.system import CONTROLLERS, System, shipped_plants
+from robot_dynamics.errors import BringupError
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a system.
+
+    Parameters
+    ----------
+    name : str
+        Name, as launch files spell it; also that of a field of `System`.
+    text : str
+        What it is, in a sentence.
+    """
+
+    name: str
+    text: str
+
+    @property
+    def default(self) -> Any:
+        """Default value; its type is the type of the argument."""
+        return getattr(System(), self.name)
+
+
+ARGUMENTS = (
+    Argument('robot', 'Name of a robot of this package, or path of a URDF, xacro or DH file.'),
+    Argument('controller', 'What commands the arm: ' + ', '.join(
+        f'{name} ({text})' for name, text in CONTROLLERS.items()) + '.'),
+    Argument('plant', 'How the simulated arm differs from what the controller knows: '
+             + ', '.join(shipped_plants()) + ', path of a parameter file, or none (the arm and '
+             'its driver run already).'),
+    Argument('rate', 'Joint states a second, Hz.'),
+    Argument('use_sim_time', 'Whether time comes from /clock.'),
+    Argument('namespace', 'Namespace of every node and topic.'),
+    Argument('seed', 'Seed of the reference and of the noise.'),
+)
+
+
+def launch_text(value: Any) -> str:
+    """Return a value as launch files write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def system_from_texts(texts: Mapping[str, str], **options: Any) -> System:
+    """Return the system that arguments in text form ask for.
+
+    Parameters
+    ----------
+    texts : mapping of str to str
+        Values by argument name; missing ones keep their default.
+    **options
+        Further fields of `System`.
+
+    Raises
+    ------
+    BringupError
+        When a value is not of the argument's type.
+    """
+    values = {argument.name: _parse(argument, texts[argument.name])
+              for argument in ARGUMENTS if argument.name in texts}
+    return System(**{**options, **values})
+
+
+def _parse(argument: Argument, text: str) -> Any:
+    kind = type(argument.default)
+    if kind is bool:
+        known = {'true': True, '1': True, 'false': False, '0': False}
+        if text.lower() in known:
+            return known[text.lower()]
+        raise BringupError(f'is {text!r}', subject=argument.name, remedy='give true or false')
+    try:
+        return kind(text)
+    except ValueError:
+        raise BringupError(f'is {text!r}', subject=argument.name,
+                           remedy=f'give a number such as {argument.default}') from None

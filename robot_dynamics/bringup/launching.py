@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What runs together, as actions of ROS 2's ``launch`` and ``launch_ros``.
+
+Both are imported where they are used, so that everything else of this package
+works without them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from robot_dynamics.bringup.arguments import ARGUMENTS, launch_text, system_from_texts
+from robot_dynamics.bringup.processes import NodeProcess
+from robot_dynamics.bringup.system import System
+
+
+def declare_arguments(names: Iterable[str], **defaults: str) -> list[Any]:
+    """Return the launch arguments of a system.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Which of `ARGUMENTS`.
+    **defaults
+        Defaults that differ from those of `System`.
+    """
+    from launch.actions import DeclareLaunchArgument
+    chosen = set(names)
+    return [DeclareLaunchArgument(
+        argument.name, description=argument.text,
+        default_value=defaults.get(argument.name, launch_text(argument.default)))
+        for argument in ARGUMENTS if argument.name in chosen]
+
+
+def system_actions(names: Iterable[str], make_actions: Callable[[System], Sequence[Any]] | None
+                   = None, **options: Any) -> Any:
+    """Return the action that starts the system the launch arguments ask for.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Arguments that were declared.
+    make_actions : callable of System, optional
+        What to do with it; `node_actions` of its processes by default.
+    **options
+        Fields of `System` that no argument sets.
+    """
+    from launch.actions import OpaqueFunction
+    from launch.substitutions import LaunchConfiguration
+
+    def start(context: Any) -> Sequence[Any]:
+        texts = {name: LaunchConfiguration(name).perform(context) for name in names}
+        system = system_from_texts(texts, **options)
+        return (make_actions(system) if make_actions is not None
+                else node_actions(system.processes()))
+
+    return OpaqueFunction(function=start)
+
+
+def node_actions(processes: Iterable[NodeProcess]) -> list[Any]:
+    """Return a ``launch_ros`` node for each process; the end of an essential one ends all."""
+    return [node_action(process) for process in processes]
+
+
+def node_action(process: NodeProcess) -> Any:
+    """Return the ``launch_ros`` node that runs a process."""
+    from launch.actions import Shutdown
+    from launch_ros.actions import Node
+    parameters: list[Any] = [str(path) for path in process.parameter_files]
+    parameters.append({name: _launch_value(value) for name, value in process.parameters.items()})
+    return Node(
+        **_executable(process), name=process.node, namespace=process.namespace,
+        parameters=parameters, remappings=list(process.remappings), output=process.output,
+        sigterm_timeout=str(process.stop_timeout),
+        on_exit=[Shutdown(reason=f'{process.full_name} ended')] if process.essential else None)
+
+
+def _launch_value(value: Any) -> Any:
+    """Keep texts texts: launch would read ``robot_description`` as YAML."""
+    from launch_ros.parameter_descriptions import ParameterValue
+    if isinstance(value, str):
+        return ParameterValue(value, value_type=str)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _executable(process: NodeProcess) -> dict[str, Any]:
+    """Return the installed executable, or this Python where the package is not installed."""
+    for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
+        path = Path(prefix) / 'lib' / 'robot_dynamics' / process.node
+        if prefix and path.is_file():
+            return {'package': 'robot_dynamics', 'executable': process.node}
+    return {'executable': sys.executable, 'arguments': ['-m', process.module]}

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What runs together: the one description that launch files and the runner read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.processes import NodeProcess, ParameterValue
+from robot_dynamics.errors import BringupError
+from robot_dynamics.model.shipped import candidate_folders
+
+#: Controllers by name, and what each is.
+CONTROLLERS = {
+    'adaptive': 'Slotine-Li, learns while it moves',
+    'fixed': 'the same feedback and model, learns nothing',
+    'none': 'nobody, the arm brakes',
+}
+
+#: No simulated arm: a driver or a simulator runs already.
+NO_PLANT = 'none'
+
+_PLANT_PREFIX = 'plant_'
+
+Parameters = Mapping[str, ParameterValue]
+
+
+@dataclass(frozen=True)
+class System:
+    """An arm, its controller and what watches them.
+
+    Parameters
+    ----------
+    robot : str
+        Name of a shipped robot or path of a URDF, xacro or DH file; ``''`` takes the
+        topic ``robot_description`` of an arm that runs already.
+    controller : str
+        One of `CONTROLLERS`.
+    plant : str
+        One of `shipped_plants`, the path of a parameter file for ``simulated_arm``,
+        or ``'none'``.
+    rate : float
+        Joint states a second of the simulated arm, Hz.
+    use_sim_time : bool
+        Whether time comes from ``/clock``.
+    namespace : str
+        Namespace of every node and topic.
+    seed : int
+        Seed of the reference and of the noise.
+    reference : bool
+        Whether the reference node runs; without it the controller waits for somebody
+        else's trajectory.
+    inverse_dynamics : bool
+        Whether the model torque and its parts are published.
+    record : Path or None
+        Folder of a recording.
+    parameters : mapping of str to mapping
+        Further parameters by node name.
+    """
+
+    robot: str = 'arm7'
+    controller: str = 'adaptive'
+    plant: str = 'nominal'
+    rate: float = 500.0
+    use_sim_time: bool = False
+    namespace: str = ''
+    seed: int = 0
+    reference: bool = True
+    inverse_dynamics: bool = True
+    record: Path | None = None
+    parameters: Mapping[str, Parameters] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.controller not in CONTROLLERS:
+            raise BringupError('is not a controller', subject=self.controller or "''",
+                               remedy='choose one of: ' + ', '.join(CONTROLLERS))
+        if not (math.isfinite(self.rate) and self.rate > 0.0):
+            raise BringupError(f'is {self.rate}', subject='rate',
+                               remedy='give joint states a second, e.g. 500')
+        if not self.robot and self.plant != NO_PLANT:
+            raise BringupError('is empty', subject='robot',
+                               remedy='name the robot that is to be simulated')
+
+    def processes(self) -> tuple[NodeProcess, ...]:
+        """Return what runs, in the order of starting.
+
+        The recorder comes first and so is stopped last: it hears everything.
+
+        Raises
+        ------
+        RobotDynamicsError
+            When the robot or the plant cannot be used.
+        """
+        nodes = []
+        if self.record is not None:
+            nodes.append(self._node('recorder', {'output': str(self.record)}, stop_timeout=20.0))
+        if self.plant != NO_PLANT:
+            nodes.append(self._node('simulated_arm', {
+                **self._robot(), 'rate': self.rate, 'seed': self.seed,
+                'publish_description': True}, files=(find_plant(self.plant),)))
+        if self.controller != 'none':
+            nodes.append(self._node('adaptive_controller', {
+                **self._robot(), 'adapt': self.controller == 'adaptive'}))
+        if self.inverse_dynamics:
+            nodes.append(self._node('inverse_dynamics', self._robot()))
+        if self.controller != 'none' and self.reference:
+            nodes.append(self._node('reference', {**self._robot(), 'seed': self.seed}))
+        return tuple(nodes)
+
+    def _robot(self) -> Parameters:
+        if not self.robot:
+            return {}
+        return {'robot_description': load_description(self.robot).urdf}
+
+    def _node(self, name: str, parameters: Parameters, *, files: tuple[Path, ...] = (),
+              stop_timeout: float = 5.0) -> NodeProcess:
+        return NodeProcess(
+            name, namespace=self.namespace, parameter_files=files,
+            parameters={'use_sim_time': self.use_sim_time, **parameters,
+                        **self.parameters.get(name, {})},
+            stop_timeout=stop_timeout)
+
+
+def shipped_plants() -> dict[str, Path]:
+    """Return the parameter files ``config/plant_<name>.yaml`` by name, in alphabetical order."""
+    for folder in candidate_folders('config'):
+        files = sorted(folder.glob(f'{_PLANT_PREFIX}*.yaml'))
+        if files:
+            return {path.stem.removeprefix(_PLANT_PREFIX): path for path in files}
+    raise BringupError('the parameter files of this package are not installed', subject='config',
+                       remedy='install the package again')
+
+
+def find_plant(name_or_path: str) -> Path:
+    """Return the parameter file that a user means by ``--plant``."""
+    path = Path(name_or_path).expanduser()
+    if path.is_file():
+        return path.resolve()
+    plants = shipped_plants()
+    if name_or_path in plants:
+        return plants[name_or_path]
+    raise BringupError('is neither a file nor a plant of this package',
+                       subject=name_or_path or "''",
+                       remedy='give the path of a parameter file for simulated_arm or one of: '
+                              + ', '.join([*plants, NO_PLANT]))
