@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.errors import ModelError
-from robot_dynamics.model.consistency import check_body
+from robot_dynamics.model.consistency import check_body, pseudo_inertia
 from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.inertia import transform_parameters
 from robot_dynamics.model.limits import joint_limits
@@ -60,11 +60,12 @@ def assemble(tree: RobotTree, *, joints: Sequence[str] | None = None,
     """
     selection = select(tree, joints=joints, locked=locked, base_link=base_link)
     bodies = _lump(tree, selection)
+    inertial_parameters, inertia_findings = _inertia(tree, bodies)
     coupling, offset = _coupling(bodies.joints, selection)
     independent = [tree.joints[name] for name in selection.independent]
     limits, limit_findings = joint_limits(independent)
     findings = [*selection.findings, *_base_findings(tree, selection.base),
-                *bodies.findings, *limit_findings]
+                *inertia_findings, *limit_findings]
     robot = Robot(
         name=tree.name,
         base_name=selection.base,
@@ -76,7 +77,7 @@ def assemble(tree: RobotTree, *, joints: Sequence[str] | None = None,
         placements=np.array(bodies.placements).reshape(-1, 4, 4),
         axes=np.array([joint.axis for joint in bodies.joints]).reshape(-1, 3),
         link_offsets=np.array([joint.link_offset for joint in bodies.joints]).reshape(-1, 3),
-        inertial_parameters=np.array(bodies.parameters).reshape(-1, 10),
+        inertial_parameters=inertial_parameters,
         gravity=_gravity(gravity),
         joint_names=selection.independent,
         coupling=coupling,
@@ -98,9 +99,7 @@ class _Bodies:
     joints: list[JointDescription] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
     placements: list[FloatArray] = field(default_factory=list)
-    parameters: list[FloatArray] = field(default_factory=list)
     frames: dict[str, Frame] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
 
 
 def _lump(tree: RobotTree, selection: Selection) -> _Bodies:
@@ -110,15 +109,11 @@ def _lump(tree: RobotTree, selection: Selection) -> _Bodies:
     for joint in selection.below:
         carrier = bodies.frames[joint.parent]
         drive = selection.drives[joint.name]
-        link = tree.links[joint.child]
         if drive.joint is not None:
             _open_body(bodies, joint, carrier, tree.name)
         else:
             pose = carrier.pose @ joint.pose(drive.offset)
             bodies.frames[joint.child] = Frame(carrier.body, pose)
-        body = bodies.frames[joint.child].body
-        if body >= 0 and link.parameters is not None:
-            _add_link(bodies, link.name, link.parameters)
     return bodies
 
 
@@ -131,22 +126,34 @@ def _open_body(bodies: _Bodies, joint: JointDescription, carrier: Frame, robot: 
     bodies.joints.append(joint)
     bodies.parents.append(carrier.body)
     bodies.placements.append(carrier.pose @ joint.placement)
-    bodies.parameters.append(np.zeros(10))
 
 
-def _add_link(bodies: _Bodies, link: str, parameters: FloatArray) -> None:
-    """Add the inertia of a link to the body that carries it, and judge it."""
-    frame = bodies.frames[link]
-    bodies.parameters[frame.body] += transform_parameters(parameters, frame.pose[:3, :3],
-                                                          frame.pose[:3, 3])
+def _inertia(tree: RobotTree, bodies: _Bodies) -> tuple[FloatArray, list[Finding]]:
+    """Return the parameters of the bodies, shape (nb, 10), and a judgement of their links."""
+    moving = [(tree.links[name], frame) for name, frame in bodies.frames.items()
+              if frame.body >= 0 and tree.links[name].parameters is not None]
+    described = np.array([link.parameters for link, _ in moving]).reshape(-1, 10)
+    poses = np.array([frame.pose for _, frame in moving]).reshape(-1, 4, 4)
+    lumped = np.zeros((len(bodies.joints), 10))
+    np.add.at(lumped, [frame.body for _, frame in moving],
+              transform_parameters(described, poses[:, :3, :3], poses[:, :3, 3]))
+    # A positive definite pseudo-inertia needs no closer look.
+    doubtful = np.linalg.eigvalsh(pseudo_inertia(described))[:, 0] <= 0.0
+    judged = (_judgement(moving[k][0].name, described[k]) for k in np.flatnonzero(doubtful))
+    return lumped, [finding for finding in judged if finding is not None]
+
+
+def _judgement(link: str, parameters: FloatArray) -> Finding | None:
+    """Return a warning if no body can have these parameters."""
     verdict = check_body(parameters)
-    if not verdict.is_consistent:
-        moments = ', '.join(f'{moment:.6g}' for moment in verdict.principal_moments)
-        bodies.findings.append(Finding(
-            Severity.WARNING, link,
-            f'no rigid body has this inertia: {verdict.violation} '
-            f'(mass {parameters[0]:.6g} kg, principal moments {moments} kg m^2)',
-            'correct its <inertial>; adaptation and identification must not start from it'))
+    if verdict.is_consistent:
+        return None
+    moments = ', '.join(f'{moment:.6g}' for moment in verdict.principal_moments)
+    return Finding(
+        Severity.WARNING, link,
+        f'no rigid body has this inertia: {verdict.violation} '
+        f'(mass {parameters[0]:.6g} kg, principal moments {moments} kg m^2)',
+        'correct its <inertial>; adaptation and identification must not start from it')
 
 
 def _massless_bodies(robot: Robot, singular: Sequence[Finding]) -> list[Finding]:

@@ -30,10 +30,12 @@ from robot_dynamics.model.tree import (
 FloatArray = NDArray[np.float64]
 
 #: Largest number of links; the inertia of each is moved and added in Python.
-MAX_LINKS = 10_000
+MAX_LINKS = 5_000
 
 #: No length, mass or inertia of a robot is this large, in SI units.
 _MAX_MAGNITUDE = 1e12
+
+_LONGEST_NAME = 200
 
 _TENSOR = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 
@@ -57,6 +59,7 @@ def read_tree(root: Element) -> RobotTree:
         Naming the link or joint, what is wrong with it, and the line.
     """
     name = root.attributes.get('name', '').strip() or 'robot'
+    _check_name(name, root)
     link_elements = _by_name(root, 'link')
     if len(link_elements) > MAX_LINKS:
         raise ModelError(f'has more than {MAX_LINKS} links', subject=name,
@@ -80,11 +83,20 @@ def _by_name(root: Element, tag: str) -> dict[str, Element]:
         if not name.strip():
             raise ModelError(f'has no name (line {element.line})', subject=f'a <{tag}>',
                              remedy='give it a unique name')
+        _check_name(name, element)
         if name in found:
             raise ModelError(f'two {tag}s have this name (lines {found[name].line} and '
                              f'{element.line})', subject=name, remedy='rename one of them')
         found[name] = element
     return found
+
+
+def _check_name(name: str, element: Element) -> None:
+    """Refuse names that could not stand in a message or on a plot."""
+    if len(name) > _LONGEST_NAME or not name.isprintable():
+        raise ModelError(f'has a name of {len(name)} characters (line {element.line}) that is '
+                         'too long or cannot be printed', subject=f'a <{element.tag}>',
+                         remedy=f'use at most {_LONGEST_NAME} printable characters')
 
 
 def _read_link(name: str, element: Element) -> LinkDescription:
