@@ -1,42 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A robot as the one float64 array that the kernels read.
-
-Row i describes body i, the last row holds what belongs to the whole robot. With q_i
-the coordinate of body i, seen from the link frame of its parent::
-
-    R = fixed + sin(q_i) sine + cos(q_i) cosine        (sine = cosine = 0 for a prismatic joint)
-    p = point + q_i slide                              (slide = 0 for a revolute joint)
-
-are the axes of link frame i and a point on its joint, because Rodrigues' formula reads
-Exp([a] q) = a a^T + sin(q) [a] + cos(q) (1 - a a^T).
-"""
+"""A robot as the one float64 array that the kernels read."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.dynamics.kernels.layout import (
+    AXIS,
+    COSINE,
+    FIXED,
+    GRAVITY,
+    HAS_OFFSET,
+    INERTIA,
+    IS_PRISMATIC,
+    IS_SCATTERED,
+    OFFSET,
+    ORIGIN,
+    PARENT,
+    POINT,
+    RUN_END,
+    SINE,
+    SLIDE,
+    WIDTH,
+)
 from robot_dynamics.model.robot import JointType, Robot
-
-# Offsets in the row of a body. Matrices stand column after column.
-PARENT = 0        # row of the parent; -1 is the base
-IS_PRISMATIC = 1  # 1 or 0
-HAS_OFFSET = 2    # whether the origin of the link frame is off the joint
-RUN_END = 3       # bodies PARENT.. see `_subtrees`
-IS_SCATTERED = 4  # whether descendants follow after RUN_END
-FIXED = 5         # 9
-SINE = 14         # 9
-COSINE = 23       # 9
-POINT = 32        # 3
-SLIDE = 35        # 3
-AXIS = 38         # 3, in the axes of the parent
-OFFSET = 41       # 3, joint to link origin in the axes of the link
-INERTIA = 44      # 10, `robot_dynamics.model.robot.PARAMETER_SUFFIXES`
-WIDTH = 54
-
-# Offsets in the last row.
-GRAVITY = 0       # 3
-ORIGIN = 3        # 3, origin of the calculation in the base frame
 
 
 def pack(robot: Robot) -> NDArray[np.float64]:

@@ -4,9 +4,9 @@
 import numpy as np
 
 from robot_dynamics.dynamics.kernels.algebra import add, cross, load, store, times
-from robot_dynamics.dynamics.kernels.loading import helper, kernel
+from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
 from robot_dynamics.dynamics.kernels.pose import IDENTITY, joint_field, link_origin, place
-from robot_dynamics.dynamics.packing import IS_PRISMATIC, ORIGIN, PARENT
+from robot_dynamics.dynamics.kernels.layout import IS_PRISMATIC, ORIGIN, PARENT
 
 
 @helper
@@ -17,7 +17,7 @@ def axes_of(pose):
             (pose[0, 2], pose[1, 2], pose[2, 2]))
 
 
-@helper
+@part
 def fill_poses(model, q, poses, fields):
     """Poses, shape (nb, 4, 4), and joint fields, shape (nb, 6), of one sample.
 

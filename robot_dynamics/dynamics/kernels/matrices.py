@@ -38,9 +38,20 @@ from robot_dynamics.dynamics.kernels.algebra import (
     times,
     transpose_times,
 )
-from robot_dynamics.dynamics.kernels.loading import helper, kernel
+from robot_dynamics.dynamics.kernels.direct import (
+    DONE,
+    REFUSED,
+    direct_kernel,
+    is_matrix_to_write,
+    is_vector,
+    is_vector_to_write,
+    length,
+    matrix,
+    vector,
+)
+from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
 from robot_dynamics.dynamics.kernels.pose import IDENTITY, joint_field, link_origin, place
-from robot_dynamics.dynamics.packing import GRAVITY, INERTIA, IS_PRISMATIC, PARENT
+from robot_dynamics.dynamics.kernels.layout import GRAVITY, INERTIA, IS_PRISMATIC, PARENT, WIDTH
 
 # Offsets in the row of a moving frame. Row 0 is the base, row i + 1 is body i.
 AXES = 0        # 9
@@ -62,7 +73,7 @@ FLOW = 16       # 9, D
 MOMENTS_WIDTH = 25
 
 
-@helper
+@part
 def move_base(frames):
     """The base stands still."""
     for k in range(FRAME_WIDTH):
@@ -132,7 +143,15 @@ def spread(S, trace, w):
     return subtract(scale(w, trace), times(S, w))
 
 
-@helper
+@part
+def clear(A):
+    """Fill a square matrix with zeros."""
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            A[i, j] = 0.0
+
+
+@part
 def fill_matrices(model, q, v, M, C, g):
     """M, C and g of one sample."""
     bodies = model.shape[0] - 1
@@ -143,8 +162,8 @@ def fill_matrices(model, q, v, M, C, g):
     for i in range(bodies):
         axes, p, omega, b = move_body(model, i, q[i], v[i], frames)
         measure_body(model, i, axes, p, omega, b, moments)
-    M[:] = 0.0
-    C[:] = 0.0
+    clear(M)
+    clear(C)
     for k in range(bodies - 1, -1, -1):
         parent = int(model[k, PARENT])
         if parent >= 0:
@@ -183,16 +202,17 @@ def fill_matrices(model, q, v, M, C, g):
             j = int(model[j, PARENT])
 
 
-@kernel('int64(float64[:, ::1], float64[::1], float64[::1], float64[:, ::1], '
-        'float64[:, ::1], float64[::1])')
+@direct_kernel
 def matrices(model, q, v, M, C, g):
-    """M, C and g of one sample; returns 0, or 1 when a shape is wrong."""
-    n = model.shape[0] - 1
-    if (q.size != n or v.size != n or g.size != n or M.shape[0] != n or M.shape[1] != n
-            or C.shape[0] != n or C.shape[1] != n):
-        return 1
-    fill_matrices(model, q, v, M, C, g)
-    return 0
+    """M, C and g of one sample, written to these three."""
+    rows, n = length(model, 0), length(model, 0) - 1
+    if not (is_vector(q, model, n) and is_vector(v, model, n)
+            and is_matrix_to_write(M, model, n, n) and is_matrix_to_write(C, model, n, n)
+            and is_vector_to_write(g, model, n)):
+        return REFUSED
+    fill_matrices(matrix(model, rows, WIDTH), vector(q, n), vector(v, n), matrix(M, n, n),
+                  matrix(C, n, n), vector(g, n))
+    return DONE
 
 
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1], '

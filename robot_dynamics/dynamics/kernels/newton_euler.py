@@ -26,9 +26,19 @@ from robot_dynamics.dynamics.kernels.algebra import (
     times,
     transpose_times,
 )
-from robot_dynamics.dynamics.kernels.loading import helper, kernel
+from robot_dynamics.dynamics.kernels.direct import (
+    DONE,
+    REFUSED,
+    direct_kernel,
+    is_vector,
+    is_vector_to_write,
+    length,
+    matrix,
+    vector,
+)
+from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
 from robot_dynamics.dynamics.kernels.pose import IDENTITY, joint_field, link_origin, place
-from robot_dynamics.dynamics.packing import GRAVITY, INERTIA, IS_PRISMATIC, PARENT
+from robot_dynamics.dynamics.kernels.layout import GRAVITY, INERTIA, IS_PRISMATIC, PARENT, WIDTH
 
 # Offsets in the row of a moving frame. Row 0 is the base, row i + 1 is body i.
 AXES = 0        # 9
@@ -45,7 +55,7 @@ def rigid_acceleration(w, alpha, x):
     return add(cross(alpha, x), cross(w, cross(w, x)))
 
 
-@helper
+@part
 def move_base(model, frames):
     """The base stands still and, for gravity, accelerates by -g."""
     for k in range(FRAME_WIDTH):
@@ -110,7 +120,7 @@ def body_wrench(model, i, axes, p, w, alpha, linear):
     return force, moment
 
 
-@helper
+@part
 def fill_inverse_dynamics(model, q, v, a, tau):
     """Joint efforts of one sample."""
     bodies = model.shape[0] - 1
@@ -133,14 +143,16 @@ def fill_inverse_dynamics(model, q, v, a, tau):
             store(wrenches, parent, 3, add(load(wrenches, parent, 3), moment))
 
 
-@kernel('int64(float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1])')
+@direct_kernel
 def inverse_dynamics(model, q, v, a, tau):
-    """Joint efforts of one sample; returns 0, or 1 when a shape is wrong."""
-    n = model.shape[0] - 1
-    if q.size != n or v.size != n or a.size != n:
-        return 1
-    fill_inverse_dynamics(model, q, v, a, tau)
-    return 0
+    """Joint efforts of one sample, written to tau."""
+    rows, n = length(model, 0), length(model, 0) - 1
+    if not (is_vector(q, model, n) and is_vector(v, model, n) and is_vector(a, model, n)
+            and is_vector_to_write(tau, model, n)):
+        return REFUSED
+    fill_inverse_dynamics(matrix(model, rows, WIDTH), vector(q, n), vector(v, n), vector(a, n),
+                          vector(tau, n))
+    return DONE
 
 
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], '

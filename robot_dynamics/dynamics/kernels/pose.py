@@ -15,7 +15,7 @@ from robot_dynamics.dynamics.kernels.algebra import (
     times,
 )
 from robot_dynamics.dynamics.kernels.loading import helper
-from robot_dynamics.dynamics.packing import (
+from robot_dynamics.dynamics.kernels.layout import (
     AXIS,
     COSINE,
     FIXED,
@@ -35,7 +35,7 @@ def place(model, i, q, parent_axes, parent_origin):
     """Axes of link frame i, a point on joint i, and the joint's direction (base axes).
 
     A revolute joint's matrix is ``fixed + sin(q) sine + cos(q) cosine`` (Rodrigues),
-    a prismatic joint's point moves by ``q slide``; see `robot_dynamics.dynamics.packing`.
+    a prismatic joint's point moves by ``q slide``; see `robot_dynamics.dynamics.kernels.layout`.
     """
     turn = load_matrix(model, i, FIXED)
     point = load(model, i, POINT)

@@ -48,9 +48,27 @@ from robot_dynamics.dynamics.kernels.algebra import (
     subtract,
     times,
 )
-from robot_dynamics.dynamics.kernels.loading import helper, kernel
+from robot_dynamics.dynamics.kernels.direct import (
+    DONE,
+    REFUSED,
+    direct_kernel,
+    is_matrix_to_write,
+    is_vector,
+    is_vector_to_write,
+    length,
+    matrix,
+    vector,
+)
+from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
 from robot_dynamics.dynamics.kernels.pose import IDENTITY, joint_field, link_origin, place
-from robot_dynamics.dynamics.packing import GRAVITY, IS_PRISMATIC, IS_SCATTERED, PARENT, RUN_END
+from robot_dynamics.dynamics.kernels.layout import (
+    GRAVITY,
+    IS_PRISMATIC,
+    IS_SCATTERED,
+    PARENT,
+    RUN_END,
+    WIDTH,
+)
 
 # Offsets in the row of a moving frame. Row 0 is the base, row i + 1 is body i.
 AXES = 0        # 9
@@ -72,7 +90,7 @@ def gradient(w, r, alpha):
             (w[0] * r[2] + alpha[1], w[1] * r[2] - alpha[0], w[2] * r[2] - k))
 
 
-@helper
+@part
 def move_base(model, frames):
     """The base stands still and, for gravity, accelerates by -g."""
     for k in range(FRAME_WIDTH):
@@ -157,7 +175,7 @@ def put(W, column, force, moment):
         W[k + 3, column] = moment[k]
 
 
-@helper
+@part
 def all_wrench_columns(model, q, v, v_r, a_r, fields, W):
     """Joint fields F, shape (nb, 6), and wrench columns W, shape (6, 10 nb)."""
     bodies = model.shape[0] - 1
@@ -169,13 +187,26 @@ def all_wrench_columns(model, q, v, v_r, a_r, fields, W):
 
 
 @helper
-def project(fields, j, W, start, stop, row):
+def on_twist(u, w, W, c):
+    """One entry of F^T W for the twist F = (u, w)."""
+    return (u[0] * W[0, c] + u[1] * W[1, c] + u[2] * W[2, c]
+            + w[0] * W[3, c] + w[1] * W[4, c] + w[2] * W[5, c])
+
+
+@part
+def project(fields, j, W, start, stop, out):
     """Row j of the regressor in the columns start to stop: F_j^T W."""
-    u0, u1, u2 = load(fields, j, 0)
-    w0, w1, w2 = load(fields, j, 3)
-    for c in range(start, stop):
-        row[c] = (u0 * W[0, c] + u1 * W[1, c] + u2 * W[2, c]
-                  + w0 * W[3, c] + w1 * W[4, c] + w2 * W[5, c])
+    u = load(fields, j, 0)
+    w = load(fields, j, 3)
+    for c in range(np.uint64(start), np.uint64(stop)):
+        out[j, c] = on_twist(u, w, W, c)
+
+
+@part
+def clear(out, row, start, stop):
+    """Write zeros in the columns start to stop of a row."""
+    for c in range(np.uint64(start), np.uint64(stop)):
+        out[row, c] = 0.0
 
 
 @helper
@@ -186,7 +217,7 @@ def carries(model, j, i):
     return i == j
 
 
-@helper
+@part
 def fill_regressor(model, q, v, v_r, a_r, out):
     """Yr, in the first 10 nb columns of out; zeros in the others."""
     bodies = model.shape[0] - 1
@@ -194,18 +225,17 @@ def fill_regressor(model, q, v, v_r, a_r, out):
     fields = np.empty((bodies, 6))
     all_wrench_columns(model, q, v, v_r, a_r, fields, W)
     for j in range(bodies):
-        row = out[j]
         stop = int(model[j, RUN_END])
-        row[:10 * j] = 0.0
-        project(fields, j, W, 10 * j, 10 * stop, row)
-        row[10 * stop:] = 0.0
+        clear(out, j, 0, 10 * j)
+        project(fields, j, W, 10 * j, 10 * stop, out)
+        clear(out, j, 10 * stop, out.shape[1])
         if model[j, IS_SCATTERED] != 0.0:
             for i in range(stop, bodies):
                 if carries(model, j, i):
-                    project(fields, j, W, 10 * i, 10 * i + 10, row)
+                    project(fields, j, W, 10 * i, 10 * i + 10, out)
 
 
-@helper
+@part
 def fill_adaptive_terms(model, q, v, v_r, a_r, s, parameters, tau, gradient_out):
     """Yr pi and Yr^T s without forming Yr, in O(nb)."""
     bodies = model.shape[0] - 1
@@ -213,41 +243,42 @@ def fill_adaptive_terms(model, q, v, v_r, a_r, s, parameters, tau, gradient_out)
     fields = np.empty((bodies, 6))
     all_wrench_columns(model, q, v, v_r, a_r, fields, W)
     # From base to tip: the twist sum_j F_j s_j of each body, and W^T of it.
-    twists = np.empty((bodies, 6))
+    twists = np.empty((bodies + 1, 6))
+    store(twists, 0, 0, ZERO)
+    store(twists, 0, 3, ZERO)
     for i in range(bodies):
-        parent = int(model[i, PARENT])
-        for k in range(6):
-            inherited = twists[parent, k] if parent >= 0 else 0.0
-            twists[i, k] = inherited + fields[i, k] * s[i]
-        project(twists, i, W, 10 * i, 10 * i + 10, gradient_out)
+        parent = int(model[i, PARENT]) + 1
+        u = add_scaled(load(twists, parent, 0), load(fields, i, 0), s[i])
+        w = add_scaled(load(twists, parent, 3), load(fields, i, 3), s[i])
+        store(twists, i + 1, 0, u)
+        store(twists, i + 1, 3, w)
+        for c in range(np.uint64(10 * i), np.uint64(10 * i + 10)):
+            gradient_out[c] = on_twist(u, w, W, c)
     # From tip to base: the wrench sum W pi of all that each joint carries.
-    wrenches = np.empty((bodies, 6))
-    for i in range(bodies):
-        for k in range(6):
-            total = 0.0
-            for c in range(10 * i, 10 * i + 10):
-                total += W[k, c] * parameters[c]
-            wrenches[i, k] = total
+    wrenches = np.zeros((bodies, 6))
     for i in range(bodies - 1, -1, -1):
+        force = load(wrenches, i, 0)
+        moment = load(wrenches, i, 3)
+        for c in range(np.uint64(10 * i), np.uint64(10 * i + 10)):
+            force = add_scaled(force, (W[0, c], W[1, c], W[2, c]), parameters[c])
+            moment = add_scaled(moment, (W[3, c], W[4, c], W[5, c]), parameters[c])
+        tau[i] = dot(load(fields, i, 0), force) + dot(load(fields, i, 3), moment)
         parent = int(model[i, PARENT])
-        total = 0.0
-        for k in range(6):
-            total += fields[i, k] * wrenches[i, k]
-            if parent >= 0:
-                wrenches[parent, k] += wrenches[i, k]
-        tau[i] = total
+        if parent >= 0:
+            store(wrenches, parent, 0, add(load(wrenches, parent, 0), force))
+            store(wrenches, parent, 3, add(load(wrenches, parent, 3), moment))
 
 
-@kernel('int64(float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1], '
-        'float64[:, ::1])')
+@direct_kernel
 def slotine_li_regressor(model, q, v, v_r, a_r, out):
-    """Yr(q, v, v_r, a_r) of one sample; returns 0, or 1 when a shape is wrong."""
-    n = model.shape[0] - 1
-    if (q.size != n or v.size != n or v_r.size != n or a_r.size != n
-            or out.shape[0] != n or out.shape[1] != 10 * n):
-        return 1
-    fill_regressor(model, q, v, v_r, a_r, out)
-    return 0
+    """Yr(q, v, v_r, a_r) of one sample, written to out."""
+    rows, n = length(model, 0), length(model, 0) - 1
+    if not (is_vector(q, model, n) and is_vector(v, model, n) and is_vector(v_r, model, n)
+            and is_vector(a_r, model, n) and is_matrix_to_write(out, model, n, 10 * n)):
+        return REFUSED
+    fill_regressor(matrix(model, rows, WIDTH), vector(q, n), vector(v, n), vector(v_r, n),
+                   vector(a_r, n), matrix(out, n, 10 * n))
+    return DONE
 
 
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], '
@@ -258,16 +289,19 @@ def slotine_li_regressors(model, q, v, v_r, a_r, out):
         fill_regressor(model, q[k], v[k], v_r[k], a_r[k], out[k])
 
 
-@kernel('int64(float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1], '
-        'float64[::1], float64[::1], float64[::1], float64[::1])')
+@direct_kernel
 def adaptive_terms(model, q, v, v_r, a_r, s, parameters, tau, gradient_out):
-    """Yr pi and Yr^T s of one sample; returns 0, or 1 when a shape is wrong."""
-    n = model.shape[0] - 1
-    if (q.size != n or v.size != n or v_r.size != n or a_r.size != n or s.size != n
-            or parameters.size != 10 * n):
-        return 1
-    fill_adaptive_terms(model, q, v, v_r, a_r, s, parameters, tau, gradient_out)
-    return 0
+    """Yr pi and Yr^T s of one sample, written to tau and gradient_out."""
+    rows, n = length(model, 0), length(model, 0) - 1
+    if not (is_vector(q, model, n) and is_vector(v, model, n) and is_vector(v_r, model, n)
+            and is_vector(a_r, model, n) and is_vector(s, model, n)
+            and is_vector(parameters, model, 10 * n) and is_vector_to_write(tau, model, n)
+            and is_vector_to_write(gradient_out, model, 10 * n)):
+        return REFUSED
+    fill_adaptive_terms(matrix(model, rows, WIDTH), vector(q, n), vector(v, n), vector(v_r, n),
+                        vector(a_r, n), vector(s, n), vector(parameters, 10 * n),
+                        vector(tau, n), vector(gradient_out, 10 * n))
+    return DONE
 
 
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], '

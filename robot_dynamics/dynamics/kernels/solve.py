@@ -6,12 +6,12 @@ Our own, because numba's linear algebra needs scipy at run time.
 
 import numpy as np
 
-from robot_dynamics.dynamics.kernels.loading import helper, kernel
+from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
 
 EPSILON = float(np.finfo(np.float64).eps)
 
 
-@helper
+@part
 def factorise(M):
     """Overwrite the lower triangle of M by L and D of M = L D L^T.
 
@@ -38,7 +38,7 @@ def factorise(M):
     return -1
 
 
-@helper
+@part
 def substitute(M, b):
     """Solve L D L^T x = b in place."""
     n = M.shape[0]
