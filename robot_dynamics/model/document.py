@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The elements of a URDF document that matter for dynamics, read without surprises.
 
-urdf_parser_py was tried for this and loses too much of a description for an arm
-that is to be torque controlled:
+urdf_parser_py (0.0.4) was tried for this and loses too much of a description for
+an arm that is to be torque controlled:
 
-- it cannot tell a missing limit from a limit of zero, and refuses a ``<limit>``
-  without effort or velocity, which have to be reported with their joint;
-- of two links or joints of one name the first is silently forgotten;
-- a malformed visual, collision or transmission, which dynamics never uses,
-  makes it refuse the whole robot; an undeclared prefix (``drake:``) as well;
-- a string with an XML declaration, as it arrives in a std_msgs/String, raises;
-- it writes to stderr for every vendor element, and its messages know no lines;
-- it is handed to lxml, which resolves entities.
+- a ``<limit>`` without effort or velocity makes it refuse the robot, and a missing
+  lower or upper becomes zero: what is missing has to be reported with its joint;
+- it takes two links of one name;
+- a malformed visual, collision or transmission, which dynamics never uses, makes
+  it refuse the robot, and so does an undeclared prefix (``drake:``);
+- it writes to stderr for every vendor element and attribute;
+- it expands the entities of a document type definition;
+- it knows no line numbers.
 
 So the document is read by expat, the parser of the standard library, in one
 pass without recursion and without namespaces: prefixes are part of the name and

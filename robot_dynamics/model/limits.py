@@ -59,6 +59,11 @@ def _position_range(joint: JointDescription, written: LimitDescription,
                     findings: list[Finding]) -> tuple[float, float]:
     """Return lower and upper position; a continuous joint has none whatever is written."""
     if joint.kind is JointKind.CONTINUOUS:
+        if -_NO_LIMIT < written.lower < written.upper < _NO_LIMIT:
+            findings.append(Finding(
+                Severity.INFO, joint.name,
+                f'is continuous: its limits {written.lower:g} to {written.upper:g} do not count',
+                'make it revolute if it must not turn further'))
         return -math.inf, math.inf
     if written.lower == written.upper:
         findings.append(Finding(

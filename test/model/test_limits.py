@@ -48,7 +48,6 @@ def test_missing_limit(make_urdf, kind):
 @pytest.mark.parametrize('limit', [
     '<limit effort="3" velocity="1"/>',
     '<limit lower="0" upper="0" effort="3" velocity="1"/>',
-    '<limit lower="-6.28" upper="6.28" effort="3" velocity="1"/>',
     '<limit lower="1" upper="-1" effort="3" velocity="1"/>',
 ])
 def test_continuous_joint_has_no_position_limit(make_urdf, limit):
@@ -56,6 +55,14 @@ def test_continuous_joint_has_no_position_limit(make_urdf, limit):
     assert (robot.limits.lower[0], robot.limits.upper[0]) == (-np.inf, np.inf)
     assert robot.limits.effort[0] == 3.0
     assert robot.findings == ()
+
+
+def test_limits_of_a_continuous_joint_do_not_count(make_urdf):
+    robot = load(make_urdf, '<limit lower="-6" upper="6" effort="3" velocity="1"/>', 'continuous')
+    assert (robot.limits.lower[0], robot.limits.upper[0]) == (-np.inf, np.inf)
+    (finding,) = robot.findings
+    assert (finding.severity, finding.subject) == (Severity.INFO, 'j')
+    assert '-6 to 6 do not count' in finding.message
 
 
 def test_continuous_joint_without_limit_lacks_effort_and_velocity(make_urdf):
