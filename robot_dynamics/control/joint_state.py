@@ -9,6 +9,7 @@ in the order of the robot's joints, and counts by cause what it turned away.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -51,6 +52,7 @@ class Reason(Enum):
     NOT_FINITE = 'position is not finite'
     DUPLICATE = 'stamp is a duplicate'
     OUT_OF_ORDER = 'stamp is out of order'
+    NO_TIME = 'stamp or receive time is not finite'
     FUTURE = 'stamp lies in the future'
     STALE = 'stamp is too old'
     JUMP = 'position jumped'
@@ -254,10 +256,11 @@ class JointStateMonitor:
         if not stamp:
             stamp = receive_time
             self.notes[Note.NO_STAMP] += 1
-        # Written so that a NaN on either side is turned away.
-        if not stamp <= receive_time + self._max_future:
+        if not (math.isfinite(stamp) and math.isfinite(receive_time)):
+            return self._verdict(Reason.NO_TIME)
+        if stamp > receive_time + self._max_future:
             return self._verdict(Reason.FUTURE)
-        if not stamp >= receive_time - self._max_age:
+        if stamp < receive_time - self._max_age:
             return self._verdict(Reason.STALE)
         layout.fill(position, velocity, effort)
         code, joint, newest, implausible = self._absorb(

@@ -129,7 +129,8 @@ class EffortLimiter:
             raise DimensionError(f'has shape {tau.shape}, not {self.effort.shape}',
                                  subject='effort command')
         # Before the first effort there is nothing its rate could be measured against.
-        since = dt if self._has_last else math.inf
+        # Time that goes back, or is not a number, allows no change.
+        since = math.inf if not self._has_last else dt if dt > 0.0 else 0.0
         count = self._cut(tau, self._limit, self._rate, since, self.effort, self.saturated)
         if count < 0:
             joint = self.joint_names[int(np.argmin(np.isfinite(tau)))]
