@@ -48,8 +48,9 @@ TOOL_FRAME = 'tool'
 #: Largest number of rows.
 MAX_ROWS = 200
 
-_TABLE_FIELDS = ('name', 'convention', 'gravity', 'base', 'base_name', 'tool', 'inertia_order',
-                 'links')
+#: Every field that a table can have, beside those that mean nothing.
+TABLE_FIELDS = ('name', 'convention', 'gravity', 'base', 'base_name', 'tool', 'inertia_order',
+                'links')
 # Fields that say nothing about the robot.
 _IGNORED_FIELDS = ('description', 'source', 'samples', 'has_dynamics')
 # In the layout by columns, `name` is the name of the robot.
@@ -105,7 +106,7 @@ def _convention(table: Fields) -> Convention:
 def _unknown_fields(table: Fields) -> list[Finding]:
     """Refuse misspelt fields of the table; note those that mean nothing here."""
     by_rows = table.get('links')[1] is not None
-    known = _TABLE_FIELDS if by_rows else _TABLE_FIELDS + _COLUMNS
+    known = TABLE_FIELDS if by_rows else TABLE_FIELDS + _COLUMNS
     strangers = [name for name in table.names() if name not in known + _IGNORED_FIELDS]
     # A field of the rows, put beside them, or one that resembles a known one.
     table.check_names(known, ignored=[

@@ -116,6 +116,9 @@ def _payload(mass: float, com: ArrayLike, inertia: ArrayLike) -> np.ndarray:
     for subject, (array, shape) in arrays.items():
         if array.shape != shape:
             raise DimensionError(f'has shape {array.shape}, not {shape}', subject=subject)
+        if not np.all(np.isfinite(array)):
+            raise ModelError('holds a value that is not finite', subject=subject,
+                             remedy='give finite numbers in m and kg m^2')
     centre, tensor = (array for array, _ in arrays.values())
     if np.max(np.abs(tensor - tensor.T)) > 1e-9 * np.max(np.abs(tensor)):
         raise InertiaError('is not symmetric', subject='payload inertia',

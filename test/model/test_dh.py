@@ -3,6 +3,8 @@
 
 import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,10 +15,12 @@ from hypothesis import strategies as st
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model import JointType, Robot, Severity
-from robot_dynamics.model.dh import MAX_ROWS, robot_from_dh
+from robot_dynamics.model.dh import MAX_ROWS, TABLE_FIELDS, robot_from_dh
+from robot_dynamics.model.dh_row import ROW_FIELDS
 from robot_dynamics.model.dh_source import MAX_BYTES
 from robot_dynamics.model.inertia import parameters_from_com
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 ARMS = ('AL5D', 'Cobra600', 'LWR4', 'Panda', 'Puma560', 'TwoLink', 'UR10')
 
 
@@ -486,3 +490,22 @@ def test_mutated_text(position, junk):
         robot_from_dh(bytes(content))
     except ModelError as error:
         assert str(error)
+
+
+# The documentation -----------------------------------------------------------
+
+
+def test_documented_examples_are_tables():
+    text = (REPOSITORY / 'docs' / 'dh_tables.md').read_text(encoding='utf-8')
+    examples = re.findall(r'```yaml\n(.*?)```', text, re.DOTALL)
+    assert [robot_from_dh(example).n for example in examples] == [2, 3]
+
+
+def test_every_field_is_documented():
+    text = (REPOSITORY / 'docs' / 'dh_tables.md').read_text(encoding='utf-8')
+    table_fields, row_fields = (re.findall(r'`(\w+)`', ' '.join(re.findall(
+        r'^\|([^|]*)\|', section, re.MULTILINE)))
+        for section in re.search(r'## The table\n(.*?)## A row\n(.*?)## Columns', text,
+                                 re.DOTALL).groups())
+    assert set(table_fields) == set(TABLE_FIELDS)
+    assert set(row_fields) == set(ROW_FIELDS)

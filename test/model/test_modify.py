@@ -104,7 +104,7 @@ def test_scaled_mass_of_one_link(arm):
     ({'inertia': np.diag([1, 1, 3])}, InertiaError, 'payload: cannot be: .*triangle'),
     ({'inertia': np.diag([1, 1, -1])}, InertiaError, 'payload: cannot be: '),
     ({'inertia': [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]}, InertiaError, 'is not symmetric'),
-    ({'com': [0, 0, np.inf]}, InertiaError, 'payload: cannot be: a parameter is not finite'),
+    ({'com': [0, 0, np.inf]}, ModelError, 'payload com: holds a value that is not finite'),
 ])
 def test_bad_payload(arm, arguments, error, message):
     with pytest.raises(error, match=message):
