@@ -152,15 +152,17 @@ def exciting_fourier(robot: Robot, seed: int, *, start: ArrayLike | None = None,
     unit = FourierSeries(np.zeros(robot.n), sine, cosine, base_frequency=base_frequency, ramp=0.0)
     q, v, a = unit.sample_many(np.arange(EXTREME_POINTS) * unit.period / EXTREME_POINTS)
 
-    limit = np.fmin(speed, (1.0 - margin) * robot.limits.velocity)
-    # The ramp adds q' d2phi/dt2, at most 15/8 of the speed over the ramp, to the acceleration.
-    added = (15.0 / 8.0) * np.abs(v).max(axis=0) / ramp if ramp > 0.0 else 0.0
-    scale = np.minimum(limit / np.abs(v).max(axis=0),
-                       acceleration / (np.abs(a).max(axis=0) + added))
-    # Between points an extreme may be larger by the fraction (pi h/N)^2/2 (Bernstein's
-    # inequality for the second derivative of a trigonometric polynomial of degree h).
-    scale /= 1.0 + 0.5 * (math.pi * harmonics / EXTREME_POINTS)**2
+    # Between points a series deviates from its mean by at most the fraction (pi h/N)^2/2
+    # more (Bernstein's inequality for a trigonometric polynomial of degree h).
+    missed = 0.5 * (math.pi * harmonics / EXTREME_POINTS)**2
+    peak_v, peak_a = ((1.0 + missed) * np.abs(x).max(axis=0) for x in (v, a))
     low, high = q.min(axis=0), q.max(axis=0)
+    low, high = low - missed * (high - low), high + missed * (high - low)
+
+    # The ramp adds q' d2phi/dt2, at most 15/8 of the speed over the ramp, to the acceleration.
+    added = (15.0 / 8.0) * peak_v / ramp if ramp > 0.0 else 0.0
+    scale = np.minimum(np.fmin(speed, (1.0 - margin) * robot.limits.velocity) / peak_v,
+                       acceleration / (peak_a + added))
     lower, upper = _usable_range(robot, margin, start)
     if start is None:
         scale = np.minimum(scale, (upper - lower) / (high - low))
@@ -168,11 +170,8 @@ def exciting_fourier(robot: Robot, seed: int, *, start: ArrayLike | None = None,
     else:
         start = np.asarray(start, dtype=np.float64)
         _check_inside(robot, start, lower, upper)
-        # q begins at 0, so high >= 0 >= low; a series that never leaves one side has no
-        # bound on the other.
-        with np.errstate(divide='ignore'):
-            scale = np.minimum(scale, np.minimum((upper - start) / np.maximum(high, 0.0),
-                                                 (lower - start) / np.minimum(low, -0.0)))
+        # The unit series begins at 0, so high > 0 > low.
+        scale = np.minimum(scale, np.minimum((upper - start) / high, (lower - start) / low))
     return FourierSeries(start, scale[:, None] * sine, scale[:, None] * cosine,
                          base_frequency=base_frequency, ramp=ramp)
 
