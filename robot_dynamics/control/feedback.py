@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The linear feedback that the tracking controllers share, with and without adaptation.
+
+With e = q_d - q (the short way round for joints that turn without end),
+e_dot = v_d - v and s = e_dot + lambda e::
+
+    tau_fb = omega_D M0(q) s + K_P e
+
+M0 is the mass matrix of the model as given: one bandwidth omega_D serves a heavy
+shoulder and a light wrist alike, and K_D = omega_D M0(q) stays symmetric and positive
+definite whatever is learnt. The reference motion of the adaptive law is
+v_r = v_d + lambda e = v + s and a_r = a_d + lambda e_dot.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robot_dynamics.control.gains import FeedbackGains
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.kernels.loading import kernel
+from robot_dynamics.errors import StateError
+from robot_dynamics.model.robot import FloatArray, Robot
+
+
+class LinearFeedback:
+    """Tracking errors and the effort they ask for.
+
+    Parameters
+    ----------
+    robot : Robot
+        The model as given.
+    dynamics : Dynamics
+        Its equations.
+    gains : FeedbackGains
+        Bandwidth, error rate and stiffness.
+
+    Attributes
+    ----------
+    e, e_dot, s, v_r, a_r : ndarray, shape (n,)
+        Errors, sliding variable and reference motion of the last update.
+    mass_matrix : ndarray, shape (n, n)
+        M0 at the last state, rotor inertias included.
+    effort : ndarray, shape (n,)
+        tau_fb of the last update. N m or N.
+    """
+
+    def __init__(self, robot: Robot, dynamics: Dynamics, gains: FeedbackGains):
+        self.gains = gains
+        self._robot = robot
+        self._dynamics = dynamics
+        self._errors = tracking_errors.load()
+        self._turns = np.ascontiguousarray(robot.is_continuous)
+        self._rotors = np.diag(robot.armature)
+        self.e, self.e_dot, self.s = np.zeros(robot.n), np.zeros(robot.n), np.zeros(robot.n)
+        self.v_r, self.a_r = np.zeros(robot.n), np.zeros(robot.n)
+        self.mass_matrix = np.zeros((robot.n, robot.n))
+        self.effort = np.zeros(robot.n)
+
+    def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
+               a_d: FloatArray) -> FloatArray:
+        """Return tau_fb at a state and desired motion, a buffer of this object.
+
+        Parameters
+        ----------
+        q, v, q_d, v_d, a_d : ndarray, shape (n,)
+            State and desired motion, SI units.
+
+        Raises
+        ------
+        StateError
+            Where one of them is not finite; names the joint.
+        """
+        try:
+            bad = self._errors(q, v, q_d, v_d, a_d, self.gains.error_rate, self._turns, self.e,
+                               self.e_dot, self.s, self.v_r, self.a_r)
+        except TypeError:  # read-only, strided or of another type: slower, but right
+            q, v, q_d, v_d, a_d = (np.array(x, dtype=np.float64) for x in (q, v, q_d, v_d, a_d))
+            bad = self._errors(q, v, q_d, v_d, a_d, self.gains.error_rate, self._turns, self.e,
+                               self.e_dot, self.s, self.v_r, self.a_r)
+        if bad >= 0:
+            raise StateError('the state or the desired motion is not finite',
+                             subject=self._robot.joint_names[bad],
+                             remedy='pass only complete, finite states to a controller')
+        np.add(self._dynamics.mass_matrix(q), self._rotors, out=self.mass_matrix)
+        np.dot(self.mass_matrix, self.s, out=self.effort)
+        self.effort *= self.gains.bandwidth
+        if self.gains.stiffness > 0.0:
+            self.effort += self.gains.stiffness * self.e
+        return self.effort
+
+    def damping(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Return -K_D v, the effort that brakes the arm, shape (n,)."""
+        mass_matrix = self._dynamics.mass_matrix(q) + self._rotors
+        return -self.gains.bandwidth * (mass_matrix @ v)
+
+
+@kernel('i8(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8, b1[::1], f8[::1], f8[::1], f8[::1], '
+        'f8[::1], f8[::1])')
+def tracking_errors(q, v, q_d, v_d, a_d, error_rate, turns, e, e_dot, s, v_r, a_r):
+    """Write errors and reference motion; return the first joint that is not finite, or -1."""
+    for i in range(q.size):
+        e[i] = q_d[i] - q[i]
+        if turns[i]:
+            e[i] -= 2.0 * np.pi * np.round(e[i] / (2.0 * np.pi))
+        e_dot[i] = v_d[i] - v[i]
+        s[i] = e_dot[i] + error_rate * e[i]
+        v_r[i] = v_d[i] + error_rate * e[i]
+        a_r[i] = a_d[i] + error_rate * e_dot[i]
+        if not np.isfinite(s[i] + a_r[i]):
+            return i
+    return -1

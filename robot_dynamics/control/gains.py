@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gains of the tracking controllers, and the rules they have to keep."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from robot_dynamics.control.checks import not_negative, positive
+from robot_dynamics.dynamics.joint_terms import check_terms
+from robot_dynamics.errors import ControlError
+
+#: Largest omega_D (T/2 + delay). Half of it rings, the whole of it is a limit cycle.
+FEEDBACK_MARGIN = 0.5
+
+
+@dataclass(frozen=True)
+class FeedbackGains:
+    """Gains of the linear feedback tau_fb = omega_D M0(q) (e_dot + lambda e) + K_P e.
+
+    Parameters
+    ----------
+    bandwidth : float
+        omega_D: rate at which s = e_dot + lambda e decays. 1/s.
+    error_rate : float
+        lambda: rate at which the position error decays on s = 0. A fifth of the
+        bandwidth separates the two. 1/s.
+    stiffness : float
+        K_P, the same for every joint, on top of what omega_D and lambda make. N m/rad
+        or N/m.
+    """
+
+    bandwidth: float = 60.0
+    error_rate: float = 12.0
+    stiffness: float = 0.0
+
+    def __post_init__(self) -> None:
+        positive('bandwidth', self.bandwidth, '1/s')
+        positive('error_rate', self.error_rate, '1/s')
+        not_negative('stiffness', self.stiffness, 'N m/rad')
+
+
+@dataclass(frozen=True)
+class AdaptationGains:
+    """Gains of the adaptation.
+
+    Parameters
+    ----------
+    frequency : float
+        w_A: how fast the estimates may close the loop, by which the gain of all of
+        them together is chosen; see `robot_dynamics.control.metric`. rad/s.
+    payload : float
+        Mass that a tip link may carry beyond what the model says, as a share of the
+        mass of all moving links: it sets the share of a tip in what is learnt.
+    spread : float
+        Distance from the link frame within which unknown mass is thought to sit, as a
+        share of the length of the arm.
+    terms : tuple of str
+        Joint terms that are learnt beside the inertial parameters, see
+        `robot_dynamics.dynamics.joint_terms`.
+    term_frequency : float
+        How fast one such term may close the loop of its joint. rad/s.
+    composite : float
+        Weight of the prediction error in the law; zero for the tracking error alone.
+    composite_cutoff : float
+        Cut-off of the filter of the prediction error. Hz.
+    coulomb_velocity : float
+        Speed below which Coulomb friction fades out. rad/s or m/s.
+    largest_payload : float
+        Mass the estimate of a link may gain, as a share of the mass of all links.
+    longest_step : float
+        Longest time between two samples over which the estimates are moved. s.
+    largest_sliding : float
+        Largest plausible entry of s, either sign. rad/s or m/s.
+    """
+
+    frequency: float = 45.0
+    payload: float = 0.005
+    spread: float = 0.4
+    terms: tuple[str, ...] = ('viscous', 'coulomb')
+    term_frequency: float = 4.0
+    composite: float = 1.0
+    composite_cutoff: float = 10.0
+    coulomb_velocity: float = 0.05
+    largest_payload: float = 0.5
+    longest_step: float = 0.015
+    largest_sliding: float = 10.0
+
+    def __post_init__(self) -> None:
+        for name, unit in (('frequency', 'rad/s'), ('payload', ''), ('spread', ''),
+                           ('composite_cutoff', 'Hz'), ('coulomb_velocity', 'rad/s'),
+                           ('largest_payload', ''), ('longest_step', 's'),
+                           ('largest_sliding', 'rad/s')):
+            positive(name, getattr(self, name), unit)
+        not_negative('term_frequency', self.term_frequency, 'rad/s')
+        not_negative('composite', self.composite)
+        object.__setattr__(self, 'terms', check_terms(self.terms))
+
+
+def dead_time(period: float, delay: float) -> float:
+    """Return T/2 + delay: how late a torque acts on average that is held for a period T. s."""
+    return 0.5 * period + delay
+
+
+def largest_frequency(bandwidth: float, period: float, delay: float) -> float:
+    """Return the w_A beyond which feedback and adaptation together are unstable.
+
+    To first order s obeys a PI loop with dead time tau, whose open loop is
+    ``(omega_D p + w_A^2) / p^2 exp(-p tau)``: stable while w_A^2 tau < omega_D. rad/s.
+    """
+    return math.sqrt(bandwidth / dead_time(period, delay))
+
+
+def check_gains(feedback: FeedbackGains, adaptation: AdaptationGains | None, *, period: float,
+                delay: float) -> None:
+    """Refuse gains that are unstable at a sampling period and delay.
+
+    Parameters
+    ----------
+    feedback : FeedbackGains
+        Gains of the feedback.
+    adaptation : AdaptationGains, optional
+        Gains of the adaptation.
+    period : float
+        Sampling period. s.
+    delay : float
+        Time from the measurement of a state to the torque that answers it. s.
+
+    Raises
+    ------
+    ControlError
+        Names the gain and the largest value it may have.
+    """
+    positive('period', period, 's')
+    not_negative('delay', delay, 's')
+    tau = dead_time(period, delay)
+    if feedback.bandwidth * tau > FEEDBACK_MARGIN:
+        raise ControlError(f'is {feedback.bandwidth:g} 1/s, too much for a period of '
+                           f'{1e3 * period:g} ms and a delay of {1e3 * delay:g} ms',
+                           subject='bandwidth',
+                           remedy=f'set it to {FEEDBACK_MARGIN / tau:.3g} 1/s or less')
+    if adaptation is not None:
+        limit = largest_frequency(feedback.bandwidth, period, delay)
+        if adaptation.frequency >= limit:
+            raise ControlError(f'is {adaptation.frequency:g} rad/s, beyond the stability limit '
+                               f'of {limit:.3g} rad/s', subject='frequency',
+                               remedy=f'set it to {0.3 * limit:.2g} to {0.5 * limit:.2g} rad/s')

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The adaptive tracking controller of Slotine and Li.
+
+With e = q_d - q, v_r = v_d + lambda e, a_r = a_d + lambda e_dot and s = v_r - v::
+
+    tau = Yr(q, v, v_r, a_r) pi + K_D s + K_P e        K_D = omega_D M0(q)
+    pi' = Gamma Yr^T s (+ a prediction error, see `robot_dynamics.control.composite`)
+
+For the true parameters V = 1/2 s^T M s + 1/2 |pi - pi_true|^2 (in Gamma^-1) + lambda-weighted
+K_P terms obeys dV/dt = -s^T K_D s <= 0: the error converges to zero although the
+parameters need not.
+
+References
+----------
+J.-J. E. Slotine and W. Li, "On the adaptive control of robot manipulators",
+International Journal of Robotics Research 6(3), 1987, eqs. (9)-(16).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robot_dynamics.control.adaptation import Adaptation, StepOutcome, TermMetric
+from robot_dynamics.control.composite import PredictionError
+from robot_dynamics.control.feedback import LinearFeedback
+from robot_dynamics.control.gains import AdaptationGains, FeedbackGains, check_gains
+from robot_dynamics.control.metric import body_metric, effective_inertias, typical_motions
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.joint_terms import described_parameters, term_values
+from robot_dynamics.errors import InertiaError
+from robot_dynamics.model.consistency import check_body
+from robot_dynamics.model.robot import FloatArray, Robot
+
+_REFUSALS = {
+    StepOutcome.NOT_FINITE: 'a step of the estimates was not finite',
+    StepOutcome.TOO_LARGE: 'a step of the estimates was implausibly large',
+}
+
+
+class AdaptiveController:
+    """Torque law with estimates of every inertial and friction parameter.
+
+    Implements `robot_dynamics.control.protocol.TrackingController`.
+
+    Parameters
+    ----------
+    robot : Robot
+        The model as given: prior of the estimates and source of K_D.
+    feedback : FeedbackGains, optional
+        Gains of the feedback.
+    adaptation : AdaptationGains, optional
+        Gains of the adaptation.
+    period, delay : float
+        Sampling period, and time from the measurement of a state to the torque that
+        answers it; the gains are checked against them. s.
+    allow_unphysical : bool
+        Start from a model whose links no body can have, namely from the nearest that
+        bodies can have. Such a model is refused otherwise.
+    dynamics : Dynamics, optional
+        Equations of the robot, where they exist already.
+
+    Attributes
+    ----------
+    estimate : ndarray
+        Inertial parameters and joint terms as learnt so far; a view, in the order of
+        `estimate_names`.
+    tau_model, tau_terms, tau_feedback : ndarray, shape (n,)
+        Parts of the last effort: rigid bodies, joint terms (friction) and feedback.
+    frozen_reason : str
+        Why the last update that should have adapted did not; empty when it did. A
+        refused step freezes the estimates until `release`.
+
+    Raises
+    ------
+    InertiaError
+        Where a link of the model is unphysical and that is not allowed.
+    ControlError
+        Where the gains are unstable at this period and delay.
+    """
+
+    def __init__(self, robot: Robot, *, feedback: FeedbackGains | None = None,
+                 adaptation: AdaptationGains | None = None, period: float = 0.002,
+                 delay: float = 0.001, allow_unphysical: bool = False,
+                 dynamics: Dynamics | None = None):
+        if not allow_unphysical:
+            refuse_unphysical(robot)
+        self.robot = robot
+        self.gains = gains = AdaptationGains() if adaptation is None else adaptation
+        feedback = FeedbackGains() if feedback is None else feedback
+        check_gains(feedback, gains, period=period, delay=delay)
+        if dynamics is None:
+            dynamics = Dynamics(robot, coulomb_velocity=gains.coulomb_velocity)
+        self.dynamics = dynamics
+        self.feedback = LinearFeedback(robot, dynamics, feedback)
+        self.adaptation = Adaptation(robot.inertial_parameters,
+                                     body_metric(robot, dynamics, gains),
+                                     term_metric(robot, dynamics, gains))
+        self.estimate = self.adaptation.estimate
+        self.estimate_names = dynamics.parameter_names(gains.terms)
+        # A rotor inertia that is not learnt is taken for known.
+        self._rotors = np.where('armature' in gains.terms, 0.0, robot.armature)
+        self._prediction = PredictionError(dynamics, gains.terms, gains.composite_cutoff,
+                                           self._rotors)
+        self._gradient = np.zeros(self.estimate.size)
+        self._applied = np.zeros(robot.n)
+        self.tau_model, self.tau_terms = np.zeros(robot.n), np.zeros(robot.n)
+        self.tau_feedback = self.feedback.effort
+        self._tau = np.zeros(robot.n)
+        self.frozen_reason = ''
+        self._is_latched = False
+
+    @property
+    def e(self) -> FloatArray:
+        """Position error q_d - q of the last update, shape (n,). rad or m."""
+        return self.feedback.e
+
+    @property
+    def e_dot(self) -> FloatArray:
+        """Velocity error v_d - v of the last update, shape (n,). rad/s or m/s."""
+        return self.feedback.e_dot
+
+    @property
+    def s(self) -> FloatArray:
+        """Sliding variable of the last update, shape (n,). rad/s or m/s."""
+        return self.feedback.s
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the law itself keeps the estimates from changing."""
+        return bool(self.frozen_reason)
+
+    def reset(self, q: FloatArray, v: FloatArray) -> None:
+        """Forget filters and finite differences; keep what was learnt."""
+        self._prediction.reset()
+        self._applied[:] = 0.0
+
+    def forget(self) -> None:
+        """Return to the prior and let the estimates change again."""
+        self.adaptation.reset()
+        self.release()
+
+    def release(self) -> None:
+        """Let the estimates change again after a refused step."""
+        self._is_latched = False
+        self.frozen_reason = ''
+
+    def note_applied(self, tau: FloatArray) -> None:
+        """Say what was really sent after limits: the prediction error needs it."""
+        self._applied[:] = tau
+
+    def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
+               a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
+        """Return the effort for this state and desired motion; see `TrackingController`."""
+        feedback = self.feedback
+        feedback.update(q, v, q_d, v_d, a_d)
+        inertial = self.adaptation.bodies.size
+        self.tau_model[:], self._gradient[:inertial] = self.dynamics.adaptive_terms(
+            q, v, feedback.v_r, feedback.a_r, feedback.s, self.adaptation.bodies)
+        self._add_terms(inertial)
+        self._learn(q, v, dt, adapt)
+        np.add(self.tau_model, self.tau_terms, out=self._tau)
+        self._tau += self.tau_feedback
+        self._applied[:] = self._tau
+        return self._tau
+
+    def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
+        """Return the feedback to rest at a pose plus gravity as estimated, shape (n,)."""
+        still = np.zeros(self.robot.n)
+        return self.feedback.update(q, v, q_hold, still, still) + self._gravity(q)
+
+    def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Return gravity plus damping -K_D v, shape (n,).
+
+        Gravity as estimated; as in the prior where the estimates froze over a refused
+        step and are in doubt themselves.
+        """
+        return self._gravity(q) + self.feedback.damping(q, v)
+
+    def _gravity(self, q: FloatArray) -> FloatArray:
+        """Return the effort that holds the arm, by the estimates unless these are in doubt."""
+        if self._is_latched:
+            return self.dynamics.gravity_torque(q)
+        still = np.zeros(self.robot.n)
+        return self.dynamics.adaptive_terms(q, still, still, still, still,
+                                            self.adaptation.bodies)[0]
+
+    def _add_terms(self, inertial: int) -> None:
+        """Compute the effort of the joint terms, and their part of the gradient."""
+        feedback, gains = self.feedback, self.gains
+        np.multiply(self._rotors, feedback.a_r, out=self.tau_terms)
+        if gains.terms:
+            values = term_values(gains.terms, feedback.v_r, feedback.a_r, gains.coulomb_velocity)
+            self.tau_terms += np.sum(self.adaptation.terms * values, axis=0)
+            self._gradient[inertial:] = (values * feedback.s).ravel()
+
+    def _learn(self, q: FloatArray, v: FloatArray, dt: float, adapt: bool) -> None:
+        """Take in the last interval, and move the estimates if they may."""
+        gains = self.gains
+        if not 0.0 < dt <= gains.longest_step:
+            self._prediction.skip(v)
+            if adapt and not self._is_latched:
+                self.frozen_reason = 'the time step is too long' if dt > 0.0 else ''
+            return
+        if gains.composite > 0.0:
+            self._prediction.observe(q, v, self._applied, dt)
+        if not adapt or self._is_latched:
+            return
+        if np.abs(self.feedback.s).max() > gains.largest_sliding:
+            self.frozen_reason = 'the tracking error is implausibly large'
+            return
+        if gains.composite > 0.0:
+            self._prediction.add_gradient(
+                self.estimate, gains.composite / self.feedback.gains.bandwidth,
+                self.feedback.mass_matrix, self._gradient)
+        outcome = self.adaptation.step(self._gradient, dt)
+        self.frozen_reason = _REFUSALS.get(outcome, '')
+        self._is_latched = outcome is not StepOutcome.ACCEPTED
+
+
+def refuse_unphysical(robot: Robot) -> None:
+    """Raise InertiaError for the first link that no rigid body can be."""
+    for name, parameters in zip(robot.body_names, robot.inertial_parameters, strict=True):
+        verdict = check_body(parameters)
+        if not verdict.is_consistent:
+            raise InertiaError(f'cannot be a rigid body: {verdict.violation}', subject=name,
+                               remedy='correct its mass and inertia, or allow an unphysical '
+                                      'model: adaptation then starts from the nearest physical '
+                                      'one')
+
+
+def term_metric(robot: Robot, dynamics: Dynamics, gains: AdaptationGains) -> TermMetric:
+    """Return prior, gain and range of the joint terms that are learnt.
+
+    The gain of a term is chosen for the frequency with which it may close the loop of
+    its joint alone: Gamma_ii = w^2 m_i / y_i^2, with m_i the least effective inertia of
+    the joint and y_i the size of the column at typical motions.
+    """
+    motions = typical_motions(robot)
+    inertia = effective_inertias(dynamics, motions)
+    described = np.reshape(described_parameters(robot, gains.terms), (len(gains.terms), robot.n))
+    sizes = np.abs(term_values(gains.terms, motions.v, motions.a,
+                               gains.coulomb_velocity)).max(axis=1) if gains.terms else described
+    gain = gains.term_frequency**2 * inertia / sizes**2
+    effort = np.where(np.isfinite(robot.limits.effort), robot.limits.effort, np.inf)
+    least = np.zeros_like(described)
+    for row, term in enumerate(gains.terms):
+        if term == 'offset':
+            least[row] = -effort
+    # A term that alone asks for all the effort of the joint is no longer a joint term.
+    return TermMetric(described, gain, least, effort / sizes)
