@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``robot-dynamics``: run a system or the demo, report on a recording, look at a robot."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from robot_dynamics.bringup import demo
+from robot_dynamics.bringup.arguments import ARGUMENTS
+from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.session import run_until_stopped
+from robot_dynamics.bringup.system import System
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.shipped import shipped_robots
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except RobotDynamicsError as error:
+        print(f'robot-dynamics {options.command}: {error}', file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog='robot-dynamics', description='Robot arms under torque control, in ROS 2.')
+    parser.add_argument('--version', action='version', version=_version())
+    commands = parser.add_subparsers(dest='command', required=True, metavar='COMMAND')
+    _add_up(commands)
+    _add_demo(commands)
+    _add_report(commands)
+    robots = commands.add_parser('robots', help='list the robots of this package')
+    robots.set_defaults(run=_robots)
+    check = commands.add_parser(
+        'check', help='read a robot description and say what is wrong with it',
+        description='Read a URDF, xacro or DH file, say what it holds and what is wrong with it. '
+                    'Exit status 1 when it cannot be used.')
+    check.add_argument('robot', metavar='FILE', help='file, or name of a robot of this package')
+    check.set_defaults(run=_check)
+    warmup = commands.add_parser('warmup', help='compile all kernels now, once for all')
+    warmup.set_defaults(run=_warmup)
+    return parser
+
+
+def _add_up(commands: argparse._SubParsersAction) -> None:
+    up = commands.add_parser(
+        'up', help='run an arm, its controller and what watches them, until Ctrl-C',
+        description='Run the same system as ros2 launch robot_dynamics simulation.launch.py, '
+                    'without ros2 launch. Ctrl-C stops the nodes in order.',
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    for argument in ARGUMENTS:
+        flag = f'--{argument.name.replace("_", "-")}'
+        if isinstance(argument.default, bool):
+            up.add_argument(flag, action='store_true', help=argument.text)
+        else:
+            up.add_argument(flag, type=type(argument.default), default=argument.default,
+                            metavar=argument.name.upper(), help=argument.text)
+    up.add_argument('--record', type=Path, metavar='FOLDER', help='Record into this folder.')
+    up.add_argument('--seconds', type=float, metavar='SECONDS',
+                    help='End by itself after so long.')
+    up.set_defaults(run=_up)
+
+
+def _add_demo(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser(
+        'demo', help='see an arm with a wrong model of itself being tracked better and better',
+        description=demo.__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    demo.add_arguments(parser)
+    parser.set_defaults(run=demo.run)
+
+
+def _add_report(commands: argparse._SubParsersAction) -> None:
+    report = commands.add_parser(
+        'report', help='make a page and a picture of a recording',
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    report.add_argument('recording', type=Path, help='folder of a rosbag2 recording, or MCAP file')
+    report.add_argument('--output', type=Path, default=Path('demo-output'), metavar='FOLDER',
+                        help='where to write report.html and report.png')
+    report.add_argument('--robot', default='', help='the arm, where the recording does not hold '
+                                                    'its description')
+    report.add_argument('--period', type=float, help='period of the reference, s')
+    report.set_defaults(run=_report)
+
+
+def _up(options: argparse.Namespace) -> int:
+    values = {argument.name: getattr(options, argument.name) for argument in ARGUMENTS}
+    run_until_stopped(System(**values, record=options.record).processes(), options.seconds)
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from robot_dynamics.report.build import build_report
+    from robot_dynamics.report.text import table, verdict
+    robot = load_description(options.robot).robot if options.robot else None
+    report = build_report(options.recording, options.output, robot=robot, period=options.period)
+    print(f'{verdict(report.summary)}\n\n{table(report.summary)}\n\n{report.page}')
+    return 0
+
+
+def _robots(options: argparse.Namespace) -> int:
+    for name, path in shipped_robots().items():
+        robot = load_description(path).robot
+        print(f'{name:<24} {_joints(robot)}')
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    description = load_description(options.robot)
+    robot = description.robot
+    mass = float(robot.inertial_parameters[:, 0].sum())
+    print(f'{robot.name}: {_joints(robot)}, {mass:.3g} kg moving')
+    for name, low, high, effort in zip(robot.joint_names, robot.limits.lower, robot.limits.upper,
+                                       robot.limits.effort, strict=True):
+        print(f'  {name:<28} {low:8.3f} to {high:8.3f}   effort {effort:g}')
+    for finding in robot.findings:
+        print(f'{finding.severity.value}: {finding}')
+    return 0
+
+
+def _warmup(options: argparse.Namespace) -> int:
+    from robot_dynamics.bringup.warmup import warm_up
+    print(f'ready after {warm_up():.2f} s')
+    return 0
+
+
+def _joints(robot: Robot) -> str:
+    prismatic = sum(robot.joint_types[robot.body_joint_names.index(name)] == JointType.PRISMATIC
+                    for name in robot.joint_names)
+    rest = f', {prismatic} of them prismatic' if prismatic else ''
+    return f'{robot.n} joint{"s" if robot.n > 1 else ""}{rest}'
+
+
+def _version() -> str:
+    try:
+        return version('robot_dynamics')
+    except PackageNotFoundError:
+        return 'robot_dynamics, not installed'
+
+
+if __name__ == '__main__':
+    sys.exit(main())

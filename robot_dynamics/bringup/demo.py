@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated arm whose controller has a wrong model of it, tracked better and better.
+
+The arm is lighter than its controller believes and carries a load nobody told it of. At
+first the estimates are frozen; then the controller learns. Arm, controller, reference, model
+torque and recorder are separate ROS 2 processes. The recording, a report and its picture are
+left in the output folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from robot_dynamics.bringup.arguments import ARGUMENTS
+from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.processes import NodeProcess
+from robot_dynamics.bringup.progress import parse_progress, progress_line
+from robot_dynamics.bringup.runner import Line
+from robot_dynamics.bringup.session import run_until_stopped
+from robot_dynamics.bringup.system import NO_PLANT, System
+from robot_dynamics.errors import BringupError
+
+#: Where recording, report and picture go.
+OUTPUT = Path('demo-output')
+
+#: Period of the reference, and how long it takes to get up to speed, s. Errors are
+#: compared over one period each: the same motion.
+PERIOD = 8.0
+RAMP = 2.0
+
+#: Shortest run with a period before and one after adaptation begins, s.
+SHORTEST = RAMP + 2 * PERIOD
+
+#: What never moves is given up after so long, s: cold kernels take a while to compile.
+START_TIMEOUT = 90.0
+
+_SHARED_ARGUMENTS = ('robot', 'controller', 'plant', 'rate', 'seed')
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the demo runs and for how long.
+
+    Parameters
+    ----------
+    system : System
+        The arm and its controller; records into `recording`.
+    seconds : float
+        How long the arm follows its reference, s.
+    output : Path
+        Where everything is left.
+    """
+
+    system: System
+    seconds: float
+    output: Path
+
+    @property
+    def recording(self) -> Path:
+        """Folder of the rosbag2 recording."""
+        return self.output / 'recording'
+
+    def processes(self) -> tuple[NodeProcess, ...]:
+        """Return what runs."""
+        return self.system.processes()
+
+
+def make_plan(*, robot: str = 'arm7', controller: str = 'adaptive', plant: str = 'loaded',
+              rate: float = 500.0, seed: int = 0, seconds: float = 28.0,
+              output: Path = OUTPUT) -> Plan:
+    """Return the demo for these choices.
+
+    Raises
+    ------
+    BringupError
+        When it would be too short to compare anything, or nothing would move.
+    """
+    if not seconds >= SHORTEST:
+        raise BringupError(f'is {seconds:g}', subject='seconds',
+                           remedy=f'give {SHORTEST:g} or more: {RAMP:g} s to get up to speed and '
+                                  f'{PERIOD:g} s before and after adaptation begins')
+    if controller == 'none' or plant == NO_PLANT:
+        raise BringupError('is none', subject='controller' if controller == 'none' else 'plant',
+                           remedy='the demo needs a simulated arm and a controller; use '
+                                  'robot-dynamics up for anything else')
+    return Plan(System(
+        robot=robot, controller=controller, plant=plant, rate=rate, seed=seed,
+        record=output / 'recording', parameters={
+            'adaptive_controller': {'adapt_after': RAMP + PERIOD},
+            'reference': {'trajectory': 'fourier', 'period': PERIOD, 'ramp': RAMP},
+            'recorder': {'progress_period': 1.0},
+        }), seconds, output)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the demo to a parser."""
+    defaults = make_plan()
+    for argument in ARGUMENTS:
+        if argument.name in _SHARED_ARGUMENTS:
+            value = getattr(defaults.system, argument.name)
+            parser.add_argument(f'--{argument.name}', type=type(value), default=value,
+                                metavar=argument.name.upper(), help=argument.text)
+    parser.add_argument('--seconds', type=float, default=defaults.seconds, metavar='SECONDS',
+                        help='How long the arm follows its reference.')
+    parser.add_argument('--output', type=Path, default=defaults.output, metavar='FOLDER',
+                        help='Where the recording and the report are left.')
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the demo with parsed options; return the exit status."""
+    plan = make_plan(**{name: getattr(options, name)
+                        for name in (*_SHARED_ARGUMENTS, 'seconds', 'output')})
+    description = load_description(plan.system.robot)
+    say(f'{description.robot.name}, {description.robot.n} joints, plant {plan.system.plant}, '
+        f'controller {plan.system.controller}, {plan.system.rate:g} Hz, seed {plan.system.seed}')
+    _warm_up()
+    watch = Watch(plan)
+    finished = run_until_stopped(plan.processes(), on_line=watch.on_line, is_over=watch.is_over)
+    if not finished:
+        say('stopped; the recording so far is in ' + str(plan.recording))
+        return 130
+    say('reading the recording ...')
+    return report(plan)
+
+
+def report(plan: Plan) -> int:
+    """Read the recording of a demo, print what it shows and leave the report."""
+    from robot_dynamics.bringup.demo_story import tell
+    from robot_dynamics.report.build import build_report
+    from robot_dynamics.report.text import table, verdict
+    result = build_report(plan.recording, plan.output, story=tell(plan), period=PERIOD)
+    say(f'\n{table(result.summary)}\n\n{verdict(result.summary)}\n')
+    for path, what in ((result.page, 'open it in a browser'), (result.picture, 'the picture'),
+                       (plan.recording, 'for ros2 bag, PlotJuggler, Foxglove')):
+        say(f'{path!s:<28} {what}')
+    return 0
+
+
+class Watch:
+    """Shows how the demo goes, and knows when it is over.
+
+    Parameters
+    ----------
+    plan : Plan
+        The demo.
+    write : callable of str
+        Where lines go.
+    """
+
+    def __init__(self, plan: Plan, write: Callable[[str], None] | None = None) -> None:
+        self._plan = plan
+        self._write = say if write is None else write
+        self._begin: float | None = None
+        self._now = 0.0
+
+    def on_line(self, line: Line) -> None:
+        """Take a line of a process: progress is shown, complaints are passed on."""
+        progress = parse_progress(line.text) if line.process.node == 'recorder' else None
+        if progress is None:
+            if '[WARN]' in line.text or '[ERROR]' in line.text or '[FATAL]' in line.text:
+                self._write(f'  {line.process.node}: {line.text}')
+            return
+        self._now = progress.time
+        if self._begin is None and progress.error is not None:
+            self._begin = progress.time
+        tracking = 0.0 if self._begin is None else progress.time - self._begin
+        self._write(progress_line(tracking, self._phase(progress.mode, tracking), progress.error))
+
+    def is_over(self) -> bool:
+        """Whether the arm has followed its reference long enough.
+
+        Raises
+        ------
+        BringupError
+            When it never began to.
+        """
+        if self._begin is not None:
+            return self._now - self._begin >= self._plan.seconds
+        if self._now > START_TIMEOUT:
+            raise BringupError('the arm did not begin to move', subject='demo',
+                               remedy='look at what the nodes said above')
+        return False
+
+    def _phase(self, mode: str, tracking: float) -> str:
+        if self._begin is None:
+            return mode or 'starting'
+        if mode != 'tracking':
+            return mode
+        if self._plan.system.controller != 'adaptive':
+            return 'tracking'
+        return 'estimates frozen' if tracking < RAMP + PERIOD else 'adapting'
+
+
+def _warm_up() -> None:
+    from robot_dynamics.bringup.warmup import warm_up
+    seconds = warm_up()
+    if seconds > 5.0:
+        say(f'kernels compiled in {seconds:.0f} s, once for all')
+
+
+def say(text: str) -> None:
+    """Write to the terminal at once."""
+    print(text, file=sys.stdout, flush=True)

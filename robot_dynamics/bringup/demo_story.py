@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the report of the demo says about what ran, and what was true all along."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.system import find_plant
+from robot_dynamics.model.modify import with_payload, with_scaled_masses
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.report.page import Story
+
+if TYPE_CHECKING:
+    from robot_dynamics.bringup.demo import Plan
+
+_PACKAGES = ('robot_dynamics', 'ros-rclpy', 'numba', 'numpy', 'mujoco')
+
+
+def tell(plan: Plan) -> Story:
+    """Return the story of a demo."""
+    system = plan.system
+    robot = load_description(system.robot).robot
+    plant = plant_parameters(system.plant)
+    payload, scale = plant.get('payload_mass', 0.0), plant.get('mass_scale', 1.0)
+    differences = []
+    if scale != 1.0:
+        differences.append(f'believes its links {100 * (1 / scale - 1):+.0f} % heavier than they '
+                           'are')
+    if payload:
+        differences.append(f'does not know of the {payload:g} kg in its hand')
+    text = f'The controller {" and ".join(differences)}. ' if differences else ''
+    text += ('It first runs with its estimates frozen, then learns from its own tracking error.'
+             if system.controller == 'adaptive' else 'It does not learn.')
+    facts = [
+        ('robot', f'{robot.name}, {robot.n} joints'),
+        ('plant', f'{system.plant}: ' + ', '.join(f'{k} {v:g}' if isinstance(v, float) else
+                                                  f'{k} {v}' for k, v in plant.items())),
+        ('controller', f'{system.controller}, at {system.rate:g} Hz'),
+        ('seed', str(system.seed)),
+        ('processes', ', '.join(process.node for process in plan.processes())),
+        ('versions', ', '.join(f'{name} {found}' for name in _PACKAGES
+                               if (found := _version(name)))
+         + f', Python {platform.python_version()}'),
+    ]
+    return Story(text, facts, true_masses(robot, payload, scale))
+
+
+def plant_parameters(name: str) -> dict[str, Any]:
+    """Return the parameters of a plant as its file has them."""
+    document = yaml.safe_load(find_plant(name).read_text(encoding='utf-8'))
+    merged: dict[str, Any] = {}
+    for section in document.values():
+        merged.update(section.get('ros__parameters', {}))
+    return merged
+
+
+def true_masses(robot: Robot, payload: float, scale: float) -> dict[str, float]:
+    """Return the masses of the plant's links by parameter name."""
+    plant = with_scaled_masses(robot, scale)
+    if payload:
+        plant = with_payload(plant, payload, (0.0, 0.0, 0.0))
+    return {f'{body}/m': float(mass)
+            for body, mass in zip(plant.body_names, plant.inertial_parameters[:, 0], strict=True)}
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

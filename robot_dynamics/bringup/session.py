@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs processes until they are asked to stop, a time is over or one of them fails."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+
+from robot_dynamics.bringup.processes import NodeProcess
+from robot_dynamics.bringup.runner import Line, ProcessRunner
+
+
+class StopFlag:
+    """Set by the first SIGINT, SIGTERM or SIGHUP; the second one interrupts for good."""
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self._before: dict[int, signal.Handlers] = {}
+
+    @contextmanager
+    def listening(self) -> Iterator[StopFlag]:
+        """Listen to signals inside the block."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            # What a shell such as nohup has switched off stays off.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._on_signal)
+        try:
+            yield self
+        finally:
+            for number, handler in self._before.items():
+                signal.signal(number, handler)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.is_set:
+            raise KeyboardInterrupt
+        self.is_set = True
+
+
+def run_until_stopped(processes: Sequence[NodeProcess], seconds: float | None = None, *,
+                      on_line: Callable[[Line], None] | None = None,
+                      is_over: Callable[[], bool] = lambda: False) -> bool:
+    """Run processes, then stop them in order.
+
+    Parameters
+    ----------
+    processes : sequence of NodeProcess
+        What to run.
+    seconds : float, optional
+        How long, unless stopped earlier.
+    on_line : callable of Line, optional
+        Gets what they write; the terminal by default.
+    is_over : callable, optional
+        Asked between lines whether to end.
+
+    Returns
+    -------
+    bool
+        False when a signal ended it, True when it ended by itself.
+
+    Raises
+    ------
+    BringupError
+        When a process that everything depends on has ended.
+    """
+    with StopFlag().listening() as stop, ProcessRunner(processes, on_line=on_line) as runner:
+        end = None if seconds is None else time.monotonic() + seconds
+        while not stop.is_set and not is_over() and (end is None or time.monotonic() < end):
+            runner.poll(0.1)
+        return not stop.is_set

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""package.xml, setup.py and the scripts say the same."""
+
+import ast
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+#: What each requirement of setup.py is called in package.xml; None is not there, with
+#: the reason in docs/dependencies.md.
+ROSDEP_KEYS = {
+    'numpy': 'python3-numpy', 'scipy': 'python3-scipy', 'numba': 'python3-numba',
+    'PyYAML': 'python3-yaml', 'urdf-parser-py': 'urdfdom_py', 'xacro': 'xacro',
+    'matplotlib': 'python3-matplotlib', 'hypothesis': 'python3-hypothesis',
+    'pytest': 'python3-pytest', 'setuptools': None, 'mujoco': None, 'rosbags': None,
+    'pytest-timeout': None, 'pin': None, 'example-robot-data': None, 'ruff': None,
+    'colcon-common-extensions': None,
+}
+#: In package.xml only: tools of ROS 2 that wheels do not exist for.
+ROS_TOOLS = {'launch', 'launch_ros', 'ros2launch', 'launch_pytest'}
+
+
+@pytest.fixture(scope='module')
+def setup_arguments(tmp_path_factory):
+    """Return what setup.py tells setuptools."""
+    path = tmp_path_factory.mktemp('setup') / 'out'
+    script = ('import setuptools, sys, runpy\n'
+              f'setuptools.setup = lambda **kw: open({str(path)!r}, "w").write(repr(kw))\n'
+              'runpy.run_path("setup.py")\n')
+    subprocess.run([sys.executable, '-c', script], check=True, cwd=ROOT)
+    return ast.literal_eval(path.read_text())
+
+
+@pytest.fixture(scope='module')
+def manifest():
+    return ET.parse(ROOT / 'package.xml').getroot()
+
+
+def dependencies(manifest):
+    return {element.text for element in manifest if element.tag.endswith('depend')}
+
+
+def requirements(setup_arguments):
+    texts = [*setup_arguments['install_requires'],
+             *(text for extra in setup_arguments['extras_require'].values() for text in extra)]
+    return [re.match(r'[A-Za-z0-9_.-]+', text)[0] for text in texts]
+
+
+def test_name_version_and_licence_agree(manifest, setup_arguments):
+    for field in ('name', 'version', 'license'):
+        assert manifest.findtext(field) == setup_arguments[field]
+
+
+def test_maintainers_agree(manifest, setup_arguments):
+    maintainer = manifest.find('maintainer')
+    assert maintainer.text == setup_arguments['maintainer']
+    assert maintainer.get('email') == setup_arguments['maintainer_email']
+
+
+def test_every_requirement_has_its_rosdep_key(manifest, setup_arguments):
+    keys = {name.removeprefix('ros-').replace('-', '_') if name.startswith('ros-')
+            else ROSDEP_KEYS[name] for name in requirements(setup_arguments)}
+    assert dependencies(manifest) == (keys - {None}) | ROS_TOOLS
+
+
+def test_every_dependency_has_its_reason(setup_arguments):
+    text = (ROOT / 'docs' / 'dependencies.md').read_text()
+    for name in requirements(setup_arguments):
+        assert f'`{name}`' in text, name
+    for name in ROS_TOOLS:
+        assert f'`{name}`' in text, name
+
+
+def test_every_requirement_is_pinned_exactly(setup_arguments):
+    pinned = [line.split('==')[0].lower().replace('_', '-') for line in
+              (ROOT / 'constraints.txt').read_text().splitlines() if '==' in line]
+    for name in requirements(setup_arguments):
+        assert name.lower() in pinned, name
+
+
+def test_entry_points_can_be_called(setup_arguments):
+    scripts = setup_arguments['entry_points']['console_scripts']
+    for script in scripts:
+        module, _, function = script.partition('=')[2].strip().partition(':')
+        assert callable(getattr(importlib.import_module(module), function)), script
+
+
+def test_every_node_has_an_entry_point(setup_arguments):
+    nodes = {path.stem for path in (ROOT / 'robot_dynamics' / 'nodes').glob('*.py')
+             if '\ndef main(' in path.read_text()}
+    scripts = {script.partition('=')[0].strip()
+               for script in setup_arguments['entry_points']['console_scripts']}
+    assert scripts == nodes | {'robot-dynamics'}
+
+
+def test_shared_files_are_installed(setup_arguments):
+    installed = {path for _, paths in setup_arguments['data_files'] for path in paths}
+    for folder, pattern in (('launch', '*.launch.py'), ('config', '*'), ('urdf', '*')):
+        present = {str(path.relative_to(ROOT)) for path in (ROOT / folder).glob(pattern)
+                   if path.is_file()}
+        assert present
+        assert present <= installed
+
+
+def test_the_page_is_part_of_the_package(setup_arguments):
+    patterns = setup_arguments['package_data']['robot_dynamics']
+    present = list((ROOT / 'robot_dynamics' / 'report' / 'page').iterdir())
+    matched = [path for pattern in patterns for path in (ROOT / 'robot_dynamics').glob(pattern)]
+    assert present
+    assert set(present) <= set(matched)
+
+
+@pytest.mark.parametrize('script', ['demo', 'test.sh', '.ci/run', '.ci/environment.sh'])
+def test_scripts_are_bash_without_errors(script):
+    path = ROOT / script
+    subprocess.run(['bash', '-n', str(path)], check=True)
+    if script != '.ci/environment.sh':
+        assert os.access(path, os.X_OK)
+        assert path.read_text().startswith('#!/usr/bin/env bash\n')
+
+
+def environment_check(shell, tmp_path, **variables):
+    """Run a line of bash after sourcing the shared script; return the finished process."""
+    line = f'set -euo pipefail; cd {ROOT}; source .ci/environment.sh; {shell}'
+    environment = {name: value for name, value in os.environ.items()
+                   if name not in ('ROS_DISTRO', 'PYTHON')}
+    return subprocess.run(['bash', '-c', line], capture_output=True, text=True, timeout=60,
+                          env={**environment, **variables})
+
+
+@pytest.mark.parametrize(('version', 'least', 'expected'), [
+    ('3.10', '3.10', 'yes'), ('3.9', '3.10', 'no'), ('3.13', '3.10', 'yes'), ('3.8', '3.9', 'no'),
+    ('3.10', '3.9', 'yes')])
+def test_versions_are_compared_as_numbers(version, least, expected, tmp_path):
+    done = environment_check(f'at_least {version} {least} && echo yes || echo no', tmp_path)
+    assert done.stdout.strip() == expected
+
+
+def fake_python(folder, version):
+    """Write an interpreter that only tells a version."""
+    path = folder / 'python3'
+    path.write_text(f'#!/bin/sh\necho {version}\n')
+    path.chmod(0o755)
+    return path
+
+
+def test_an_old_python_is_refused_with_what_to_do(tmp_path):
+    done = environment_check('prepare_environment sim', tmp_path,
+                             PYTHON=str(fake_python(tmp_path, '3.9')))
+    assert done.returncode == 1
+    assert 'needs Python 3.10 or newer' in done.stderr
+
+
+def test_a_python_without_wheels_is_refused(tmp_path):
+    done = environment_check('prepare_environment sim', tmp_path,
+                             PYTHON=str(fake_python(tmp_path, '3.14')))
+    assert done.returncode == 1
+    assert 'up to 3.13' in done.stderr
+
+
+def test_a_sourced_ros_that_python_cannot_import_is_refused(tmp_path):
+    done = environment_check('prepare_environment sim', tmp_path, ROS_DISTRO='jazzy',
+                             PYTHON=shutil.which('false') and str(_python_without_rclpy(tmp_path)))
+    assert done.returncode == 1
+    assert 'ROS 2 jazzy is sourced' in done.stderr
+    assert 'ros-jazzy-rclpy' in done.stderr
+
+
+def _python_without_rclpy(folder):
+    path = folder / 'python3'
+    path.write_text('#!/bin/sh\ncase "$2" in *rclpy*) exit 1;; esac\necho 3.12\n')
+    path.chmod(0o755)
+    return path
+
+
+def test_the_key_changes_with_what_it_depends_on(tmp_path):
+    def key(extras, **variables):
+        done = environment_check(f'environment_key {sys.executable} {extras}', tmp_path,
+                                 **variables)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+    assert key('sim') == key('sim')
+    assert len({key('sim'), key('sim,test'), key('sim', ROS_DISTRO='jazzy')}) == 3
