@@ -180,7 +180,8 @@ def project_to_consistent(parameters: ArrayLike, margin: float = 0.0) -> FloatAr
 def _principal_moments(p: FloatArray) -> FloatArray:
     """Return the ascending principal moments about the centre of mass, or the origin without."""
     tensor = inertia_matrix(p) if p[0] == 0.0 else com_from_parameters(p)[2]
-    return np.linalg.eigvalsh(tensor)
+    moments: FloatArray = np.linalg.eigvalsh(tensor).astype(np.float64)
+    return moments
 
 
 def _violation(p: FloatArray, moments: FloatArray, tolerance: float) -> str:

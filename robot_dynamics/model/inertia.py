@@ -183,7 +183,8 @@ def transform_parameters(parameters: ArrayLike, rotation: ArrayLike,
 def _point_inertia(point: FloatArray) -> FloatArray:
     """Return |x|^2 1 - x x^T: the tensor about the origin of a unit mass at x."""
     squared = np.sum(point * point, axis=-1)[..., None, None]
-    return squared * np.eye(3) - point[..., :, None] * point[..., None, :]
+    tensor: FloatArray = squared * np.eye(3) - point[..., :, None] * point[..., None, :]
+    return tensor
 
 
 def _parameters(value: ArrayLike) -> FloatArray:

@@ -34,7 +34,7 @@ class JointType(IntEnum):
     PRISMATIC = 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Frame:
     """A named frame fixed to a body.
 
@@ -48,6 +48,9 @@ class Frame:
 
     body: int
     pose: FloatArray
+
+    def __post_init__(self) -> None:
+        _freeze(self, 'pose', (4, 4), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +199,7 @@ class Robot:
 
     @property
     def is_directly_driven(self) -> bool:
-        """Whether coordinate i is the joint of body i, for all i (no mimic joint, no reordering)."""
+        """Whether coordinate i is the joint of body i: no mimic joint, no reordering."""
         return (self.n == self.n_bodies and not np.any(self.coupling_offset)
                 and np.array_equal(self.coupling, np.eye(self.n)))
 

@@ -54,7 +54,7 @@ def singular_directions(robot: Robot) -> list[Finding]:
         bound &= _in_null_space(mass, diagonal > _ROUNDING * scale)
         if not np.any(still | bound):
             break
-    return [_finding(robot, index, alone=bool(still[index]))
+    return [_finding(robot, int(index), alone=bool(still[index]))
             for index in np.flatnonzero(still | bound)]
 
 

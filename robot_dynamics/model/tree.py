@@ -185,7 +185,9 @@ def axis_rotation(axis: FloatArray, angle: float) -> FloatArray:
     x, y, z = axis
     cosine, sine = np.cos(angle), np.sin(angle)
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return cosine * np.eye(3) + sine * cross + (1.0 - cosine) * np.outer(axis, axis)
+    rotation: FloatArray = (cosine * np.eye(3) + sine * cross
+                            + (1.0 - cosine) * np.outer(axis, axis))
+    return rotation
 
 
 def check_tree(tree: RobotTree) -> None:

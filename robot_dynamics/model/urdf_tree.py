@@ -117,10 +117,7 @@ def _read_joint(name: str, element: Element) -> JointDescription:
     rotation, position = _origin(element, name)
     placement = np.eye(4)
     placement[:3, :3], placement[:3, 3] = rotation, position
-    dynamics = _child(element, 'dynamics', name)
-    damping, friction = ((0.0, 0.0) if dynamics is None else
-                         (_number(dynamics, key, name, default=0.0)
-                          for key in ('damping', 'friction')))
+    damping, friction = (_dissipation(name, element, key) for key in ('damping', 'friction'))
     return JointDescription(
         name=name, kind=kind,
         parent=_text(_required_child(element, 'parent', name), 'link', name),
@@ -128,6 +125,16 @@ def _read_joint(name: str, element: Element) -> JointDescription:
         placement=placement, axis=_axis(name, element, kind), link_offset=np.zeros(3),
         limit=_limit(name, element, kind), damping=damping, friction=friction,
         mimic=_mimic(name, element) if kind.has_coordinate else None)
+
+
+def _dissipation(name: str, joint: Element, attribute: str) -> float:
+    """Return the damping or friction of a joint."""
+    element = _child(joint, 'dynamics', name)
+    value = 0.0 if element is None else _number(element, attribute, name, default=0.0)
+    if value < 0.0:
+        raise ModelError(f'has the negative {attribute} {value:g}', subject=name,
+                         remedy=f'give a {attribute} that takes energy: zero or more')
+    return value
 
 
 def _kind(name: str, element: Element) -> JointKind:

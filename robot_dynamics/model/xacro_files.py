@@ -10,6 +10,7 @@ network.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 from pathlib import Path
 from types import ModuleType
@@ -60,10 +61,9 @@ def parse_source(source: SourceText) -> Document:
 def _import_xacro() -> ModuleType | None:
     """Return the xacro package, or None where it is not installed."""
     try:
-        import xacro
+        return importlib.import_module('xacro')
     except ImportError:
         return None
-    return xacro
 
 
 def _expand(xacro: ModuleType, path: Path, label: str, leftover: str) -> str:
@@ -71,7 +71,8 @@ def _expand(xacro: ModuleType, path: Path, label: str, leftover: str) -> str:
     printed = io.StringIO()
     try:
         with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(printed):
-            return xacro.process_file(str(path)).toxml()
+            text: str = xacro.process_file(str(path)).toxml()
+            return text
     # A xacro file runs expressions of its author: whatever they raise is the file's fault.
     except Exception as error:
         reason = ' '.join(f'{type(error).__name__}: {error} {printed.getvalue()}'.split())

@@ -124,6 +124,7 @@ def test_name_of_a_nameless_robot():
     ('<limit lower="-inf" upper="-inf"/>', 'upper=-inf'),
     ('<limit effort="strong"/>', 'effort="strong"'),
     ('<dynamics damping="-inf"/>', 'damping="-inf"'),
+    ('<dynamics friction="-0.1"/>', 'negative friction -0.1'),
     ('<mimic/>', 'no joint in <mimic>'),
     ('<mimic joint="k" multiplier="x"/>', 'multiplier="x"'),
 ])

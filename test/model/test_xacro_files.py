@@ -56,6 +56,12 @@ def test_reason_of_xacro_is_passed_on(arm, capfd):
     assert capfd.readouterr() == ('', '')
 
 
+def test_escaped_expression_is_left(arm):
+    arm.write_text(ARM.replace('name="base"', 'name="$${base}"'), encoding='utf-8')
+    with pytest.raises(ModelError, match=r'xacro left <link name="\$\{base\}">'):
+        Robot.from_urdf(arm)
+
+
 def test_endless_macro_is_an_error(arm):
     arm.write_text('<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
                    '<xacro:macro name="m"><xacro:m/></xacro:macro><xacro:m/></robot>',
