@@ -15,6 +15,9 @@ FloatArray = NDArray[np.float64]
 
 #: A trajectory whose last velocity is below this ends at rest. rad/s or m/s.
 AT_REST = 1e-4
+#: A motion whose points run out goes on with its last acceleration for this long before
+#: it stops: the next point of a stream may be about to come. s.
+COAST = 0.05
 #: Shortest way to a stop. s.
 SHORTEST_STOP = 0.05
 #: Peak deceleration of the stop is 3/2 v/T.
@@ -81,7 +84,7 @@ def resting(q: FloatArray) -> Pieces:
 
 
 def pieces_through(times: FloatArray, q: FloatArray, v: FloatArray | None, a: FloatArray | None,
-                   stop_acceleration: float, *,
+                   stop_acceleration: float, *, coast: float = COAST,
                    before: tuple[float, FloatArray, FloatArray] | None = None) -> Pieces:
     """Return the motion through points, with a stop after them if they end in motion.
 
@@ -95,6 +98,9 @@ def pieces_through(times: FloatArray, q: FloatArray, v: FloatArray | None, a: Fl
         Velocities and accelerations where they are given.
     stop_acceleration : float
         Deceleration of the stop. rad/s^2 or m/s^2.
+    coast : float
+        How long the motion goes on before the stop; 0 to brake at once, without the
+        part of the last acceleration that would make a joint faster. s.
     before : (float, ndarray, ndarray), optional
         Time, position and velocity of a point before the first one, which positions
         without velocities are led away from.
@@ -104,25 +110,44 @@ def pieces_through(times: FloatArray, q: FloatArray, v: FloatArray | None, a: Fl
     h = np.diff(times)
     if a is not None:
         coefficients = polynomials.quintic(h, q[:-1], v[:-1], a[:-1], q[1:], v[1:], a[1:])
-        last_acceleration = a[-1]
+        a_end = a[-1]
     else:
         coefficients = polynomials.cubic(h, q[:-1], v[:-1], q[1:], v[1:])
-        last_acceleration = polynomials.evaluate(coefficients[-1], h[-1])[2] if h.size \
+        a_end = polynomials.evaluate(coefficients[-1], h[-1])[2] if h.size \
             else np.zeros_like(q[-1])
-    stages = [Stage.MOVE] * h.size
-    end, q_end, speed = float(times[-1]), q[-1], float(np.abs(v[-1]).max())
-    begins, final, rest_stage = [*times[:-1], end], [], Stage.REST
-    if speed > AT_REST:
-        duration = max(SHORTEST_STOP, STOP_PEAK * speed / stop_acceleration)
-        final.append(polynomials.stop(duration, q_end, v[-1], last_acceleration))
-        q_end = polynomials.evaluate(final[0], duration)[0]
-        begins.append(end + duration)
-        stages.append(Stage.STARVED)
-        rest_stage = Stage.STARVED
-    final.append(polynomials.rest(q_end))
-    stages.append(rest_stage)
-    begins = np.array(begins)
-    return Pieces(begins, begins.copy(), np.concatenate((coefficients, np.stack(final))), stages)
+    begins = times[:-1].copy()
+    through = Pieces(begins, begins.copy(), coefficients, [Stage.MOVE] * h.size)
+    return through.followed_by(_ending(float(times[-1]), q[-1], v[-1], a_end, stop_acceleration,
+                                       coast))
+
+
+def _ending(t: float, q: FloatArray, v: FloatArray, a: FloatArray, stop_acceleration: float,
+            coast: float) -> Pieces:
+    """Return the way to rest from a motion at t, and the rest."""
+    begins: list[float] = []
+    coefficients: list[FloatArray] = []
+    stages: list[Stage] = []
+
+    def add(begin: float, piece: FloatArray, stage: Stage) -> None:
+        begins.append(begin)
+        coefficients.append(piece)
+        stages.append(stage)
+
+    last_stage = Stage.REST
+    if np.abs(v).max() > AT_REST:
+        last_stage = Stage.STARVED
+        if coast > 0.0:
+            add(t, polynomials.uniform(q, v, a), Stage.MOVE)
+            q, v, a = polynomials.evaluate(coefficients[-1], coast)
+            t += coast
+        else:
+            a = np.where(a * v < 0.0, a, 0.0)
+        duration = max(SHORTEST_STOP, STOP_PEAK * float(np.abs(v).max()) / stop_acceleration)
+        add(t, polynomials.stop(duration, q, v, a), Stage.STARVED)
+        q = polynomials.evaluate(coefficients[-1], duration)[0]
+        t += duration
+    add(t, polynomials.rest(q), last_stage)
+    return Pieces(np.array(begins), np.array(begins), np.stack(coefficients), stages)
 
 
 def _derivatives(times: FloatArray, q: FloatArray,

@@ -70,6 +70,13 @@ def stop(duration: float, q0: FloatArray, v0: FloatArray, a0: FloatArray) -> Flo
                      (2.0 * v0 + a0 * h) / (4.0 * h**3), np.zeros_like(q0)))
 
 
+def uniform(q0: FloatArray, v0: FloatArray, a0: FloatArray) -> FloatArray:
+    """Return the piece of constant acceleration, shape (6, n)."""
+    coefficients = np.zeros((ORDER, q0.size))
+    coefficients[0], coefficients[1], coefficients[2] = q0, v0, 0.5 * a0
+    return coefficients
+
+
 def rest(q: FloatArray) -> FloatArray:
     """Return the piece that stays where it is, shape (6, n)."""
     coefficients = np.zeros((ORDER, q.size))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control import trajectory_kernel as kernel
 from robot_dynamics.control.checks import positive
-from robot_dynamics.control.pieces import Pieces, Stage, pieces_through, resting
+from robot_dynamics.control.pieces import COAST, Pieces, Stage, pieces_through, resting
 from robot_dynamics.control.polynomials import QUINTIC_PEAK_ACCELERATION, quintic
 from robot_dynamics.control.trajectory_points import (
     SHORTEST_SEGMENT,
@@ -86,7 +86,7 @@ class TrajectoryBuffer:
 
     def __init__(self, joint_names: Sequence[str], limits: JointLimits, *,
                  continuous: ArrayLike | None = None, start_tolerance: float = 0.1,
-                 acceleration_limit: float = 50.0, blend_acceleration: float = 2.0,
+                 acceleration_limit: float = 50.0, blend_acceleration: float = 5.0,
                  stop_acceleration: float = 10.0, max_points: int = 10_000):
         self.joint_names = tuple(joint_names)
         n = len(self.joint_names)
@@ -185,25 +185,30 @@ class TrajectoryBuffer:
                                          'starts on arrival then')
         self._check_positions(given)
         here = self._motion(old, junction)
-        new = self._connected(given, times, junction, here) \
-            if times[0] > junction + SHORTEST_SEGMENT \
-            else self._taken_over(given, times, junction, here)
-        self._check_limits(new, here[0])
+        join = self._connected if times[0] > junction + SHORTEST_SEGMENT else self._taken_over
+        try:
+            new = join(given, times, junction, here, COAST)
+            self._check_limits(new, here[0])
+        except TrajectoryError:
+            # What comes after the last point is ours: it may be what breaks a limit.
+            new = join(given, times, junction, here, 0.0)
+            self._check_limits(new, here[0])
         self._pieces = old.until(junction, now).followed_by(new)
         return junction
 
     def _connected(self, given: Points, times: FloatArray, junction: float,
-                   here: Motion) -> Pieces:
+                   here: Motion, coast: float) -> Pieces:
         """Return the motion that goes from here to the first point and on."""
         q = given.q + self._turns(here[0], given.q[0])
         new = pieces_through(times, q, given.v, given.a, self._stop_acceleration,
-                             before=(junction, here[0], here[1]))
+                             coast=coast, before=(junction, here[0], here[1]))
         return self._bridge(junction, here, float(times[0]), new).followed_by(new)
 
     def _taken_over(self, given: Points, times: FloatArray, junction: float,
-                    here: Motion) -> Pieces:
+                    here: Motion, coast: float) -> Pieces:
         """Return the motion that joins a trajectory already under way at the junction."""
-        new = pieces_through(times, given.q, given.v, given.a, self._stop_acceleration)
+        new = pieces_through(times, given.q, given.v, given.a, self._stop_acceleration,
+                             coast=coast)
         there = self._motion(new, junction)
         turns = self._turns(here[0], there[0])
         new.coefficients[:, 0] += turns

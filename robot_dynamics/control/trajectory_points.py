@@ -98,8 +98,10 @@ def read_points(joint_names: tuple[str, ...], names: Sequence[str],
     if v is None and a is not None:
         raise TrajectoryError('has accelerations without velocities', subject='trajectory')
     times = np.array([point.time_from_start for point in points], dtype=np.float64)
-    # Written so that NaN fails.
-    if not (times[0] >= 0.0 and np.isfinite(times[-1])):
+    if not np.isfinite(times).all():
+        k = int(np.argmin(np.isfinite(times)))
+        raise TrajectoryError(f'is {times[k]:g}', subject=f'points[{k}].time_from_start')
+    if times[0] < 0.0:
         raise TrajectoryError(f'is {times[0]:g}, not zero or later',
                               subject='points[0].time_from_start')
     wrong = np.flatnonzero(~(np.diff(times) >= SHORTEST_SEGMENT))
