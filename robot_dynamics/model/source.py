@@ -11,7 +11,7 @@ from pathlib import Path
 from robot_dynamics.errors import ModelError
 
 #: Largest description read, in bytes. Descriptions of whole humanoids stay below 2 MB.
-MAX_BYTES = 10 * 2**20
+MAX_BYTES = 5 * 2**20
 
 # Text given in place of a path must not fill the message.
 _LONGEST_LABEL = 200

@@ -65,8 +65,8 @@ def test_path_as_string_and_as_path(tmp_path):
     (b'<?xml version="1.0" encoding="klingon"?><robot/>', "unknown encoding 'klingon'"),
     (b'<?xml version="1.0" encoding="punycode"?><robot/>', "unknown encoding 'punycode'"),
     (b'<?xml version="1.0" encoding="zip"?><robot/>', "unknown encoding 'zip'"),
-    (b'<' + b' ' * MAX_BYTES, 'is larger than 10 MiB'),
-    ('<' + ' ' * MAX_BYTES, 'is larger than 10 MiB'),
+    (b'<' + b' ' * MAX_BYTES, 'is larger than 5 MiB'),
+    ('<' + ' ' * MAX_BYTES, 'is larger than 5 MiB'),
 ])
 def test_refusals_say_what_to_do(source, words):
     with pytest.raises(ModelError) as caught:
