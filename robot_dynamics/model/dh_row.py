@@ -196,4 +196,4 @@ def _coulomb(row: Fields, findings: list[Finding]) -> float:
             Severity.INFO, row.subject,
             f'has Coulomb friction {plus:g} in positive and {-minus:g} in negative motion: the '
             'mean is taken'))
-    return 0.5 * (plus - minus)
+    return float(0.5 * (plus - minus))

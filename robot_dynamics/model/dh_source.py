@@ -21,7 +21,7 @@ import yaml
 from robot_dynamics.errors import ModelError
 
 #: Largest table read, in bytes; a table of ten links is a few kilobytes.
-MAX_BYTES = 2**20
+MAX_BYTES = 2**18
 
 _LABEL = 'DH table'
 
@@ -127,7 +127,7 @@ def _checked(content: Any, label: str) -> tuple[dict[str, Any], str]:
 
 
 def _too_large(label: str) -> ModelError:
-    return ModelError(f'is larger than {MAX_BYTES // 2**20} MiB', subject=label,
+    return ModelError(f'is larger than {MAX_BYTES // 2**10} KiB', subject=label,
                       remedy='give the DH table of one robot')
 
 
@@ -154,4 +154,5 @@ class _TextLoader(yaml.SafeLoader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         _unique([(self.construct_object(key, deep=True), None) for key, _ in node.value])
-        return super().construct_mapping(node, deep)
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+        return mapping

@@ -39,6 +39,7 @@ specification, ``link/inertial``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -264,8 +265,9 @@ def _tensor(values: ArrayLike, places: tuple[tuple[int, ...], tuple[int, ...]],
     return tensor
 
 
-def _over_batch(function, array: FloatArray, core: int) -> FloatArray:
+def _over_batch(function: Callable[[FloatArray], FloatArray], array: FloatArray,
+                core: int) -> FloatArray:
     """Apply a function of one stack of items, each of `core` axes, to a batch of any shape."""
-    batch = array.shape[:array.ndim - core]
-    result = function(array.reshape((-1, *array.shape[array.ndim - core:])))
+    batch, item = array.shape[:array.ndim - core], array.shape[array.ndim - core:]
+    result = np.asarray(function(array.reshape((-1, *item))))
     return result.reshape(batch + result.shape[1:])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """DH tables: real arms against their samples, both conventions, every form of a field."""
 
+import copy
 import json
 import math
 import re
@@ -303,6 +304,10 @@ def test_numbers_of_yaml_are_plain(text, value):
     assert robot.link_offsets[0, 0] == value
 
 
+def test_yaml_may_begin_with_a_brace():
+    assert robot_from_dh('{convention: modified, a: [0.5], alpha: [0], d: [0]}').n == 1
+
+
 def test_stranger_at_the_top_is_ignored_with_a_finding():
     robot = robot_from_dh(table(row(), maker='Acme'))
     assert [str(finding) for finding in robot.findings if 'Acme' in str(finding)
@@ -409,7 +414,9 @@ def test_bad_table_names_the_field_and_the_remedy(bad, message):
     ('[' * 5000 + '\n', 'is nested too deeply'),
     ('a: \x00\n', 'is not YAML or JSON'),
     (b'\xff\xfe', 'is not UTF-8 text'),
-    (b'#' * (MAX_BYTES + 1), 'is larger than 1 MiB'),
+    (b'#' * (MAX_BYTES + 1), 'is larger than 256 KiB'),
+    ('#\n' * MAX_BYTES, 'is larger than 256 KiB'),
+    ('~no_such_user/table.yaml', 'cannot be read .*; check the path'),
     ('/no/such/table.yaml', '/no/such/table.yaml: no such file; check the path'),
     (3, 'is a int; give a path'),
     ('convention: standard\nlinks: &x [*x]\n', 'link1: is .* not a set of named fields'),
@@ -465,7 +472,7 @@ def test_mutated_tables(data):
             holder = holder[step]
         action = data.draw(st.sampled_from(['replace', 'delete', 'rename']))
         if action == 'replace':
-            holder[last] = data.draw(_JUNK)
+            holder[last] = copy.deepcopy(data.draw(_JUNK))
         elif action == 'rename' and isinstance(holder, dict):
             holder[f'{last}x'] = holder.pop(last)
         else:
