@@ -178,6 +178,7 @@ _rows = st.lists(st.fixed_dictionaries({
     'theta': _angle, 'offset': _length}), min_size=1, max_size=4)
 
 
+@settings(deadline=None)
 @given(rows=_rows, convention=st.sampled_from(['standard', 'modified']), data=st.data())
 def test_random_tables(rows, convention, data):
     q = data.draw(st.lists(_angle, min_size=len(rows), max_size=len(rows)))
@@ -188,6 +189,7 @@ def test_random_tables(rows, convention, data):
         JointType.PRISMATIC if fields['type'] == 'P' else JointType.REVOLUTE for fields in rows]
 
 
+@settings(deadline=None)
 @given(rows=_rows, convention=st.sampled_from(['standard', 'modified']), data=st.data())
 def test_columns_are_rows(rows, convention, data):
     columns = {name: [fields[name] for fields in rows] for name in rows[0]}
@@ -460,7 +462,7 @@ def _places(value, path=()):
             yield from _places(item, (*path, index))
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(data=st.data())
 def test_mutated_tables(data):
     mutant = json.loads(json.dumps(_GOOD))
@@ -487,7 +489,7 @@ def test_mutated_tables(data):
         assert robot.n >= 1
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.integers(0, 10 ** 6), st.binary(min_size=1, max_size=3))
 def test_mutated_text(position, junk):
     content = bytearray(yaml.safe_dump(_GOOD).encode())

@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 import pinocchio
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -89,12 +89,14 @@ def test_garofalo_order_of_the_reference(shared):
 
 
 @pytest.mark.parametrize('form', PERMUTATIONS)
+@settings(deadline=None)
 @given(pi=arrays(np.float64, (2, 3, 10), elements=st.floats(-1e3, 1e3)))
 def test_permutations_come_back_bit_for_bit(form, pi):
     np.testing.assert_array_equal(_from(form, _to(form, pi)), pi)
 
 
 @pytest.mark.parametrize('form', CENTRED)
+@settings(deadline=None)
 @given(pi=bodies())
 def test_centred_forms_come_back_to_rounding(form, pi):
     np.testing.assert_allclose(_from(form, _to(form, pi)), pi, rtol=0, atol=1e-14 * pi[0])

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
@@ -16,12 +16,14 @@ pitches = st.one_of(angles, st.sampled_from([-1.0, 1.0]).flatmap(
     lambda sign: st.floats(-1e-6, 1e-6).map(lambda small: sign * np.pi / 2 + small)))
 
 
+@settings(deadline=None)
 @given(angles, pitches, angles)
 def test_same_as_scipy(roll, pitch, yaw):
     expected = Rotation.from_euler('xyz', [roll, pitch, yaw]).as_matrix()
     np.testing.assert_allclose(rotation_from_rpy([roll, pitch, yaw]), expected, atol=1e-15)
 
 
+@settings(deadline=None)
 @given(angles, pitches, angles)
 def test_angles_give_the_matrix_back(roll, pitch, yaw):
     R = rotation_from_rpy([roll, pitch, yaw])
@@ -30,6 +32,7 @@ def test_angles_give_the_matrix_back(roll, pitch, yaw):
     np.testing.assert_allclose(rotation_from_rpy(rpy), R, atol=2e-15)
 
 
+@settings(deadline=None)
 @given(angles, st.floats(-1.5, 1.5), angles)
 def test_angles_come_back_away_from_gimbal_lock(roll, pitch, yaw):
     rpy = rpy_from_rotation(rotation_from_rpy([roll, pitch, yaw]))
