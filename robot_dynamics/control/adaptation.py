@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The adaptation law: a gradient in the metric of the prior, kept physical.
 
-Each body's estimate is its 4x4 pseudo-inertia P (see
-`robot_dynamics.model.consistency`). Its size is measured against a fixed metric
-matrix Q = L L^T > 0, the pseudo-inertia of what is thought possible for that
-body: coordinates X = L^-1 P L^-T, distance ``|dX|_F``. Parameters of a heavy and
-of a light link, masses and inertias, become comparable, whatever units and
-frames they are in. With y = Yr^T s the gradient of a body and U(y) the symmetric
-matrix for which tr(U P) = y . pi for every P::
+Each body's estimate is seen as its 4x4 pseudo-inertia P (see
+`robot_dynamics.model.consistency`), and its size is measured against a fixed matrix
+Q = L L^T > 0, the pseudo-inertia of what is thought possible for that body: in the
+coordinates X = L^-1 P L^-T a distance is ``|dX|_F``. Masses and inertias, heavy and light
+links become comparable, whatever units and frames they are in. With y = Yr^T s the
+gradient of a body, and U(y) the symmetric matrix for which tr(U P) = y . pi for every P,
+the steepest way in this metric is::
 
-    dX/dt = gamma L^T U(y) L        (dP/dt = gamma Q U Q)
+    dP/dt = gamma Q U(y) Q        or        dpi/dt = Gamma y
 
-which is the gradient law dpi/dt = Gamma Yr^T s with Gamma constant and positive
-definite, so that V = 1/2 s^T M s + |X - X_true|_F^2 / (2 gamma) does not grow.
+with Gamma constant, symmetric and positive definite. So V = 1/2 s^T M s +
+|X - X_true|_F^2 / (2 gamma) does not grow, and the gain of the loop does not change with
+what is learnt.
 
-The estimate is then moved to the nearest point, in the same metric, of convex sets
-that hold the true parameters: P >= 0 (a body of positive mass can have them), a
-largest mass and a largest spread of mass. A projection on a convex set brings the
-estimate closer to every point of it, so V does not grow by it either.
+The estimate is then moved to the nearest point, in the same metric, of convex sets that
+hold the true parameters: a largest mass, a largest spread of mass, and P >= 0 (some body
+of positive mass has them). A projection on a convex set brings the estimate closer to
+every point of the set, so V does not grow by it either.
 
 Friction coefficients and other joint terms follow the same law with a diagonal gain,
 between a least and a largest value.
@@ -27,9 +28,9 @@ References
 J.-J. E. Slotine and W. Li, "On the adaptive control of robot manipulators",
 International Journal of Robotics Research 6(3), 1987, eq. (12).
 
-T. Lee, J. Kwon and F. C. Park, "A natural adaptive control law for robot
-manipulators", IROS 2018, eqs. (14)-(18): the pseudo-inertia as coordinates; here
-the metric is constant, so that the gain of the loop does not grow with the estimate.
+T. Lee, J. Kwon and F. C. Park, "A natural adaptive control law for robot manipulators",
+IROS 2018, eqs. (14)-(18): the pseudo-inertia as coordinates. There the metric is that of
+the present estimate.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from robot_dynamics.control.adaptation_kernel import adaptation_step
+from robot_dynamics.control import adaptation_kernel
 from robot_dynamics.model.consistency import (
     parameters_from_pseudo_inertia,
     project_to_consistent,
@@ -51,9 +52,12 @@ from robot_dynamics.model.robot import FloatArray
 class StepOutcome(IntEnum):
     """What became of one adaptation step."""
 
-    ACCEPTED = 0
-    NOT_FINITE = 1
-    TOO_LARGE = 2
+    ACCEPTED = adaptation_kernel.ACCEPTED
+    NOT_FINITE = adaptation_kernel.NOT_FINITE
+    TOO_LARGE = adaptation_kernel.TOO_LARGE
+
+
+_OUTCOMES = tuple(StepOutcome)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +69,12 @@ class BodyMetric:
     matrices : ndarray, shape (nb, 4, 4)
         Q of each body, positive definite. kg m^2, kg m, kg.
     gain : float
-        gamma. 1/J, with X dimensionless and y . pi a power.
+        gamma. 1/J.
     largest_mass : ndarray, shape (nb,)
         Largest mass. kg.
     largest_spread : ndarray, shape (nb,)
-        Largest tr Sigma, the integral of the squared distance from the frame
-        origin over the mass. kg m^2.
+        Largest tr Sigma: the integral over the mass of the squared distance from the
+        origin of the link frame. kg m^2.
     """
 
     matrices: FloatArray
@@ -79,34 +83,13 @@ class BodyMetric:
     largest_spread: FloatArray
 
     def gain_blocks(self) -> FloatArray:
-        """Return Gamma of each body in the ten parameters, shape (nb, 10, 10).
+        """Return Gamma of each body in its ten parameters, shape (nb, 10, 10).
 
-        Column k of a block is the step gamma Q U(e_k) Q as parameters.
+        Column k is the parameters of gamma Q U(e_k) Q.
         """
         units = np.array([dual_matrix(unit) for unit in np.eye(10)])
-        steps = np.einsum('bij,kjl,blm->bkim', self.matrices, units, self.matrices)
-        return self.gain * np.swapaxes(parameters_from_pseudo_inertia(steps), -1, -2)
-
-
-def dual_matrix(gradient: FloatArray) -> FloatArray:
-    """Return the symmetric U with tr(U P) = gradient . parameters for every P.
-
-    Parameters
-    ----------
-    gradient : ndarray, shape (10,)
-        Weights of ``[m, mx, my, mz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz]``.
-
-    Returns
-    -------
-    ndarray, shape (4, 4)
-        From J = tr(Sigma) 1 - Sigma: the weight of Sigma_xx is that of Jyy and Jzz
-        together, the weight of Sigma_xy is minus that of Jxy.
-    """
-    m, mx, my, mz, xx, xy, xz, yy, yz, zz = gradient
-    return 0.5 * np.array([[2.0 * (yy + zz), -xy, -xz, mx],
-                           [-xy, 2.0 * (xx + zz), -yz, my],
-                           [-xz, -yz, 2.0 * (xx + yy), mz],
-                           [mx, my, mz, 2.0 * m]])
+        columns = self.matrices[:, None] @ units @ self.matrices[:, None]
+        return self.gain * np.swapaxes(parameters_from_pseudo_inertia(columns), -1, -2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +110,40 @@ class TermMetric:
     gain: FloatArray
     least: FloatArray
     largest: FloatArray
+
+
+def dual_matrix(weights: FloatArray) -> FloatArray:
+    """Return the symmetric U with tr(U P) = weights . parameters for every P.
+
+    Parameters
+    ----------
+    weights : ndarray, shape (10,)
+        Weights of ``[m, mx, my, mz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz]``.
+
+    Returns
+    -------
+    ndarray, shape (4, 4)
+        From J = tr(Sigma) 1 - Sigma: Sigma_xx counts in Jyy and Jzz, Sigma_xy is -Jxy.
+    """
+    m, mx, my, mz, xx, xy, xz, yy, yz, zz = weights
+    return 0.5 * np.array([[2.0 * (yy + zz), -xy, -xz, mx],
+                           [-xy, 2.0 * (xx + zz), -yz, my],
+                           [-xz, -yz, 2.0 * (xx + yy), mz],
+                           [mx, my, mz, 2.0 * m]])
+
+
+def weights_from_dual(dual: FloatArray) -> FloatArray:
+    """Return the ten weights with weights . parameters = tr(U P): the way back.
+
+    Parameters
+    ----------
+    dual : ndarray, shape (4, 4)
+        U, symmetric.
+    """
+    x, y, z = dual[0, 0], dual[1, 1], dual[2, 2]
+    return np.array([dual[3, 3], 2.0 * dual[0, 3], 2.0 * dual[1, 3], 2.0 * dual[2, 3],
+                     0.5 * (y + z - x), -2.0 * dual[0, 1], -2.0 * dual[0, 2],
+                     0.5 * (x + z - y), -2.0 * dual[1, 2], 0.5 * (x + y - z)])
 
 
 class Adaptation:
@@ -155,20 +172,20 @@ class Adaptation:
     def __init__(self, prior: FloatArray, bodies: BodyMetric, terms: TermMetric):
         self.metric = bodies
         self.term_metric = terms
-        self._kernel = adaptation_step.load()
         self._prior = project_to_consistent(prior)
-        self._roots = np.linalg.cholesky(bodies.matrices)
         count = self._prior.size
         self.estimate = np.empty(count + terms.prior.size)
         self.bodies = self.estimate[:count]
         self.terms = self.estimate[count:].reshape(terms.prior.shape)
-        self._coordinates = np.empty((len(self._prior), 4, 4))
-        self._trial = np.empty_like(self._coordinates)
+        self._step = adaptation_kernel.adaptation_step.load()
+        self._constants = _constants(bodies)
+        self._term_constants = np.concatenate([terms.gain, terms.least, terms.largest],
+                                              axis=None)
+        self._trial = np.empty((len(self._prior), 10))
         self.reset()
 
     def reset(self) -> None:
         """Forget what was learnt."""
-        self._coordinates[:] = self._coordinates_of(self._prior)
         self.bodies[:] = self._prior.ravel()
         self.terms[:] = self.term_metric.prior
 
@@ -187,14 +204,11 @@ class Adaptation:
         StepOutcome
             Unless it is ``ACCEPTED`` the estimates are as they were.
         """
-        bodies, terms = self.metric, self.term_metric
-        return StepOutcome(self._kernel(
-            self._coordinates, self._trial, self._roots, gradient, dt * bodies.gain,
-            bodies.largest_mass, bodies.largest_spread, self.estimate, self.terms,
-            terms.gain, dt, terms.least, terms.largest))
+        return _OUTCOMES[self._step(self.estimate, gradient, dt, self._constants,
+                                    self._term_constants, self._trial)]
 
     def distance(self, bodies: FloatArray, terms: FloatArray) -> float:
-        """Return |pi - estimate|^2 / 2 in the metric of Gamma^-1: its share in V. J.
+        """Return half the squared distance in the metric of Gamma^-1: its share in V. J.
 
         Parameters
         ----------
@@ -203,12 +217,25 @@ class Adaptation:
         terms : ndarray, shape (k, n)
             Other values of the joint terms.
         """
-        coordinates = self._coordinates_of(bodies) - self._coordinates
-        difference = terms - self.terms
+        inverse = np.linalg.inv(np.linalg.cholesky(self.metric.matrices))
+        difference = pseudo_inertia(bodies - self.bodies.reshape(-1, 10))
+        coordinates = inverse @ difference @ np.swapaxes(inverse, -1, -2)
         return 0.5 * float(np.sum(coordinates**2) / self.metric.gain
-                           + np.sum(difference**2 / self.term_metric.gain))
+                           + np.sum((terms - self.terms)**2 / self.term_metric.gain))
 
-    def _coordinates_of(self, bodies: FloatArray) -> FloatArray:
-        """Return X = L^-1 P L^-T of each body."""
-        inverse = np.linalg.inv(self._roots)
-        return inverse @ pseudo_inertia(bodies) @ np.swapaxes(inverse, -1, -2)
+
+def _constants(metric: BodyMetric) -> FloatArray:
+    """Return the constants of `adaptation_kernel.adaptation_step`, a row a body."""
+    rows = []
+    gains = metric.gain_blocks()
+    for body, matrix in enumerate(metric.matrices):
+        root = np.linalg.cholesky(matrix)
+        trace = weights_from_dual(np.linalg.inv(matrix))
+        mass = np.eye(10)[0]
+        spread = 0.5 * (np.eye(10)[4] + np.eye(10)[7] + np.eye(10)[9])  # tr Sigma = tr J / 2
+        ways = [gains[body] @ c / (c @ gains[body] @ c) for c in (mass, spread)]
+        rows.append(np.concatenate([
+            gains[body].ravel(), trace, [metric.gain], mass, spread,
+            [metric.largest_mass[body], metric.largest_spread[body]], *ways,
+            root.ravel(), np.linalg.inv(root).ravel()]))
+    return np.array(rows)

@@ -1,206 +1,207 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled step of `robot_dynamics.control.adaptation`: every body, all or none."""
+"""The compiled step of `robot_dynamics.control.adaptation`."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.dynamics.kernels.loading import helper, kernel
+from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
 
-#: Longest step of a body's estimate in one update, |dX|_F against 1 + |X|_F. Sound
-#: gains move it by less than 0.01; more than this is a loop gone unstable.
+#: Longest step of a body's estimate in one update, |dX|_F against 1 + tr X. Sound gains
+#: move it by less than 0.01; more than this is a loop gone unstable.
 LARGEST_RELATIVE_STEP = 0.3
 
+#: Least eigenvalue of X after a projection: not zero, so that rounding stays inside.
+CONE_FLOOR = 1e-9
 
-@helper
-def _fill_dual(y, k, u):
-    """Write U of the ten weights y[k:k + 10]."""
-    u[3, 3] = y[k]
-    u[0, 3] = u[3, 0] = 0.5 * y[k + 1]
-    u[1, 3] = u[3, 1] = 0.5 * y[k + 2]
-    u[2, 3] = u[3, 2] = 0.5 * y[k + 3]
-    u[0, 0] = y[k + 7] + y[k + 9]
-    u[1, 1] = y[k + 4] + y[k + 9]
-    u[2, 2] = y[k + 4] + y[k + 7]
-    u[0, 1] = u[1, 0] = -0.5 * y[k + 5]
-    u[0, 2] = u[2, 0] = -0.5 * y[k + 6]
-    u[1, 2] = u[2, 1] = -0.5 * y[k + 8]
+#: Sweeps of Jacobi rotations; the fourth already finds nothing left in a 4x4 matrix.
+JACOBI_SWEEPS = 5
+
+# What `adaptation_step` returns: the values of `robot_dynamics.control.adaptation.StepOutcome`.
+ACCEPTED, NOT_FINITE, TOO_LARGE = 0, 1, 2
 
 
-@helper
-def _fill_parameters(p, k, parameters):
-    """Write the ten parameters of the pseudo-inertia p to parameters[k:k + 10]."""
-    parameters[k] = p[3, 3]
-    parameters[k + 1] = p[0, 3]
-    parameters[k + 2] = p[1, 3]
-    parameters[k + 3] = p[2, 3]
-    parameters[k + 4] = p[1, 1] + p[2, 2]
-    parameters[k + 5] = -p[0, 1]
-    parameters[k + 6] = -p[0, 2]
-    parameters[k + 7] = p[0, 0] + p[2, 2]
-    parameters[k + 8] = -p[1, 2]
-    parameters[k + 9] = p[0, 0] + p[1, 1]
+# Offsets in the row of constants of a body.
+GAIN = 0          # 100, Gamma, row after row
+TRACE = 100       # 10, weights with TRACE . pi = tr X
+METRIC_GAIN = 110  # 1, gamma
+LIMITED = 111     # 2 x 10, weights c of what is limited: mass, spread
+LARGEST = 131     # 2, largest c . pi
+WAY_BACK = 133    # 2 x 10, Gamma c / (c . Gamma c)
+ROOT = 153        # 16, L with Q = L L^T, row after row
+INVERSE = 169     # 16, L^-1
+WIDTH = 185
 
 
-@helper
-def _congruence(root, matrix, transposed, work, out):
-    """Write L^T A L (transposed) or L A L^T, for L lower triangular and A symmetric."""
-    for i in range(4):
-        for j in range(4):
-            total = 0.0
-            if transposed:
-                for k in range(j, 4):
-                    total += matrix[i, k] * root[k, j]
-            else:
-                for k in range(j + 1):
-                    total += matrix[i, k] * root[j, k]
-            work[i, j] = total
-    for i in range(4):
-        for j in range(i, 4):
-            total = 0.0
-            if transposed:
-                for k in range(i, 4):
-                    total += root[k, i] * work[k, j]
-            else:
-                for k in range(i + 1):
-                    total += root[i, k] * work[k, j]
-            out[i, j] = out[j, i] = total
+@kernel('int64(float64[::1], float64[::1], float64, float64[:, ::1], float64[::1], '
+        'float64[:, ::1])')
+def adaptation_step(estimate, gradient, dt, constants, terms, trial):
+    """Take one step of every body and joint term, or none of them.
 
+    Parameters
+    ----------
+    estimate, gradient : (10 nb + m,)
+        Bodies, then m joint terms.
+    dt : float
+        Time. s.
+    constants : (nb, WIDTH)
+        Of each body.
+    terms : (3 m,)
+        Gains, least and largest values of the joint terms.
+    trial : (nb, 10)
+        Work space.
 
-@helper
-def _limit_mass(x, root, largest):
-    """Move X to the half-space m <= largest, where m = a^T X a with a^T the last row of L."""
-    mass, square = 0.0, 0.0
-    for i in range(4):
-        square += root[3, i]**2
-        for j in range(4):
-            mass += root[3, i] * x[i, j] * root[3, j]
-    if mass > largest:
-        excess = (mass - largest) / square**2
-        for i in range(4):
-            for j in range(4):
-                x[i, j] -= excess * root[3, i] * root[3, j]
-
-
-@helper
-def _limit_spread(x, root, largest):
-    """Move X to the half-space tr Sigma <= largest.
-
-    tr Sigma = tr(W X) with W = L^T diag(1, 1, 1, 0) L, the gradient to move along.
+    Returns
+    -------
+    int
+        Unless it is ``ACCEPTED`` the estimates are as they were.
     """
-    weight = np.empty((4, 4))
-    spread, square = 0.0, 0.0
-    for i in range(4):
-        for j in range(4):
-            total = 0.0
-            for k in range(3):
-                total += root[k, i] * root[k, j]
-            weight[i, j] = total
-            spread += total * x[i, j]
-            square += total**2
-    if spread > largest:
-        for i in range(4):
-            for j in range(4):
-                x[i, j] -= (spread - largest) / square * weight[i, j]
+    bodies = trial.shape[0]
+    for k in range(gradient.size):
+        if not np.isfinite(gradient[k]):
+            return NOT_FINITE
+    for b in range(bodies):
+        if not move_body(estimate, gradient, dt, b, constants, trial):
+            return TOO_LARGE
+        for limit in range(2):
+            keep_below(trial, b, constants, LIMITED + 10 * limit, LARGEST + limit,
+                       WAY_BACK + 10 * limit)
+        if not is_positive_definite(trial, b):
+            project_to_cone(trial, b, constants)
+    for b in range(bodies):
+        for i in range(10):
+            estimate[10 * b + i] = trial[b, i]
+    count = estimate.size - 10 * bodies
+    for k in range(count):
+        value = estimate[10 * bodies + k] + dt * terms[k] * gradient[10 * bodies + k]
+        estimate[10 * bodies + k] = min(max(value, terms[count + k]), terms[2 * count + k])
+    return ACCEPTED
 
 
-@helper
-def _is_positive(x, work):
-    """Say whether X is positive definite, by its Cholesky factor."""
-    for j in range(4):
-        pivot = x[j, j]
-        for k in range(j):
-            pivot -= work[j, k]**2
-        if not pivot > 0.0:
-            return False
-        work[j, j] = np.sqrt(pivot)
-        for i in range(j + 1, 4):
-            total = x[i, j]
-            for k in range(j):
-                total -= work[i, k] * work[j, k]
-            work[i, j] = total / work[j, j]
-    return True
+@part
+def move_body(estimate, gradient, dt, b, constants, trial):
+    """Write pi + dt Gamma y of body b to trial; return whether the step is plausible.
 
-
-@helper
-def _project_to_cone(x):
-    """Replace X by the nearest positive semi-definite matrix: negative eigenvalues to zero.
-
-    Eigenvalues by cyclic Jacobi rotations (Golub and Van Loan, Matrix Computations,
-    algorithm 8.5.3): four sweeps bring a 4x4 matrix to rounding.
+    In the metric, |dX|_F^2 = gamma dt^2 (y . Gamma y).
     """
-    diagonal, vectors = x.copy(), np.eye(4)
-    for _ in range(6):
-        for p in range(3):
-            for q in range(p + 1, 4):
-                _rotate(diagonal, vectors, p, q)
+    power, trace = 0.0, 0.0
+    for i in range(10):
+        rate = 0.0
+        for j in range(10):
+            rate += constants[b, GAIN + 10 * i + j] * gradient[10 * b + j]
+        power += rate * gradient[10 * b + i]
+        trace += constants[b, TRACE + i] * estimate[10 * b + i]
+        trial[b, i] = estimate[10 * b + i] + dt * rate
+    length = dt * np.sqrt(constants[b, METRIC_GAIN] * max(power, 0.0))
+    return length <= LARGEST_RELATIVE_STEP * (1.0 + trace)
+
+
+@part
+def keep_below(trial, b, constants, weights, largest, way_back):
+    """Move body b to the half-space c . pi <= largest, the shortest way in the metric."""
+    excess = -constants[b, largest]
+    for i in range(10):
+        excess += constants[b, weights + i] * trial[b, i]
+    if excess > 0.0:
+        for i in range(10):
+            trial[b, i] -= excess * constants[b, way_back + i]
+
+
+@helper
+def is_positive_definite(trial, b):
+    """Whether the pseudo-inertia of body b is, by the pivots of its L D L^T.
+
+    The mass is the first pivot, so that what is left is the second moment about the
+    centre of mass.
+    """
+    m, mx, my, mz = trial[b, 0], trial[b, 1], trial[b, 2], trial[b, 3]
+    if not m > 0.0:
+        return False
+    half = 0.5 * (trial[b, 4] + trial[b, 7] + trial[b, 9])
+    xx = half - trial[b, 4] - mx * mx / m
+    yy = half - trial[b, 7] - my * my / m
+    zz = half - trial[b, 9] - mz * mz / m
+    xy = -trial[b, 5] - mx * my / m
+    xz = -trial[b, 6] - mx * mz / m
+    yz = -trial[b, 8] - my * mz / m
+    if not xx > 0.0:
+        return False
+    yy -= xy * xy / xx
+    yz -= xy * xz / xx
+    zz -= xz * xz / xx
+    return yy > 0.0 and zz * yy > yz * yz
+
+
+@part
+def project_to_cone(trial, b, constants):
+    """Raise the eigenvalues of X = L^-1 P L^-T of body b to the floor: the nearest point."""
+    p = np.empty((4, 4))
+    x = np.empty((4, 4))
+    vectors = np.eye(4)
+    half = 0.5 * (trial[b, 4] + trial[b, 7] + trial[b, 9])
+    p[0, 0], p[1, 1], p[2, 2] = half - trial[b, 4], half - trial[b, 7], half - trial[b, 9]
+    p[0, 1] = p[1, 0] = -trial[b, 5]
+    p[0, 2] = p[2, 0] = -trial[b, 6]
+    p[1, 2] = p[2, 1] = -trial[b, 8]
+    p[3, 3] = trial[b, 0]
+    for i in range(3):
+        p[i, 3] = p[3, i] = trial[b, 1 + i]
+    congruence(constants, b, INVERSE, p, x)
+    for _ in range(JACOBI_SWEEPS):
+        for i in range(3):
+            for j in range(i + 1, 4):
+                rotate(x, vectors, i, j)
     for i in range(4):
         for j in range(4):
             total = 0.0
             for k in range(4):
-                total += max(diagonal[k, k], 0.0) * vectors[i, k] * vectors[j, k]
-            x[i, j] = total
+                total += max(x[k, k], CONE_FLOOR) * vectors[i, k] * vectors[j, k]
+            p[i, j] = total
+    congruence(constants, b, ROOT, p, x)
+    trial[b, 0] = x[3, 3]
+    for i in range(3):
+        trial[b, 1 + i] = x[i, 3]
+    trial[b, 4], trial[b, 7], trial[b, 9] = x[1, 1] + x[2, 2], x[0, 0] + x[2, 2], x[0, 0] + x[1, 1]
+    trial[b, 5], trial[b, 6], trial[b, 8] = -x[0, 1], -x[0, 2], -x[1, 2]
 
 
-@helper
-def _rotate(a, vectors, p, q):
-    """Zero a[p, q] by a plane rotation, and gather it in the eigenvectors."""
-    if a[p, q] == 0.0:
-        return
-    theta = 0.5 * (a[q, q] - a[p, p]) / a[p, q]
-    tangent = 1.0 / (abs(theta) + np.sqrt(1.0 + theta**2))
-    if theta < 0.0:
-        tangent = -tangent
-    c = 1.0 / np.sqrt(1.0 + tangent**2)
-    s = tangent * c
-    for k in range(4):
-        left, right = a[k, p], a[k, q]
-        a[k, p], a[k, q] = c * left - s * right, s * left + c * right
-    for k in range(4):
-        upper, lower = a[p, k], a[q, k]
-        a[p, k], a[q, k] = c * upper - s * lower, s * upper + c * lower
-    for k in range(4):
-        left, right = vectors[k, p], vectors[k, q]
-        vectors[k, p], vectors[k, q] = c * left - s * right, s * left + c * right
+@part
+def congruence(constants, b, root, matrix, out):
+    """Write T A T^T for a lower triangular T among the constants of body b."""
+    work = np.empty((4, 4))
+    for i in range(4):
+        for j in range(4):
+            total = 0.0
+            for k in range(j + 1):
+                total += matrix[i, k] * constants[b, root + 4 * j + k]
+            work[i, j] = total
+    for i in range(4):
+        for j in range(i, 4):
+            total = 0.0
+            for k in range(i + 1):
+                total += constants[b, root + 4 * i + k] * work[k, j]
+            out[i, j] = total
+            out[j, i] = total
 
 
-@kernel('i8(f8[:,:,::1], f8[:,:,::1], f8[:,:,::1], f8[::1], f8, f8[::1], f8[::1], f8[::1], '
-        'f8[:,::1], f8[:,::1], f8, f8[:,::1], f8[:,::1])')
-def adaptation_step(coordinates, trial, roots, gradient, scale, largest_mass, largest_spread,
-                    estimate, terms, term_gain, dt, least, largest):
-    """Take one step of every body and joint term, or none of them.
+@part
+def rotate(a, vectors, p, q):
+    """Zero a[p, q] by a plane rotation, and gather it in the eigenvectors.
 
-    Arguments as in `robot_dynamics.control.adaptation.Adaptation`; scale is gamma dt.
-    Returns a value of `robot_dynamics.control.adaptation.StepOutcome`.
+    Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 4th edition, 8.5.2.
     """
-    for value in gradient:
-        if not np.isfinite(value):
-            return 1
-    bodies = coordinates.shape[0]
-    dual, step, work = np.empty((4, 4)), np.empty((4, 4)), np.empty((4, 4))
-    for b in range(bodies):
-        _fill_dual(gradient, 10 * b, dual)
-        _congruence(roots[b], dual, True, work, step)
-        size, length = 0.0, 0.0
-        for i in range(4):
-            for j in range(4):
-                size += coordinates[b, i, j]**2
-                length += (scale * step[i, j])**2
-                trial[b, i, j] = coordinates[b, i, j] + scale * step[i, j]
-        if not np.sqrt(length) <= LARGEST_RELATIVE_STEP * (1.0 + np.sqrt(size)):
-            return 2
-        _limit_mass(trial[b], roots[b], largest_mass[b])
-        _limit_spread(trial[b], roots[b], largest_spread[b])
-        if not _is_positive(trial[b], work):
-            _project_to_cone(trial[b])
-    for b in range(bodies):
-        coordinates[b] = trial[b]
-        _congruence(roots[b], coordinates[b], False, work, step)
-        _fill_parameters(step, 10 * b, estimate)
-    k = 10 * bodies
-    for i in range(terms.shape[0]):
-        for j in range(terms.shape[1]):
-            value = terms[i, j] + dt * term_gain[i, j] * gradient[k]
-            terms[i, j] = min(max(value, least[i, j]), largest[i, j])
-            k += 1
-    return 0
+    if a[p, q] != 0.0:
+        theta = 0.5 * (a[q, q] - a[p, p]) / a[p, q]
+        tangent = 1.0 / (abs(theta) + np.sqrt(1.0 + theta * theta))
+        if theta < 0.0:
+            tangent = -tangent
+        c = 1.0 / np.sqrt(1.0 + tangent * tangent)
+        s = tangent * c
+        for k in range(4):
+            left, right = a[k, p], a[k, q]
+            a[k, p], a[k, q] = c * left - s * right, s * left + c * right
+            left, right = vectors[k, p], vectors[k, q]
+            vectors[k, p], vectors[k, q] = c * left - s * right, s * left + c * right
+        for k in range(4):
+            upper, lower = a[p, k], a[q, k]
+            a[p, k], a[q, k] = c * upper - s * lower, s * upper + c * lower

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The prediction error of a composite law: what the applied effort says of the estimates.
 
-Over one sampling interval the mean acceleration is known from two velocities, without a
-derivative of a measured signal at one instant. With Y_m the regressor at the middle of
-the interval and tau the effort that acted during it, both through the same first-order
-low-pass filter, the estimates should satisfy tau_f = Y_f pi. Their gradient
+Over one sampling interval the mean acceleration is known from two velocities. With Y_m
+the regressor at the middle of the interval and tau the effort that acted during it, both
+through the same first-order low-pass filter, true parameters satisfy tau_f = Y_f pi. The
+gradient of the weighted squared error::
 
     Y_f^T W (tau_f - Y_f pi)        W = diag(w / (omega_D M_ii))
 
@@ -22,9 +22,9 @@ import math
 
 import numpy as np
 
+from robot_dynamics.control import law_kernels
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.dynamics.kernels.loading import kernel
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.robot import FloatArray, IntArray
 
 
 class PredictionError:
@@ -34,25 +34,32 @@ class PredictionError:
     ----------
     dynamics : Dynamics
         Equations of the model.
-    terms : tuple of str
-        Joint terms that are learnt too.
+    kinds : ndarray of int64, shape (k,)
+        Joint terms that are learnt too, as indices into `JOINT_TERMS`.
+    coulomb_velocity : float
+        Speed below which Coulomb friction fades out. rad/s or m/s.
     cutoff : float
         Cut-off of the filter. Hz.
     known_rotors : ndarray, shape (n,)
-        Rotor inertias that are taken for known; their effort is subtracted.
+        Rotor inertias that are taken for known: their effort is no error. kg m^2 or kg.
     """
 
-    def __init__(self, dynamics: Dynamics, terms: tuple[str, ...], cutoff: float,
-                 known_rotors: FloatArray):
+    def __init__(self, dynamics: Dynamics, kinds: IntArray, coulomb_velocity: float,
+                 cutoff: float, known_rotors: FloatArray):
+        n = dynamics.n
         self._dynamics = dynamics
-        self._terms = terms
+        self._kinds = kinds
+        self._epsilon = coulomb_velocity
         self._rate = 2.0 * math.pi * cutoff
-        self._rotors = known_rotors
-        self._add = add_prediction_error.load()
-        self._sample = dynamics.regressor_buffer(terms)
-        self._regressor = np.zeros_like(self._sample)
-        self._effort = np.zeros(dynamics.n)
-        self._v = np.zeros(dynamics.n)
+        self._rotors = np.array(known_rotors)
+        self._interval = law_kernels.describe_interval.load()
+        self._filter = law_kernels.filter_interval.load()
+        self._add = law_kernels.add_prediction_error.load()
+        self._sample = dynamics.regressor_buffer()
+        # Everything filtered side by side: inertial columns, diagonals of the terms, effort.
+        self._filtered = np.zeros((n, self._sample.shape[1] + len(kinds) + 1))
+        #: Middle of the last interval: position, velocity, acceleration; then last velocity.
+        self._motion = np.zeros((4, n))
         self._is_empty = self._is_first = True
 
     def reset(self) -> None:
@@ -61,7 +68,7 @@ class PredictionError:
 
     def skip(self, v: FloatArray) -> None:
         """Take note of a velocity after an interval that says nothing, e.g. a gap."""
-        self._v[:] = v
+        self._motion[3] = v
         self._is_first = False
 
     def observe(self, q: FloatArray, v: FloatArray, effort: FloatArray, dt: float) -> None:
@@ -79,16 +86,14 @@ class PredictionError:
         if self._is_first:
             self.skip(v)
             return
-        middle = 0.5 * (v + self._v)
-        acceleration = (v - self._v) / dt
-        self._dynamics.regressor(q - 0.5 * dt * middle, middle, acceleration, self._terms,
-                                 self._sample)
-        # The first sample fills the filter; afterwards it is exact for a constant input.
+        motion = self._motion
+        self._interval(q, v, dt, motion)
+        self._dynamics.regressor(motion[0], motion[1], motion[2], out=self._sample)
+        # The first sample fills the filter; after that it is exact for a constant input.
         share = 1.0 if self._is_empty else 1.0 - math.exp(-self._rate * dt)
-        self._regressor += share * (self._sample - self._regressor)
-        self._effort += share * (effort - self._rotors * acceleration - self._effort)
+        self._filter(self._sample, motion, effort, self._rotors, self._kinds, self._epsilon,
+                     share, self._filtered)
         self._is_empty = False
-        self._v[:] = v
 
     def add_gradient(self, estimate: FloatArray, weight: float, mass_matrix: FloatArray,
                      gradient: FloatArray) -> None:
@@ -99,21 +104,9 @@ class PredictionError:
         estimate, gradient : ndarray, shape (10 nb + k n,)
             pi, and where to add.
         weight : float
-            1/(N m s/rad) per 1/(kg m^2).
+            w / omega_D. s.
         mass_matrix : ndarray, shape (n, n)
             M.
         """
         if not self._is_empty:
-            self._add(self._regressor, self._effort, estimate, weight, mass_matrix, gradient)
-
-
-@kernel('void(f8[:,::1], f8[::1], f8[::1], f8, f8[:,::1], f8[::1])')
-def add_prediction_error(regressor, effort, estimate, weight, mass_matrix, gradient):
-    """Add Y^T W (tau - Y pi) to the gradient, W_ii = weight / M_ii."""
-    for i in range(effort.size):
-        error = effort[i]
-        for k in range(estimate.size):
-            error -= regressor[i, k] * estimate[k]
-        error *= weight / mass_matrix[i, i]
-        for k in range(estimate.size):
-            gradient[k] += regressor[i, k] * error
+            self._add(self._filtered, len(self._kinds), estimate, weight, mass_matrix, gradient)

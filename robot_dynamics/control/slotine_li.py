@@ -24,8 +24,9 @@ from robot_dynamics.control.adaptation import Adaptation, StepOutcome, TermMetri
 from robot_dynamics.control.composite import PredictionError
 from robot_dynamics.control.feedback import LinearFeedback
 from robot_dynamics.control.gains import AdaptationGains, FeedbackGains, check_gains
+from robot_dynamics.control.law_kernels import joint_terms
 from robot_dynamics.control.metric import body_metric, effective_inertias, typical_motions
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics import JOINT_TERMS, Dynamics
 from robot_dynamics.dynamics.joint_terms import described_parameters, term_values
 from robot_dynamics.errors import InertiaError
 from robot_dynamics.model.consistency import check_body
@@ -99,8 +100,10 @@ class AdaptiveController:
         self.estimate_names = dynamics.parameter_names(gains.terms)
         # A rotor inertia that is not learnt is taken for known.
         self._rotors = np.where('armature' in gains.terms, 0.0, robot.armature)
-        self._prediction = PredictionError(dynamics, gains.terms, gains.composite_cutoff,
-                                           self._rotors)
+        self._kinds = np.array([JOINT_TERMS.index(term) for term in gains.terms], dtype=np.int64)
+        self._terms = joint_terms.load()
+        self._prediction = PredictionError(dynamics, self._kinds, gains.coulomb_velocity,
+                                           gains.composite_cutoff, self._rotors)
         self._gradient = np.zeros(self.estimate.size)
         self._applied = np.zeros(robot.n)
         self.tau_model, self.tau_terms = np.zeros(robot.n), np.zeros(robot.n)
@@ -156,7 +159,8 @@ class AdaptiveController:
         inertial = self.adaptation.bodies.size
         self.tau_model[:], self._gradient[:inertial] = self.dynamics.adaptive_terms(
             q, v, feedback.v_r, feedback.a_r, feedback.s, self.adaptation.bodies)
-        self._add_terms(inertial)
+        self._terms(self._kinds, feedback.v_r, feedback.a_r, feedback.s, self._rotors,
+                    self.gains.coulomb_velocity, self.estimate, self._gradient, self.tau_terms)
         self._learn(q, v, dt, adapt)
         np.add(self.tau_model, self.tau_terms, out=self._tau)
         self._tau += self.tau_feedback
@@ -183,15 +187,6 @@ class AdaptiveController:
         still = np.zeros(self.robot.n)
         return self.dynamics.adaptive_terms(q, still, still, still, still,
                                             self.adaptation.bodies)[0]
-
-    def _add_terms(self, inertial: int) -> None:
-        """Compute the effort of the joint terms, and their part of the gradient."""
-        feedback, gains = self.feedback, self.gains
-        np.multiply(self._rotors, feedback.a_r, out=self.tau_terms)
-        if gains.terms:
-            values = term_values(gains.terms, feedback.v_r, feedback.a_r, gains.coulomb_velocity)
-            self.tau_terms += np.sum(self.adaptation.terms * values, axis=0)
-            self._gradient[inertial:] = (values * feedback.s).ravel()
 
     def _learn(self, q: FloatArray, v: FloatArray, dt: float, adapt: bool) -> None:
         """Take in the last interval, and move the estimates if they may."""
