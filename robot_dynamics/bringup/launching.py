@@ -15,7 +15,9 @@ from typing import Any
 
 from robot_dynamics.bringup.arguments import ARGUMENTS, launch_text, system_from_texts
 from robot_dynamics.bringup.processes import NodeProcess
-from robot_dynamics.bringup.system import System
+
+_ROBOT_OR_TOPIC = ('Path of a URDF, xacro or DH file, or name of a robot of this package; empty '
+                   'takes the topic robot_description.')
 
 
 def declare_arguments(names: Iterable[str], **defaults: str) -> list[Any]:
@@ -30,22 +32,25 @@ def declare_arguments(names: Iterable[str], **defaults: str) -> list[Any]:
     """
     from launch.actions import DeclareLaunchArgument
     chosen = set(names)
+    texts = {'robot': _ROBOT_OR_TOPIC} if defaults.get('robot') == '' else {}
     return [DeclareLaunchArgument(
-        argument.name, description=argument.text,
+        argument.name, description=texts.get(argument.name, argument.text),
         default_value=defaults.get(argument.name, launch_text(argument.default)))
         for argument in ARGUMENTS if argument.name in chosen]
 
 
-def system_actions(names: Iterable[str], make_actions: Callable[[System], Sequence[Any]] | None
-                   = None, **options: Any) -> Any:
+def system_actions(names: Sequence[str], make_actions: Callable[..., Sequence[Any]] | None = None,
+                   *, extra: Sequence[str] = (), **options: Any) -> Any:
     """Return the action that starts the system the launch arguments ask for.
 
     Parameters
     ----------
-    names : iterable of str
-        Arguments that were declared.
+    names : sequence of str
+        Arguments of the system that were declared.
     make_actions : callable of System, optional
         What to do with it; `node_actions` of its processes by default.
+    extra : sequence of str
+        Further launch arguments, whose texts it gets by name.
     **options
         Fields of `System` that no argument sets.
     """
@@ -53,10 +58,12 @@ def system_actions(names: Iterable[str], make_actions: Callable[[System], Sequen
     from launch.substitutions import LaunchConfiguration
 
     def start(context: Any) -> Sequence[Any]:
-        texts = {name: LaunchConfiguration(name).perform(context) for name in names}
+        texts, others = ({name: LaunchConfiguration(name).perform(context) for name in group}
+                         for group in (names, extra))
         system = system_from_texts(texts, **options)
-        return (make_actions(system) if make_actions is not None
-                else node_actions(system.processes()))
+        if make_actions is None:
+            return node_actions(system.processes())
+        return make_actions(system, **others)
 
     return OpaqueFunction(function=start)
 

@@ -55,7 +55,7 @@ def build_report(recording: str | Path, folder: str | Path, *, robot: Robot | No
     run = read_recording(recording)
     if robot is None and run.description is not None:
         robot = Robot.from_urdf(run.description)
-    summary = summarize(run, period=period)
+    summary = summarize(run, robot, period=period)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     report = Report(folder / 'report.html', folder / 'report.png', summary)

@@ -10,7 +10,7 @@ import numpy as np
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.report.payload import ERROR_WINDOW, unit_of
+from robot_dynamics.report.payload import ERROR_WINDOW
 from robot_dynamics.report.recording import Recording
 from robot_dynamics.report.series import moving_rms, sample
 from robot_dynamics.report.skeleton import Skeleton
@@ -44,14 +44,14 @@ def draw_figure(path: Path, recording: Recording, summary: Summary, robot: Robot
     FigureCanvasAgg(figure)
     grid = figure.add_gridspec(2, 2, width_ratios=(5, 9), height_ratios=(5, 3), left=0.05,
                                right=0.975, top=0.86, bottom=0.085, hspace=0.36, wspace=0.14)
-    figure.text(0.027, 0.925, verdict(summary), fontsize=16.5, fontweight='bold', color=_INK)
+    figure.text(0.027, 0.925, verdict(summary), fontsize=15, fontweight='bold', color=_INK)
     if robot is not None:
         _draw_arm(figure.add_subplot(grid[:, 0], projection='3d'), recording, robot, summary)
         error, bars = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
     else:
         error, bars = figure.add_subplot(grid[0, :]), figure.add_subplot(grid[1, :])
-    _draw_error(error, recording, summary, unit_of(robot))
-    _draw_bars(bars, summary, unit_of(robot))
+    _draw_error(error, recording, summary)
+    _draw_bars(bars, summary)
     figure.savefig(path, dpi=110)
 
 
@@ -65,7 +65,7 @@ def _style(axes: Any) -> None:
     axes.tick_params(colors=_SOFT, labelsize=9, length=0, which='both')
 
 
-def _draw_error(axes: Any, recording: Recording, summary: Summary, unit: str) -> None:
+def _draw_error(axes: Any, recording: Recording, summary: Summary) -> None:
     errors = recording.errors
     time = np.arange(errors.time[0], errors.time[-1], 0.025)
     joints = 1e3 * moving_rms(errors.time, errors.position, time, ERROR_WINDOW)
@@ -77,7 +77,7 @@ def _draw_error(axes: Any, recording: Recording, summary: Summary, unit: str) ->
     axes.semilogy(time, np.sqrt(np.mean(joints ** 2, axis=1)), color=_INK, linewidth=2.4)
     axes.set_xlim(time[0], time[-1])
     axes.yaxis.set_major_formatter(lambda value, _: f'{value:g}')
-    axes.set_title(f'tracking error, {unit}: all joints (bold) and each, RMS over '
+    axes.set_title(f'tracking error, {summary.unit}: all joints (bold) and each, RMS over '
                    f'{ERROR_WINDOW} s', loc='left', fontsize=10, color=_SOFT)
     axes.set_xlabel('s', color=_SOFT, fontsize=9, loc='right', labelpad=-2)
     if summary.adaptation_start is not None:
@@ -87,7 +87,7 @@ def _draw_error(axes: Any, recording: Recording, summary: Summary, unit: str) ->
         axes.annotate('adaptation on', (start, 1), xycoords=('data', 'axes fraction'),
                       xytext=(6, -4), textcoords='offset points', va='top', fontsize=10,
                       color=_INK)
-        axes.annotate('same feedback, estimates frozen', (start, 1),
+        axes.annotate('estimates frozen', (start, 1),
                       xycoords=('data', 'axes fraction'), xytext=(-6, -4),
                       textcoords='offset points', va='top', ha='right', fontsize=10, color=_SOFT)
     for tracking, color in ((summary.before, _BEFORE), (summary.after, _AFTER)):
@@ -95,7 +95,7 @@ def _draw_error(axes: Any, recording: Recording, summary: Summary, unit: str) ->
                     color=color, linewidth=3)
 
 
-def _draw_bars(axes: Any, summary: Summary, unit: str) -> None:
+def _draw_bars(axes: Any, summary: Summary) -> None:
     _style(axes)
     place = np.arange(len(summary.joint_names))
     for shift, tracking, color, text in ((-0.2, summary.before, _BEFORE, 'before'),
@@ -105,9 +105,11 @@ def _draw_bars(axes: Any, summary: Summary, unit: str) -> None:
         axes.bar_label(bars, [figures(float(value), 2) for value in values], fontsize=8,
                        color=_SOFT, padding=2)
     axes.set_xticks(place, summary.joint_names)
+    for k, tick in enumerate(axes.get_xticklabels()):
+        tick.set(color=_JOINTS[k % len(_JOINTS)], fontweight='bold')
     axes.grid(False, axis='x')
     axes.margins(y=0.18)
-    axes.set_title(f'RMS of each joint before and after adaptation, {unit}', loc='left',
+    axes.set_title(f'RMS of each joint before and after adaptation, {summary.unit}', loc='left',
                    fontsize=10, color=_SOFT)
     axes.legend(frameon=False, fontsize=9, ncols=2, loc='upper right',
                 bbox_to_anchor=(1.0, 1.22), labelcolor=_INK)

@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.report.payload import payload, unit_of
+from robot_dynamics.report.payload import payload
 from robot_dynamics.report.recording import Recording
 from robot_dynamics.report.summary import Summary
 from robot_dynamics.report.text import figures, ratio, times, verdict
@@ -53,7 +53,6 @@ def render_page(recording: Recording, summary: Summary, robot: Robot | None,
         What only the one who started the run knows.
     """
     story = story or Story()
-    unit = unit_of(robot)
     name = robot.name if robot is not None else recording.controller
     # A script element ends at the first '</', wherever it stands.
     data = json.dumps(payload(recording, summary, robot, story.truth),
@@ -61,8 +60,8 @@ def render_page(recording: Recording, summary: Summary, robot: Robot | None,
     return _fill(_read('report.html'), {
         'title': escape(f'{name}: {verdict(summary)}'), 'robot': escape(name),
         'verdict': escape(verdict(summary)), 'story': escape(story.text),
-        'unit': unit, 'tiles': _tiles(summary), 'windows': _windows(summary),
-        'joint_table': _joint_table(summary, unit), 'facts': _facts(story.facts),
+        'unit': summary.unit, 'tiles': _tiles(summary), 'windows': _windows(summary),
+        'joint_table': _joint_table(summary), 'facts': _facts(story.facts),
         'estimate_note': _ESTIMATE_NOTE, 'loop_note': _loop_note(summary),
         'css': _read('report.css'), 'js': '\n'.join(map(_read, _SCRIPTS)), 'data': data})
 
@@ -85,8 +84,8 @@ def _fill(template: str, values: Mapping[str, str]) -> str:
 def _tiles(summary: Summary) -> str:
     loop = summary.loop
     tiles = [
-        ('before', f'{figures(1e3 * summary.before.total)} mrad', 'RMS error before'),
-        ('after', f'{figures(1e3 * summary.after.total)} mrad', 'RMS error after'),
+        ('before', f'{figures(1e3 * summary.before.total)} {summary.unit}', 'RMS error before'),
+        ('after', f'{figures(1e3 * summary.after.total)} {summary.unit}', 'RMS error after'),
         ('', times(summary.improvement), 'smaller'),
         ('', f'{loop.state_rate:.1f} Hz', 'loop rate'),
         ('', f'{1e3 * loop.latency_median:.2f} ms', 'median latency'),
@@ -102,7 +101,7 @@ def _windows(summary: Summary) -> str:
             f'{before.end:.1f} s and over {after.start:.1f} to {after.end:.1f} s.')
 
 
-def _joint_table(summary: Summary, unit: str) -> str:
+def _joint_table(summary: Summary) -> str:
     largest = max(summary.before.rms.max(), summary.after.rms.max())
     rows = []
     for name, before, after, worst_before, worst_after in zip(
@@ -119,15 +118,15 @@ def _joint_table(summary: Summary, unit: str) -> str:
                 + ''.join(f'<td>{figures(1e3 * float(value))}</td>' for value in
                           (before.total, after.total, before.worst.max(), after.worst.max()))
                 + f'<td>{ratio(before.total, after.total)}</td></tr>')
-    return (f'<table><thead><tr><th>joint</th><th></th><th>RMS before, {unit}</th>'
-            f'<th>RMS after, {unit}</th><th>worst before</th><th>worst after</th>'
+    return (f'<table><thead><tr><th>joint</th><th></th><th>RMS before, {summary.unit}</th>'
+            f'<th>RMS after, {summary.unit}</th><th>worst before</th><th>worst after</th>'
             f'<th>RMS ratio</th></tr></thead><tbody>{"".join(rows)}</tbody></table>')
 
 
 def _loop_note(summary: Summary) -> str:
     loop = summary.loop
-    return (f'{loop.state_rate:.1f} joint states a second, {100 * loop.answered:.2f} % of them '
-            f'answered, each by its own process over DDS. From the stamp of a joint state to its '
+    return (f'{loop.state_rate:.1f} joint states and {loop.command_rate:.1f} commands a second, '
+            f'between processes of their own, over DDS. From the stamp of a joint state to its '
             f'command published: {1e3 * loop.latency_median:.2f} ms in the middle, '
             f'{1e3 * loop.latency_p99:.2f} ms at 99 %, {1e3 * loop.latency_worst:.2f} ms at '
             'worst. Heights of the histograms are square roots, so that single late cycles show.')

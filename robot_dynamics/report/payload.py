@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.report.recording import Recording
 from robot_dynamics.report.series import histogram, moving_rms, rounded, sample, worst
 from robot_dynamics.report.skeleton import Skeleton
@@ -49,15 +49,6 @@ def payload(recording: Recording, summary: Summary, robot: Robot | None,
         'loop': _loop(recording, begin, end),
         'arm': None if robot is None else arm_frames(recording, robot, begin, end),
     }
-
-
-def unit_of(robot: Robot | None) -> str:
-    """Return the unit of a thousandth of the joints' coordinates."""
-    if robot is None:
-        return 'mrad'
-    types = {robot.joint_types[robot.body_joint_names.index(name)] == JointType.PRISMATIC
-             for name in robot.joint_names}
-    return 'mrad or mm' if len(types) == 2 else 'mm' if True in types else 'mrad'
 
 
 def arm_frames(recording: Recording, robot: Robot, begin: float, end: float) -> dict[str, Any]:

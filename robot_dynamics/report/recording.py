@@ -17,6 +17,9 @@ from robot_dynamics.errors import RecordingError
 
 FloatArray = NDArray[np.float64]
 
+#: What the effort controller of an arm listens to.
+COMMAND_TOPIC = 'effort_controller/commands'
+
 #: The parts of the model torque, in the order in which they are drawn.
 TORQUE_PARTS = ('gravity', 'inertial', 'coriolis', 'friction')
 
@@ -86,7 +89,10 @@ class Recording:
     errors : JointSeries
         Tracking error q_d - q and its derivative, at the stamps of the states answered.
     commands : JointSeries
-        Effort commands at the stamps of the states they answer.
+        Effort commands at the stamps of the states they answer, as far as they were
+        published for people.
+    command_times : ndarray, shape (k,)
+        When each command to the arm was received, s; empty when they were not recorded.
     parts : dict of str to JointSeries
         Parts of the model torque (`TORQUE_PARTS`); empty without inverse dynamics.
     torque : JointSeries or None
@@ -108,6 +114,7 @@ class Recording:
     states: JointSeries
     errors: JointSeries
     commands: JointSeries
+    command_times: FloatArray
     parts: dict[str, JointSeries]
     torque: JointSeries | None
     estimates: VectorSeries
@@ -156,7 +163,8 @@ def read_recording(path: str | Path) -> Recording:
     parts = {part: series for part in TORQUE_PARTS
              if (series := joints(f'inverse_dynamics/terms/{part}')) is not None}
     return Recording(
-        states=measured, errors=errors, commands=commands, parts=parts,
+        states=measured, errors=errors, commands=commands,
+        command_times=_times(topics.get(COMMAND_TOPIC), origin), parts=parts,
         torque=joints('inverse_dynamics/torque'),
         estimates=vectors(f'{controller}/parameter_estimate'),
         estimate_names=tuple(json.loads(
@@ -268,6 +276,11 @@ def _vector_series(topic: _Topic | None, origin: _Origin) -> VectorSeries:
             if len(message.data) == size]
     time = np.array([1e-9 * (time - origin.received) for time, _ in rows])
     return VectorSeries(time, np.array([data for _, data in rows], dtype=np.float64))
+
+
+def _times(topic: _Topic | None, origin: _Origin) -> FloatArray:
+    times = [] if topic is None else topic.times
+    return 1e-9 * np.array([time - origin.received for time in times], dtype=np.float64)
 
 
 def _modes(topic: _Topic | None, origin: _Origin) -> tuple[tuple[float, str], ...]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import RecordingError
+from robot_dynamics.model.robot import JointType, Robot
 from robot_dynamics.report.recording import Recording
 
 FloatArray = NDArray[np.float64]
@@ -66,9 +67,7 @@ class Loop:
     Parameters
     ----------
     state_rate, command_rate : float
-        Joint states and answers a second.
-    answered : float
-        Part of the joint states that were answered.
+        Joint states and commands a second; the latter nan when they were not recorded.
     worst_period : float
         Longest time between two stamps of joint states, s.
     latency_median, latency_p99, latency_worst : float
@@ -80,7 +79,6 @@ class Loop:
 
     state_rate: float
     command_rate: float
-    answered: float
     worst_period: float
     latency_median: float
     latency_p99: float
@@ -102,6 +100,8 @@ class Summary:
         Error just before that, and at the end.
     loop : Loop
         From the start of tracking to the end.
+    unit : str
+        Unit of a thousandth of the joints' coordinates.
     """
 
     joint_names: tuple[str, ...]
@@ -109,6 +109,7 @@ class Summary:
     before: Tracking
     after: Tracking
     loop: Loop
+    unit: str
 
     @property
     def improvement(self) -> float:
@@ -116,7 +117,8 @@ class Summary:
         return self.before.total / self.after.total
 
 
-def summarize(recording: Recording, *, period: float | None = None) -> Summary:
+def summarize(recording: Recording, robot: Robot | None = None, *,
+              period: float | None = None) -> Summary:
     """Return what a recording shows.
 
     The error before and after adaptation is taken over windows of the same length:
@@ -126,6 +128,8 @@ def summarize(recording: Recording, *, period: float | None = None) -> Summary:
     ----------
     recording : Recording
         What was recorded.
+    robot : Robot, optional
+        The arm; tells which joints turn and which slide.
     period : float, optional
         Period of the reference, in s. Given one that fits, both windows are one
         period long, and so hold the same motion.
@@ -150,7 +154,16 @@ def summarize(recording: Recording, *, period: float | None = None) -> Summary:
         joint_names=recording.states.names, adaptation_start=adaptation_start,
         before=_tracking(recording, Window(split - length, split)),
         after=_tracking(recording, Window(end - length, end + 1e-9)),
-        loop=_loop(recording, Window(begin, end + 1e-9)))
+        loop=_loop(recording, Window(begin, end + 1e-9)), unit=unit_of(robot))
+
+
+def unit_of(robot: Robot | None) -> str:
+    """Return the unit of a thousandth of the joints' coordinates; mrad where nothing is known."""
+    if robot is None:
+        return 'mrad'
+    types = {robot.joint_types[robot.body_joint_names.index(name)] == JointType.PRISMATIC
+             for name in robot.joint_names}
+    return 'mrad or mm' if len(types) == 2 else 'mm' if True in types else 'mrad'
 
 
 def first_change(recording: Recording) -> float | None:
@@ -173,13 +186,12 @@ def _tracking(recording: Recording, window: Window) -> Tracking:
 
 def _loop(recording: Recording, window: Window) -> Loop:
     stamps = recording.states.time[window.selects(recording.states.time)]
-    answers = recording.commands.time[window.selects(recording.commands.time)]
+    commands = recording.command_times[window.selects(recording.command_times)]
     timing = recording.timing.values[window.selects(recording.timing.time)]
     latency, callback = ((timing[:, 0], timing[:, 1]) if timing.size
                          else (np.array([np.nan]), np.array([np.nan])))
     return Loop(
-        state_rate=_rate(stamps), command_rate=_rate(answers),
-        answered=float(np.isin(stamps, answers).mean()) if stamps.size else 0.0,
+        state_rate=_rate(stamps), command_rate=_rate(commands),
         worst_period=float(np.max(np.diff(stamps), initial=0.0)),
         latency_median=float(np.median(latency)),
         latency_p99=float(np.percentile(latency, 99)),
@@ -188,4 +200,4 @@ def _loop(recording: Recording, window: Window) -> Loop:
 
 
 def _rate(times: FloatArray) -> float:
-    return (len(times) - 1) / float(times[-1] - times[0]) if len(times) > 1 else 0.0
+    return (len(times) - 1) / float(times[-1] - times[0]) if len(times) > 1 else np.nan

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import math
+
 from robot_dynamics.report.summary import Summary
 
 
 def verdict(summary: Summary) -> str:
     """Return in one sentence what came out."""
-    before, after = milli(summary.before.total), milli(summary.after.total)
+    before, after = (milli(tracking.total, summary.unit)
+                     for tracking in (summary.before, summary.after))
     if summary.adaptation_start is None:
         return (f'Without adaptation the arm follows its reference to {before} at first and '
                 f'{after} at the end.')
@@ -22,9 +25,9 @@ def verdict(summary: Summary) -> str:
 
 def table(summary: Summary) -> str:
     """Return the tracking error of each joint before and after adaptation, and the loop."""
-    width = max(len('all joints'), *map(len, summary.joint_names))
-    heading = f'{"RMS tracking error":<{width}}   {"before":>10}   {"after":>10}   {"ratio":>7}'
-    width = max(width, len('RMS tracking error'))
+    title = f'RMS tracking error, {summary.unit}'
+    width = max(len(title), *map(len, summary.joint_names))
+    heading = f'{title:<{width}}   {"before":>10}   {"after":>10}   {"ratio":>7}'
     rows = [(name, float(before), float(after)) for name, before, after
             in zip(summary.joint_names, summary.before.rms, summary.after.rms, strict=True)]
     rows.append(('all joints', summary.before.total, summary.after.total))
@@ -32,13 +35,13 @@ def table(summary: Summary) -> str:
     for name, before, after in rows:
         if name == 'all joints':
             lines.append('-' * len(heading))
-        lines.append(f'{name:<{width}}   {milli(before):>10}   {milli(after):>10}   '
-                     f'{ratio(before, after):>7}')
+        lines.append(f'{name:<{width}}   {figures(1e3 * before):>10}   '
+                     f'{figures(1e3 * after):>10}   {ratio(before, after):>7}')
     loop = summary.loop
     lines += [
         '',
-        f'loop rate        {loop.state_rate:.1f} Hz, {100 * loop.answered:.2f} % of the joint '
-        'states answered',
+        f'loop rate        {loop.state_rate:.1f} joint states a second, '
+        f'{loop.command_rate:.1f} commands',
         f'longest period   {1e3 * loop.worst_period:.1f} ms',
         f'latency          {1e3 * loop.latency_median:.2f} ms median, '
         f'{1e3 * loop.latency_p99:.2f} ms at 99 %, {1e3 * loop.latency_worst:.2f} ms worst',
@@ -46,9 +49,9 @@ def table(summary: Summary) -> str:
     return '\n'.join(lines)
 
 
-def milli(value: float) -> str:
-    """Return an angle in mrad with three figures, e.g. ``'21.4 mrad'``."""
-    return f'{figures(1e3 * value)} mrad'
+def milli(value: float, unit: str) -> str:
+    """Return a value in thousandths with three figures, e.g. ``'21.4 mrad'``."""
+    return f'{figures(1e3 * value)} {unit}'
 
 
 def ratio(before: float, after: float) -> str:
@@ -62,8 +65,8 @@ def times(factor: float) -> str:
 
 
 def figures(value: float, digits: int = 3) -> str:
-    """Return a positive number with so many significant figures and no exponent."""
-    if value == 0 or value >= 10 ** digits:
+    """Return a positive number with so many significant figures, without exponent."""
+    if not value > 0.0:
         return f'{value:.0f}'
-    text = f'{value:#.{digits}g}'
-    return f'{value:.{digits}f}' if 'e' in text else text.rstrip('.')
+    decimals = digits - 1 - math.floor(math.log10(value))
+    return f'{value:.{min(max(decimals, 0), digits + 1)}f}'

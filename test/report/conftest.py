@@ -8,6 +8,7 @@ import pytest
 
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
+from robot_dynamics.report.recording import read_recording
 
 rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='recordings need rosbags')
 typesys = pytest.importorskip('rosbags.typesys')
@@ -22,7 +23,7 @@ class Run:
     """
 
     namespace: str = ''
-    rate: float = 200.0
+    rate: float = 100.0
     seconds: float = 12.0
     switch: float = 6.0
     before: float = 0.02
@@ -32,6 +33,7 @@ class Run:
     adapts: bool = True
     command_order: tuple[int, ...] = (6, 5, 4, 3, 2, 1, 0)
     lost: int = 0
+    commands_every: int = 1
     with_description: bool = True
     with_inverse_dynamics: bool = True
     with_timing: bool = True
@@ -104,9 +106,10 @@ class BagMaker:
         self.write(writer, 'joint_states', self.joints(
             t, position=desired - error, velocity=0.2 * np.cos(0.5 * t + np.arange(n)),
             effort=sum(parts.values()) * (1.3 if t < run.switch else 1.0)), t)
-        if k < run.lost:
-            return
         controller = 'adaptive_controller'
+        if k % run.commands_every == 0:
+            self.write(writer, 'effort_controller/commands',
+                       self.vector(sum(parts.values())), t)
         self.write(writer, f'{controller}/command', self.joints(
             t, run.command_order, effort=sum(parts.values())), t)
         self.write(writer, f'{controller}/tracking_error', self.joints(
@@ -116,7 +119,7 @@ class BagMaker:
             estimate[60] += 2.0 * (1 - np.exp(run.switch - t - 1 / run.rate))
         self.write(writer, f'{controller}/parameter_estimate', self.vector(estimate), t)
         if run.with_timing:
-            latency = run.worst_latency if k == 700 else run.latency
+            latency = run.worst_latency if k == 300 else run.latency
             self.write(writer, f'{controller}/timing', self.vector([latency, 0.0001]), t)
         if run.with_inverse_dynamics:
             for name, effort in parts.items():
@@ -137,3 +140,8 @@ def make_bag(tmp_path_factory):
 @pytest.fixture(scope='session')
 def bag(make_bag):
     return make_bag()
+
+
+@pytest.fixture(scope='session')
+def run(bag):
+    return read_recording(bag)

@@ -25,13 +25,14 @@ class Arm {
       reach = Math.max(reach, Math.hypot(points[i], points[i + 1]));
       low = Math.min(low, points[i + 2]); high = Math.max(high, points[i + 2]);
     }
-    Object.assign(this, { reach, low, middle: (low + high) / 2, size: Math.max(reach, (high - low) / 2) });
+    // Seen from all around, with the floor a little below the middle of the picture.
+    Object.assign(this, { reach, low, middle: (low + high) / 2, size: Math.max(0.8 * reach, 0.55 * (high - low)) });
   }
 
   camera(width, height) {
     const cosT = Math.cos(this.turn), sinT = Math.sin(this.turn);
     const cosE = Math.cos(this.tilt), sinE = Math.sin(this.tilt);
-    const distance = 4.2 * this.size, scale = 0.40 * Math.min(width, height) * distance / this.size;
+    const distance = 4.2 * this.size, scale = 0.47 * Math.min(width, height) * distance / this.size;
     return ([px, py, pz]) => {
       const right = -sinT * px + cosT * py, away = -cosT * px - sinT * py, up = pz - this.middle;
       const depth = distance + away * cosE - up * sinE, lift = up * cosE + away * sinE;
@@ -68,7 +69,7 @@ class Arm {
 
   drawFloor(c, project) {
     c.strokeStyle = cssColor('--grid'); c.lineWidth = 1;
-    for (const share of [0.4, 0.8, 1.2]) {
+    for (const share of [0.35, 0.7, 1.05]) {
       c.beginPath();
       for (let k = 0; k <= 64; k++) {
         const angle = k / 64 * 2 * Math.PI, r = share * this.reach;
@@ -78,7 +79,7 @@ class Arm {
       c.stroke();
     }
     for (let k = 0; k < 4; k++) {
-      const angle = k / 4 * Math.PI, r = 1.2 * this.reach;
+      const angle = k / 4 * Math.PI, r = 1.05 * this.reach;
       const a = project([r * Math.cos(angle), r * Math.sin(angle), this.low]);
       const b = project([-r * Math.cos(angle), -r * Math.sin(angle), this.low]);
       c.beginPath(); c.moveTo(a[0], a[1]); c.lineTo(b[0], b[1]); c.stroke();

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+import math
+
+import numpy as np
+import pytest
+
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.report.recording import read_recording
+from robot_dynamics.report.summary import first_change, summarize
+from robot_dynamics.report.text import figures, milli, ratio, table, verdict
+
+
+def test_errors_before_and_after(run):
+    summary = summarize(run, period=5.0)
+    # A sine of amplitude a has an RMS of a / sqrt(2).
+    amplitudes = np.arange(1, 8) / math.sqrt(2)
+    np.testing.assert_allclose(summary.before.rms, 0.02 * amplitudes, rtol=1e-3)
+    np.testing.assert_allclose(summary.after.rms, 0.001 * amplitudes, rtol=1e-3)
+    assert summary.improvement == pytest.approx(20.0, rel=1e-3)
+    assert summary.before.total == pytest.approx(
+        0.02 * math.sqrt(np.mean(np.arange(1, 8) ** 2) / 2), rel=1e-3)
+
+
+def test_windows_end_where_adaptation_begins_and_at_the_end(run):
+    summary = summarize(run, period=5.0)
+    # The estimates move one sample after the switch at 6 s.
+    assert summary.adaptation_start == pytest.approx(6.0, abs=0.011)
+    assert summary.before.window.length == pytest.approx(5.0)
+    assert summary.before.window.end == summary.adaptation_start
+    assert summary.after.window.length == pytest.approx(5.0)
+    assert summary.after.window.end == pytest.approx(12.0, abs=0.02)
+
+
+def test_windows_shrink_to_what_there_is(run):
+    summary = summarize(run, period=50.0)
+    assert summary.before.window.length == pytest.approx(6.0, abs=0.02)
+    assert summary.after.window.length == pytest.approx(summary.before.window.length, abs=0.02)
+
+
+def test_the_loop(run):
+    loop = summarize(run).loop
+    assert loop.state_rate == pytest.approx(100.0)
+    assert loop.command_rate == pytest.approx(100.0)
+    assert loop.worst_period == pytest.approx(0.01)
+    assert loop.latency_median == pytest.approx(0.0004)
+    assert loop.latency_worst == pytest.approx(0.0031)
+    assert loop.callback_median == pytest.approx(0.0001)
+
+
+def test_missing_commands_and_timing_show(make_bag):
+    loop = summarize(read_recording(make_bag(commands_every=2, with_timing=False))).loop
+    assert loop.command_rate == pytest.approx(50.0, rel=1e-3)
+    assert math.isnan(loop.latency_worst)
+
+
+def test_without_adaptation_halves_are_compared(make_bag):
+    run = read_recording(make_bag(adapts=False))
+    assert first_change(run) is None
+    summary = summarize(run)
+    assert summary.adaptation_start is None
+    assert summary.before.window.end == pytest.approx(6.0, abs=0.02)
+    assert verdict(summary).startswith('Without adaptation')
+
+
+def test_a_short_run_is_refused(make_bag):
+    with pytest.raises(RecordingError, match='run longer'):
+        summarize(read_recording(make_bag(seconds=6.5)))
+
+
+def test_a_run_that_became_worse_is_called_so(make_bag):
+    summary = summarize(read_recording(make_bag(after=0.04)))
+    assert 'did not improve' in verdict(summary)
+
+
+def test_the_table_has_a_line_for_each_joint(run):
+    summary = summarize(run)
+    lines = table(summary).splitlines()
+    for name in summary.joint_names:
+        (line,) = [line for line in lines if line.startswith(name)]
+        assert line.endswith('20 x')
+    assert any(line.startswith('loop rate        100.0 joint states') for line in lines)
+    assert any('3.10 ms worst' in line for line in lines)
+
+
+@pytest.mark.parametrize(('value', 'text'), [
+    (0.0, '0'), (21.44, '21.4'), (0.3151, '0.315'), (1234.4, '1234'), (999.96, '1000'),
+    (1e-6, '0.0000'), (5.0, '5.00'), (100.0, '100'), (0.01234, '0.0123'), (float('nan'), 'nan')])
+def test_figures(value, text):
+    assert figures(value) == text
+
+
+def test_units_and_ratios():
+    assert milli(0.0214, 'mrad') == '21.4 mrad'
+    assert ratio(0.02, 0.001) == '20 x'
+    assert ratio(0.02, 0.0) == '-'
