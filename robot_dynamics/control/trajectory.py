@@ -33,6 +33,8 @@ AGREEMENT = (1e-5, 1e-3, 0.05)
 VELOCITY_BLEND_PEAK = 4.0
 #: Shortest blend. s.
 SHORTEST_BLEND = 0.02
+#: A trajectory that starts later than this from now was stamped by another clock. s.
+LONGEST_WAIT = 600.0
 #: A position limit may be exceeded by rounding. rad or m.
 ROUNDING = 1e-6
 
@@ -175,15 +177,16 @@ class TrajectoryBuffer:
         old = self._anchored()
         given = read_points(self.joint_names, names, points, max_points=self._max_points)
         start = stamp if stamp else now
-        if not np.isfinite(start):
-            raise TrajectoryError(f'is {start:g}', subject='stamp of the trajectory')
+        if not start <= now + LONGEST_WAIT:
+            raise TrajectoryError(f'lies {start - now:.3g} s ahead', subject='stamp of the '
+                                  'trajectory', remedy='compare the clocks')
         junction = max(now, start)
         times = start + given.times
         if times[-1] < junction:
             raise TrajectoryError(f'ended {now - times[-1]:.3f} s ago', subject='trajectory',
                                   remedy='compare the clocks, or send it without a stamp: it '
                                          'starts on arrival then')
-        self._check_positions(given)
+        self._check_points(given)
         here = self._motion(old, junction)
         join = self._connected if times[0] > junction + SHORTEST_SEGMENT else self._taken_over
         try:
@@ -241,15 +244,21 @@ class TrajectoryBuffer:
         return np.where(self._continuous,
                         2.0 * np.pi * np.round((here - there) / (2.0 * np.pi)), 0.0)
 
-    def _check_positions(self, given: Points) -> None:
-        """Refuse a point outside the position limits."""
-        outside = ~((given.q >= self._lower) & (given.q <= self._upper))
-        if outside.any():
-            k, joint = np.argwhere(outside)[0]
-            raise TrajectoryError(f'points[{k}].positions {given.q[k, joint]:.4g} is outside '
-                                  f'{self._lower[joint]:.4g} to {self._upper[joint]:.4g}',
-                                  subject=self.joint_names[joint],
-                                  remedy='keep every point inside the position limits')
+    def _check_points(self, given: Points) -> None:
+        """Refuse points that are themselves beyond a limit."""
+        for field, values, lower, upper in (
+                ('positions', given.q, self._lower, self._upper),
+                ('velocities', given.v, -self._velocity, self._velocity),
+                ('accelerations', given.a, -self._acceleration, self._acceleration)):
+            if values is None:
+                continue
+            outside = ~((values >= lower) & (values <= upper))
+            if outside.any():
+                k, joint = np.argwhere(outside)[0]
+                raise TrajectoryError(f'points[{k}].{field} {values[k, joint]:.4g} is outside '
+                                      f'{lower[joint]:.4g} to {upper[joint]:.4g}',
+                                      subject=self.joint_names[joint],
+                                      remedy='keep every point inside the limits')
 
     def _check_limits(self, new: Pieces, here: FloatArray) -> None:
         """Refuse a motion beyond a limit; one that starts beyond may come back."""

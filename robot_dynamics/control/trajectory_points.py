@@ -16,6 +16,8 @@ FloatArray = NDArray[np.float64]
 
 #: Two points closer than this in time are one. s.
 SHORTEST_SEGMENT = 1e-4
+#: Longest trajectory. s.
+LONGEST = 1e5
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,10 @@ def read_points(joint_names: tuple[str, ...], names: Sequence[str],
     if not np.isfinite(times).all():
         k = int(np.argmin(np.isfinite(times)))
         raise TrajectoryError(f'is {times[k]:g}', subject=f'points[{k}].time_from_start')
+    if times[-1] > LONGEST:
+        raise TrajectoryError(f'is {times[-1]:g}, more than {LONGEST:g}',
+                              subject=f'points[{times.size - 1}].time_from_start',
+                              remedy='send it in parts')
     if times[0] < 0.0:
         raise TrajectoryError(f'is {times[0]:g}, not zero or later',
                               subject='points[0].time_from_start')

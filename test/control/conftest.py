@@ -80,6 +80,12 @@ class PdController:
         return otherwise if answer is None else np.array(answer, dtype=float)
 
 
+@pytest.fixture(scope='session')
+def pd_controller_type() -> type[PdController]:
+    """Class of `pd_controller`, for tests that need a new one each time."""
+    return PdController
+
+
 @pytest.fixture
 def pd_controller() -> PdController:
     """A controller for `arm3`."""
