@@ -4,7 +4,7 @@ from array import array
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot_dynamics.control.joint_state import (
@@ -262,6 +262,7 @@ messages = st.tuples(numbers, st.one_of(st.none(), numbers),
                      st.lists(numbers, min_size=3, max_size=3) | arrays, arrays, arrays)
 
 
+@settings(deadline=None)
 @given(st.lists(messages, max_size=20))
 def test_whatever_comes_in_a_state_is_finite_and_time_moves_on(stream):
     guard = monitor()

@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot_dynamics.control.limits import EffortLimiter
@@ -87,6 +87,7 @@ def test_permits():
     assert not limiter.permits(np.array([0.0, NAN, 0.0]))
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.lists(st.floats(), min_size=3, max_size=3),
                           st.floats(allow_nan=True)), max_size=20))
 def test_whatever_comes_in_what_goes_out_is_permitted(stream):

@@ -443,7 +443,7 @@ events = st.one_of(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(events, max_size=30), st.sampled_from([None, 3]), st.booleans())
 def test_whatever_happens_no_nan_and_no_effort_beyond_its_limit_leaves(
         arm3, pd_controller_type, stream, resume_after, with_rate):

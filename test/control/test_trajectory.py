@@ -339,7 +339,7 @@ def trajectories(draw):
     return points, draw(st.floats(0.0, 1.0)), draw(st.sampled_from([None, -0.2, 0.3]))
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(trajectories(), min_size=1, max_size=6))
 def test_whatever_is_accepted_the_motion_is_continuous_and_within_limits(messages):
     buffer = buffer_at()
