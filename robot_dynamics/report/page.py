@@ -14,7 +14,7 @@ from robot_dynamics.model.robot import Robot
 from robot_dynamics.report.payload import payload
 from robot_dynamics.report.recording import Recording
 from robot_dynamics.report.summary import Summary
-from robot_dynamics.report.text import figures, ratio, times, verdict
+from robot_dynamics.report.text import figures, ratio, verdict
 
 _PAGE = Path(__file__).with_name('page')
 _SCRIPTS = ('chart.js', 'arm.js', 'report.js')
@@ -84,15 +84,15 @@ def _fill(template: str, values: Mapping[str, str]) -> str:
 def _tiles(summary: Summary) -> str:
     loop = summary.loop
     tiles = [
-        ('before', f'{figures(1e3 * summary.before.total)} {summary.unit}', 'RMS error before'),
-        ('after', f'{figures(1e3 * summary.after.total)} {summary.unit}', 'RMS error after'),
-        ('', times(summary.improvement), 'smaller'),
-        ('', f'{loop.state_rate:.1f} Hz', 'loop rate'),
-        ('', f'{1e3 * loop.latency_median:.2f} ms', 'median latency'),
-        ('', f'{1e3 * loop.latency_worst:.1f} ms', 'worst latency'),
+        ('before', figures(1e3 * summary.before.total), summary.unit, 'RMS error before'),
+        ('after', figures(1e3 * summary.after.total), summary.unit, 'RMS error after'),
+        ('', figures(summary.improvement, 2), 'times', 'smaller'),
+        ('', f'{loop.state_rate:.1f}', 'Hz', 'loop rate'),
+        ('', f'{1e3 * loop.latency_median:.2f}', 'ms', 'median latency'),
+        ('', f'{1e3 * loop.latency_worst:.1f}', 'ms', 'worst latency'),
     ]
-    return '\n'.join(f'<div class="tile {kind}"><strong>{escape(value)}</strong>'
-                     f'<span>{escape(text)}</span></div>' for kind, value, text in tiles)
+    return '\n'.join(f'<div class="tile {kind}"><strong>{value} <small>{unit}</small></strong>'
+                     f'<span>{text}</span></div>' for kind, value, unit, text in tiles)
 
 
 def _windows(summary: Summary) -> str:
