@@ -36,7 +36,6 @@ setup(
         'scipy>=1.8',
         'numba>=0.56',
         'PyYAML>=5.4',
-        'urdf-parser-py>=0.0.4',
     ],
     extras_require={
         # ROS 2 itself, for machines without it. x86-64, Python 3.10 to 3.13.
@@ -51,7 +50,7 @@ setup(
         'xacro': ['xacro>=2.0'],
         'test': [
             'pytest>=7', 'pytest-timeout>=2.1', 'hypothesis>=6',
-            'pin>=3', 'example-robot-data>=4',
+            'pin>=3', 'example-robot-data>=4', 'urdf-parser-py>=0.0.4',
             'ruff>=0.5', 'colcon-common-extensions>=0.3',
         ],
     },

@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The elements of a URDF document that matter for dynamics, read without surprises.
 
-urdf_parser_py (0.0.4) was tried for this and loses too much of a description for
-an arm that is to be torque controlled:
+urdf_parser_py (0.0.4) was tried for this. Where it reads a description, it reads the
+same robot; but it loses too much for an arm that is to be torque controlled:
 
-- a ``<limit>`` without effort or velocity makes it refuse the robot, and a missing
-  lower or upper becomes zero: what is missing has to be reported with its joint;
-- it takes two links of one name;
-- a malformed visual, collision or transmission, which dynamics never uses, makes
-  it refuse the robot, and so does an undeclared prefix (``drake:``);
+- a ``<limit>`` without effort or velocity makes it refuse the robot: what is missing
+  has to be reported with its joint;
+- so do a malformed visual, collision, material or transmission, which dynamics never
+  uses, a version other than 1.0, and an undeclared prefix (``drake:``);
+- it takes two links of one name, and of an element given twice the first;
+- it ignores a rotation given as ``quat_xyzw``, and takes nan for a length;
+- some of its errors name neither the joint nor the element, none the line;
 - it writes to stderr for every vendor element and attribute;
-- it expands the entities of a document type definition;
-- it knows no line numbers.
+- it expands the entities of a document type definition.
 
-So the document is read by expat, the parser of the standard library, in one
-pass without recursion and without namespaces: prefixes are part of the name and
-need no declaration. Only elements that dynamics uses are kept. Document type
-definitions, and with them every kind of entity, are refused.
+So it is a judge in the tests, and the document is read by expat, the parser of the
+standard library, in one pass without recursion and without namespaces: prefixes are
+part of the name and need no declaration. Only elements that dynamics uses are kept.
+Document type definitions, and with them every kind of entity, are refused.
 """
 
 from __future__ import annotations
