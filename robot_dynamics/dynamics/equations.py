@@ -10,9 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.dynamics import joint_terms
 from robot_dynamics.dynamics.coupling import Coupling
-from robot_dynamics.dynamics.kernels import kinematics, matrices, newton_euler, slotine_li, solve
-from robot_dynamics.dynamics.packing import pack
-from robot_dynamics.dynamics.samples import check_out, gather
+from robot_dynamics.dynamics.kernels import (
+    kinematics,
+    matrices,
+    newton_euler,
+    slotine_li,
+    solve,
+)
+from robot_dynamics.dynamics.kernels import terms as term_kernels
+from robot_dynamics.dynamics.packing import pack, prepared_buffer
+from robot_dynamics.dynamics.samples import Samples, check_out, gather
 from robot_dynamics.errors import ModelError, ParameterError
 from robot_dynamics.model.robot import Frame, Robot
 
@@ -62,6 +69,8 @@ class Dynamics:
         self._inertial = 10 * robot.n_bodies
         self._coupling = Coupling(robot)
         self._is_direct = self._coupling.is_direct
+        self._choices: dict[tuple[str, ...], tuple[FloatArray, int]] = {}
+        self._choose(())
 
     def parameter_names(self, terms: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the name of each column of a regressor.
@@ -86,13 +95,19 @@ class Dynamics:
         Shape (10 nb + len(terms) n,). Damping, friction and armature are those of the
         robot's description; offsets are zero.
         """
-        described = joint_terms.described_parameters(self.robot, joint_terms.check_terms(terms))
-        return np.concatenate([self.parameters, described])
+        return np.concatenate([self.parameters,
+                               joint_terms.described_parameters(self.robot, terms)])
 
     def regressor_buffer(self, terms: Sequence[str] = ()) -> FloatArray:
-        """Return an array that a regressor of one sample can be written into."""
-        columns = self._inertial + self.n * len(joint_terms.check_terms(terms))
-        return np.zeros((self.n, columns))
+        """Return an array for the regressor of one sample, the fastest to write into.
+
+        A regressor written into it does not write its zeros again: leave alone the
+        entries of bodies that a joint does not carry. Any other array will do as well,
+        and gets its zeros written each time.
+        """
+        columns = self._choose(terms)[1]
+        return prepared_buffer(self._model, columns) if self._is_direct \
+            else np.zeros((self.n, columns))
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> FloatArray:
         """Efforts tau = M a + C v + g that the motion asks for.
@@ -255,14 +270,19 @@ class Dynamics:
         ndarray, shape (..., n, 10 nb + len(terms) n)
             Row j is joint j, column block k is body k, then one column a joint and term.
         """
-        if self._is_direct and not terms:
-            Y = np.empty((self.n, self._inertial)) if out is None else out
+        try:
+            choice, columns = self._choices[terms]
+        except (KeyError, TypeError):
+            choice, columns = self._choose(terms)
+        if self._is_direct:
+            Y = np.empty((self.n, columns)) if out is None else out
             try:
-                if not slotine_li.slotine_li_regressor.call(self._model, q, v, v_r, a_r, Y):
+                if not slotine_li.slotine_li_regressor.call(self._model, choice, q, v, v_r, a_r,
+                                                            Y):
                     return Y
             except TypeError:
                 slotine_li.slotine_li_regressor.load()
-        return self._regressors(q, v, v_r, a_r, joint_terms.check_terms(terms), out)
+        return self._regressors(q, v, v_r, a_r, choice, columns, out)
 
     def adaptive_terms(self, q: ArrayLike, v: ArrayLike, v_r: ArrayLike, a_r: ArrayLike,
                        s: ArrayLike, parameters: ArrayLike, terms: Sequence[str] = (),
@@ -289,17 +309,20 @@ class Dynamics:
         gradient : ndarray, shape (..., 10 nb + len(terms) n)
             Yr^T s.
         """
-        if self._is_direct and not terms:
+        try:
+            choice, columns = self._choices[terms]
+        except (KeyError, TypeError):
+            choice, columns = self._choose(terms)
+        if self._is_direct:
             tau = np.empty(self.n)
-            gradient = np.empty(self._inertial)
+            gradient = np.empty(columns)
             try:
-                if not slotine_li.adaptive_terms.call(self._model, q, v, v_r, a_r, s,
+                if not slotine_li.adaptive_terms.call(self._model, choice, q, v, v_r, a_r, s,
                                                       parameters, tau, gradient):
                     return tau, gradient
             except TypeError:
                 slotine_li.adaptive_terms.load()
-        return self._adaptive_terms(q, v, v_r, a_r, s, parameters,
-                                    joint_terms.check_terms(terms))
+        return self._adaptive_terms(q, v, v_r, a_r, s, parameters, choice, columns)
 
     def forward_kinematics(self, q: ArrayLike, link: str | None = None) -> FloatArray:
         """Poses in the base frame.
@@ -352,11 +375,22 @@ class Dynamics:
             self._model, self._coupling.positions(samples.rows[0]), frame.body, point, J)
         return self._coupling.columns(J).reshape(*samples.shape, 6, self.n)
 
-    def _gather(self, **arguments: ArrayLike):
-        """Rows of joint vectors."""
-        counted = f'one value for each of the {self.n} joints ' + ', '.join(
-            self.robot.joint_names)
-        return gather({name: (value, self.n, counted) for name, value in arguments.items()})
+    def _choose(self, terms: Sequence[str]) -> tuple[FloatArray, int]:
+        """Return the terms as kernels read them, and the columns of a regressor with them."""
+        terms = joint_terms.check_terms(terms)
+        chosen = (joint_terms.choice_of(terms, self._epsilon),
+                  self._inertial + len(terms) * self.n)
+        self._choices[terms] = chosen
+        return chosen
+
+    def _gather(self, **arguments: ArrayLike) -> Samples:
+        """Convert and broadcast joint vectors and ``parameters``, which is the longer."""
+        columns = arguments.pop('columns', self.n)
+        joints = ', '.join(self.robot.joint_names)
+        return gather({name: (value, columns, 'one value for each of parameter_names(terms)')
+                       if name == 'parameters' else
+                       (value, self.n, f'one value for each of the {self.n} joints {joints}')
+                       for name, value in arguments.items()})
 
     def _frame(self, name: str) -> Frame:
         """Body and pose of a named link or frame."""
@@ -381,50 +415,37 @@ class Dynamics:
         return (self._coupling.matrix(M), self._coupling.matrix(C), self._coupling.efforts(g))
 
     def _regressors(self, q: ArrayLike, v: ArrayLike, v_r: ArrayLike, a_r: ArrayLike,
-                    terms: tuple[str, ...], out: FloatArray | None) -> FloatArray:
+                    choice: FloatArray, columns: int, out: FloatArray | None) -> FloatArray:
         """Slotine-Li regressors of any argument."""
         samples = self._gather(q=q, v=v, v_r=v_r, a_r=a_r)
         q, v, v_r, a_r = samples.rows
-        shape = (*samples.shape, self.n, self._inertial + self.n * len(terms))
+        shape = (*samples.shape, self.n, columns)
         result = np.empty(shape) if out is None else check_out(out, shape)
-        rows = result.reshape(-1, *shape[-2:])
-        target = rows if self._is_direct else np.empty((len(q), self._bodies, self._inertial))
+        rows = result.reshape(-1, self.n, columns)
+        of_bodies = rows if self._is_direct else np.empty((len(q), self._bodies, self._inertial))
         slotine_li.slotine_li_regressors.load()(
             self._model, self._coupling.positions(q), self._coupling.rates(v),
-            self._coupling.rates(v_r), self._coupling.rates(a_r), target)
+            self._coupling.rates(v_r), self._coupling.rates(a_r), of_bodies)
         if not self._is_direct:
-            rows[..., :self._inertial] = self._coupling.rows(target)
-            rows[..., self._inertial:] = 0.0
-        if terms:
-            values = joint_terms.term_values(terms, v_r, a_r, self._epsilon)
-            joint_terms.write_columns(rows, self._inertial, values)
+            rows[..., :self._inertial] = self._coupling.rows(of_bodies)
+        if columns > self._inertial:
+            term_kernels.many_term_columns.load()(choice, v_r, a_r, self._inertial, rows)
         return result
 
     def _adaptive_terms(self, q: ArrayLike, v: ArrayLike, v_r: ArrayLike, a_r: ArrayLike,
-                        s: ArrayLike, parameters: ArrayLike, terms: tuple[str, ...],
+                        s: ArrayLike, parameters: ArrayLike, choice: FloatArray, columns: int,
                         ) -> tuple[FloatArray, FloatArray]:
         """Yr pi and Yr^T s of any argument."""
-        columns = self._inertial + self.n * len(terms)
-        counted = f'one value for each of the {self.n} joints ' + ', '.join(
-            self.robot.joint_names)
-        joints = {'q': q, 'v': v, 'v_r': v_r, 'a_r': a_r, 's': s}
-        samples = gather({name: (value, self.n, counted) for name, value in joints.items()}
-                         | {'parameters': (parameters, columns,
-                                           'one value for each name in parameter_names(terms)')})
-        q, v, v_r, a_r, s, pi = samples.rows
-        tau = np.empty((len(q), self._bodies))
-        gradient = np.empty((len(q), columns))
-        inertial = np.empty((len(q), self._inertial))
+        samples = self._gather(parameters=parameters, columns=columns, q=q, v=v, v_r=v_r,
+                               a_r=a_r, s=s)
+        pi, q, v, v_r, a_r, s = samples.rows
+        tau, gradient = np.empty((len(q), self._bodies)), np.empty((len(q), columns))
         slotine_li.many_adaptive_terms.load()(
             self._model, self._coupling.positions(q), self._coupling.rates(v),
             self._coupling.rates(v_r), self._coupling.rates(a_r), self._coupling.rates(s),
-            np.ascontiguousarray(pi[:, :self._inertial]), tau, inertial)
-        tau = self._coupling.efforts(tau)
-        gradient[:, :self._inertial] = inertial
-        if terms:
-            values = joint_terms.term_values(terms, v_r, a_r, self._epsilon)
-            extra = pi[:, self._inertial:].reshape(len(q), len(terms), self.n)
-            tau = tau + np.einsum('tkj,ktj->kj', values, extra)
-            products = np.moveaxis(values, 0, 1) * s[:, np.newaxis, :]
-            gradient[:, self._inertial:] = products.reshape(len(q), -1)
+            pi, tau, gradient)
+        tau = np.ascontiguousarray(self._coupling.efforts(tau))
+        if columns > self._inertial:
+            term_kernels.add_many_terms.load()(choice, v_r, a_r, s, pi, self._inertial, tau,
+                                               gradient)
         return tau.reshape(*samples.shape, self.n), gradient.reshape(*samples.shape, columns)

@@ -24,16 +24,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.dynamics.kernels import terms as kernels
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
 
-_VALUES: dict[str, Callable[[FloatArray, FloatArray, float], FloatArray]] = {
-    'viscous': lambda v, a, epsilon: v,
-    'coulomb': lambda v, a, epsilon: np.tanh(v / epsilon),
-    'armature': lambda v, a, epsilon: a,
-    'offset': lambda v, a, epsilon: np.ones_like(v),
+_CODES = {
+    'viscous': kernels.VISCOUS,
+    'coulomb': kernels.COULOMB,
+    'armature': kernels.ARMATURE,
+    'offset': kernels.OFFSET,
 }
 
 _DESCRIBED: dict[str, Callable[[Robot], FloatArray]] = {
@@ -44,7 +45,7 @@ _DESCRIBED: dict[str, Callable[[Robot], FloatArray]] = {
 }
 
 #: Every term, by name.
-JOINT_TERMS = tuple(_VALUES)
+JOINT_TERMS = tuple(_CODES)
 
 
 def check_terms(terms: Sequence[str]) -> tuple[str, ...]:
@@ -52,7 +53,7 @@ def check_terms(terms: Sequence[str]) -> tuple[str, ...]:
     if isinstance(terms, str):
         terms = (terms,)
     for term in terms:
-        if term not in _VALUES:
+        if term not in _CODES:
             raise ParameterError('is no joint term', subject=str(term),
                                  remedy='choose among ' + ', '.join(JOINT_TERMS))
     if len(set(terms)) != len(terms):
@@ -61,30 +62,9 @@ def check_terms(terms: Sequence[str]) -> tuple[str, ...]:
     return tuple(terms)
 
 
-def term_values(terms: Sequence[str], v: FloatArray, a: FloatArray,
-                epsilon: float) -> FloatArray:
-    """Return the entries of the columns of each term, shape (len(terms), ..., n).
-
-    Column i of a term has this entry in row i and zeros elsewhere.
-    """
-    return np.stack([np.broadcast_to(_VALUES[term](v, a, epsilon), v.shape) for term in terms])
-
-
-def write_columns(out: FloatArray, first: int, values: FloatArray) -> None:
-    """Write the columns of the terms into ``out[..., first:]``, which must hold zeros.
-
-    Parameters
-    ----------
-    out : ndarray, shape (..., n, first + len(values) n)
-    first : int
-        Column of the first term.
-    values : ndarray, shape (terms, ..., n)
-        From `term_values`.
-    """
-    n = values.shape[-1]
-    rows = np.arange(n)
-    for k, value in enumerate(values):
-        out[..., rows, first + k * n + rows] = value
+def choice_of(terms: Sequence[str], epsilon: float) -> FloatArray:
+    """Return the terms as `robot_dynamics.dynamics.kernels.terms` reads them."""
+    return np.array([epsilon, *(_CODES[term] for term in check_terms(terms))])
 
 
 def described_parameters(robot: Robot, terms: Sequence[str]) -> FloatArray:
@@ -92,4 +72,5 @@ def described_parameters(robot: Robot, terms: Sequence[str]) -> FloatArray:
 
     Shape (len(terms) n,).
     """
-    return np.concatenate([np.zeros(0), *(_DESCRIBED[term](robot) for term in terms)])
+    return np.concatenate([np.zeros(0), *(_DESCRIBED[term](robot)
+                                          for term in check_terms(terms))])

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.kernels.layout import (
     AXIS,
+    BUFFER_START,
     COSINE,
     FIXED,
     GRAVITY,
@@ -15,6 +18,7 @@ from robot_dynamics.dynamics.kernels.layout import (
     INERTIA,
     IS_PRISMATIC,
     IS_SCATTERED,
+    MARK,
     OFFSET,
     ORIGIN,
     PARENT,
@@ -33,6 +37,7 @@ def pack(robot: Robot) -> NDArray[np.float64]:
     origin = robot.placements[0, :3, 3]
     model[-1, GRAVITY:GRAVITY + 3] = robot.gravity
     model[-1, ORIGIN:ORIGIN + 3] = origin
+    model[-1, MARK] = _mark(robot.parents)
     run_end, is_scattered = _subtrees(robot.parents)
     for i in range(robot.n_bodies):
         row = model[i]
@@ -56,6 +61,20 @@ def pack(robot: Robot) -> NDArray[np.float64]:
         row[OFFSET:OFFSET + 3] = robot.link_offsets[i]
         row[INERTIA:INERTIA + 10] = robot.inertial_parameters[i]
     return model
+
+
+def prepared_buffer(model: NDArray[np.float64], columns: int) -> NDArray[np.float64]:
+    """Return zeros of shape (nb, columns) that carry the mark of the model's tree."""
+    bodies = len(model) - 1
+    memory = np.zeros(BUFFER_START + bodies * columns)
+    memory[0] = model[-1, MARK]
+    return memory[BUFFER_START:].reshape(bodies, columns)
+
+
+def _mark(parents: NDArray[np.int64]) -> float:
+    """Number that stands for a tree, and that no other memory begins with by chance."""
+    digest = hashlib.sha256(b'regressor' + parents.tobytes()).digest()
+    return float(int.from_bytes(digest[:6], 'little') + 1)
 
 
 def _skew(x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ import hashlib
 import os
 import sys
 import tempfile
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import llvmlite.binding
@@ -24,7 +24,7 @@ import numba
 import numba.core.config
 
 
-@lru_cache(maxsize=None)
+@cache
 def cache_directory(source: Path) -> Path:
     """Return the cache directory of the kernels in a source file; create it if need be."""
     state = _common_digest().copy()
@@ -32,7 +32,7 @@ def cache_directory(source: Path) -> Path:
     return _below(_base(), f'{source.stem}-{state.hexdigest()[:16]}')
 
 
-@lru_cache(maxsize=None)
+@cache
 def _common_digest() -> hashlib._Hash:
     """Digest of what every kernel depends on."""
     state = hashlib.sha256()
@@ -43,7 +43,7 @@ def _common_digest() -> hashlib._Hash:
     return state
 
 
-@lru_cache(maxsize=None)
+@cache
 def _base() -> Path:
     """Return the first place that can be written; one for this process if there is none.
 

@@ -31,7 +31,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import NativeValue, intrinsic, models, register_model, unbox
 
-from robot_dynamics.dynamics.kernels.loading import Kernel, helper
+from robot_dynamics.dynamics.kernels.layout import BUFFER_START
+from robot_dynamics.dynamics.kernels.loading import Kernel, helper, part
 
 #: What a direct kernel returns when it wrote its results, and when it read no further
 #: than the shapes and types of its arguments.
@@ -42,6 +43,7 @@ TYPE = 8         # address of the type
 DATA = 16        # address of the first element
 DIMENSIONS = 24  # int: number of axes
 SHAPE = 32       # address of the lengths of the axes
+BASE = 48        # address of the object whose memory a view shows, or 0
 DESCRIPTOR = 56  # address of the element type
 FLAGS = 64       # int
 
@@ -93,6 +95,29 @@ def _as_pointer(typing_context, address):
     return types.voidptr(address), generate
 
 
+@intrinsic
+def _on_stack(typing_context, size):
+    """Address of room for a number of bytes, gone when the compiled function returns.
+
+    Part of the function it is written in, which must not be a helper: LLVM would free
+    the room where the helper ends.
+    """
+    def generate(context, builder, signature, arguments):
+        room = builder.alloca(ir.IntType(8), size=arguments[0])
+        room.align = 64
+        return room
+    return types.voidptr(types.int64), generate
+
+
+@part
+def stack_matrix(rows, columns):
+    """Room for a matrix without asking for memory; its entries are not set.
+
+    Only for a direct kernel: it is gone when the kernel returns.
+    """
+    return numba.carray(_on_stack(8 * rows * columns), (rows, columns), np.float64)
+
+
 @helper
 def _is_plain(array, model, axes, flags):
     """Whether an object is an array of the model's type with these axes and flags."""
@@ -125,6 +150,24 @@ def is_matrix_to_write(array, model, rows, columns):
 def is_vector_to_write(array, model, n):
     """Whether an object is a plain, writeable array of shape (n,)."""
     return _is_plain(array, model, 1, READABLE | WRITEABLE) and length(array, 0) == n
+
+
+@helper
+def is_prepared(out, model, mark):
+    """Whether ``out`` shows memory that begins with a robot's mark.
+
+    Such memory comes from `robot_dynamics.dynamics.packing.prepared_buffer`.
+    """
+    base = _read_word(out, BASE)
+    if base == 0:
+        return False
+    if _read_word(base, TYPE) != _read_word(model, TYPE):
+        return False
+    if _read_word(base, DESCRIPTOR) != _read_word(model, DESCRIPTOR):
+        return False
+    start = _read_word(base, DATA)
+    return (_read_word(out, DATA) == start + 8 * BUFFER_START
+            and numba.carray(_as_pointer(start), (1,), np.float64)[0] == mark)
 
 
 @helper
@@ -182,6 +225,7 @@ def _fields_are_in_place(array: np.ndarray) -> bool:
     return (word(start + TYPE) == id(type(array))
             and word(start + DESCRIPTOR) == id(array.dtype)
             and word(start + DATA) == array.ctypes.data
+            and word(start + BASE) == (0 if array.base is None else id(array.base))
             and integer(start + DIMENSIONS) == array.ndim
             and integer(start + FLAGS) & (READABLE | WRITEABLE) == expected
             and tuple(word(word(start + SHAPE) + 8 * axis)

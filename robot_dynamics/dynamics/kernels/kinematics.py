@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Poses of the link frames and the geometric Jacobian of a body."""
 
+import math
+
 import numpy as np
 
 from robot_dynamics.dynamics.kernels.algebra import add, cross, load, store, times
+from robot_dynamics.dynamics.kernels.layout import IS_PRISMATIC, ORIGIN, PARENT
 from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
 from robot_dynamics.dynamics.kernels.pose import IDENTITY, joint_field, link_origin, place
-from robot_dynamics.dynamics.kernels.layout import IS_PRISMATIC, ORIGIN, PARENT
 
 
 @helper
@@ -26,13 +28,14 @@ def fill_poses(model, q, poses, fields):
     bodies = model.shape[0] - 1
     base = load(model, bodies, ORIGIN)
     for i in range(bodies):
+        sine, cosine = math.sin(q[i]), math.cos(q[i])
         parent = int(model[i, PARENT])
         if parent < 0:
-            axes, joint, z = place(model, i, q[i], IDENTITY, base)
+            axes, joint, z = place(model, i, q[i], sine, cosine, IDENTITY, base)
         else:
             above = poses[parent]
             origin = (above[0, 3], above[1, 3], above[2, 3])
-            axes, joint, z = place(model, i, q[i], axes_of(above), origin)
+            axes, joint, z = place(model, i, q[i], sine, cosine, axes_of(above), origin)
         p = link_origin(model, i, axes, joint)
         u, w = joint_field(model[i, IS_PRISMATIC] != 0.0, joint, z)
         store(fields, i, 0, u)

@@ -47,13 +47,22 @@ from robot_dynamics.dynamics.kernels.direct import (
     is_vector_to_write,
     length,
     matrix,
+    stack_matrix,
     vector,
 )
+from robot_dynamics.dynamics.kernels.layout import GRAVITY, INERTIA, IS_PRISMATIC, WIDTH
 from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
-from robot_dynamics.dynamics.kernels.pose import IDENTITY, joint_field, link_origin, place
-from robot_dynamics.dynamics.kernels.layout import GRAVITY, INERTIA, IS_PRISMATIC, PARENT, WIDTH
+from robot_dynamics.dynamics.kernels.pose import (
+    IDENTITY,
+    clear_base,
+    joint_field,
+    link_origin,
+    parent_row,
+    place,
+    store_sines,
+)
 
-# Offsets in the row of a moving frame. Row 0 is the base, row i + 1 is body i.
+# Offsets in the row of a frame.
 AXES = 0        # 9
 POSITION = 9    # 3
 ANGULAR = 12    # 3, O
@@ -62,44 +71,37 @@ FIELD_U = 18    # 3, u
 FIELD_W = 21    # 3, w
 RATE_U = 24     # 3, u'
 RATE_W = 27     # 3, w'
-FRAME_WIDTH = 30
-
-# Offsets in the row of the moments of mass of a body and all it carries.
-MASS = 0        # m
-FIRST = 1       # 3, h
-SECOND = 4      # 9, S
-MOMENTUM = 13   # 3, P
-FLOW = 16       # 9, D
-MOMENTS_WIDTH = 25
-
-
-@part
-def move_base(frames):
-    """The base stands still."""
-    for k in range(FRAME_WIDTH):
-        frames[0, k] = 0.0
-    store_matrix(frames, 0, AXES, IDENTITY)
+SINES = 30      # 2, sine and cosine of the joint
+# and the moments of mass of a body and all that it carries:
+MOMENTS = 32
+MASS = 32       # m
+FIRST = 33      # 3, h
+SECOND = 36     # 9, S
+MOMENTUM = 45   # 3, P
+FLOW = 48       # 9, D
+FRAME_WIDTH = 57
 
 
 @helper
 def move_body(model, i, q, v, frames):
-    """Pose, velocity and joint field of body i, and the field's rate; stores them."""
-    parent = int(model[i, PARENT]) + 1
-    axes, joint, z = place(model, i, q, load_matrix(frames, parent, AXES),
-                           load(frames, parent, POSITION))
+    """Move body i as its joint and its parent do; store its frame, its field and its rate."""
+    parent = parent_row(model, i)
+    row = i + 1
+    axes, joint, z = place(model, i, q, frames[row, SINES], frames[row, SINES + 1],
+                           load_matrix(frames, parent, AXES), load(frames, parent, POSITION))
     u, w = joint_field(model[i, IS_PRISMATIC] != 0.0, joint, z)
     p = link_origin(model, i, axes, joint)
     omega = add_scaled(load(frames, parent, ANGULAR), w, v)
     b = add_scaled(load(frames, parent, LINEAR), u, v)
 
-    store_matrix(frames, i + 1, AXES, axes)
-    store(frames, i + 1, POSITION, p)
-    store(frames, i + 1, ANGULAR, omega)
-    store(frames, i + 1, LINEAR, b)
-    store(frames, i + 1, FIELD_U, u)
-    store(frames, i + 1, FIELD_W, w)
-    store(frames, i + 1, RATE_U, add(cross(omega, u), cross(b, w)))
-    store(frames, i + 1, RATE_W, cross(omega, w))
+    store_matrix(frames, row, AXES, axes)
+    store(frames, row, POSITION, p)
+    store(frames, row, ANGULAR, omega)
+    store(frames, row, LINEAR, b)
+    store(frames, row, FIELD_U, u)
+    store(frames, row, FIELD_W, w)
+    store(frames, row, RATE_U, add(cross(omega, u), cross(b, w)))
+    store(frames, row, RATE_W, cross(omega, w))
     return axes, p, omega, b
 
 
@@ -123,18 +125,19 @@ def turned(axes, A):
 
 
 @helper
-def measure_body(model, i, axes, p, omega, b, moments):
-    """Moments of mass of body i alone; X' = b + O x X."""
+def measure_body(model, i, axes, p, omega, b, frames):
+    """Store the moments of mass of body i alone; X' = b + O x X."""
+    row = i + 1
     m = model[i, INERTIA]
     h_link = times(axes, load(model, i, INERTIA + 1))
     h = add_scaled(h_link, p, m)
     S = add_matrices(turned(axes, second_moment(model, i)),
                      add_matrices(outer(p, h_link), outer(h, p)))
-    moments[i, MASS] = m
-    store(moments, i, FIRST, h)
-    store_matrix(moments, i, SECOND, S)
-    store(moments, i, MOMENTUM, add_scaled(cross(omega, h), b, m))
-    store_matrix(moments, i, FLOW, add_matrices(cross_columns(omega, S), outer(b, h)))
+    frames[row, MASS] = m
+    store(frames, row, FIRST, h)
+    store_matrix(frames, row, SECOND, S)
+    store(frames, row, MOMENTUM, add_scaled(cross(omega, h), b, m))
+    store_matrix(frames, row, FLOW, add_matrices(cross_columns(omega, S), outer(b, h)))
 
 
 @helper
@@ -152,43 +155,23 @@ def clear(A):
 
 
 @part
-def fill_matrices(model, q, v, M, C, g):
+def fill_matrices(model, q, v, frames, M, C, g):
     """M, C and g of one sample."""
     bodies = model.shape[0] - 1
-    frames = np.empty((bodies + 1, FRAME_WIDTH))
-    moments = np.empty((bodies, MOMENTS_WIDTH))
-    gravity = load(model, bodies, GRAVITY)
-    move_base(frames)
+    clear_base(frames)
+    store_matrix(frames, 0, AXES, IDENTITY)
+    store_sines(model, q, frames, SINES)
     for i in range(bodies):
         axes, p, omega, b = move_body(model, i, q[i], v[i], frames)
-        measure_body(model, i, axes, p, omega, b, moments)
+        measure_body(model, i, axes, p, omega, b, frames)
     clear(M)
     clear(C)
     for k in range(bodies - 1, -1, -1):
-        parent = int(model[k, PARENT])
-        if parent >= 0:
-            for t in range(MOMENTS_WIDTH):
-                moments[parent, t] += moments[k, t]
-        m = moments[k, MASS]
-        h = load(moments, k, FIRST)
-        S = load_matrix(moments, k, SECOND)
-        P = load(moments, k, MOMENTUM)
-        D = load_matrix(moments, k, FLOW)
-        trace_S = S[0][0] + S[1][1] + S[2][2]
-        trace_D = D[0][0] + D[1][1] + D[2][2]
-        u = load(frames, k + 1, FIELD_U)
-        w = load(frames, k + 1, FIELD_W)
-        du = load(frames, k + 1, RATE_U)
-        dw = load(frames, k + 1, RATE_W)
-        # sum m J_k and sum m X x J_k: momentum per unit speed of joint k
-        linear = add_scaled(cross(w, h), u, m)
-        angular = add(cross(h, u), spread(S, trace_S, w))
-        # sum m dJ_k/dt and sum m X x dJ_k/dt
-        linear_rate = add_scaled(add(cross(dw, h), cross(w, P)), du, m)
-        angular_rate = add(add(cross(h, du), spread(S, trace_S, dw)), spread(D, trace_D, w))
-        # sum m X' x J_k
-        flow = add(cross(P, u), subtract(scale(w, trace_D), transpose_times(D, w)))
-        g[k] = -dot(gravity, linear)
+        parent = parent_row(model, k)
+        for t in range(MOMENTS, FRAME_WIDTH):
+            frames[parent, t] += frames[k + 1, t]
+        linear, angular, linear_rate, angular_rate, flow = joint_momentum(frames, k + 1)
+        g[k] = -dot(load(model, bodies, GRAVITY), linear)
         j = k
         while j >= 0:
             u_j = load(frames, j + 1, FIELD_U)
@@ -199,7 +182,39 @@ def fill_matrices(model, q, v, M, C, g):
             if j != k:
                 C[k, j] = (dot(load(frames, j + 1, RATE_U), linear)
                            + dot(load(frames, j + 1, RATE_W), angular) + dot(w_j, flow))
-            j = int(model[j, PARENT])
+            j = parent_row(model, j) - 1
+
+
+@helper
+def joint_momentum(frames, row):
+    """What unit speed of a joint makes of the mass that it carries.
+
+    Returns
+    -------
+    linear, angular : tuple of 3 floats
+        sum m J and sum m X x J: the momentum.
+    linear_rate, angular_rate : tuple of 3 floats
+        sum m dJ/dt and sum m X x dJ/dt.
+    flow : tuple of 3 floats
+        sum m X' x J.
+    """
+    m = frames[row, MASS]
+    h = load(frames, row, FIRST)
+    S = load_matrix(frames, row, SECOND)
+    P = load(frames, row, MOMENTUM)
+    D = load_matrix(frames, row, FLOW)
+    trace_S = S[0][0] + S[1][1] + S[2][2]
+    trace_D = D[0][0] + D[1][1] + D[2][2]
+    u = load(frames, row, FIELD_U)
+    w = load(frames, row, FIELD_W)
+    du = load(frames, row, RATE_U)
+    dw = load(frames, row, RATE_W)
+    linear = add_scaled(cross(w, h), u, m)
+    angular = add(cross(h, u), spread(S, trace_S, w))
+    linear_rate = add_scaled(add(cross(dw, h), cross(w, P)), du, m)
+    angular_rate = add(add(cross(h, du), spread(S, trace_S, dw)), spread(D, trace_D, w))
+    flow = add(cross(P, u), subtract(scale(w, trace_D), transpose_times(D, w)))
+    return linear, angular, linear_rate, angular_rate, flow
 
 
 @direct_kernel
@@ -210,8 +225,9 @@ def matrices(model, q, v, M, C, g):
             and is_matrix_to_write(M, model, n, n) and is_matrix_to_write(C, model, n, n)
             and is_vector_to_write(g, model, n)):
         return REFUSED
-    fill_matrices(matrix(model, rows, WIDTH), vector(q, n), vector(v, n), matrix(M, n, n),
-                  matrix(C, n, n), vector(g, n))
+    fill_matrices(matrix(model, rows, WIDTH), vector(q, n), vector(v, n),
+                  stack_matrix(rows, FRAME_WIDTH), matrix(M, n, n), matrix(C, n, n),
+                  vector(g, n))
     return DONE
 
 
@@ -219,5 +235,6 @@ def matrices(model, q, v, M, C, g):
         'float64[:, :, ::1], float64[:, ::1])')
 def many_matrices(model, q, v, M, C, g):
     """M, C and g of each row of the (N, nb) arguments."""
+    frames = np.empty((model.shape[0], FRAME_WIDTH))
     for k in range(q.shape[0]):
-        fill_matrices(model, q[k], v[k], M[k], C[k], g[k])
+        fill_matrices(model, q[k], v[k], frames, M[k], C[k], g[k])

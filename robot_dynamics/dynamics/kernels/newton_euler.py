@@ -34,19 +34,33 @@ from robot_dynamics.dynamics.kernels.direct import (
     is_vector_to_write,
     length,
     matrix,
+    stack_matrix,
     vector,
 )
+from robot_dynamics.dynamics.kernels.layout import GRAVITY, INERTIA, IS_PRISMATIC, WIDTH
 from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
-from robot_dynamics.dynamics.kernels.pose import IDENTITY, joint_field, link_origin, place
-from robot_dynamics.dynamics.kernels.layout import GRAVITY, INERTIA, IS_PRISMATIC, PARENT, WIDTH
+from robot_dynamics.dynamics.kernels.pose import (
+    IDENTITY,
+    clear_base,
+    joint_field,
+    link_origin,
+    parent_row,
+    place,
+    store_sines,
+)
 
-# Offsets in the row of a moving frame. Row 0 is the base, row i + 1 is body i.
+# Offsets in the row of a frame.
 AXES = 0        # 9
-POSITION = 9    # 3
+POSITION = 9    # 3, p
 ANGULAR = 12    # 3, w
 ALPHA = 15      # 3
-LINEAR = 18     # 3, acceleration of the link origin
-FRAME_WIDTH = 21
+LINEAR = 18     # 3, acceleration of the link origin, less gravity
+SINES = 21      # 2, sine and cosine of the joint
+FIELD_U = 23    # 3, what unit speed of the joint gives to all it carries:
+FIELD_W = 26    # 3, the velocity u + w x X
+FORCE = 29      # 3, on a body and all that it carries
+MOMENT = 32     # 3, about the origin
+FRAME_WIDTH = 35
 
 
 @helper
@@ -55,26 +69,18 @@ def rigid_acceleration(w, alpha, x):
     return add(cross(alpha, x), cross(w, cross(w, x)))
 
 
-@part
-def move_base(model, frames):
-    """The base stands still and, for gravity, accelerates by -g."""
-    for k in range(FRAME_WIDTH):
-        frames[0, k] = 0.0
-    store_matrix(frames, 0, AXES, IDENTITY)
-    store(frames, 0, LINEAR, scale(load(model, model.shape[0] - 1, GRAVITY), -1.0))
-
-
 @helper
-def move_body(model, i, q, v, a, frames, fields):
-    """Motion of body i from its parent's; stores its frame and joint field."""
-    parent = int(model[i, PARENT]) + 1
+def move_body(model, i, q, v, a, frames):
+    """Move body i as its joint and its parent do; store its frame and joint field."""
+    parent = parent_row(model, i)
+    row = i + 1
     p_parent = load(frames, parent, POSITION)
     w = load(frames, parent, ANGULAR)
     alpha = load(frames, parent, ALPHA)
 
-    axes, joint, z = place(model, i, q, load_matrix(frames, parent, AXES), p_parent)
+    axes, joint, z = place(model, i, q, frames[row, SINES], frames[row, SINES + 1],
+                           load_matrix(frames, parent, AXES), p_parent)
     is_prismatic = model[i, IS_PRISMATIC] != 0.0
-    u, turning = joint_field(is_prismatic, joint, z)
     linear = add(load(frames, parent, LINEAR),
                  rigid_acceleration(w, alpha, subtract(joint, p_parent)))
     if is_prismatic:
@@ -84,14 +90,15 @@ def move_body(model, i, q, v, a, frames, fields):
         w = add_scaled(w, z, v)
     p = link_origin(model, i, axes, joint)
     linear = add(linear, rigid_acceleration(w, alpha, subtract(p, joint)))
+    u, turning = joint_field(is_prismatic, joint, z)
 
-    store_matrix(frames, i + 1, AXES, axes)
-    store(frames, i + 1, POSITION, p)
-    store(frames, i + 1, ANGULAR, w)
-    store(frames, i + 1, ALPHA, alpha)
-    store(frames, i + 1, LINEAR, linear)
-    store(fields, i, 0, u)
-    store(fields, i, 3, turning)
+    store_matrix(frames, row, AXES, axes)
+    store(frames, row, POSITION, p)
+    store(frames, row, ANGULAR, w)
+    store(frames, row, ALPHA, alpha)
+    store(frames, row, LINEAR, linear)
+    store(frames, row, FIELD_U, u)
+    store(frames, row, FIELD_W, turning)
     return axes, p, w, alpha, linear
 
 
@@ -121,26 +128,26 @@ def body_wrench(model, i, axes, p, w, alpha, linear):
 
 
 @part
-def fill_inverse_dynamics(model, q, v, a, tau):
+def fill_inverse_dynamics(model, q, v, a, frames, tau):
     """Joint efforts of one sample."""
     bodies = model.shape[0] - 1
-    frames = np.empty((bodies + 1, FRAME_WIDTH))
-    fields = np.empty((bodies, 6))
-    wrenches = np.empty((bodies, 6))
-    move_base(model, frames)
+    clear_base(frames)
+    store_matrix(frames, 0, AXES, IDENTITY)
+    store(frames, 0, LINEAR, scale(load(model, bodies, GRAVITY), -1.0))
+    store_sines(model, q, frames, SINES)
     for i in range(bodies):
-        axes, p, w, alpha, linear = move_body(model, i, q[i], v[i], a[i], frames, fields)
+        axes, p, w, alpha, linear = move_body(model, i, q[i], v[i], a[i], frames)
         force, moment = body_wrench(model, i, axes, p, w, alpha, linear)
-        store(wrenches, i, 0, force)
-        store(wrenches, i, 3, moment)
+        store(frames, i + 1, FORCE, force)
+        store(frames, i + 1, MOMENT, moment)
     for i in range(bodies - 1, -1, -1):
-        force = load(wrenches, i, 0)
-        moment = load(wrenches, i, 3)
-        tau[i] = dot(load(fields, i, 0), force) + dot(load(fields, i, 3), moment)
-        parent = int(model[i, PARENT])
-        if parent >= 0:
-            store(wrenches, parent, 0, add(load(wrenches, parent, 0), force))
-            store(wrenches, parent, 3, add(load(wrenches, parent, 3), moment))
+        force = load(frames, i + 1, FORCE)
+        moment = load(frames, i + 1, MOMENT)
+        tau[i] = (dot(load(frames, i + 1, FIELD_U), force)
+                  + dot(load(frames, i + 1, FIELD_W), moment))
+        parent = parent_row(model, i)
+        store(frames, parent, FORCE, add(load(frames, parent, FORCE), force))
+        store(frames, parent, MOMENT, add(load(frames, parent, MOMENT), moment))
 
 
 @direct_kernel
@@ -151,7 +158,7 @@ def inverse_dynamics(model, q, v, a, tau):
             and is_vector_to_write(tau, model, n)):
         return REFUSED
     fill_inverse_dynamics(matrix(model, rows, WIDTH), vector(q, n), vector(v, n), vector(a, n),
-                          vector(tau, n))
+                          stack_matrix(rows, FRAME_WIDTH), vector(tau, n))
     return DONE
 
 
@@ -159,5 +166,6 @@ def inverse_dynamics(model, q, v, a, tau):
         'float64[:, ::1])')
 def many_inverse_dynamics(model, q, v, a, tau):
     """Joint efforts of each row of the (N, nb) arguments."""
+    frames = np.empty((model.shape[0], FRAME_WIDTH))
     for k in range(q.shape[0]):
-        fill_inverse_dynamics(model, q[k], v[k], a[k], tau[k])
+        fill_inverse_dynamics(model, q[k], v[k], a[k], frames, tau[k])

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a body stands, given where its parent stands."""
+"""Where a body stands, given where its parent stands.
+
+All kernels keep a table of *frames*: row 0 is the base, row i + 1 is body i. Each kernel
+lays out its own rows; sines and cosines of the joints take two neighbouring columns.
+"""
 
 import math
 
 from robot_dynamics.dynamics.kernels.algebra import (
+    ZERO,
     add,
     add_matrices,
     add_scaled,
@@ -14,7 +19,6 @@ from robot_dynamics.dynamics.kernels.algebra import (
     scale_matrix,
     times,
 )
-from robot_dynamics.dynamics.kernels.loading import helper
 from robot_dynamics.dynamics.kernels.layout import (
     AXIS,
     COSINE,
@@ -22,29 +26,57 @@ from robot_dynamics.dynamics.kernels.layout import (
     HAS_OFFSET,
     IS_PRISMATIC,
     OFFSET,
+    PARENT,
     POINT,
     SINE,
     SLIDE,
 )
+from robot_dynamics.dynamics.kernels.loading import helper, part
 
 IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @helper
-def place(model, i, q, parent_axes, parent_origin):
+def parent_row(model, i):
+    """Row of the parent of body i in a table of frames."""
+    return int(model[i, PARENT]) + 1
+
+
+@part
+def clear_base(frames):
+    """Fill the row of the base with zeros."""
+    for k in range(frames.shape[1]):
+        frames[0, k] = 0.0
+
+
+@part
+def store_sines(model, q, frames, column):
+    """Sine and cosine of each revolute joint.
+
+    Ahead of the recursion, because a call in its midst empties all registers.
+    """
+    for i in range(model.shape[0] - 1):
+        if model[i, IS_PRISMATIC] == 0.0:
+            frames[i + 1, column] = math.sin(q[i])
+            frames[i + 1, column + 1] = math.cos(q[i])
+
+
+@helper
+def place(model, i, q, sine, cosine, parent_axes, parent_origin):
     """Axes of link frame i, a point on joint i, and the joint's direction (base axes).
 
     A revolute joint's matrix is ``fixed + sin(q) sine + cos(q) cosine`` (Rodrigues),
-    a prismatic joint's point moves by ``q slide``; see `robot_dynamics.dynamics.kernels.layout`.
+    a prismatic joint's point moves by ``q slide``; see
+    `robot_dynamics.dynamics.kernels.layout`.
     """
     turn = load_matrix(model, i, FIXED)
     point = load(model, i, POINT)
     if model[i, IS_PRISMATIC] != 0.0:
         point = add_scaled(point, load(model, i, SLIDE), q)
     else:
-        sine = scale_matrix(load_matrix(model, i, SINE), math.sin(q))
-        cosine = scale_matrix(load_matrix(model, i, COSINE), math.cos(q))
-        turn = add_matrices(turn, add_matrices(sine, cosine))
+        turn = add_matrices(turn, add_matrices(scale_matrix(load_matrix(model, i, SINE), sine),
+                                               scale_matrix(load_matrix(model, i, COSINE),
+                                                            cosine)))
     axes = product(parent_axes, turn)
     joint = add(parent_origin, times(parent_axes, point))
     direction = times(parent_axes, load(model, i, AXIS))
@@ -69,5 +101,5 @@ def joint_field(is_prismatic, joint, direction):
         Velocity at the origin of the calculation, and angular velocity.
     """
     if is_prismatic:
-        return direction, (0.0, 0.0, 0.0)
+        return direction, ZERO
     return cross(joint, direction), direction

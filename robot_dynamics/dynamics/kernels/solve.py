@@ -6,7 +6,7 @@ Our own, because numba's linear algebra needs scipy at run time.
 
 import numpy as np
 
-from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
+from robot_dynamics.dynamics.kernels.loading import kernel, part
 
 EPSILON = float(np.finfo(np.float64).eps)
 
