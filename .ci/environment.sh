@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 # Shared by ./demo and ./test.sh: a Python that has all this package needs.
 #
 #   source .ci/environment.sh
@@ -95,7 +96,7 @@ install_packages() {
     uv pip install --quiet --python "$folder/bin/python" \
       --constraint "$constraints" --editable "$target"
   else
-    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check \
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --use-pep517 \
       --constraint "$constraints" --editable "$target"
   fi
 }
