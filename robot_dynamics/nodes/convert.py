@@ -8,12 +8,16 @@ writes straight into the message.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from numpy.typing import ArrayLike, NDArray
+from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+
+from robot_dynamics.errors import ParameterError
 
 _NANOSECONDS = 1_000_000_000
 
@@ -23,14 +27,46 @@ def to_nanoseconds(stamp: Time) -> int:
     return stamp.sec * _NANOSECONDS + stamp.nanosec
 
 
-def to_seconds(stamp: Time) -> float:
-    """Return a stamp in seconds; a stamp of today keeps 0.2 us that way."""
-    return stamp.sec + 1e-9 * stamp.nanosec
-
-
 def write_stamp(stamp: Time, nanoseconds: int) -> None:
     """Write a time in nanoseconds into a stamp."""
     stamp.sec, stamp.nanosec = divmod(nanoseconds, _NANOSECONDS)
+
+
+class StampClock:
+    """Stamps and the clock of a node as seconds since it was made, which floats resolve well.
+
+    Parameters
+    ----------
+    node : Node
+        The node.
+    """
+
+    def __init__(self, node: Node):
+        self._clock = node.get_clock()
+        #: Time of the origin. ns.
+        self.origin = self._clock.now().nanoseconds
+        self._simulated = node.get_parameter('use_sim_time').value
+
+    def seconds(self, stamp: int) -> float | None:
+        """Return a stamp in nanoseconds as seconds, None where it is not set."""
+        return 1e-9 * (stamp - self.origin) if stamp else None
+
+    def nanoseconds(self, seconds: float) -> int:
+        """Return seconds since the origin as a stamp in nanoseconds."""
+        return self.origin + round(1e9 * seconds)
+
+    def received(self, stamp: int) -> float:
+        """Return when a message just received was received. s.
+
+        Simulated time is what the stamps say: ``/clock`` says it a little later.
+        """
+        if self._simulated and stamp:
+            return 1e-9 * (stamp - self.origin)
+        return self.now()
+
+    def now(self) -> float:
+        """Return the time. s."""
+        return 1e-9 * (self._clock.now().nanoseconds - self.origin)
 
 
 class JointStateMessage:
@@ -57,9 +93,9 @@ class JointStateMessage:
         self.message = JointState(name=list(names), position=zeros if position else [],
                                   velocity=zeros if velocity else [],
                                   effort=zeros if effort else [])
-        self.position = _view(self.message.position)
-        self.velocity = _view(self.message.velocity)
-        self.effort = _view(self.message.effort)
+        self.position = array_of(self.message.position)
+        self.velocity = array_of(self.message.velocity)
+        self.effort = array_of(self.message.effort)
 
     def stamp(self, nanoseconds: int) -> JointState:
         """Write the stamp and return the message."""
@@ -84,7 +120,7 @@ class ArrayMessage:
             stride = int(np.prod(shape[index:]))
             self.message.layout.dim.append(
                 MultiArrayDimension(label=label, size=int(size), stride=stride))
-        self.values = _view(self.message.data).reshape(tuple(shape))
+        self.values = array_of(self.message.data).reshape(tuple(shape))
 
     def fill(self, values: ArrayLike) -> Float64MultiArray:
         """Write the values and return the message."""
@@ -92,10 +128,35 @@ class ArrayMessage:
         return self.message
 
 
-def array_of(field: ArrayLike) -> NDArray[np.float64]:
-    """Return a field of doubles as an array, shape (k,), without a copy where possible."""
-    return np.frombuffer(field, dtype=np.float64) if len(field) else np.empty(0)
+def joint_order(parameter: str, wanted: Sequence[str],
+                names: Sequence[str]) -> NDArray[np.int64]:
+    """Return where each wanted joint stands among the robot's.
+
+    Parameters
+    ----------
+    parameter : str
+        Name of the parameter that says what is wanted.
+    wanted, names : sequence of str
+        The joints wanted, none for all in the robot's order, and those of the robot.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        So that ``vector[order]`` is in the wanted order.
+
+    Raises
+    ------
+    ParameterError
+        When they are not the same joints.
+    """
+    names = list(names)
+    wanted = list(wanted) or names
+    if sorted(wanted) != sorted(names):
+        raise ParameterError('does not name every joint once', subject=f'parameter {parameter}',
+                             remedy='give, in any order: ' + ', '.join(names))
+    return np.array([names.index(name) for name in wanted], dtype=np.int64)
 
 
-def _view(field: object) -> NDArray[np.float64]:
+def array_of(field: Any) -> NDArray[np.float64]:
+    """Return a field of doubles as an array, shape (k,), without a copy."""
     return np.frombuffer(field, dtype=np.float64) if len(field) else np.empty(0)

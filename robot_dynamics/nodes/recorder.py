@@ -12,10 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from rclpy.callback_groups import CallbackGroup
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
-from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -23,6 +21,7 @@ from robot_dynamics.errors import RecordingError
 from robot_dynamics.nodes.bag_writer import BagWriter, Topic
 from robot_dynamics.nodes.base import PlainNode
 from robot_dynamics.nodes.diagnostics import Diagnostics, Level, Status
+from robot_dynamics.nodes.fetched import FetchedSubscription
 from robot_dynamics.nodes.parameters import Parameter
 from robot_dynamics.nodes.runtime import run
 
@@ -59,26 +58,12 @@ _DEPTH = 2000
 _ERROR_WINDOW = 1.0
 
 
-class _FetchedGroup(CallbackGroup):
-    """Subscriptions no executor serves; they are emptied at a pace of our own."""
-
-    def can_execute(self, entity: object) -> bool:
-        return False
-
-    def beginning_execution(self, entity: object) -> bool:
-        return False
-
-    def ending_execution(self, entity: object) -> None:
-        pass
-
-
 class RecorderNode(PlainNode):
     """Subscribes to serialised messages and hands them to a BagWriter."""
 
     def __init__(self, stopped: Callable[[], bool]):
         super().__init__('recorder', TABLE, stopped)
-        self._group = _FetchedGroup()
-        self._subscriptions_by_topic: dict[str, Subscription] = {}
+        self._recorded: dict[str, FetchedSubscription] = {}
         self._unknown: set[str] = set()
         self._writer: BagWriter | None = None
         self._progress = _Progress()
@@ -113,7 +98,7 @@ class RecorderNode(PlainNode):
     def _discover(self) -> None:
         """Subscribe to wanted topics that have come up."""
         for name in self._wanted:
-            if name in self._subscriptions_by_topic or name in self._unknown:
+            if name in self._recorded or name in self._unknown:
                 continue
             publishers = self.get_publishers_info_by_topic(name)
             if not publishers:
@@ -127,18 +112,16 @@ class RecorderNode(PlainNode):
                 self._unknown.add(name)
                 self.get_logger().error(str(error))
                 continue
-            self._subscriptions_by_topic[name] = self.create_subscription(
-                message_type, name, lambda message: None, _matching_qos(topic.offered), raw=True,
-                callback_group=self._group)
+            self._recorded[name] = FetchedSubscription(
+                self, message_type, name, _matching_qos(topic.offered), raw=True)
 
     def _fetch(self) -> None:
         """Take every message that waits."""
         writer = self._writer
-        for name, subscription in self._subscriptions_by_topic.items():
-            take = subscription.handle.take_message
-            while (taken := take(subscription.msg_type, True)) is not None:
-                writer.write(name, time.time_ns(), taken[0])
-                self._progress.note(name, taken[0])
+        for name, subscription in self._recorded.items():
+            while (data := subscription.fetch()) is not None:
+                writer.write(name, time.time_ns(), data)
+                self._progress.note(name, data)
         if writer.failure is not None:
             raise RecordingError(f'cannot be written any more ({writer.failure})',
                                  subject=str(writer.folder),
@@ -151,7 +134,7 @@ class RecorderNode(PlainNode):
     def _status(self) -> Status:
         writer = self._writer
         values = {'messages': writer.messages, 'dropped': writer.dropped,
-                  'topics': len(self._subscriptions_by_topic), 'folder': writer.folder}
+                  'topics': len(self._recorded), 'folder': writer.folder}
         if writer.dropped:
             return Status(Level.WARN, f'{writer.dropped} messages dropped', values)
         return Status(Level.OK, 'recording', values)

@@ -64,12 +64,15 @@ class StopRequest:
         self._parent: int | None = os.getppid()
 
     def listen(self) -> None:
-        """Install the handlers of SIGINT, SIGTERM and SIGHUP."""
-        for name in ('SIGINT', 'SIGTERM', 'SIGHUP'):
-            number = getattr(signal, name, None)
-            # Under nohup a hang-up is ignored, and stays so.
-            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, self._on_signal)
+        """Install the handlers of SIGINT, SIGTERM and SIGHUP.
+
+        A shell starts background jobs with SIGINT ignored; whoever sends it to a node
+        all the same wants it to stop. Under nohup a hang-up stays ignored.
+        """
+        signal.signal(signal.SIGINT, self._on_signal)
+        signal.signal(signal.SIGTERM, self._on_signal)
+        if hasattr(signal, 'SIGHUP') and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            signal.signal(signal.SIGHUP, self._on_signal)
 
     def outlive_parent(self) -> None:
         """Stop looking at the parent."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -18,11 +19,16 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import ParameterError
-from robot_dynamics.model.robot import IntArray, Robot
+from robot_dynamics.model.modify import with_payload, with_scaled_masses
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes import description, qos
 from robot_dynamics.nodes.base import PlainNode
-from robot_dynamics.nodes.convert import JointStateMessage, array_of, write_stamp
+from robot_dynamics.nodes.convert import (
+    JointStateMessage,
+    array_of,
+    joint_order,
+    write_stamp,
+)
 from robot_dynamics.nodes.diagnostics import CycleStatistics, Diagnostics, Level, Status
 from robot_dynamics.nodes.parameters import Parameter, Values, per_joint
 from robot_dynamics.nodes.runtime import freeze_garbage, run
@@ -46,6 +52,22 @@ TABLE = (
               'arm is caught.', 's', 0.001, 0.9, read_only=True),
     Parameter('release_time', 0.5, 'How long commands must come steadily before a caught arm '
               'follows them again.', 's', 0.0, 60.0, read_only=True),
+    Parameter('payload_mass', 0.0, 'Mass the arm carries and its description does not know of.',
+              'kg', 0.0, 1e3, read_only=True),
+    Parameter('payload_com', (0.0, 0.0, 0.0), 'Centre of the payload in its frame.', 'm', -10.0,
+              10.0, read_only=True),
+    Parameter('payload_frame', '', 'Link or frame that carries the payload; empty means the last '
+              'link.', read_only=True),
+    Parameter('mass_scale', 1.0, 'Masses and inertias of the arm over those of its description.',
+              low=0.01, high=100.0, read_only=True),
+    Parameter('viscous_friction', (), 'Viscous friction of the joints; empty means as described.',
+              'N m s/rad or N s/m', 0.0, 1e5, read_only=True),
+    Parameter('coulomb_friction', (), 'Coulomb friction of the joints; empty means as described.',
+              'N m or N', 0.0, 1e5, read_only=True),
+    Parameter('armature', (), 'Rotor inertia of the joints as they feel it; empty means as '
+              'described.', 'kg m^2 or kg', 0.0, 1e4, read_only=True),
+    Parameter('effort_gain', (1.0,), 'True effort per effort commanded.', low=0.01, high=100.0,
+              read_only=True),
     Parameter('position_resolution', 0.0, 'Step of the encoders.', 'rad or m', 0.0, 1.0,
               read_only=True),
     Parameter('position_noise', 0.0, 'Standard deviation.', 'rad or m', 0.0, 1.0,
@@ -73,27 +95,40 @@ class SimulatedArmNode(PlainNode):
         model = description.load_robot(self, values, self.stopped)
         plant = self._build_plant(model, values)
         self._plant = plant
-        self._drive = Drive(plant, GravityAndDamping(Dynamics(plant.robot)),
-                            hold_time=values['hold_time'], release_time=values['release_time'])
+        catching_effort = GravityAndDamping(Dynamics(plant.robot))
+        catching_effort(plant.q, plant.v)  # compiled now, not when it is needed
+        self._drive = Drive(plant, catching_effort, hold_time=values['hold_time'],
+                            release_time=values['release_time'])
         self._sensors = JointSensors(SensorQuality(
             values['position_resolution'], values['position_noise'], values['velocity_noise'],
             values['effort_noise'], values['delay']), seed=values['seed'])
         names = model.joint_names
-        state_names = values['joint_order'] or names
-        self._state_order = _order('joint_order', state_names, names)
+        self._state_order = joint_order('joint_order', values['joint_order'], names)
         # Where in a command each joint of the robot stands.
-        self._command_order = np.argsort(_order('command_joints', values['command_joints'] or
-                                                names, names))
-        self._state = JointStateMessage(state_names, position=True, velocity=True, effort=True)
+        self._command_order = np.argsort(joint_order('command_joints', values['command_joints'],
+                                                     names))
+        self._state = JointStateMessage(values['joint_order'] or names, position=True,
+                                        velocity=True, effort=True)
         self._cycle = CycleStatistics()
         self._period = 1.0 / values['rate']
         self._latch_description(model, values)
         self._connect(values, model.name)
 
     def _build_plant(self, model: Robot, values: Values) -> Plant:
-        plant = Plant(model, timestep=values['timestep'])
+        """Return the arm as it really is, which its description need not know."""
+        names = model.joint_names
+        robot = with_scaled_masses(model, values['mass_scale'])
+        if values['payload_mass'] > 0.0:
+            robot = with_payload(robot, values['payload_mass'], values['payload_com'],
+                                 frame=values['payload_frame'] or None)
+        robot = replace(
+            robot, damping=per_joint(values, 'viscous_friction', names, default=robot.damping),
+            friction=per_joint(values, 'coulomb_friction', names, default=robot.friction),
+            armature=per_joint(values, 'armature', names, default=robot.armature))
+        plant = Plant(robot, timestep=values['timestep'],
+                      effort_gain=per_joint(values, 'effort_gain', names))
         if values['initial_position']:
-            plant.reset(per_joint(values, 'initial_position', model.joint_names))
+            plant.reset(per_joint(values, 'initial_position', names))
         return plant
 
     def _latch_description(self, model: Robot, values: Values) -> None:
@@ -155,14 +190,6 @@ class SimulatedArmNode(PlainNode):
         if drive.refused:
             return Status(Level.WARN, 'commands were refused', values)
         return Status(Level.OK, drive.state.value, values)
-
-
-def _order(parameter: str, wanted: Sequence[str], names: Sequence[str]) -> IntArray:
-    """Return where each wanted joint stands among the robot's, which must be the same ones."""
-    if sorted(wanted) != sorted(names):
-        raise ParameterError('does not name every joint once', subject=f'parameter {parameter}',
-                             remedy='give, in any order: ' + ', '.join(names))
-    return np.array([list(names).index(name) for name in wanted])
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Diagnostics of a control session."""
+
+from __future__ import annotations
+
+from robot_dynamics.control.joint_state import Reason
+from robot_dynamics.control.modes import Mode
+from robot_dynamics.control.session import ControlSession
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.nodes.diagnostics import Level, Status
+
+_GOOD_REASONS = (Reason.ACCEPTED, Reason.WAITING, Reason.FOREIGN)
+
+
+def state_status(session: ControlSession) -> Status:
+    """Return how joint states and the mode are."""
+    monitor = session.monitor
+    turned_away = {reason: count for reason, count in monitor.counts.items()
+                   if count and reason not in _GOOD_REASONS}
+    values = {
+        'mode': session.mode.value, 'reason': session.reason,
+        'accepted': monitor.counts[Reason.ACCEPTED],
+        **{f'turned away: {reason.value}': count for reason, count in turned_away.items()},
+        **{note.value: count for note, count in monitor.notes.items() if count},
+        'late states': session.clock.overruns, 'times made safe': session.counts['safe_entries'],
+    }
+    if session.mode is Mode.SAFE:
+        return Status(Level.ERROR, session.reason, values)
+    if not monitor.has_state:
+        return Status(Level.STALE, f'no joint state; last message: {session.verdict or "none"}',
+                      values)
+    if session.verdict is not None and session.verdict.reason not in _GOOD_REASONS:
+        return Status(Level.WARN, str(session.verdict), values)
+    return Status(Level.OK, session.mode.value, values)
+
+
+def command_status(session: ControlSession, listeners: int) -> Status:
+    """Return how the commands are."""
+    values = {'commands': session.commands, 'saturated': session.counts['saturated'],
+              'listeners': listeners, 'trajectories': session.counts['trajectories'],
+              'trajectories refused': session.counts['trajectories_refused']}
+    if listeners == 0:
+        return Status(Level.ERROR, 'nobody listens to the commands', values)
+    if session.limiter.any_saturated:
+        joints = [name for name, cut in zip(session.robot.joint_names, session.limiter.saturated,
+                                            strict=True) if cut]
+        return Status(Level.WARN, 'at the effort limit: ' + ', '.join(joints), values)
+    return Status(Level.OK, 'within limits', values)
+
+
+def model_status(robot: Robot) -> Status:
+    """Return what the reader of the description noticed."""
+    findings = {f'finding {index}': str(finding)
+                for index, finding in enumerate(robot.findings, start=1)}
+    values = {'joints': ', '.join(robot.joint_names), **findings}
+    if findings:
+        return Status(Level.WARN, f'{len(findings)} findings in the description', values)
+    return Status(Level.OK, 'no finding', values)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A managed (lifecycle) node that commands an arm, or starts by itself where nobody manages it."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Sequence
+
+from rclpy.clock import Clock, ClockType
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.base import NodeParts
+from robot_dynamics.nodes.parameters import Parameter
+from robot_dynamics.nodes.runtime import StoppedEarlyError
+
+AUTOSTART = Parameter('autostart', True, 'Configure at once and activate as soon as that is '
+                      'safe, without a lifecycle manager.', read_only=True)
+
+#: Time between two attempts to activate by itself. s.
+_ATTEMPT_PERIOD = 0.02
+#: How often it says what it waits for. s.
+_REMINDER_PERIOD = 5.0
+
+SUCCESS, FAILURE, ERROR = (TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE,
+                           TransitionCallbackReturn.ERROR)
+
+
+class ManagedNode(NodeParts, LifecycleNode):
+    """The lifecycle of a node that may move an arm.
+
+    A subclass says what to `build` and to `take_down`, which `obstacle` stands against
+    activation, how to `engage`, and how to `let_go` of the arm safely.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    table : sequence of Parameter
+        Its parameters.
+    stopped : callable
+        Whether the process is asked to stop.
+    """
+
+    def __init__(self, name: str, table: Sequence[Parameter], stopped: Callable[[], bool]):
+        super().__init__(name)
+        self.equip((AUTOSTART, *table), stopped)
+        self._refusal: Exception | None = None
+        self._attempts = None
+        self.is_active = False
+
+    def build(self) -> None:
+        """Build the model and every endpoint; raise a RobotDynamicsError where that fails."""
+        raise NotImplementedError
+
+    def take_down(self) -> None:
+        """Destroy what `build` has built, as far as it got."""
+        raise NotImplementedError
+
+    def obstacle(self) -> str | None:
+        """Return what stands against activation, None where nothing does."""
+        raise NotImplementedError
+
+    def engage(self) -> None:
+        """Begin to answer joint states."""
+        raise NotImplementedError
+
+    def let_go(self, reason: str) -> None:
+        """Send the safe command some times and nothing after it."""
+        raise NotImplementedError
+
+    def start(self) -> None:
+        """Configure, and activate when possible, unless somebody manages this node."""
+        if not self.parameters.values[AUTOSTART.name]:
+            return
+        if self.trigger_configure() != SUCCESS:
+            raise self._refusal
+        self._attempts = self.create_timer(_ATTEMPT_PERIOD, self._attempt,
+                                           clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def stop(self) -> None:
+        """Leave for good, with the safe command where the arm was ours."""
+        self.trigger_shutdown()
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Build; rclpy hides exceptions of these callbacks, so they are shown here."""
+        try:
+            self.build()
+        except (RobotDynamicsError, StoppedEarlyError) as error:
+            return self._refuse(error, FAILURE)
+        except Exception as error:
+            self.get_logger().fatal(traceback.format_exc())
+            return self._refuse(error, ERROR)
+        return super().on_configure(state)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Take the arm over, unless something stands against it."""
+        reason = self.obstacle()
+        if reason is not None:
+            self.get_logger().error(f'cannot be activated: {reason}')
+            return FAILURE
+        self.engage()
+        self.is_active = True
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Let go of the arm."""
+        self._leave('deactivated')
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Destroy everything."""
+        self.take_down()
+        return super().on_cleanup(state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Let go of the arm, for good."""
+        self._leave('shut down')
+        self.take_down()
+        return super().on_shutdown(state)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Let go of the arm after an error in a transition."""
+        self._leave('error')
+        self.take_down()
+        return super().on_error(state)
+
+    def _leave(self, reason: str) -> None:
+        if self._attempts is not None:
+            # Once stopped by somebody, it is theirs to start again.
+            self.destroy_timer(self._attempts)
+            self._attempts = None
+        if self.is_active:
+            self.is_active = False
+            self.let_go(reason)
+
+    def _refuse(self, error: Exception, answer: TransitionCallbackReturn
+                ) -> TransitionCallbackReturn:
+        self._refusal = error
+        self.take_down()
+        if not self.parameters.values[AUTOSTART.name]:
+            self.get_logger().error(f'cannot be configured: {error}')
+        return answer
+
+    def _attempt(self) -> None:
+        """Activate when nothing stands against it any more."""
+        reason = self.obstacle()
+        if reason is not None:
+            self.get_logger().info(f'waiting: {reason}', throttle_duration_sec=_REMINDER_PERIOD)
+        elif self.trigger_activate() == SUCCESS:
+            self.destroy_timer(self._attempts)
+            self._attempts = None
