@@ -202,7 +202,7 @@ class ControlSession:
                                       subject='trajectory',
                                       remedy='send it when the mode is tracking')
             takes_over = self.trajectory.accept(names, points, stamp=stamp,
-                                                now=self._stamp)
+                                                now=self._stamp, measured=self.monitor.q)
         except TrajectoryError:
             self.counts['trajectories_refused'] += 1
             raise

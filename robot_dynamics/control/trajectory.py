@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -13,6 +15,7 @@ from robot_dynamics.control import trajectory_kernel as kernel
 from robot_dynamics.control.checks import positive
 from robot_dynamics.control.pieces import COAST, Pieces, Stage, pieces_through, resting
 from robot_dynamics.control.polynomials import QUINTIC_PEAK_ACCELERATION, quintic
+from robot_dynamics.control.trajectory_limits import TrajectoryLimits
 from robot_dynamics.control.trajectory_points import (
     SHORTEST_SEGMENT,
     Points,
@@ -35,8 +38,6 @@ VELOCITY_BLEND_PEAK = 4.0
 SHORTEST_BLEND = 0.02
 #: A trajectory that starts later than this from now was stamped by another clock. s.
 LONGEST_WAIT = 600.0
-#: A position limit may be exceeded by rounding. rad or m.
-ROUNDING = 1e-6
 
 
 class Progress(Enum):
@@ -49,6 +50,27 @@ class Progress(Enum):
 
 _PROGRESS = {Stage.REST: Progress.RESTING, Stage.MOVE: Progress.MOVING,
              Stage.STARVED: Progress.STARVED}
+
+
+@dataclass(frozen=True, eq=False)
+class Junction:
+    """Where a new trajectory takes over from the motion under way.
+
+    Parameters
+    ----------
+    t : float
+        When. s.
+    q, v, a : ndarray, shape (n,)
+        The motion under way then.
+    measured : ndarray, shape (n,)
+        Where the arm is.
+    """
+
+    t: float
+    q: FloatArray
+    v: FloatArray
+    a: FloatArray
+    measured: FloatArray
 
 
 class TrajectoryBuffer:
@@ -92,11 +114,9 @@ class TrajectoryBuffer:
                  stop_acceleration: float = 10.0, max_points: int = 10_000):
         self.joint_names = tuple(joint_names)
         n = len(self.joint_names)
-        self._lower, self._upper = limits.lower - ROUNDING, limits.upper + ROUNDING
-        self._velocity = np.where(np.isnan(limits.velocity), np.inf,
-                                  limits.velocity * (1.0 + ROUNDING))
-        self._acceleration = np.full(n, positive('acceleration_limit', acceleration_limit,
-                                                 'rad/s^2'))
+        self._limits = TrajectoryLimits(
+            self.joint_names, limits,
+            positive('acceleration_limit', acceleration_limit, 'rad/s^2'))
         self._continuous = np.zeros(n, dtype=np.bool_) if continuous is None \
             else np.array(continuous, dtype=np.bool_)
         self._start_tolerance = positive('start_tolerance', start_tolerance, 'rad')
@@ -106,7 +126,6 @@ class TrajectoryBuffer:
         self._pieces: Pieces | None = None
         self._stage = Stage.REST
         self._evaluate = kernel.evaluate_pieces.load()
-        self._find_violation = kernel.find_violation.load()
 
     @classmethod
     def for_robot(cls, robot: Robot, **settings: float) -> TrajectoryBuffer:
@@ -150,7 +169,7 @@ class TrajectoryBuffer:
         return q, v, a
 
     def accept(self, names: Sequence[str], points: Sequence[TrajectoryPoint], *,
-               stamp: float | None, now: float) -> float:
+               stamp: float | None, now: float, measured: FloatArray | None = None) -> float:
         """Take a trajectory over, as a whole.
 
         Parameters
@@ -163,6 +182,9 @@ class TrajectoryBuffer:
             When it starts; None or 0 for now. s.
         now : float
             Time of the state last answered. s.
+        measured : ndarray, shape (n,), optional
+            Pose measured then. A trajectory may start there as well as at the motion
+            under way, which a loaded arm does not follow exactly.
 
         Returns
         -------
@@ -180,108 +202,77 @@ class TrajectoryBuffer:
         if not start <= now + LONGEST_WAIT:
             raise TrajectoryError(f'lies {start - now:.3g} s ahead', subject='stamp of the '
                                   'trajectory', remedy='compare the clocks')
-        junction = max(now, start)
+        t = max(now, start)
         times = start + given.times
-        if times[-1] < junction:
+        if times[-1] < t:
             raise TrajectoryError(f'ended {now - times[-1]:.3f} s ago', subject='trajectory',
                                   remedy='compare the clocks, or send it without a stamp: it '
                                          'starts on arrival then')
-        self._check_points(given)
-        here = self._motion(old, junction)
-        join = self._connected if times[0] > junction + SHORTEST_SEGMENT else self._taken_over
+        here = self._motion(old, t)
+        junction = Junction(t, *here, here[0] if measured is None else measured)
+        self._limits.check_points(given, junction.q, junction.measured)
+        join = self._connected if times[0] > t + SHORTEST_SEGMENT else self._taken_over
         try:
-            new = join(given, times, junction, here, COAST)
-            self._check_limits(new, here[0])
+            new = join(given, times, junction, COAST)
+            self._limits.check_motion(new, junction.q, junction.measured)
         except TrajectoryError:
             # What comes after the last point is ours: it may be what breaks a limit.
-            new = join(given, times, junction, here, 0.0)
-            self._check_limits(new, here[0])
-        self._pieces = old.until(junction, now).followed_by(new)
-        return junction
+            new = join(given, times, junction, 0.0)
+            self._limits.check_motion(new, junction.q, junction.measured)
+        self._pieces = old.until(t, now).followed_by(new)
+        return t
 
-    def _connected(self, given: Points, times: FloatArray, junction: float,
-                   here: Motion, coast: float) -> Pieces:
-        """Return the motion that goes from here to the first point and on."""
-        q = given.q + self._turns(here[0], given.q[0])
-        new = pieces_through(times, q, given.v, given.a, self._stop_acceleration,
-                             coast=coast, before=(junction, here[0], here[1]))
-        return self._bridge(junction, here, float(times[0]), new).followed_by(new)
+    def _connected(self, given: Points, times: FloatArray, junction: Junction,
+                   coast: float) -> Pieces:
+        """Return the motion that goes from the junction to the first point and on."""
+        q = given.q + self._turns(junction.q, given.q[0])
+        new = pieces_through(times, q, given.v, given.a, self._stop_acceleration, coast=coast,
+                             before=(junction.t, junction.q, junction.v))
+        return self._bridge(junction, float(times[0]), new).followed_by(new)
 
-    def _taken_over(self, given: Points, times: FloatArray, junction: float,
-                    here: Motion, coast: float) -> Pieces:
+    def _taken_over(self, given: Points, times: FloatArray, junction: Junction,
+                    coast: float) -> Pieces:
         """Return the motion that joins a trajectory already under way at the junction."""
         new = pieces_through(times, given.q, given.v, given.a, self._stop_acceleration,
                              coast=coast)
-        there = self._motion(new, junction)
-        turns = self._turns(here[0], there[0])
+        q, v, a = self._motion(new, junction.t)
+        turns = self._turns(junction.q, q)
         new.coefficients[:, 0] += turns
-        there[0][:] += turns
-        away = [np.abs(b - a) for a, b in zip(here, there, strict=True)]
-        if not away[0].max() <= self._start_tolerance:
-            joint = int(np.argmax(away[0]))
-            raise TrajectoryError(f'the trajectory is {away[0][joint]:.3f} rad or m away from '
-                                  'the motion under way', subject=self.joint_names[joint],
+        q += turns
+        self._check_start(junction, q)
+        away = [float(np.abs(difference).max())
+                for difference in (q - junction.q, v - junction.v, a - junction.a)]
+        if all(gap <= limit for gap, limit in zip(away, AGREEMENT, strict=True)):
+            return new.since(junction.t)
+        duration = max(SHORTEST_BLEND,
+                       math.sqrt(QUINTIC_PEAK_ACCELERATION * away[0] / self._blend_acceleration),
+                       VELOCITY_BLEND_PEAK * away[1] / self._blend_acceleration)
+        joined = junction.t + duration
+        return self._bridge(junction, joined, new).followed_by(new.since(joined))
+
+    def _check_start(self, junction: Junction, q: FloatArray) -> None:
+        """Refuse a trajectory that is neither where the arm is nor where it is led."""
+        away = np.maximum(np.minimum(junction.q, junction.measured) - q,
+                          q - np.maximum(junction.q, junction.measured))
+        if not away.max() <= self._start_tolerance:
+            joint = int(np.argmax(away))
+            raise TrajectoryError(f'the trajectory is {away[joint]:.3f} rad or m away from '
+                                  'where the arm is', subject=self.joint_names[joint],
                                   remedy='start it at the measured pose, or let its first '
                                          'point lie in the future to be moved there')
-        if all(gap.max() <= limit for gap, limit in zip(away, AGREEMENT, strict=True)):
-            return new.since(junction)
-        duration = max(
-            SHORTEST_BLEND,
-            np.sqrt(QUINTIC_PEAK_ACCELERATION * away[0].max() / self._blend_acceleration),
-            VELOCITY_BLEND_PEAK * away[1].max() / self._blend_acceleration)
-        joined = junction + float(duration)
-        return self._bridge(junction, here, joined, new).followed_by(new.since(joined))
 
-    def _bridge(self, junction: float, here: Motion, joined: float, new: Pieces) -> Pieces:
-        """Return the quintic from here to where a motion is when it is joined."""
+    def _bridge(self, junction: Junction, joined: float, new: Pieces) -> Pieces:
+        """Return the quintic from the junction to where a motion is when it is joined."""
         there = self._motion(new, joined)
-        coefficients = quintic(np.array([joined - junction]), *(x[None] for x in here),
-                               *(x[None] for x in there))
-        return Pieces(np.array([junction]), np.array([junction]), coefficients, [Stage.MOVE])
+        begin = np.array([junction.t])
+        coefficients = quintic(joined - begin, junction.q[None], junction.v[None],
+                               junction.a[None], *(x[None] for x in there))
+        return Pieces(begin, begin.copy(), coefficients, [Stage.MOVE])
 
     def _turns(self, here: FloatArray, there: FloatArray) -> FloatArray:
         """Return the full turns that bring continuous joints nearest to where they are. rad."""
         return np.where(self._continuous,
                         2.0 * np.pi * np.round((here - there) / (2.0 * np.pi)), 0.0)
-
-    def _check_points(self, given: Points) -> None:
-        """Refuse points that are themselves beyond a limit."""
-        for field, values, lower, upper in (
-                ('positions', given.q, self._lower, self._upper),
-                ('velocities', given.v, -self._velocity, self._velocity),
-                ('accelerations', given.a, -self._acceleration, self._acceleration)):
-            if values is None:
-                continue
-            outside = ~((values >= lower) & (values <= upper))
-            if outside.any():
-                k, joint = np.argwhere(outside)[0]
-                raise TrajectoryError(f'points[{k}].{field} {values[k, joint]:.4g} is outside '
-                                      f'{lower[joint]:.4g} to {upper[joint]:.4g}',
-                                      subject=self.joint_names[joint],
-                                      remedy='keep every point inside the limits')
-
-    def _check_limits(self, new: Pieces, here: FloatArray) -> None:
-        """Refuse a motion beyond a limit; one that starts beyond may come back."""
-        kind, joint, t, value = self._find_violation(
-            new.begins, new.origins, new.coefficients, new.begins[-1],
-            np.minimum(self._lower, here), np.maximum(self._upper, here), self._velocity,
-            self._acceleration)
-        if kind == kernel.NOTHING:
-            return
-        what, limit, remedy = {
-            kernel.POSITION: ('position', (self._lower if value < self._lower[joint]
-                                           else self._upper)[joint],
-                              'keep the points, and the way to a stop after the last one, '
-                              'inside the position limits'),
-            kernel.VELOCITY: ('speed', self._velocity[joint],
-                              'give the motion more time or a nearer start'),
-            kernel.ACCELERATION: ('acceleration', self._acceleration[joint],
-                                  'give the motion more time, smoother points or a nearer '
-                                  'start'),
-        }[kind]
-        raise TrajectoryError(f'{what} {value:.4g} is beyond {limit:.4g}, '
-                              f'{t - new.begins[0]:.3f} s after the trajectory takes over',
-                              subject=self.joint_names[joint], remedy=remedy)
 
     def _motion(self, pieces: Pieces, t: float) -> Motion:
         """Return a motion at a time as new arrays."""

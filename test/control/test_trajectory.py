@@ -265,6 +265,20 @@ def test_a_trajectory_that_differs_a_little_is_blended_in():
         np.testing.assert_allclose(buffer.sample(NOW + t)[0], move.sample(t)[0], atol=1e-6)
 
 
+def test_a_trajectory_may_start_where_a_sagging_arm_really_is():
+    sagged = np.array([-0.2, 0.0, 0.0])
+    move = sample_points(PointToPoint(sagged, [0.4, 0.0, 0.0], duration=2.0), 0.0, 2.0, 0.02)
+    buffer = buffer_at()
+    with pytest.raises(TrajectoryError, match=r'0\.200 rad or m away'):
+        buffer.accept(JOINTS, move, stamp=None, now=NOW)
+    buffer.accept(JOINTS, move, stamp=None, now=NOW, measured=sagged)
+    assert_smooth(buffer, NOW - 0.1, NOW + 2.1)
+    # On neither side beyond.
+    with pytest.raises(TrajectoryError, match=r'0\.150 rad or m away'):
+        buffer_at().accept(JOINTS, [point(0.0, [0.15, 0.0, 0.0]), point(1.0, ZERO)], stamp=None,
+                           now=NOW, measured=sagged)
+
+
 @pytest.mark.parametrize('period', [0.002, 0.01, 0.05])
 @pytest.mark.parametrize(('with_acceleration', 'tolerance'), [(True, 1e-4), (False, 3e-3)])
 def test_one_streamed_set_point_after_the_other(period, with_acceleration, tolerance):
@@ -296,7 +310,7 @@ def test_an_arm_beyond_its_limit_may_come_back_but_not_go_on():
     buffer = buffer_at([3.02, 0.0, 0.0])
     with pytest.raises(TrajectoryError, match='shoulder'):
         accept(buffer, point(1.0, [3.1, 0.0, 0.0]))
-    accept(buffer, point(1.0, [2.9, 0.0, 0.0]))
+    accept(buffer, point(0.0, [3.02, 0.0, 0.0]), point(1.0, [2.9, 0.0, 0.0]))
     assert_smooth(buffer, NOW, NOW + 1.0)
 
 

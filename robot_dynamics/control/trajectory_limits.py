@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits that no reference may break."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control import trajectory_kernel as kernel
+from robot_dynamics.control.pieces import Pieces
+from robot_dynamics.control.trajectory_points import Points
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.model.robot import JointLimits
+
+FloatArray = NDArray[np.float64]
+
+#: A limit may be exceeded by rounding: rad or m, and as a fraction of a speed.
+ROUNDING = 1e-6
+
+
+class TrajectoryLimits:
+    """Check points and whole motions against position, speed and acceleration.
+
+    A joint that stands beyond a position limit, as an arm pushed onto its stop may,
+    can be led back from there, but not farther away.
+
+    Parameters
+    ----------
+    joint_names : sequence of str, length n
+        The joints, for messages.
+    limits : JointLimits
+        Position and speed limits; a speed that is nan is not limited.
+    acceleration : float
+        Largest acceleration of any joint. rad/s^2 or m/s^2.
+    """
+
+    def __init__(self, joint_names: Sequence[str], limits: JointLimits, acceleration: float):
+        self._joint_names = tuple(joint_names)
+        self._lower, self._upper = limits.lower - ROUNDING, limits.upper + ROUNDING
+        self._velocity = np.where(np.isnan(limits.velocity), np.inf,
+                                  limits.velocity * (1.0 + ROUNDING))
+        self._acceleration = np.full(len(self._joint_names), acceleration)
+        self._find_violation = kernel.find_violation.load()
+
+    def check_points(self, given: Points, *poses: FloatArray) -> None:
+        """Refuse points that are themselves beyond a limit.
+
+        Parameters
+        ----------
+        given : Points
+            The points.
+        *poses : ndarray, shape (n,)
+            Where the arm stands, or is thought to.
+
+        Raises
+        ------
+        TrajectoryError
+            Where one is, with its joint.
+        """
+        lower, upper = self._range(poses)
+        for field, values, low, high in (
+                ('positions', given.q, lower, upper),
+                ('velocities', given.v, -self._velocity, self._velocity),
+                ('accelerations', given.a, -self._acceleration, self._acceleration)):
+            if values is None:
+                continue
+            # Written so that NaN is outside.
+            outside = ~((values >= low) & (values <= high))
+            if outside.any():
+                k, joint = np.argwhere(outside)[0]
+                raise TrajectoryError(f'points[{k}].{field} {values[k, joint]:.4g} is outside '
+                                      f'{low[joint]:.4g} to {high[joint]:.4g}',
+                                      subject=self._joint_names[joint],
+                                      remedy='keep every point inside the limits')
+
+    def check_motion(self, motion: Pieces, *poses: FloatArray) -> None:
+        """Refuse a motion that breaks a limit anywhere; parameters as `check_points`."""
+        lower, upper = self._range(poses)
+        kind, joint, t, value = self._find_violation(
+            motion.begins, motion.origins, motion.coefficients, motion.begins[-1], lower, upper,
+            self._velocity, self._acceleration)
+        if kind == kernel.NOTHING:
+            return
+        if kind == kernel.POSITION:
+            what, limit = 'position', (lower if value < lower[joint] else upper)[joint]
+            remedy = ('keep the points, and the way to a stop after the last one, inside the '
+                      'position limits')
+        elif kind == kernel.VELOCITY:
+            what, limit = 'speed', self._velocity[joint]
+            remedy = 'give the motion more time or a nearer start'
+        else:
+            what, limit = 'acceleration', self._acceleration[joint]
+            remedy = 'give the motion more time, smoother points or a nearer start'
+        raise TrajectoryError(f'{what} {value:.4g} is beyond {limit:.4g}, '
+                              f'{t - motion.begins[0]:.3f} s after the trajectory takes over',
+                              subject=self._joint_names[joint], remedy=remedy)
+
+    def _range(self, poses: tuple[FloatArray, ...]) -> tuple[FloatArray, FloatArray]:
+        """Return the position limits, widened to where the arm stands."""
+        return (np.minimum.reduce((self._lower, *poses)), np.maximum.reduce((self._upper, *poses)))
