@@ -18,7 +18,7 @@ from robot_dynamics.errors import ModelError
 from robot_dynamics.model.consistency import check_body, pseudo_inertia
 from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.inertia import transform_parameters
-from robot_dynamics.model.limits import joint_limits
+from robot_dynamics.model.limits import Follower, joint_limits
 from robot_dynamics.model.robot import Frame, JointType, Robot
 from robot_dynamics.model.selection import Selection, select
 from robot_dynamics.model.singularity import singular_directions
@@ -63,7 +63,7 @@ def assemble(tree: RobotTree, *, joints: Sequence[str] | None = None,
     inertial_parameters, inertia_findings = _inertia(tree, bodies)
     coupling, offset = _coupling(bodies.joints, selection)
     independent = [tree.joints[name] for name in selection.independent]
-    limits, limit_findings = joint_limits(independent)
+    limits, limit_findings = joint_limits(independent, _followers(selection))
     findings = [*selection.findings, *_base_findings(tree, selection.base),
                 *inertia_findings, *limit_findings]
     robot = Robot(
@@ -165,6 +165,16 @@ def _massless_bodies(robot: Robot, singular: Sequence[Finding]) -> list[Finding]
             for link, joint, parameters in zip(robot.body_names, robot.body_joint_names,
                                                robot.inertial_parameters, strict=True)
             if joint not in warned and not np.any(parameters)]
+
+
+def _followers(selection: Selection) -> dict[str, list[Follower]]:
+    """Return the joints that follow each independent joint."""
+    followers: dict[str, list[Follower]] = {name: [] for name in selection.independent}
+    for joint in selection.below:
+        drive = selection.drives[joint.name]
+        if drive.joint is not None and drive.joint != joint.name:
+            followers[drive.joint].append(Follower(joint, drive.multiplier, drive.offset))
+    return followers
 
 
 def _coupling(joints: Sequence[JointDescription], selection: Selection

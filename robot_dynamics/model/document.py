@@ -35,9 +35,13 @@ _KEPT_CHILDREN = {
     'robot': frozenset(('link', 'joint')),
     'link': frozenset(('inertial',)),
     'inertial': frozenset(('origin', 'mass', 'inertia')),
-    'joint': frozenset(('origin', 'axis', 'parent', 'child', 'limit', 'dynamics', 'mimic')),
+    'joint': frozenset(('origin', 'axis', 'parent', 'child', 'limit', 'dynamics', 'mimic',
+                        'safety_controller')),
 }
 _NO_CHILDREN: frozenset[str] = frozenset()
+# Kept elements that a robot can do without: an expression of xacro in one is no reason
+# to refuse the robot.
+_OPTIONAL = frozenset(('safety_controller',))
 
 # Elements of xacro that define something and expand to nothing themselves.
 _XACRO_DEFINITIONS = frozenset(('property', 'macro', 'arg'))
@@ -200,7 +204,7 @@ class _Builder:
 
     def _note_expressions(self, element: Element, owner: Element | None) -> None:
         """Remember the first attribute that still holds an expression of xacro."""
-        if self.first_use or self._macro_depth is not None:
+        if self.first_use or self._macro_depth is not None or element.tag in _OPTIONAL:
             return
         for name, value in element.attributes.items():
             if '${' in value or '$(' in value:

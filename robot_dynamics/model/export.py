@@ -7,10 +7,10 @@ far frames of standard DH tables), the moving link is written as
 as a massless link in the right place: every named frame keeps its name and pose.
 
 What a URDF cannot say: gravity (pass ``gravity=robot.gravity`` when reading it
-back), rotor inertia (written as an ``armature`` attribute of ``<dynamics>``, which
-readers that do not know it ignore), an order of the joint vectors that is not that
-of the tree (pass ``joints=robot.joint_names``), and a revolute joint without position
-limits, which becomes continuous.
+back), an order of the joint vectors that is not that of the tree (pass
+``joints=robot.joint_names``), and a revolute joint without position limits, which
+becomes continuous. Rotor inertia is written as an ``armature`` attribute of
+``<dynamics>``, which ``Robot.from_urdf`` reads and other readers ignore.
 """
 
 from __future__ import annotations

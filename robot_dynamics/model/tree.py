@@ -100,6 +100,9 @@ class JointDescription:
         the child link frame, m.
     limit : LimitDescription, optional
         Its limits.
+    soft_range : tuple of two floats, optional
+        Positions between which controllers have to keep the joint, rad or m; nan for
+        what is written and is no number.
     damping, friction, armature : float
         Viscous coefficient, Coulomb effort and reflected rotor inertia.
     mimic : MimicDescription, optional
@@ -114,6 +117,7 @@ class JointDescription:
     axis: FloatArray
     link_offset: FloatArray
     limit: LimitDescription | None = None
+    soft_range: tuple[float, float] | None = None
     damping: float = 0.0
     friction: float = 0.0
     armature: float = 0.0

@@ -117,23 +117,28 @@ def _read_joint(name: str, element: Element) -> JointDescription:
     rotation, position = _origin(element, name)
     placement = np.eye(4)
     placement[:3, :3], placement[:3, 3] = rotation, position
-    damping, friction = (_dissipation(name, element, key) for key in ('damping', 'friction'))
+    damping, friction, armature = (_coefficient(name, element, key)
+                                   for key in ('damping', 'friction', 'armature'))
     return JointDescription(
         name=name, kind=kind,
         parent=_text(_required_child(element, 'parent', name), 'link', name),
         child=_text(_required_child(element, 'child', name), 'link', name),
         placement=placement, axis=_axis(name, element, kind), link_offset=np.zeros(3),
-        limit=_limit(name, element, kind), damping=damping, friction=friction,
+        limit=_limit(name, element, kind), soft_range=_soft_range(name, element, kind),
+        damping=damping, friction=friction, armature=armature,
         mimic=_mimic(name, element) if kind.has_coordinate else None)
 
 
-def _dissipation(name: str, joint: Element, attribute: str) -> float:
-    """Return the damping or friction of a joint."""
+def _coefficient(name: str, joint: Element, attribute: str) -> float:
+    """Return the damping, friction or rotor inertia of a joint.
+
+    No specification has the last, ``armature``; `robot_dynamics.model.export` writes it.
+    """
     element = _child(joint, 'dynamics', name)
     value = 0.0 if element is None else _number(element, attribute, name, default=0.0)
     if value < 0.0:
         raise ModelError(f'has the negative {attribute} {value:g}', subject=name,
-                         remedy=f'give a {attribute} that takes energy: zero or more')
+                         remedy=f'give a {attribute} of zero or more')
     return value
 
 
@@ -172,6 +177,19 @@ def _limit(name: str, joint: Element, kind: JointKind) -> LimitDescription | Non
     velocity, effort = (_limit_number(element, key, name, missing=math.nan)
                         for key in ('velocity', 'effort'))
     return LimitDescription(lower, upper, velocity, effort)
+
+
+def _soft_range(name: str, joint: Element, kind: JointKind) -> tuple[float, float] | None:
+    """Return the soft limits; what is no number there does not make the joint unreadable."""
+    element = _child(joint, 'safety_controller', name)
+    if element is None or not kind.has_coordinate:
+        return None
+    try:
+        lower, upper = (_limit_number(element, f'soft_{end}_limit', name, missing=0.0)
+                        for end in ('lower', 'upper'))
+    except ModelError:
+        return math.nan, math.nan
+    return lower, upper
 
 
 def _limit_number(element: Element, attribute: str, name: str, *, missing: float) -> float:

@@ -17,7 +17,7 @@ def test_only_what_dynamics_uses_is_kept():
       </link>
       <gazebo><link name="ghost"/><joint name="ghost"/></gazebo>
       <ros2_control><joint name="ghost"/></ros2_control>
-      <joint name="j"><drake:axis/><axis xyz="0 0 1"/><safety_controller/></joint>
+      <joint name="j"><drake:axis/><axis xyz="0 0 1"/><calibration/></joint>
     </robot>""").root
     assert [(child.tag, child.attributes['name']) for child in root.children] \
         == [('link', 'a'), ('joint', 'j')]
@@ -96,6 +96,7 @@ def test_leftover_under_another_prefix():
 def test_expressions_where_dynamics_does_not_look_are_no_leftover():
     text = ('<robot name="r"><!-- ${comment} --><gazebo><parameters>$(find pkg)</parameters>'
             '<plugin filename="${x}"/></gazebo><link name="a"><visual name="${y}"/></link>'
+            '<joint name="j"><safety_controller k_position="${z}"/></joint>'
             '</robot>')
     assert parse(text).leftover == ''
 

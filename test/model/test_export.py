@@ -113,7 +113,7 @@ def robots(draw):
                            else np.full(n, 5.0), rng.choice([np.nan, 2.0], n),
                            rng.choice([np.nan, 80.0], n)),
         damping=rng.choice([0.0, 0.3], n), friction=rng.choice([0.0, 0.7], n),
-        armature=np.zeros(n), frames=frames)
+        armature=rng.choice([0.0, 0.02], n), frames=frames)
 
 
 def _pose(rng):
@@ -145,14 +145,24 @@ def test_random_robot_comes_back(robot):
     assert back.joint_names == robot.joint_names
     assert set(back.body_joint_names) == set(robot.body_joint_names)
     assert set(robot.frames) <= set(back.frames)
-    for name in ('lower', 'upper', 'velocity', 'effort'):
-        expected = getattr(robot.limits, name)
-        if name in ('lower', 'upper'):
-            expected = np.where(robot.is_continuous, np.inf if name == 'upper' else -np.inf,
-                                expected)
-        np.testing.assert_array_equal(getattr(back.limits, name), expected)
+    for name in ('velocity', 'effort'):
+        np.testing.assert_array_equal(getattr(back.limits, name), getattr(robot.limits, name))
+    turns, held = robot.is_continuous, is_followed_within_limits(robot)
+    for name, infinity in (('lower', -np.inf), ('upper', np.inf)):
+        written, read = getattr(robot.limits, name), getattr(back.limits, name)
+        np.testing.assert_array_equal(read[~turns], written[~turns])
+        np.testing.assert_array_equal(read[turns & ~held], infinity)
+        np.testing.assert_allclose(read[turns & held], written[turns & held], atol=1e-12)
     np.testing.assert_array_equal(back.damping, robot.damping)
     np.testing.assert_array_equal(back.friction, robot.friction)
+    np.testing.assert_array_equal(back.armature, robot.armature)
+
+
+def is_followed_within_limits(robot):
+    """Which coordinates move another joint that does not turn without end, shape (n,)."""
+    followers = [name not in robot.joint_names and kind != JointType.CONTINUOUS
+                 for name, kind in zip(robot.body_joint_names, robot.joint_types, strict=True)]
+    return np.any(robot.coupling[followers], axis=0)
 
 
 @settings(deadline=None)

@@ -35,8 +35,10 @@ COMPARED = {
     peer.Link: ({'name', 'inertial'}, {'visuals', 'collisions', 'origin'}),
     peer.Inertial: ({'mass', 'origin', 'inertia'}, set()),
     peer.Joint: ({'name', 'type', 'parent', 'child', 'origin', 'axis', 'limit', 'dynamics',
-                  'mimic'}, {'safety_controller', 'calibration'}),
+                  'mimic', 'safety_controller'}, {'calibration'}),
     peer.JointLimit: ({'lower', 'upper', 'velocity', 'effort'}, set()),
+    peer.SafetyController: ({'soft_lower_limit', 'soft_upper_limit'},
+                            {'k_position', 'k_velocity'}),
     peer.JointDynamics: ({'damping', 'friction'}, set()),
     peer.JointMimic: ({'joint', 'multiplier', 'offset'}, set()),
     peer.Pose: ({'xyz', 'rpy'}, set()),
@@ -96,11 +98,13 @@ def assert_same_joint(theirs, ours):
     assert (ours.damping, ours.friction) == (dynamics.damping or 0.0, dynamics.friction or 0.0)
     if not ours.kind.has_coordinate:
         # What stands there means nothing: such a joint is only ever held.
-        assert (ours.limit, ours.mimic) == (None, None)
+        assert (ours.limit, ours.mimic, ours.soft_range) == (None, None, None)
         return
     axis = np.array([1.0, 0.0, 0.0] if theirs.axis is None else theirs.axis)
     np.testing.assert_allclose(ours.axis, axis / np.linalg.norm(axis), rtol=0, atol=1e-15)
     assert limits_of(ours.limit) == limits_of(theirs.limit)
+    soft = theirs.safety_controller
+    assert ours.soft_range == (soft and (soft.soft_lower_limit, soft.soft_upper_limit))
     assert (ours.mimic is None) == (theirs.mimic is None)
     if theirs.mimic is not None:
         multiplier = 1.0 if theirs.mimic.multiplier is None else theirs.mimic.multiplier
@@ -198,7 +202,10 @@ def _random_motion(rng):
             f' velocity="{rng.uniform(0, 9)}" effort="{rng.uniform(0, 9)}"/>'
     dynamics = f'<dynamics{_some(rng, damping=rng.uniform(0, 9), friction=rng.uniform(0, 9))}/>'
     axis = f'<axis xyz="{_three(rng)}"/>'
-    return ''.join(element for element in (axis, limit, dynamics) if rng.random() < 0.8)
+    soft = '<safety_controller k_velocity="5"' + _some(
+        rng, k_position=5.0, soft_lower_limit=-rng.uniform(0, 1),
+        soft_upper_limit=rng.uniform(0, 1)) + '/>'
+    return ''.join(element for element in (axis, limit, dynamics, soft) if rng.random() < 0.8)
 
 
 def _random_origin(rng):

@@ -42,12 +42,25 @@ def test_defaults_of_the_specification(make_urdf):
 
 def test_missing_numbers_of_elements(make_urdf):
     joint = joint_of(make_urdf, '<limit upper="2"/><dynamics damping="0.5"/><origin/><axis/>'
-                                '<mimic joint="k"/>')
+                                '<mimic joint="k"/><safety_controller k_velocity="9"/>')
     assert (joint.limit.lower, joint.limit.upper) == (0.0, 2.0)
     assert np.isnan(joint.limit.velocity)
     assert np.isnan(joint.limit.effort)
-    assert (joint.damping, joint.friction) == (0.5, 0.0)
+    assert (joint.damping, joint.friction, joint.armature) == (0.5, 0.0, 0.0)
+    assert joint.soft_range == (0.0, 0.0)
     assert (joint.mimic.joint, joint.mimic.multiplier, joint.mimic.offset) == ('k', 1.0, 0.0)
+
+
+def test_rotor_inertia_and_soft_limits(make_urdf):
+    joint = joint_of(make_urdf, '<dynamics armature="0.25"/><safety_controller k_velocity="9" '
+                                'soft_lower_limit="-1" soft_upper_limit="2"/>')
+    assert joint.armature == 0.25
+    assert joint.soft_range == (-1.0, 2.0)
+
+
+def test_soft_limits_that_are_no_numbers_do_not_refuse_the_joint(make_urdf):
+    joint = joint_of(make_urdf, '<safety_controller soft_lower_limit="${x}"/>')
+    np.testing.assert_array_equal(joint.soft_range, [np.nan, np.nan])
 
 
 def test_origin_is_turned_about_fixed_axes(make_urdf):
@@ -125,6 +138,7 @@ def test_name_of_a_nameless_robot():
     ('<limit effort="strong"/>', 'effort="strong"'),
     ('<dynamics damping="-inf"/>', 'damping="-inf"'),
     ('<dynamics friction="-0.1"/>', 'negative friction -0.1'),
+    ('<dynamics armature="-0.1"/>', 'negative armature -0.1'),
     ('<mimic/>', 'no joint in <mimic>'),
     ('<mimic joint="k" multiplier="x"/>', 'multiplier="x"'),
 ])
