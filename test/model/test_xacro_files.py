@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 import sys
+import time
 
 import pytest
 
 from robot_dynamics.errors import ModelError
+from robot_dynamics.model import xacro_files
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.source import read_source
+from robot_dynamics.model.source import MAX_BYTES, read_source
 from robot_dynamics.model.xacro_files import parse_source
 
 ARM = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
@@ -75,3 +77,70 @@ def test_plain_urdf_with_the_suffix_needs_no_xacro(tmp_path, monkeypatch):
     path = tmp_path / 'plain.urdf.xacro'
     path.write_text('<robot name="plain"><link name="a"/></robot>', encoding='utf-8')
     assert parse_source(read_source(path)).root.attributes['name'] == 'plain'
+
+
+def macro(body):
+    return ('<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+            f'<xacro:macro name="m" params="n">{body}</xacro:macro><xacro:m n="1"/></robot>')
+
+
+ENDLESS = {
+    'macro that calls itself twice': macro(
+        '<xacro:if value="${n &lt; 100}"><xacro:m n="${n+1}"/><xacro:m n="${n+1}"/></xacro:if>'),
+    'endless expression': macro('<link name="${10 ** 10 ** 10}"/>'),
+}
+
+
+@pytest.mark.parametrize('name', ENDLESS)
+def test_expansion_without_end(arm, monkeypatch, capfd, name):
+    arm.write_text(ENDLESS[name], encoding='utf-8')
+    monkeypatch.setattr(xacro_files, 'LONGEST_EXPANSION', 1.5)
+    start = time.monotonic()
+    with pytest.raises(ModelError, match=r'not come to an end within 1\.5 s') as caught:
+        Robot.from_urdf(arm)
+    assert time.monotonic() - start < 5.0
+    assert caught.value.subject == str(arm)
+    assert 'calls itself' in caught.value.remedy
+    assert capfd.readouterr() == ('', '')
+
+
+def test_expansion_that_fills_the_memory(arm):
+    pytest.importorskip('resource')
+    # More than xacro may have, less than the machine has.
+    arm.write_text(macro("<link name=\"${'a' * (3 * 10 ** 9)}\"/>"), encoding='utf-8')
+    with pytest.raises(ModelError, match='when evaluating expression'):
+        Robot.from_urdf(arm)
+
+
+def test_expansion_to_a_huge_text(arm):
+    arm.write_text(macro(f"<link name=\"${{'a' * {MAX_BYTES}}}\"/>"), encoding='utf-8')
+    with pytest.raises(ModelError, match='expands it to more than 5 MiB'):
+        Robot.from_urdf(arm)
+
+
+def test_what_the_file_prints_is_not_the_description(arm):
+    arm.write_text(ARM.replace('<link name="base"/>',
+                               '<link name="base"/><xacro:property name="p" '
+                               'value="${xacro.message(\'hello\')}"/>${p}'), encoding='utf-8')
+    assert Robot.from_urdf(arm).joint_names == ('left_upper_joint',)
+
+
+def test_names_come_back_in_every_alphabet(arm):
+    arm.write_text(ARM.replace('left_', '左_é_'), encoding='utf-8')
+    assert Robot.from_urdf(arm).joint_names == ('左_é_upper_joint',)
+
+
+def test_modules_are_found_where_this_process_finds_them(arm, tmp_path, monkeypatch):
+    # Files beside the caller that have the names of modules that xacro needs.
+    for name in ('yaml', 'os', 'glob'):
+        (tmp_path / f'{name}.py').write_text('raise RuntimeError("not this")', encoding='utf-8')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, 'path', [entry for entry in sys.path if entry])
+    assert Robot.from_urdf(arm).n == 1
+
+
+def test_without_an_interpreter(arm, monkeypatch):
+    monkeypatch.setattr(sys, 'executable', str(arm.parent / 'no_python'))
+    with pytest.raises(ModelError, match='xacro cannot be run') as caught:
+        Robot.from_urdf(arm)
+    assert 'output of `xacro FILE`' in caught.value.remedy
