@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Diagnostics of a control session."""
+"""Diagnostics of joint states, a control session and a model."""
 
 from __future__ import annotations
 
-from robot_dynamics.control.joint_state import Reason
+from collections.abc import Mapping
+
+from robot_dynamics.control.joint_state import JointStateMonitor, Reason
 from robot_dynamics.control.modes import Mode
 from robot_dynamics.control.session import ControlSession
 from robot_dynamics.model.robot import Robot
@@ -12,26 +14,41 @@ from robot_dynamics.nodes.diagnostics import Level, Status
 _GOOD_REASONS = (Reason.ACCEPTED, Reason.WAITING, Reason.FOREIGN)
 
 
-def state_status(session: ControlSession) -> Status:
-    """Return how joint states and the mode are."""
-    monitor = session.monitor
+def monitor_status(monitor: JointStateMonitor, values: Mapping[str, object] | None = None
+                   ) -> Status:
+    """Return how joint states are.
+
+    Parameters
+    ----------
+    monitor : JointStateMonitor
+        What takes them.
+    values : mapping, optional
+        Further figures to show.
+    """
     turned_away = {reason: count for reason, count in monitor.counts.items()
                    if count and reason not in _GOOD_REASONS}
-    values = {
-        'mode': session.mode.value, 'reason': session.reason,
-        'accepted': monitor.counts[Reason.ACCEPTED],
+    figures = {
+        **(values or {}), 'accepted': monitor.counts[Reason.ACCEPTED],
         **{f'turned away: {reason.value}': count for reason, count in turned_away.items()},
         **{note.value: count for note, count in monitor.notes.items() if count},
-        'late states': session.clock.overruns, 'times made safe': session.counts['safe_entries'],
     }
-    if session.mode is Mode.SAFE:
-        return Status(Level.ERROR, session.reason, values)
     if not monitor.has_state:
-        return Status(Level.STALE, f'no joint state; last message: {session.verdict or "none"}',
-                      values)
-    if session.verdict is not None and session.verdict.reason not in _GOOD_REASONS:
-        return Status(Level.WARN, str(session.verdict), values)
-    return Status(Level.OK, session.mode.value, values)
+        worst = max(turned_away, key=turned_away.get, default=None)
+        return Status(Level.STALE, 'no joint state' + (f': {worst.value}' if worst else ''),
+                      figures)
+    return Status(Level.OK, 'complete states', figures)
+
+
+def state_status(session: ControlSession) -> Status:
+    """Return how joint states and the mode are."""
+    status = monitor_status(session.monitor, {
+        'mode': session.mode.value, 'reason': session.reason,
+        'late states': session.clock.overruns, 'times made safe': session.counts['safe_entries']})
+    if session.mode is Mode.SAFE:
+        return Status(Level.ERROR, session.reason, status.values)
+    if status.level is Level.OK and session.verdict.reason not in _GOOD_REASONS:
+        return Status(Level.WARN, str(session.verdict), status.values)
+    return status
 
 
 def command_status(session: ControlSession, listeners: int) -> Status:

@@ -21,7 +21,6 @@ from trajectory_msgs.msg import JointTrajectory
 from robot_dynamics.control.modes import Command, Mode
 from robot_dynamics.control.protocol import TrackingController
 from robot_dynamics.control.trajectory_points import TrajectoryPoint
-from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes import qos
@@ -71,7 +70,7 @@ class EffortControllerNode(ManagedNode):
         self._accepted_at = -np.inf
 
     @abstractmethod
-    def make_law(self, robot: Robot, dynamics: Dynamics, values: Values) -> TrackingController:
+    def make_law(self, robot: Robot, values: Values) -> TrackingController:
         """Return the control law."""
 
     def law_telemetry(self) -> tuple[Callable[[int], None], ...]:
@@ -89,7 +88,7 @@ class EffortControllerNode(ManagedNode):
         """Build model, law, session and endpoints."""
         values = self.parameters.values
         self.robot = load_robot(self, values, self.stopped)
-        self.law = self.make_law(self.robot, Dynamics(self.robot), values)
+        self.law = self.make_law(self.robot, values)
         self._warm_up()
         self.session = make_session(self.robot, self.law, values)
         self.session.stop('not activated yet')

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tracks a reference with an arm while learning what the arm weighs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+
+from robot_dynamics.control.gains import AdaptationGains, FeedbackGains
+from robot_dynamics.control.modes import Mode
+from robot_dynamics.control.pd_gravity import PDGravityController
+from robot_dynamics.control.slotine_li import AdaptiveController
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.convert import ArrayMessage, JointStateMessage
+from robot_dynamics.nodes.diagnostics import Level, Status
+from robot_dynamics.nodes.effort_controller import EffortControllerNode
+from robot_dynamics.nodes.parameters import Parameter, Values
+from robot_dynamics.nodes.runtime import run
+
+_FEEDBACK, _ADAPTATION = FeedbackGains(), AdaptationGains()
+
+TABLE = (
+    Parameter('law', 'adaptive', 'adaptive is the law of Slotine and Li; pd_gravity has the '
+              'same feedback and the gravity of the model, and learns nothing.',
+              choices=('adaptive', 'pd_gravity'), read_only=True),
+    Parameter('adapt', True, 'Whether the estimates may change.'),
+    Parameter('adapt_after', 0.0, 'Time from the start of the reference during which they may '
+              'not.', 's', 0.0, 3600.0),
+    Parameter('delay', 0.001, 'Time from the measurement of a state to the effort that answers '
+              'it, which bounds the gains.', 's', 0.0, 0.1, read_only=True),
+    Parameter('allow_unphysical', False, 'Start from a model whose links no body can have, '
+              'namely from the nearest that bodies can have.', read_only=True),
+    Parameter('feedback.bandwidth', _FEEDBACK.bandwidth, 'Rate at which s = e_dot + lambda e '
+              'decays.', '1/s', 0.1, 1000.0, read_only=True),
+    Parameter('feedback.error_rate', _FEEDBACK.error_rate, 'lambda, rate at which the position '
+              'error decays.', '1/s', 0.01, 1000.0, read_only=True),
+    Parameter('feedback.stiffness', _FEEDBACK.stiffness, 'Stiffness of every joint on top of '
+              'that.', 'N m/rad or N/m', 0.0, 1e6, read_only=True),
+    Parameter('adaptation.frequency', _ADAPTATION.frequency, 'How fast the estimates may close '
+              'the loop.', 'rad/s', 0.01, 1000.0, read_only=True),
+    Parameter('adaptation.payload', _ADAPTATION.payload, 'Mass a tip may carry unknown to the '
+              'model, as a share of the mass of all links.', '', 1e-6, 10.0, read_only=True),
+    Parameter('adaptation.spread', _ADAPTATION.spread, 'Distance within which unknown mass sits, '
+              'as a share of the length of the arm.', '', 1e-3, 10.0, read_only=True),
+    Parameter('adaptation.terms', _ADAPTATION.terms, 'Joint terms learnt beside the inertial '
+              'parameters: viscous, coulomb, armature, offset.', element=str,
+              choices=('viscous', 'coulomb', 'armature', 'offset'), read_only=True),
+    Parameter('adaptation.term_frequency', _ADAPTATION.term_frequency, 'How fast one of them may '
+              'close the loop of its joint.', 'rad/s', 0.0, 1000.0, read_only=True),
+    Parameter('adaptation.composite', _ADAPTATION.composite, 'Weight of the prediction error; 0 '
+              'for learning from the tracking error alone.', '', 0.0, 100.0, read_only=True),
+    Parameter('adaptation.composite_cutoff', _ADAPTATION.composite_cutoff, 'Corner frequency of '
+              'the filter of the prediction error.', 'Hz', 0.1, 200.0, read_only=True),
+    Parameter('adaptation.coulomb_velocity', _ADAPTATION.coulomb_velocity, 'Speed below which '
+              'Coulomb friction fades out.', 'rad/s or m/s', 1e-4, 10.0, read_only=True),
+    Parameter('adaptation.largest_payload', _ADAPTATION.largest_payload, 'Mass the estimate of a '
+              'link may gain, as a share of the mass of all links.', '', 1e-3, 100.0,
+              read_only=True),
+    Parameter('adaptation.longest_step', _ADAPTATION.longest_step, 'Longest time between two '
+              'states over which the estimates are moved.', 's', 1e-4, 1.0, read_only=True),
+    Parameter('adaptation.largest_sliding', _ADAPTATION.largest_sliding, 'Largest plausible '
+              'entry of s; beyond it nothing is learnt.', 'rad/s or m/s', 0.01, 1000.0,
+              read_only=True),
+)
+
+
+class AdaptiveControllerNode(EffortControllerNode):
+    """The law of Slotine and Li in a managed node."""
+
+    law: AdaptiveController | PDGravityController
+
+    def __init__(self, stopped: Callable[[], bool]):
+        super().__init__('adaptive_controller', TABLE, stopped)
+        self._reference_began: float | None = None
+
+    def make_law(self, robot: Robot, values: Values
+                 ) -> AdaptiveController | PDGravityController:
+        """Return the law that the parameters ask for."""
+        feedback = FeedbackGains(**_group(values, 'feedback', FeedbackGains))
+        times = {'period': 1.0 / values['rate'], 'delay': values['delay']}
+        if values['law'] == 'pd_gravity':
+            return PDGravityController(robot, feedback=feedback, **times)
+        gains = AdaptationGains(**_group(values, 'adaptation', AdaptationGains))
+        return AdaptiveController(robot, feedback=feedback, adaptation=gains,
+                                  allow_unphysical=values['allow_unphysical'], **times)
+
+    def before_cycle(self) -> None:
+        """Decide whether the estimates may change."""
+        values, session = self.parameters.values, self.session
+        if session.mode is not Mode.TRACKING:
+            self._reference_began = None
+        elif self._reference_began is None and session.counts['trajectories'] > self._heard:
+            self._reference_began = session.monitor.stamp
+        self._heard = session.counts['trajectories']
+        session.adapt_enabled = values['adapt'] and self._reference_began is not None and (
+            session.monitor.stamp - self._reference_began >= values['adapt_after'])
+
+    def law_telemetry(self) -> tuple[Callable[[int], None], ...]:
+        """Make the publishers of sliding variable and estimates."""
+        self._heard = 0
+        names = self.robot.joint_names
+        self._sliding = JointStateMessage(names, velocity=True)
+        self._slidings = self.advertise(JointState, '~/sliding_variable', qos.telemetry())
+        self._estimate = ArrayMessage(('parameter',), (len(self.law.estimate),))
+        self._estimates = self.advertise(Float64MultiArray, '~/parameter_estimate',
+                                         qos.telemetry())
+        self._names = self.advertise(String, '~/parameter_names', qos.latched())
+        self._names.publish(String(data=json.dumps(list(self.law.estimate_names))))
+        return self._publish_sliding, self._publish_estimate
+
+    def law_status(self) -> dict[str, Callable[[], Status]]:
+        """Return the item about learning."""
+        return {'adaptation': self._adaptation_status}
+
+    def _publish_sliding(self, stamp: int) -> None:
+        if self.session.mode is Mode.TRACKING:
+            self._sliding.velocity[:] = self.law.s
+            self._slidings.publish(self._sliding.stamp(stamp))
+
+    def _publish_estimate(self, stamp: int) -> None:
+        self._estimates.publish(self._estimate.fill(self.law.estimate))
+
+    def _adaptation_status(self) -> Status:
+        session, law = self.session, self.law
+        values = {'adapts': session.adapted and not law.frozen,
+                  'steps not adapted': session.counts['not_adapted']}
+        if law.frozen:
+            return Status(Level.WARN, f'frozen: {law.frozen_reason}', values)
+        return Status(Level.OK, 'adapts' if session.adapted else 'held', values)
+
+
+def _group(values: Values, prefix: str, gains: type) -> dict[str, object]:
+    """Return the parameters of one group as keywords of its class."""
+    return {field.name: values[f'{prefix}.{field.name}'] for field in fields(gains)}
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node."""
+    return run(AdaptiveControllerNode, args)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

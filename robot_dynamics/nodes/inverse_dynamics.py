@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Publishes what the model says about a moving arm: its torque, the parts, the residual."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+
+from robot_dynamics.control.joint_state import JointStateMonitor
+from robot_dynamics.control.torque_terms import TorqueTerms
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.base import PlainNode
+from robot_dynamics.nodes.controller_status import model_status, monitor_status
+from robot_dynamics.nodes.convert import (
+    ArrayMessage,
+    JointStateMessage,
+    StampClock,
+    to_nanoseconds,
+)
+from robot_dynamics.nodes.description import ROBOT_PARAMETERS, load_robot
+from robot_dynamics.nodes.diagnostics import CycleStatistics, Diagnostics
+from robot_dynamics.nodes.parameters import Parameter
+from robot_dynamics.nodes.runtime import freeze_garbage, run
+
+TABLE = (
+    *ROBOT_PARAMETERS,
+    Parameter('publish_rate', 100.0, 'Largest rate of every topic published.', 'Hz', 0.1, 2000.0,
+              read_only=True),
+    Parameter('regressor_rate', 0.0, 'Largest rate of ~/regressor; 0 for none.', 'Hz', 0.0,
+              2000.0),
+    Parameter('acceleration_cutoff', 20.0, 'Corner frequency of the low-pass that makes '
+              'accelerations of velocities.', 'Hz', 0.5, 200.0, read_only=True),
+    Parameter('velocity_cutoff', 30.0, 'Corner frequency of estimated velocities, where '
+              'joint_states have none.', 'Hz', 0.5, 200.0, read_only=True),
+    Parameter('max_gap', 0.1, 'After a longer gap between joint states the filters start over.',
+              's', 0.001, 10.0, read_only=True),
+)
+
+#: Topics, and the part of `TorqueTerms` that each carries.
+_TOPICS = {
+    '~/torque': 'torque', '~/terms/gravity': 'gravity', '~/terms/coriolis': 'coriolis',
+    '~/terms/inertial': 'inertial', '~/terms/friction': 'friction', '~/residual': 'residual',
+}
+
+
+class InverseDynamicsNode(PlainNode):
+    """Joint states in, model torques out."""
+
+    def __init__(self, stopped: Callable[[], bool]):
+        super().__init__('inverse_dynamics', TABLE, stopped)
+
+    def start(self) -> None:
+        """Build the model and subscribe."""
+        values = self.parameters.values
+        robot = load_robot(self, values, self.stopped)
+        self._dynamics = Dynamics(robot)
+        self._monitor = JointStateMonitor.for_robot(robot,
+                                                    velocity_cutoff=values['velocity_cutoff'])
+        self._terms = TorqueTerms(robot, self._dynamics, cutoff=values['acceleration_cutoff'])
+        self._stamps = StampClock(self)
+        self._cycle = CycleStatistics()
+        self._message = JointStateMessage(robot.joint_names, effort=True)
+        self._outputs = [
+            (part, self.create_publisher(JointState, topic, qos.telemetry(),
+                                         qos_overriding_options=qos.overridable()))
+            for topic, part in _TOPICS.items()]
+        self._regressor = ArrayMessage(('joint', 'parameter'), (robot.n, 10 * robot.n_bodies))
+        self._regressors = self.create_publisher(Float64MultiArray, '~/regressor',
+                                                 qos.telemetry(),
+                                                 qos_overriding_options=qos.overridable())
+        names = self.create_publisher(String, '~/parameter_names', qos.latched(),
+                                      qos_overriding_options=qos.overridable())
+        names.publish(String(data=json.dumps(robot.parameter_names)))
+        self._due = _Pace(values['publish_rate'])
+        self._regressor_due = _Pace(values['regressor_rate'])
+        self._warm_up(robot.n)
+        Diagnostics(self, robot.name, {'state': lambda: monitor_status(self._monitor),
+                                       'loop': self._cycle.status,
+                                       'model': lambda: model_status(robot)})
+        freeze_garbage()
+        self.fast.subscribe(JointState, 'joint_states', self._on_joint_state, qos.state())
+
+    def on_parameters(self, values) -> None:
+        """Take over the one rate that may change."""
+        self._regressor_due = _Pace(values['regressor_rate'])
+
+    def _warm_up(self, n: int) -> None:
+        """Compile, or load, the kernels before they are needed."""
+        zero = np.zeros(n)
+        self._terms.update(zero, zero, zero, 0.0)
+        self._dynamics.regressor(zero, zero, zero)
+
+    def _on_joint_state(self, message: JointState) -> None:
+        """Take a state, and publish when it is time."""
+        self._cycle.start()
+        stamp = to_nanoseconds(message.header.stamp)
+        monitor = self._monitor
+        verdict = monitor.update(self._stamps.received(stamp), self._stamps.seconds(stamp),
+                                 message.name, message.position, message.velocity,
+                                 message.effort)
+        if not verdict.accepted:
+            return
+        gap = monitor.dt > self.parameters.values['max_gap']
+        self._terms.update(monitor.q, monitor.v, monitor.effort, 0.0 if gap else monitor.dt)
+        state_stamp = self._stamps.nanoseconds(monitor.stamp)
+        if self._due(monitor.stamp):
+            for part, publisher in self._outputs:
+                self._message.effort[:] = getattr(self._terms, part)
+                publisher.publish(self._message.stamp(state_stamp))
+        if self._regressor_due(monitor.stamp):
+            self._regressors.publish(self._regressor.fill(self._dynamics.regressor(
+                monitor.q, monitor.v, self._terms.acceleration)))
+        self._cycle.finish()
+
+
+class _Pace:
+    """Says whether it is time again, at a largest rate; never at rate 0."""
+
+    def __init__(self, rate: float):
+        # A part in a hundred of slack: states do not come exactly in time.
+        self._period = 0.99 / rate if rate > 0.0 else np.inf
+        self._last = -np.inf if rate > 0.0 else np.inf
+
+    def __call__(self, now: float) -> bool:
+        """Whether so many seconds have passed, or time has gone back."""
+        due = not 0.0 <= now - self._last < self._period and np.isfinite(self._period)
+        if due:
+            self._last = now
+        return due
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node."""
+    return run(InverseDynamicsNode, args)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

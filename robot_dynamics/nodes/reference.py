@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams a reference motion to a controller, from where the arm is.
+
+The motion goes out in overlapping chunks, so that a lost one costs nothing. It
+starts when the controller says that it tracks, with a move from the measured pose;
+when the controller stops tracking, the stream ends, and starts over when it tracks
+again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+from builtin_interfaces.msg import Duration
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_dynamics.control.joint_state import JointStateMonitor
+from robot_dynamics.control.modes import Mode
+from robot_dynamics.control.references import Reference
+from robot_dynamics.control.trajectory_points import sample_points
+from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.base import PlainNode
+from robot_dynamics.nodes.convert import StampClock, to_nanoseconds, write_stamp
+from robot_dynamics.nodes.description import ROBOT_PARAMETERS, load_robot
+from robot_dynamics.nodes.diagnostics import Diagnostics, Level, Status
+from robot_dynamics.nodes.fetched import FetchedSubscription
+from robot_dynamics.nodes.parameters import Parameter
+from robot_dynamics.nodes.reference_motions import MOTION_PARAMETERS, make_motion, middle
+from robot_dynamics.nodes.runtime import freeze_garbage, run
+
+TABLE = (
+    *ROBOT_PARAMETERS,
+    *MOTION_PARAMETERS,
+    Parameter('controller', 'adaptive_controller', 'Name of the controller to lead.',
+              read_only=True),
+    Parameter('chunk_period', 0.25, 'Time between two chunks.', 's', 0.02, 10.0, read_only=True),
+    Parameter('horizon', 1.0, 'Length of a chunk, several of its periods.', 's', 0.05, 30.0,
+              read_only=True),
+    Parameter('point_period', 0.02, 'Time between two points of a chunk.', 's', 0.001, 1.0,
+              read_only=True),
+    Parameter('lead', 0.1, 'Time from the measured pose to the start of the motion.', 's', 0.0,
+              5.0, read_only=True),
+)
+
+
+class ReferenceNode(PlainNode):
+    """Waits for the controller to track, then leads it."""
+
+    def __init__(self, stopped: Callable[[], bool]):
+        super().__init__('reference', TABLE, stopped)
+        self._mode = ''
+        self._motion: Reference | None = None
+        self._start = 0.0
+        self._chunks = 0
+
+    def start(self) -> None:
+        """Read the motion's description and subscribe."""
+        values = self.parameters.values
+        self._robot = load_robot(self, values, self.stopped)
+        self._monitor = JointStateMonitor.for_robot(self._robot)
+        # Refuses bad parameters now, not when the arm waits.
+        make_motion(self._robot, values, middle(self._robot))
+        self._stamps = StampClock(self)
+        controller = values['controller']
+        self._chunk_publisher = self.create_publisher(
+            JointTrajectory, f'{controller}/reference', qos.command(),
+            qos_overriding_options=qos.overridable())
+        Diagnostics(self, self._robot.name, {'reference': self._status})
+        freeze_garbage()
+        self._states = FetchedSubscription(self, JointState, 'joint_states', qos.state(),
+                                           qos_overriding_options=qos.overridable())
+        self.fast.subscribe(String, f'{controller}/mode', self._on_mode, qos.latched())
+        self.fast.tick(values['chunk_period'], self._stream)
+
+    def _on_mode(self, message: String) -> None:
+        """Remember what the controller does; start over when it stopped tracking."""
+        if message.data != Mode.TRACKING.value and self._motion is not None:
+            self._motion = None
+            self.get_logger().info(f'the controller is {message.data}: the motion ends')
+        self._mode = message.data
+        if self._mode == Mode.TRACKING.value:
+            self._stream()
+
+    def _stream(self) -> None:
+        """Send the next chunk, or begin."""
+        now = self._fetch_state()
+        if self._mode != Mode.TRACKING.value or now is None:
+            return
+        if self._motion is None:
+            if self._chunk_publisher.get_subscription_count() == 0:
+                return
+            self._motion = make_motion(self._robot, self.parameters.values, self._monitor.q)
+            self._start = now + self.parameters.values['lead']
+            self.get_logger().info('the motion starts')
+        elapsed = max(0.0, now - self._start)
+        values = self.parameters.values
+        if elapsed > self._motion.duration + values['horizon']:
+            return
+        self._send(elapsed, values['horizon'], values['point_period'])
+
+    def _fetch_state(self) -> float | None:
+        """Return the time as joint states have it, None without a fresh one."""
+        monitor, clock, fresh = self._monitor, self._stamps, False
+        # Seen now and then only, an arm may be anywhere: no sample follows from the last.
+        monitor.forget()
+        while (message := self._states.fetch()) is not None:
+            stamp = to_nanoseconds(message.header.stamp)
+            fresh |= monitor.update(clock.received(stamp), clock.seconds(stamp), message.name,
+                                    message.position).accepted
+        return monitor.stamp if fresh else None
+
+    def _send(self, elapsed: float, horizon: float, step: float) -> None:
+        """Send the stretch of the motion that begins now."""
+        message = JointTrajectory(joint_names=list(self._robot.joint_names))
+        write_stamp(message.header.stamp, self._stamps.nanoseconds(self._start + elapsed))
+        for point in sample_points(self._motion, elapsed, horizon, step):
+            seconds, rest = divmod(round(1e9 * point.time_from_start), 1_000_000_000)
+            message.points.append(JointTrajectoryPoint(
+                positions=point.positions, velocities=point.velocities,
+                accelerations=point.accelerations,
+                time_from_start=Duration(sec=seconds, nanosec=rest)))
+        self._chunk_publisher.publish(message)
+        self._chunks += 1
+
+    def _status(self) -> Status:
+        values = {'controller': self._mode or 'not heard of', 'chunks': self._chunks}
+        if self._motion is None:
+            return Status(Level.OK, 'waits for the controller to track', values)
+        return Status(Level.OK, 'leads', values)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node."""
+    return run(ReferenceNode, args)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
