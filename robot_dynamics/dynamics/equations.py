@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +21,7 @@ from robot_dynamics.dynamics.kernels import (
 from robot_dynamics.dynamics.kernels import terms as term_kernels
 from robot_dynamics.dynamics.packing import pack, prepared_buffer
 from robot_dynamics.dynamics.samples import Samples, check_out, gather
-from robot_dynamics.errors import ModelError, ParameterError
+from robot_dynamics.errors import ModelError, ParameterError, StateError
 from robot_dynamics.model.robot import Frame, Robot
 
 FloatArray = NDArray[np.float64]
@@ -216,17 +217,16 @@ class Dynamics:
         ------
         ModelError
             When M is not positive definite; names the joint.
+        StateError
+            When a position is not finite.
         """
         samples = self._gather(q=q, v=v, tau=tau)
         q, v, tau = samples.rows
         M, C, g = self._matrices(q, v)
         a = tau - (C @ v[..., np.newaxis])[..., 0] - g
         joint = solve.solve_accelerations.load()(np.ascontiguousarray(M), a)
-        if joint >= 0:
-            raise ModelError('moves no inertia of its own: the mass matrix is not positive '
-                             'definite', subject=f'joint {self.robot.joint_names[joint]}',
-                             remedy='give the links that it moves mass and inertia that a real '
-                                    'body can have, or lock the joint')
+        if joint != solve.SOLVED:
+            self._refuse_to_accelerate(q, joint)
         return a.reshape(*samples.shape, self.n)
 
     def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, terms: Sequence[str] = (),
@@ -374,6 +374,16 @@ class Dynamics:
         kinematics.jacobians.load()(
             self._model, self._coupling.positions(samples.rows[0]), frame.body, point, J)
         return self._coupling.columns(J).reshape(*samples.shape, 6, self.n)
+
+    def _refuse_to_accelerate(self, q: FloatArray, joint: int) -> NoReturn:
+        """Say why the mass matrix has no inverse."""
+        if not np.all(np.isfinite(q)):
+            raise StateError('is not finite', subject='q', remedy='give a position that a robot '
+                                                                  'can be in')
+        raise ModelError('has no inertia to move: the mass matrix is not positive definite',
+                         subject=f'joint {self.robot.joint_names[joint]}',
+                         remedy='give the links that it moves a mass and an inertia that a real '
+                                'body can have, or lock the joint')
 
     def _choose(self, terms: Sequence[str]) -> tuple[FloatArray, int]:
         """Return the terms as kernels read them, and the columns of a regressor with them."""

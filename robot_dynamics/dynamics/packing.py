@@ -72,7 +72,7 @@ def prepared_buffer(model: NDArray[np.float64], columns: int) -> NDArray[np.floa
 
 
 def _mark(parents: NDArray[np.int64]) -> float:
-    """Number that stands for a tree, and that no other memory begins with by chance."""
+    """Return a number for a tree, which no other memory begins with by chance."""
     digest = hashlib.sha256(b'regressor' + parents.tobytes()).digest()
     return float(int.from_bytes(digest[:6], 'little') + 1)
 

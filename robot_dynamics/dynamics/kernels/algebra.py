@@ -78,7 +78,7 @@ def cross(x, y):
 
 @helper
 def times(A, x):
-    """A x; for the axes A of a frame, x turned from that frame's axes to the outer ones."""
+    """Return A x; for the axes A of a frame, x turned from its axes to the outer ones."""
     return (A[0][0] * x[0] + A[1][0] * x[1] + A[2][0] * x[2],
             A[0][1] * x[0] + A[1][1] * x[1] + A[2][1] * x[2],
             A[0][2] * x[0] + A[1][2] * x[1] + A[2][2] * x[2])
@@ -86,19 +86,19 @@ def times(A, x):
 
 @helper
 def transpose_times(A, x):
-    """A^T x; for the axes A of a frame, x turned from the outer axes to that frame's."""
+    """Return A^T x; for the axes A of a frame, x turned from the outer axes to its own."""
     return dot(A[0], x), dot(A[1], x), dot(A[2], x)
 
 
 @helper
 def product(A, B):
-    """A B."""
+    """Matrix product A B."""
     return times(A, B[0]), times(A, B[1]), times(A, B[2])
 
 
 @helper
 def add_matrices(A, B):
-    """A + B."""
+    """Sum of two matrices."""
     return add(A[0], B[0]), add(A[1], B[1]), add(A[2], B[2])
 
 

@@ -32,7 +32,9 @@ except ImportError:  # not a POSIX system: two processes may then compile the sa
 OPTIONS = {'error_model': 'numpy', 'boundscheck': False, 'fastmath': {'contract'}}
 
 #: A small function that lives inside kernels: LLVM puts its code where it is called.
-helper = numba.njit(forceinline=True, nogil=True, **OPTIONS)
+#: It gets no entry from Python, which halves the time of a compilation.
+helper = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True,
+                    nogil=True, **OPTIONS)
 
 #: A longer part of a kernel: numba itself puts it where it is called. Unlike a helper
 #: it may hold loops at no cost: a helper that does counts references to its arrays.
@@ -124,7 +126,7 @@ def _cached_in(directory: Path, function: Callable[..., Any], options: dict[str,
     theirs = numba.core.config.CACHE_DIR
     numba.core.config.CACHE_DIR = str(directory)
     try:
-        return numba.njit(cache=True, **OPTIONS, **options)(function)
+        return numba.njit(cache=True, no_cfunc_wrapper=True, **OPTIONS, **options)(function)
     finally:
         numba.core.config.CACHE_DIR = theirs
 

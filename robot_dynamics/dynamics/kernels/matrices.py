@@ -187,7 +187,7 @@ def fill_matrices(model, q, v, frames, M, C, g):
 
 @helper
 def joint_momentum(frames, row):
-    """What unit speed of a joint makes of the mass that it carries.
+    """Sum over the mass that a joint carries what unit speed of it does.
 
     Returns
     -------

@@ -61,8 +61,10 @@ def on_twist(u, w, W, c):
 
 @helper
 def columns(start, stop):
-    """Range of columns. Unsigned, so that no index can mean "from the end": only then
-    does LLVM see neighbouring addresses and computes several columns at once.
+    """Range of columns.
+
+    Unsigned, so that no index can mean "from the end": only then does LLVM see that
+    neighbours lie side by side, and computes several columns at once.
     """
     return range(np.uint64(start), np.uint64(stop))
 
