@@ -22,9 +22,9 @@ import math
 
 import numpy as np
 
-from robot_dynamics.control import law_kernels
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.model.robot import FloatArray, IntArray
+from robot_dynamics.dynamics.kernels.loading import kernel
+from robot_dynamics.model.robot import FloatArray
 
 
 class PredictionError:
@@ -34,32 +34,28 @@ class PredictionError:
     ----------
     dynamics : Dynamics
         Equations of the model.
-    kinds : ndarray of int64, shape (k,)
-        Joint terms that are learnt too, as indices into `JOINT_TERMS`.
-    coulomb_velocity : float
-        Speed below which Coulomb friction fades out. rad/s or m/s.
+    terms : tuple of str
+        Joint terms that are learnt too.
     cutoff : float
         Cut-off of the filter. Hz.
     known_rotors : ndarray, shape (n,)
         Rotor inertias that are taken for known: their effort is no error. kg m^2 or kg.
     """
 
-    def __init__(self, dynamics: Dynamics, kinds: IntArray, coulomb_velocity: float,
-                 cutoff: float, known_rotors: FloatArray):
-        n = dynamics.n
+    def __init__(self, dynamics: Dynamics, terms: tuple[str, ...], cutoff: float,
+                 known_rotors: FloatArray):
         self._dynamics = dynamics
-        self._kinds = kinds
-        self._epsilon = coulomb_velocity
+        self._terms = terms
         self._rate = 2.0 * math.pi * cutoff
         self._rotors = np.array(known_rotors)
-        self._interval = law_kernels.describe_interval.load()
-        self._filter = law_kernels.filter_interval.load()
-        self._add = law_kernels.add_prediction_error.load()
-        self._sample = dynamics.regressor_buffer()
-        # Everything filtered side by side: inertial columns, diagonals of the terms, effort.
-        self._filtered = np.zeros((n, self._sample.shape[1] + len(kinds) + 1))
-        #: Middle of the last interval: position, velocity, acceleration; then last velocity.
-        self._motion = np.zeros((4, n))
+        self._describe = describe_interval.load()
+        self._filter = filter_interval.load()
+        self._add = add_prediction_error.load()
+        self._sample = dynamics.regressor_buffer(terms)
+        # Regressor and, in the last column, effort.
+        self._filtered = np.zeros((dynamics.n, self._sample.shape[1] + 1))
+        # Middle of the last interval: q, v, a; then the velocity at its end.
+        self._motion = np.zeros((4, dynamics.n))
         self._is_empty = self._is_first = True
 
     def reset(self) -> None:
@@ -87,12 +83,11 @@ class PredictionError:
             self.skip(v)
             return
         motion = self._motion
-        self._interval(q, v, dt, motion)
-        self._dynamics.regressor(motion[0], motion[1], motion[2], out=self._sample)
+        self._describe(q, v, dt, motion)
+        self._dynamics.regressor(motion[0], motion[1], motion[2], self._terms, self._sample)
         # The first sample fills the filter; after that it is exact for a constant input.
         share = 1.0 if self._is_empty else 1.0 - math.exp(-self._rate * dt)
-        self._filter(self._sample, motion, effort, self._rotors, self._kinds, self._epsilon,
-                     share, self._filtered)
+        self._filter(self._sample, motion, effort, self._rotors, share, self._filtered)
         self._is_empty = False
 
     def add_gradient(self, estimate: FloatArray, weight: float, mass_matrix: FloatArray,
@@ -109,4 +104,41 @@ class PredictionError:
             M.
         """
         if not self._is_empty:
-            self._add(self._filtered, len(self._kinds), estimate, weight, mass_matrix, gradient)
+            self._add(self._filtered, estimate, weight, mass_matrix, gradient)
+
+
+@kernel('void(float64[::1], float64[::1], float64, float64[:, ::1])')
+def describe_interval(q, v, dt, motion):
+    """Write the middle of an interval from the state at its end and the velocity before."""
+    for i in range(q.size):
+        before = motion[3, i]
+        motion[1, i] = 0.5 * (v[i] + before)
+        # By the mean velocity, not by the position before: that may have turned over 2 pi.
+        motion[0, i] = q[i] - 0.5 * dt * motion[1, i]
+        motion[2, i] = (v[i] - before) / dt
+        motion[3, i] = v[i]
+
+
+@kernel('void(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64, '
+        'float64[:, ::1])')
+def filter_interval(sample, motion, effort, rotors, share, filtered):
+    """Move what is filtered by a share of the way to the new interval."""
+    last = sample.shape[1]
+    for i in range(sample.shape[0]):
+        for k in range(last):
+            filtered[i, k] += share * (sample[i, k] - filtered[i, k])
+        moved = effort[i] - rotors[i] * motion[2, i]
+        filtered[i, last] += share * (moved - filtered[i, last])
+
+
+@kernel('void(float64[:, ::1], float64[::1], float64, float64[:, ::1], float64[::1])')
+def add_prediction_error(filtered, estimate, weight, mass_matrix, gradient):
+    """Add Y^T W (tau - Y pi) to the gradient, W_ii = weight / M_ii."""
+    last = estimate.size
+    for i in range(filtered.shape[0]):
+        error = filtered[i, last]
+        for k in range(last):
+            error -= filtered[i, k] * estimate[k]
+        error *= weight / mass_matrix[i, i]
+        for k in range(last):
+            gradient[k] += filtered[i, k] * error

@@ -74,11 +74,11 @@ class AdaptationGains:
         Largest plausible entry of s, either sign. rad/s or m/s.
     """
 
-    frequency: float = 45.0
-    payload: float = 0.005
+    frequency: float = 60.0
+    payload: float = 0.003
     spread: float = 0.4
     terms: tuple[str, ...] = ('viscous', 'coulomb')
-    term_frequency: float = 4.0
+    term_frequency: float = 6.0
     composite: float = 1.0
     composite_cutoff: float = 10.0
     coulomb_velocity: float = 0.05

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.control.adaptation import BodyMetric
+from robot_dynamics.control.adaptation import BodyMetric, TermMetric
 from robot_dynamics.control.gains import AdaptationGains
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.joint_terms import described_parameters
 from robot_dynamics.model.consistency import project_to_consistent, pseudo_inertia
 from robot_dynamics.model.robot import FloatArray, JointType, Robot
 
@@ -108,6 +109,26 @@ def body_metric(robot: Robot, dynamics: Dynamics, gains: AdaptationGains) -> Bod
     fastest = adaptive_loop_frequency(dynamics, unit.gain_blocks(), typical_motions(robot))
     gain = (gains.frequency / fastest)**2 if fastest > 0.0 else 1.0
     return BodyMetric(matrices, gain, unit.largest_mass, unit.largest_spread)
+
+
+def term_metric(robot: Robot, dynamics: Dynamics, gains: AdaptationGains) -> TermMetric:
+    """Return prior, gain and range of the joint terms that are learnt.
+
+    The gain of a term is chosen for the frequency with which it may close the loop of
+    its joint alone: Gamma_ii = w^2 m_i / y_i^2, with m_i the least effective inertia of
+    the joint and y_i the largest entry of the column at typical motions.
+    """
+    motions = typical_motions(robot)
+    shape = (len(gains.terms), robot.n)
+    prior = described_parameters(robot, gains.terms).reshape(shape)
+    columns = dynamics.regressor(motions.q, motions.v, motions.a, gains.terms)
+    sizes = np.abs(columns[..., 10 * robot.n_bodies:]).max(axis=(0, 1)).reshape(shape)
+    gain = gains.term_frequency**2 * effective_inertias(dynamics, motions) / sizes**2
+    effort = np.where(np.isfinite(robot.limits.effort), robot.limits.effort, np.inf)
+    is_signed = np.array([term == 'offset' for term in gains.terms], dtype=bool)
+    # A term that alone asks for all the effort of its joint is no longer a joint term.
+    largest = np.maximum(effort / sizes, prior)
+    return TermMetric(prior, gain, np.where(is_signed[:, None], -largest, 0.0), largest)
 
 
 def adaptive_loop_frequency(dynamics: Dynamics, gain_blocks: FloatArray,

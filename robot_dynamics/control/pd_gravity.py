@@ -50,7 +50,7 @@ class PDGravityController:
         self.feedback = LinearFeedback(robot, self.dynamics, feedback)
         self.estimate = np.zeros(0)
         self.estimate_names: tuple[str, ...] = ()
-        self.tau_model, self.tau_terms = np.zeros(robot.n), np.zeros(robot.n)
+        self.tau_model = np.zeros(robot.n)
         self.tau_feedback = self.feedback.effort
         self._tau = np.zeros(robot.n)
 
@@ -79,7 +79,7 @@ class PDGravityController:
                a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
         """Return the effort for this state and desired motion; see `TrackingController`."""
         self.feedback.update(q, v, q_d, v_d, a_d)
-        self.tau_model[:] = self.dynamics.gravity_torque(q)
+        self.tau_model = self.dynamics.gravity_torque(q)
         np.add(self.tau_model, self.tau_feedback, out=self._tau)
         return self._tau
 

@@ -20,14 +20,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.control.adaptation import Adaptation, StepOutcome, TermMetric
+from robot_dynamics.control.adaptation import Adaptation, StepOutcome
 from robot_dynamics.control.composite import PredictionError
 from robot_dynamics.control.feedback import LinearFeedback
 from robot_dynamics.control.gains import AdaptationGains, FeedbackGains, check_gains
-from robot_dynamics.control.law_kernels import joint_terms
-from robot_dynamics.control.metric import body_metric, effective_inertias, typical_motions
-from robot_dynamics.dynamics import JOINT_TERMS, Dynamics
-from robot_dynamics.dynamics.joint_terms import described_parameters, term_values
+from robot_dynamics.control.metric import body_metric, term_metric
+from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import InertiaError
 from robot_dynamics.model.consistency import check_body
 from robot_dynamics.model.robot import FloatArray, Robot
@@ -65,8 +63,8 @@ class AdaptiveController:
     estimate : ndarray
         Inertial parameters and joint terms as learnt so far; a view, in the order of
         `estimate_names`.
-    tau_model, tau_terms, tau_feedback : ndarray, shape (n,)
-        Parts of the last effort: rigid bodies, joint terms (friction) and feedback.
+    tau_model, tau_feedback : ndarray, shape (n,)
+        Parts of the last effort: Yr pi with the joint terms, and feedback.
     frozen_reason : str
         Why the last update that should have adapted did not; empty when it did. A
         refused step freezes the estimates until `release`.
@@ -100,13 +98,11 @@ class AdaptiveController:
         self.estimate_names = dynamics.parameter_names(gains.terms)
         # A rotor inertia that is not learnt is taken for known.
         self._rotors = np.where('armature' in gains.terms, 0.0, robot.armature)
-        self._kinds = np.array([JOINT_TERMS.index(term) for term in gains.terms], dtype=np.int64)
-        self._terms = joint_terms.load()
-        self._prediction = PredictionError(dynamics, self._kinds, gains.coulomb_velocity,
-                                           gains.composite_cutoff, self._rotors)
-        self._gradient = np.zeros(self.estimate.size)
+        self._has_rotors = bool(np.any(self._rotors))
+        self._prediction = PredictionError(dynamics, gains.terms, gains.composite_cutoff,
+                                           self._rotors)
         self._applied = np.zeros(robot.n)
-        self.tau_model, self.tau_terms = np.zeros(robot.n), np.zeros(robot.n)
+        self.tau_model = np.zeros(robot.n)
         self.tau_feedback = self.feedback.effort
         self._tau = np.zeros(robot.n)
         self.frozen_reason = ''
@@ -156,14 +152,12 @@ class AdaptiveController:
         """Return the effort for this state and desired motion; see `TrackingController`."""
         feedback = self.feedback
         feedback.update(q, v, q_d, v_d, a_d)
-        inertial = self.adaptation.bodies.size
-        self.tau_model[:], self._gradient[:inertial] = self.dynamics.adaptive_terms(
-            q, v, feedback.v_r, feedback.a_r, feedback.s, self.adaptation.bodies)
-        self._terms(self._kinds, feedback.v_r, feedback.a_r, feedback.s, self._rotors,
-                    self.gains.coulomb_velocity, self.estimate, self._gradient, self.tau_terms)
-        self._learn(q, v, dt, adapt)
-        np.add(self.tau_model, self.tau_terms, out=self._tau)
-        self._tau += self.tau_feedback
+        self.tau_model, gradient = self.dynamics.adaptive_terms(
+            q, v, feedback.v_r, feedback.a_r, feedback.s, self.estimate, self.gains.terms)
+        if self._has_rotors:
+            self.tau_model += self._rotors * feedback.a_r
+        self._learn(q, v, dt, gradient, adapt)
+        np.add(self.tau_model, self.tau_feedback, out=self._tau)
         self._applied[:] = self._tau
         return self._tau
 
@@ -188,7 +182,8 @@ class AdaptiveController:
         return self.dynamics.adaptive_terms(q, still, still, still, still,
                                             self.adaptation.bodies)[0]
 
-    def _learn(self, q: FloatArray, v: FloatArray, dt: float, adapt: bool) -> None:
+    def _learn(self, q: FloatArray, v: FloatArray, dt: float, gradient: FloatArray,
+               adapt: bool) -> None:
         """Take in the last interval, and move the estimates if they may."""
         gains = self.gains
         if not 0.0 < dt <= gains.longest_step:
@@ -206,8 +201,8 @@ class AdaptiveController:
         if gains.composite > 0.0:
             self._prediction.add_gradient(
                 self.estimate, gains.composite / self.feedback.gains.bandwidth,
-                self.feedback.mass_matrix, self._gradient)
-        outcome = self.adaptation.step(self._gradient, dt)
+                self.feedback.mass_matrix, gradient)
+        outcome = self.adaptation.step(gradient, dt)
         self.frozen_reason = _REFUSALS.get(outcome, '')
         self._is_latched = outcome is not StepOutcome.ACCEPTED
 
@@ -221,25 +216,3 @@ def refuse_unphysical(robot: Robot) -> None:
                                remedy='correct its mass and inertia, or allow an unphysical '
                                       'model: adaptation then starts from the nearest physical '
                                       'one')
-
-
-def term_metric(robot: Robot, dynamics: Dynamics, gains: AdaptationGains) -> TermMetric:
-    """Return prior, gain and range of the joint terms that are learnt.
-
-    The gain of a term is chosen for the frequency with which it may close the loop of
-    its joint alone: Gamma_ii = w^2 m_i / y_i^2, with m_i the least effective inertia of
-    the joint and y_i the size of the column at typical motions.
-    """
-    motions = typical_motions(robot)
-    inertia = effective_inertias(dynamics, motions)
-    described = np.reshape(described_parameters(robot, gains.terms), (len(gains.terms), robot.n))
-    sizes = np.abs(term_values(gains.terms, motions.v, motions.a,
-                               gains.coulomb_velocity)).max(axis=1) if gains.terms else described
-    gain = gains.term_frequency**2 * inertia / sizes**2
-    effort = np.where(np.isfinite(robot.limits.effort), robot.limits.effort, np.inf)
-    least = np.zeros_like(described)
-    for row, term in enumerate(gains.terms):
-        if term == 'offset':
-            least[row] = -effort
-    # A term that alone asks for all the effort of the joint is no longer a joint term.
-    return TermMetric(described, gain, least, effort / sizes)

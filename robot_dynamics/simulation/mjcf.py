@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from robot_dynamics.errors import SimulationError
+from robot_dynamics.model.inertia import com_from_parameters
 from robot_dynamics.model.robot import FloatArray, JointType, Robot
 
 #: Smallest mass (kg) and principal inertia (kg m^2) MuJoCo's compiler takes for a moving body.
@@ -52,9 +53,6 @@ def leading_bodies(robot: Robot) -> list[int]:
 def principal_inertia(parameters: FloatArray) -> tuple[float, FloatArray, FloatArray, FloatArray]:
     """Split ten inertial parameters into mass, centre of mass and principal inertia.
 
-    By the parallel-axis theorem J_C = J_O - m (c.c I - c c^T), with J_O about the
-    origin of the link frame and c the centre of mass.
-
     Parameters
     ----------
     parameters : ndarray, shape (10,)
@@ -67,19 +65,15 @@ def principal_inertia(parameters: FloatArray) -> tuple[float, FloatArray, FloatA
     centre : ndarray, shape (3,)
         Centre of mass in the link frame; the origin for a body without mass. m.
     moments : ndarray, shape (3,)
-        Principal moments of J_C. kg m^2.
+        Principal moments about the centre of mass. kg m^2.
     axes : ndarray, shape (3, 3)
         Right-handed principal axes, as columns in the axes of the link frame.
     """
-    mass, first = float(parameters[0]), parameters[1:4]
-    xx, xy, xz, yy, yz, zz = parameters[4:]
-    about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    centre = first / mass if mass > 0.0 else np.zeros(3)
-    about_centre = about_origin - mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+    mass, centre, about_centre = com_from_parameters(parameters)
     moments, axes = np.linalg.eigh(about_centre)
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] = -axes[:, 0]
-    return mass, centre, moments, axes
+    return float(mass), centre, moments, axes
 
 
 def quaternion(rotation: FloatArray) -> FloatArray:
