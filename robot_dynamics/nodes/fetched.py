@@ -35,7 +35,7 @@ class FetchedSubscription:
         self._served: deque[Any] = deque()
         # An executor that knows no callback groups may serve it nevertheless.
         self._subscription = node.create_subscription(
-            message_type, topic, self._served.append, profile, raw=raw,
+            message_type, topic, self._serve, profile, raw=raw,
             callback_group=_NobodysGroup(), **options)
 
     @property
@@ -49,6 +49,10 @@ class FetchedSubscription:
             return self._served.popleft()
         taken = self._subscription.handle.take_message(self._subscription.msg_type, self._raw)
         return None if taken is None else taken[0]
+
+    def _serve(self, message: Any) -> None:
+        """Keep a message; a method, because rclpy asks callbacks for their signature."""
+        self._served.append(message)
 
     def destroy(self) -> None:
         """Unsubscribe."""
