@@ -8,7 +8,7 @@ from collections.abc import Callable
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from robot_dynamics.errors import ModelError, RobotDynamicsError
+from robot_dynamics.errors import ModelError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes import qos
@@ -65,15 +65,12 @@ def load_robot(node: Node, values: Values, stopped: Callable[[], bool]) -> Robot
             return Robot.from_dh(path).with_gravity(values['gravity'])
         source = path
     else:
-        source = values['robot_description'] or _from_topic(node, values['description_timeout'],
-                                                            stopped)
+        text = values['robot_description'] or _from_topic(node, values['description_timeout'],
+                                                          stopped)
+        # Bytes are always content: what comes from outside names no file to be read.
+        source = text.encode()
     return Robot.from_urdf(source, joints=values['joints'] or None,
                            base_link=values['base_link'] or None, gravity=values['gravity'])
-
-
-def describe(error: RobotDynamicsError, node: Node) -> str:
-    """Return an error in one line that starts with the node's name."""
-    return f'{node.get_name()}: {" ".join(str(error).split())}'
 
 
 def _from_topic(node: Node, timeout: float, stopped: Callable[[], bool]) -> str:

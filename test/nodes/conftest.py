@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -132,7 +133,7 @@ def _literal(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, (list, tuple)):
         return '[' + ', '.join(_literal(item) for item in value) + ']'
-    return f'"{value}"' if isinstance(value, (str, Path)) else repr(value)
+    return json.dumps(str(value)) if isinstance(value, (str, Path)) else repr(value)
 
 
 @pytest.fixture

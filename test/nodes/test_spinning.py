@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+import pytest
+from rcl_interfaces.srv import GetParameters
+from std_msgs.msg import Float64
+
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.spinning import FastEntities, make_spinner
+
+
+class Spun:
+    """A node with a fast subscription and a fast timer, spun in a thread of its own."""
+
+    def __init__(self, node, style):
+        self.node = node
+        self.fast = FastEntities(node)
+        self.received: list[float] = []
+        self.ticks: list[float] = []
+        self.failure: BaseException | None = None
+        node.declare_parameter('answer', 42)
+        self.fast.subscribe(Float64, 'input', lambda m: self.received.append(m.data), qos.state())
+        self.fast.tick(0.01, lambda: self.ticks.append(time.monotonic()))
+        self._spinner = make_spinner(style, node, self.fast)
+        self._stop = False
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self):
+        try:
+            while not self._stop:
+                self._spinner.spin_once(0.05)
+        except BaseException as error:
+            self.failure = error
+
+    def stop(self):
+        self._stop = True
+        self._thread.join()
+        self._spinner.close()
+
+
+@pytest.fixture(params=['single', 'waitset', 'events'])
+def style(request):
+    if request.param == 'events':
+        pytest.importorskip('rclpy.experimental', reason='this rclpy has no EventsExecutor')
+    return request.param
+
+
+@pytest.fixture
+def spun(make_node, style):
+    spun = Spun(make_node('spun'), style)
+    yield spun
+    spun.stop()
+
+
+def test_every_style_serves_messages_timers_and_services(spun, observer):
+    publisher = observer.node.create_publisher(Float64, 'input', qos.state())
+
+    def heard() -> bool:
+        # The publisher may know of the subscription before that knows of the publisher.
+        publisher.publish(Float64(data=-1.0))
+        return bool(spun.received)
+
+    assert observer.spin(10.0, heard)
+    observer.spin(0.2)
+    spun.received.clear()
+    for k in range(100):
+        publisher.publish(Float64(data=float(k)))
+        observer.spin(0.005)
+        if k == 50:
+            answer = observer.call(GetParameters, 'spun/get_parameters',
+                                   GetParameters.Request(names=['answer']))
+            assert answer.values[0].integer_value == 42
+    observer.spin(0.2)
+    assert spun.failure is None
+    assert spun.received == sorted(set(spun.received))  # nothing twice
+    assert len(spun.received) >= 95
+    periods = [b - a for a, b in zip(spun.ticks, spun.ticks[1:], strict=False)]
+    assert len(periods) > 50
+    assert 0.009 < sorted(periods)[len(periods) // 2] < 0.011
+
+
+def test_an_exception_in_a_callback_comes_out(make_node, observer, style):
+    def fail():
+        raise ZeroDivisionError
+
+    node = make_node('failing')
+    fast = FastEntities(node)
+    fast.tick(0.01, fail)
+    spinner = make_spinner(style, node, fast)
+    with pytest.raises(ZeroDivisionError):
+        for _ in range(100):
+            spinner.spin_once(0.05)
+    spinner.close()
+
+
+def test_fast_entities_may_come_and_go(make_node, style):
+    node = make_node('changing')
+    fast = FastEntities(node)
+    spinner = make_spinner(style, node, fast)
+    counts = [0, 0]
+
+    def count(index):
+        counts[index] += 1
+
+    fast.tick(0.01, lambda: count(0))
+    for _ in range(10):
+        spinner.spin_once(0.05)
+    assert counts[0] > 0
+    fast.destroy()
+    before = counts[0]
+    fast.tick(0.01, lambda: count(1))
+    for _ in range(10):
+        spinner.spin_once(0.05)
+    assert counts[0] == before and counts[1] > 0
+    spinner.close()
+
+
+def test_without_an_events_executor_it_says_so(make_node, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'rclpy.experimental', None)
+    node = make_node('old')
+    with pytest.raises(ParameterError, match='waitset'):
+        make_spinner('events', node, FastEntities(node))
