@@ -175,6 +175,8 @@ class JointStateMonitor:
         #: Stamp of the last complete state, and its distance from the one before
         #: (0 for the first). s.
         self.stamp, self.dt = -np.inf, 0.0
+        #: Whether every velocity is measured or estimated, none assumed to be zero.
+        self.velocity_known = False
         #: How often each note was taken.
         self.notes = dict.fromkeys(Note, 0)
         self._accepted = 0
@@ -204,11 +206,6 @@ class JointStateMonitor:
         return self.stamp > -np.inf
 
     @property
-    def velocity_known(self) -> bool:
-        """Whether every velocity of the state is measured or estimated, none assumed zero."""
-        return bool(self._sources.min() > kernel.UNKNOWN)
-
-    @property
     def velocity_sources(self) -> tuple[VelocitySource, ...]:
         """Where the velocity of each joint in the last state came from."""
         return tuple(VelocitySource(int(source)) for source in self._sources)
@@ -221,7 +218,7 @@ class JointStateMonitor:
     def forget(self) -> None:
         """Start afresh: the next state is a first one. Counts stay."""
         self._pending = kernel.new_pending(len(self.joint_names))
-        self.stamp, self.dt = -np.inf, 0.0
+        self.stamp, self.dt, self.velocity_known = -np.inf, 0.0, False
 
     def update(self, receive_time: float, stamp: float | None, names: Sequence[str],
                position: Sequence[float], velocity: Sequence[float] = _NO_VALUES,
@@ -263,7 +260,7 @@ class JointStateMonitor:
         if stamp < receive_time - self._max_age:
             return self._verdict(Reason.STALE)
         layout.fill(position, velocity, effort)
-        code, joint, newest, implausible = self._absorb(
+        code, joint, newest, implausible, known = self._absorb(
             layout.source, layout.position, layout.velocity, layout.effort, stamp,
             *self._pending, self._continuous, self._speed, self._max_step, self._cutoff,
             self._state_skew, self.q, self.v, self.effort, self._sources)
@@ -272,7 +269,7 @@ class JointStateMonitor:
         if code != kernel.ACCEPTED:
             return self._verdict(_REASONS[code], joint)
         self.dt = newest - self.stamp if self.has_state else 0.0
-        self.stamp = newest
+        self.stamp, self.velocity_known = newest, known
         if layout.dependent and layout.farthest_dependent(self.q) > self._mimic_tolerance:
             self.notes[Note.MIMIC] += 1
         self._accepted += 1

@@ -101,6 +101,8 @@ def absorb(source, position, velocity, effort, stamp,
         The newest stamp of a complete state. s.
     implausible : bool
         Whether a measured velocity was not believed.
+    known : bool
+        Whether every velocity of a complete state is known.
     """
     n = source.size
     for i in range(n):
@@ -109,16 +111,16 @@ def absorb(source, position, velocity, effort, stamp,
             continue
         # Comparisons are written so that NaN fails them.
         if not abs(position[k]) <= POSITION_BOUND:
-            return NOT_FINITE, i, stamp, False
+            return NOT_FINITE, i, stamp, False, False
         dt = stamp - stamps[i]
         if dt < -STAMP_RESOLUTION:
-            return OUT_OF_ORDER, i, stamp, False
+            return OUT_OF_ORDER, i, stamp, False, False
         if dt < STAMP_RESOLUTION:
-            return DUPLICATE, i, stamp, False
+            return DUPLICATE, i, stamp, False, False
         step = position[k] - reported[i]
         step -= 2.0 * math.pi * _turns_passed(step, continuous[i])
         if not abs(step) <= max_step + SPEED_MARGIN * speed[i] * dt:
-            return JUMP, i, stamp, False
+            return JUMP, i, stamp, False, False
 
     implausible = False
     for i in range(n):
@@ -158,15 +160,17 @@ def absorb(source, position, velocity, effort, stamp,
     oldest, newest = math.inf, -math.inf
     for i in range(n):
         if not fresh[i]:
-            return WAITING, i, newest, implausible
+            return WAITING, i, newest, implausible, False
         oldest = min(oldest, stamps[i])
         newest = max(newest, stamps[i])
     if newest - oldest > state_skew:
-        return SKEW, -1, newest, implausible
+        return SKEW, -1, newest, implausible, False
+    known = True
     for i in range(n):
+        known = known and origin[i] != UNKNOWN
         q_out[i] = q[i]
         v_out[i] = v[i]
         tau_out[i] = tau[i]
         origin_out[i] = origin[i]
         fresh[i] = False
-    return ACCEPTED, -1, newest, implausible
+    return ACCEPTED, -1, newest, implausible, known

@@ -38,6 +38,15 @@ def cut_efforts(tau, limit, rate, dt, effort, saturated):
     return count
 
 
+@kernel('b1(f8[::1], f8[::1])')
+def all_within(effort, limit):
+    """Whether no effort is beyond its limit; NaN is."""
+    for i in range(effort.size):
+        if not abs(effort[i]) <= limit[i]:
+            return False
+    return True
+
+
 class EffortLimiter:
     """Clamp efforts to what each joint may bear; no NaN gets through.
 
@@ -74,7 +83,7 @@ class EffortLimiter:
         #: Whether any was.
         self.any_saturated = False
         self._has_last = False
-        self._cut = cut_efforts.load()
+        self._cut, self._within = cut_efforts.load(), all_within.load()
 
     @classmethod
     def for_robot(cls, robot: Robot, effort_limit: ArrayLike | None = None, *,
@@ -143,8 +152,7 @@ class EffortLimiter:
 
     def permits(self, effort: FloatArray) -> bool:
         """Whether every effort is finite and within the limits."""
-        # NaN compares false, so it is not permitted.
-        return bool((np.abs(effort) <= self._limit).all())
+        return self._within(effort, self._limit)
 
     def _limits(self, parameter: str, values: ArrayLike) -> FloatArray:
         """Return limits as an array of their own, or name the joints they are wrong for."""
