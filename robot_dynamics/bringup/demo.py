@@ -18,25 +18,32 @@ from pathlib import Path
 from robot_dynamics.bringup.arguments import ARGUMENTS
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.processes import NodeProcess
-from robot_dynamics.bringup.progress import parse_progress, progress_line
+from robot_dynamics.bringup.progress import Progress, parse_progress, progress_line
 from robot_dynamics.bringup.runner import Line
 from robot_dynamics.bringup.session import run_until_stopped
 from robot_dynamics.bringup.system import NO_PLANT, System
+from robot_dynamics.control.fourier import exciting_fourier
 from robot_dynamics.errors import BringupError
 
 #: Where recording, report and picture go.
 OUTPUT = Path('demo-output')
 
-#: Period of the reference, and how long it takes to get up to speed, s. Errors are
-#: compared over one period each: the same motion.
+#: Period of the reference, s. Errors are compared over one period each: the same motion.
 PERIOD = 8.0
-RAMP = 2.0
+
+#: What the reference takes to get up to speed, the way to its first pose included, s.
+RAMP = 3.0
 
 #: Shortest run with a period before and one after adaptation begins, s.
 SHORTEST = RAMP + 2 * PERIOD
 
 #: What never moves is given up after so long, s: cold kernels take a while to compile.
 START_TIMEOUT = 90.0
+
+#: A controller that stopped following the reference gets so long to begin again, s.
+LOST_TIMEOUT = 5.0
+
+_COMPLAINTS = ('[WARN]', '[ERROR]', '[FATAL]')
 
 _SHARED_ARGUMENTS = ('robot', 'controller', 'plant', 'rate', 'seed')
 
@@ -90,10 +97,20 @@ def make_plan(*, robot: str = 'arm7', controller: str = 'adaptive', plant: str =
     return Plan(System(
         robot=robot, controller=controller, plant=plant, rate=rate, seed=seed,
         record=output / 'recording', parameters={
-            'adaptive_controller': {'adapt_after': RAMP + PERIOD},
-            'reference': {'trajectory': 'fourier', 'period': PERIOD, 'ramp': RAMP},
+            # On a busy machine a process may stand still for a while: it then goes on.
+            'adaptive_controller': {'adapt_after': RAMP + PERIOD, 'state_timeout': 0.3,
+                                    'resume_after': 100},
+            'reference': {'trajectory': 'fourier', 'base_frequency': 1 / PERIOD},
+            # The arm waits where the motion starts.
+            'simulated_arm': {'initial_position': first_pose(robot, seed)},
             'recorder': {'progress_period': 1.0},
         }), seconds, output)
+
+
+def first_pose(robot: str, seed: int) -> tuple[float, ...]:
+    """Return where the periodic reference starts, rad or m."""
+    motion = exciting_fourier(load_description(robot).robot, seed, base_frequency=1 / PERIOD)
+    return tuple(motion.sample(0.0)[0].tolist())
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -156,19 +173,26 @@ class Watch:
         self._write = say if write is None else write
         self._begin: float | None = None
         self._now = 0.0
+        self._phase = ''
+        self._lost_since: float | None = None
+        self._complaint = ''
 
     def on_line(self, line: Line) -> None:
         """Take a line of a process: progress is shown, complaints are passed on."""
         progress = parse_progress(line.text) if line.process.node == 'recorder' else None
         if progress is None:
-            if '[WARN]' in line.text or '[ERROR]' in line.text or '[FATAL]' in line.text:
+            if any(level in line.text for level in _COMPLAINTS):
+                self._complaint = line.text
                 self._write(f'  {line.process.node}: {line.text}')
             return
         self._now = progress.time
         if self._begin is None and progress.error is not None:
             self._begin = progress.time
-        tracking = 0.0 if self._begin is None else progress.time - self._begin
-        self._write(progress_line(tracking, self._phase(progress.mode, tracking), progress.error))
+        if progress.mode == 'tracking' or self._begin is None:
+            self._lost_since = None
+        elif self._lost_since is None:
+            self._lost_since = progress.time
+        self._show(progress)
 
     def is_over(self) -> bool:
         """Whether the arm has followed its reference long enough.
@@ -176,8 +200,11 @@ class Watch:
         Raises
         ------
         BringupError
-            When it never began to.
+            When it never began to, or no longer does.
         """
+        if self._lost_since is not None and self._now - self._lost_since > LOST_TIMEOUT:
+            raise BringupError('the controller no longer follows the reference', subject='demo',
+                               remedy=f'it said: {self._complaint or "nothing"}')
         if self._begin is not None:
             return self._now - self._begin >= self._plan.seconds
         if self._now > START_TIMEOUT:
@@ -185,7 +212,15 @@ class Watch:
                                remedy='look at what the nodes said above')
         return False
 
-    def _phase(self, mode: str, tracking: float) -> str:
+    def _show(self, progress: Progress) -> None:
+        """Write a line, while nothing moves only where something is new."""
+        tracking = 0.0 if self._begin is None else progress.time - self._begin
+        phase = self._phase_of(progress.mode, tracking)
+        if self._begin is not None or phase != self._phase:
+            self._write(progress_line(tracking, phase, progress.error))
+        self._phase = phase
+
+    def _phase_of(self, mode: str, tracking: float) -> str:
         if self._begin is None:
             return mode or 'starting'
         if mode != 'tracking':

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,9 @@ def tell(plan: Plan) -> Story:
     payload, scale = plant.get('payload_mass', 0.0), plant.get('mass_scale', 1.0)
     differences = []
     if scale != 1.0:
-        differences.append(f'believes its links {100 * (1 / scale - 1):+.0f} % heavier than they '
-                           'are')
+        error = 100 * (1 / scale - 1)
+        differences.append(f'believes its links {abs(error):.0f} % '
+                           f'{"heavier" if error > 0 else "lighter"} than they are')
     if payload:
         differences.append(f'does not know of the {payload:g} kg in its hand')
     text = f'The controller {" and ".join(differences)}. ' if differences else ''
@@ -47,7 +49,7 @@ def tell(plan: Plan) -> Story:
                                if (found := _version(name)))
          + f', Python {platform.python_version()}'),
     ]
-    return Story(text, facts, true_masses(robot, payload, scale))
+    return Story(text, facts, true_masses(robot, plant))
 
 
 def plant_parameters(name: str) -> dict[str, Any]:
@@ -59,13 +61,14 @@ def plant_parameters(name: str) -> dict[str, Any]:
     return merged
 
 
-def true_masses(robot: Robot, payload: float, scale: float) -> dict[str, float]:
+def true_masses(robot: Robot, plant: Mapping[str, Any]) -> dict[str, float]:
     """Return the masses of the plant's links by parameter name."""
-    plant = with_scaled_masses(robot, scale)
-    if payload:
-        plant = with_payload(plant, payload, (0.0, 0.0, 0.0))
+    true = with_scaled_masses(robot, plant.get('mass_scale', 1.0))
+    if plant.get('payload_mass'):
+        true = with_payload(true, plant['payload_mass'], plant.get('payload_com', (0.0, 0.0, 0.0)),
+                            frame=plant.get('payload_frame') or None)
     return {f'{body}/m': float(mass)
-            for body, mass in zip(plant.body_names, plant.inertial_parameters[:, 0], strict=True)}
+            for body, mass in zip(true.body_names, true.inertial_parameters[:, 0], strict=True)}
 
 
 def _version(name: str) -> str | None:

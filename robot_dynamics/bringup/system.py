@@ -13,20 +13,26 @@ from robot_dynamics.bringup.processes import NodeProcess, ParameterValue
 from robot_dynamics.errors import BringupError
 from robot_dynamics.model.shipped import candidate_folders
 
+Parameters = Mapping[str, ParameterValue]
+
 #: Controllers by name, and what each is.
 CONTROLLERS = {
-    'adaptive': 'Slotine-Li, learns while it moves',
-    'fixed': 'the same feedback and model, learns nothing',
+    'adaptive': 'the law of Slotine and Li, learns while it moves',
+    'fixed': 'the same law, learns nothing',
+    'pd_gravity': 'the same feedback with the gravity of the model',
     'none': 'nobody, the arm brakes',
+}
+
+_LAWS: Mapping[str, Parameters] = {
+    'adaptive': {'law': 'adaptive', 'adapt': True},
+    'fixed': {'law': 'adaptive', 'adapt': False},
+    'pd_gravity': {'law': 'pd_gravity'},
 }
 
 #: No simulated arm: a driver or a simulator runs already.
 NO_PLANT = 'none'
 
 _PLANT_PREFIX = 'plant_'
-
-Parameters = Mapping[str, ParameterValue]
-
 
 @dataclass(frozen=True)
 class System:
@@ -103,7 +109,7 @@ class System:
                 'publish_description': True}, files=(find_plant(self.plant),)))
         if self.controller != 'none':
             nodes.append(self._node('adaptive_controller', {
-                **self._robot(), 'adapt': self.controller == 'adaptive'}))
+                **self._robot(), 'rate': self.rate, **_LAWS[self.controller]}))
         if self.inverse_dynamics:
             nodes.append(self._node('inverse_dynamics', self._robot()))
         if self.controller != 'none' and self.reference:

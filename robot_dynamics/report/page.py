@@ -69,7 +69,7 @@ def render_page(recording: Recording, summary: Summary, robot: Robot | None,
 _ESTIMATE_NOTE = (
     'Ten parameters a link are estimated. Only some of their combinations act on the joints, so '
     'single masses need not become the true ones for the torque to be right: what counts is the '
-    'error above. Dashed lines are the true masses, where the plant told them.')
+    'error above. Dotted lines are the true masses, where the plant told them.')
 
 
 def _read(name: str) -> str:

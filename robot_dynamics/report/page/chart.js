@@ -30,8 +30,8 @@ function label(value) {
 }
 
 class Chart {
-  // options: time, series: [{name, color, data, width, dash}], log, band: [from, to],
-  // mark: {time, text}, unit, floor
+  // options: time, series: [{name, color, data, width, dash, alpha, quiet}], log,
+  // band: [from, to], mark: {time, text}, unit, floor. A quiet series has no legend.
   constructor(canvas, legend, options) {
     Object.assign(this, { canvas, legend, options });
     this.margin = { left: 52, right: 14, top: 16, bottom: 30 };
@@ -45,7 +45,7 @@ class Chart {
 
   buildLegend() {
     if (!this.legend) return;
-    this.legend.replaceChildren(...this.options.series.map(series => {
+    this.legend.replaceChildren(...this.options.series.filter(series => !series.quiet).map(series => {
       const item = document.createElement('span');
       const dash = series.dash ? ` stroke-dasharray="${series.dash.join(' ')}"` : '';
       item.innerHTML = `<svg viewBox="0 0 22 8" aria-hidden="true"><line x1="0" x2="22" y1="4" y2="4"

@@ -47,7 +47,7 @@ const estimates = run.estimates.names.length === 0 ? null :
     series: run.estimates.names.flatMap((name, i) => [
       { name, color: jointColor(i), data: run.estimates.values[i], width: 1.8 },
       ...(run.estimates.truth[i] === null ? [] : [{
-        name: `${name}, true`, color: jointColor(i), width: 1, dash: [2, 4],
+        quiet: true, name: `${name}, true`, color: jointColor(i), width: 1, dash: [2, 4],
         data: run.estimates.time.map(() => run.estimates.truth[i]),
       }]),
     ]),
