@@ -85,7 +85,7 @@ class ControlSession:
                                      'trajectories_refused'), 0)
         self.verdict: Verdict | None = None
         self._outlet = Outlet(self.limiter, SafeCommand(controller, robot.n, settings.safe_kind))
-        self._hold, self._error = np.zeros(robot.n), np.zeros(robot.n)
+        self._error = np.zeros(robot.n)
         self._stamp = 0.0
         self._first_step = True
         self._good_states = 0
@@ -235,14 +235,13 @@ class ControlSession:
     def _begin_holding(self) -> None:
         monitor = self.monitor
         self._outlet.take_hold(monitor.q)
-        self._hold[:] = monitor.q
+        self.trajectory.anchor(monitor.q)
         self.gate.begin(monitor.stamp, monitor.q, monitor.effort)
         self.mode, self.cause, self.reason = Mode.HOLDING, None, self.gate.reason
 
     def _begin_tracking(self) -> None:
-        # From the pose held, not the one measured: the feedback that carries an unknown
-        # load at a small error must not let go of it.
-        self.trajectory.anchor(self._hold)
+        # The reference starts at the pose held, not the one measured now: the feedback that
+        # carries an unknown load at a small error must not let go of it.
         self.controller.reset(self.monitor.q, self.monitor.v)
         self._first_step = True
         self.mode, self.reason = Mode.TRACKING, 'the arm follows'
@@ -259,7 +258,7 @@ class ControlSession:
         """Return the command of the mode; a controller that fails makes the session safe."""
         try:
             self._change_mode(silence)
-            if self.mode is Mode.TRACKING:
+            if self.mode in _ACTIVE:
                 self._desire()
             if self.mode is Mode.HOLDING:
                 return self._hold_pose(dt)
@@ -273,13 +272,14 @@ class ControlSession:
     def _hold_pose(self, dt: float) -> Command:
         monitor = self.monitor
         command = self._outlet.send(
-            self.controller.holding_effort(monitor.q, monitor.v, self._hold), dt, self._stamp)
+            self.controller.holding_effort(monitor.q, monitor.v, self.q_d), dt, self._stamp)
         self.gate.note_sent(command.effort)
         self.reason = self.gate.reason
         return command
 
     def _desire(self) -> None:
         """Work out the desired motion at the stamp; go safe where the arm is far from it."""
+        # While a pose is held, that is what the trajectory rests at.
         self.trajectory.sample_into(self._stamp, self.q_d, self.v_d, self.a_d)
         np.subtract(self.q_d, self.monitor.q, out=self._error)
         joint = int(np.abs(self._error).argmax())
@@ -289,14 +289,13 @@ class ControlSession:
 
     def _track(self, dt: float) -> Command:
         monitor = self.monitor
-        if self._first_step:
-            dt = 0.0
+        since_update = 0.0 if self._first_step else dt
         self.adapted = (self.adapt_enabled and not self._first_step and self.clock.is_regular
                         and not self.limiter.any_saturated and monitor.velocity_known)
         self._first_step = False
         self.counts['not_adapted'] += not self.adapted
-        tau = self.controller.update(monitor.q, monitor.v, self.q_d, self.v_d, self.a_d, dt,
-                                     adapt=self.adapted)
+        tau = self.controller.update(monitor.q, monitor.v, self.q_d, self.v_d, self.a_d,
+                                     since_update, adapt=self.adapted)
         command = self._outlet.send(tau, dt, self._stamp)
         self.controller.note_applied(command.effort)
         self.counts['saturated'] += self.limiter.any_saturated

@@ -303,6 +303,17 @@ def test_an_arm_far_from_its_reference_is_given_up(new_bench):
     assert bench.session.mode is Mode.SAFE
 
 
+def test_an_arm_that_leaves_the_pose_it_is_held_at_is_given_up(bench):
+    """It fell while nothing arrived: it must not be thrown back once something does."""
+    bench.state()
+    while bench.session.mode is Mode.HOLDING:
+        bench.q = bench.q + [0.0, 0.03, 0.0]
+        bench.state(effort=np.zeros(3))
+    assert bench.session.cause is Cause.FAR_FROM_REFERENCE
+    assert 'elbow by -0.5' in bench.session.reason
+    np.testing.assert_array_equal(bench.command.effort, bench.controller.gravity)
+
+
 def test_states_that_come_too_slowly(new_bench):
     bench = new_bench(max_overruns=10).start()
     bench.states(10, dt=0.06)
