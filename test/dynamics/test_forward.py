@@ -23,7 +23,7 @@ BODY = np.array([2.0, 0.4, 0.02, -0.1, 0.05, 0.0, 0.01, 0.2, 0.0, 0.2])
 
 def test_a_massless_tip_is_refused_by_the_name_of_its_joint(make):
     dynamics = chain(make, [BODY, BODY, np.zeros(10)])
-    with pytest.raises(ModelError, match='joint c2.*mass matrix.*lock the joint'):
+    with pytest.raises(ModelError, match=r'joint c2.*mass matrix.*lock the joint'):
         dynamics.forward_dynamics(np.ones(3), np.zeros(3), np.zeros(3))
 
 

@@ -103,5 +103,5 @@ def test_batches(case):
 def test_unknown_links_are_refused_with_the_names(case):
     dynamics, q = case
     for call in (dynamics.forward_kinematics, dynamics.jacobian):
-        with pytest.raises(ModelError, match='gripper.*base, b0, b1.*tool'):
+        with pytest.raises(ModelError, match=r'gripper.*base, b0, b1.*tool'):
             call(q, 'gripper')

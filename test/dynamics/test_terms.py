@@ -82,7 +82,7 @@ def test_armature_is_inertia_on_the_diagonal(dynamics, state):
 
 def test_unknown_terms_are_refused_with_the_choices(dynamics, state):
     q, v, _, a, _ = state
-    with pytest.raises(ParameterError, match='stribeck.*viscous, coulomb, armature, offset'):
+    with pytest.raises(ParameterError, match=r'stribeck.*viscous, coulomb, armature, offset'):
         dynamics.regressor(q, v, a, ('viscous', 'stribeck'))
     with pytest.raises(ParameterError, match='twice'):
         dynamics.regressor(q, v, a, ('viscous', 'viscous'))

@@ -216,17 +216,22 @@ def _fields_are_in_place(array: np.ndarray) -> bool:
     def integer(address: int) -> int:
         return ctypes.c_int32.from_address(address).value
 
+    if type(array).__basicsize__ < FLAGS + 4:
+        return False
     start = id(array)
-    if array.__sizeof__() < FLAGS + 4 or type(array).__basicsize__ < FLAGS + 4:
+    shape, strides = word(start + SHAPE), word(start + SHAPE + 8)
+    # numpy keeps lengths and strides side by side; whoever finds them so has found them,
+    # and may look there.
+    if strides - shape != 8 * array.ndim:
         return False
     flags = array.flags
     expected = (C_CONTIGUOUS * flags.c_contiguous | ALIGNED * flags.aligned
                 | WRITEABLE * flags.writeable)
     return (word(start + TYPE) == id(type(array))
-            and word(start + DESCRIPTOR) == id(array.dtype)
             and word(start + DATA) == array.ctypes.data
-            and word(start + BASE) == (0 if array.base is None else id(array.base))
             and integer(start + DIMENSIONS) == array.ndim
+            and word(start + BASE) == (0 if array.base is None else id(array.base))
+            and word(start + DESCRIPTOR) == id(array.dtype)
             and integer(start + FLAGS) & (READABLE | WRITEABLE) == expected
-            and tuple(word(word(start + SHAPE) + 8 * axis)
-                      for axis in range(array.ndim)) == array.shape)
+            and all(word(shape + 8 * axis) == length
+                    for axis, length in enumerate(array.shape)))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +20,7 @@ import numba
 import numba.core.config
 
 from robot_dynamics.dynamics.kernels.cache import cache_directory
+from robot_dynamics.dynamics.kernels.quick_import import import_numba_without_blas
 
 try:
     import fcntl
@@ -73,11 +73,19 @@ class Kernel:
         self._dispatcher = _cached_in(self.directory, function, options)
         _KERNELS.append(self)
 
-    def load(self) -> Callable[..., Any]:
-        """Compile the kernel or read it from the cache; return `call`."""
+    def load(self, *, announce: bool = True) -> Callable[..., Any]:
+        """Compile the kernel or read it from the cache; return `call`.
+
+        Parameters
+        ----------
+        announce : bool
+            Whether to say on stderr that a compilation begins.
+        """
         if not self.is_loaded:
             with _thread_lock, _one_process_at_a_time(self.directory):
                 if not self.is_loaded:
+                    if announce and not self.is_cached:
+                        progress(f'compiling {self.name}, once; kept in {self.directory}')
                     self._compile()
         return self.call
 
@@ -86,18 +94,21 @@ class Kernel:
         """Whether `call` is the compiled function."""
         return bool(self._dispatcher.overloads)
 
+    @property
+    def is_cached(self) -> bool:
+        """Whether some process has compiled the kernel before."""
+        return self._stamp.exists()
+
+    @property
+    def _stamp(self) -> Path:
+        return self.directory / f'{self.name}.compiled'
+
     def _compile(self) -> None:
-        ready = self.directory / f'{self.name}.ready'
-        is_cached = ready.exists()
-        if not is_cached:
-            progress(f'compiling {self.name} (once; kept in {self.directory})')
-        start = time.perf_counter()
+        import_numba_without_blas()
         self._dispatcher.compile(self._signature)
         self._dispatcher.disable_compile()
         self.call = self._callable()
-        if not is_cached:
-            ready.touch()
-            progress(f'compiled {self.name} in {time.perf_counter() - start:.1f} s')
+        self._stamp.touch()
 
     def _callable(self) -> Callable[..., Any]:
         return self._dispatcher
