@@ -32,6 +32,9 @@ _LAWS: Mapping[str, Parameters] = {
 #: No simulated arm: a driver or a simulator runs already.
 NO_PLANT = 'none'
 
+#: An arm that starts beside its controller may have to compile its equations first, s.
+DESCRIPTION_TIMEOUT = 60.0
+
 _PLANT_PREFIX = 'plant_'
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ class System:
 
     def _robot(self) -> Parameters:
         if not self.robot:
-            return {}
+            return {'description_timeout': DESCRIPTION_TIMEOUT}
         return {'robot_description': load_description(self.robot).urdf}
 
     def _node(self, name: str, parameters: Parameters, *, files: tuple[Path, ...] = (),

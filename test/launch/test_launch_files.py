@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every launch file, started by ROS 2's own launch system, with real processes."""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+launch_pytest = pytest.importorskip(
+    'launch_pytest', reason='launch_pytest comes with ROS 2 only; test/bringup runs the same '
+                            'systems through the process runner')
+rclpy = pytest.importorskip('rclpy')
+
+from launch import LaunchDescription  # noqa: E402
+from launch.actions import IncludeLaunchDescription, RegisterEventHandler  # noqa: E402
+from launch.event_handlers import OnProcessExit  # noqa: E402
+from launch.launch_description_sources import PythonLaunchDescriptionSource  # noqa: E402
+from launch_pytest.actions import ReadyToTest  # noqa: E402
+from rclpy.context import Context  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from rclpy.qos import QoSProfile, ReliabilityPolicy, qos_profile_sensor_data  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64MultiArray, String  # noqa: E402
+
+from robot_dynamics.bringup.command import child_environment  # noqa: E402
+from robot_dynamics.bringup.launching import node_actions  # noqa: E402
+from robot_dynamics.bringup.system import System  # noqa: E402
+from robot_dynamics.bringup.warmup import warm_up  # noqa: E402
+
+pytestmark = [pytest.mark.ros, pytest.mark.timeout(180)]
+
+FOLDER = Path(__file__).resolve().parents[2] / 'launch'
+LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
+                     durability=rclpy.qos.DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+#: Exit statuses of the processes of the running test.
+STATUSES = {}
+
+RUN_TO_THE_END = """
+import sys
+from launch import LaunchDescription, LaunchService
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+service = LaunchService()
+service.include_launch_description(LaunchDescription([IncludeLaunchDescription(
+    PythonLaunchDescriptionSource(sys.argv[1]),
+    launch_arguments=[argument.split(':=', 1) for argument in sys.argv[2:]])]))
+sys.exit(service.run())
+"""
+
+
+def private_domain():
+    """Let the processes of a test, and the test itself, meet nobody else."""
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randint(10, 100))
+
+
+def system(*actions):
+    """Return actions that a test runs, in a domain of their own, with their statuses noted."""
+    private_domain()
+    STATUSES.clear()
+    note = OnProcessExit(on_exit=lambda event, context: STATUSES.update(
+        {event.process_name: event.returncode}))
+    return LaunchDescription([RegisterEventHandler(note), *actions, ReadyToTest()])
+
+
+def include(name, **arguments):
+    return IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(str(FOLDER / f'{name}.launch.py')),
+        launch_arguments=arguments.items())
+
+
+def simulated_arm():
+    """An arm whose driver runs already."""
+    return node_actions(System(controller='none', inverse_dynamics=False).processes())
+
+
+@pytest.fixture(scope='module', autouse=True)
+def warm():
+    """Compile before any time-out counts."""
+    warm_up()
+
+
+class Ear:
+    """A node that listens in a context of its own."""
+
+    def __enter__(self):
+        self.context = Context()
+        rclpy.init(context=self.context)
+        self.node = Node('ear', context=self.context, enable_rosout=False)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+        return self
+
+    def __exit__(self, *_):
+        self.executor.shutdown()
+        self.node.destroy_node()
+        self.context.try_shutdown()
+
+    def wait(self, message_type, topic, accept=lambda message: True, *, qos=10, seconds=60.0):
+        """Return the first message that is accepted."""
+        heard = []
+        # A function, because rclpy asks callbacks for their signature.
+        subscription = self.node.create_subscription(
+            message_type, topic, lambda message: heard.append(message), qos)
+        deadline = time.monotonic() + seconds
+        try:
+            while time.monotonic() < deadline:
+                self.executor.spin_once(timeout_sec=0.1)
+                while heard:
+                    message = heard.pop(0)
+                    if accept(message):
+                        return message
+        finally:
+            self.node.destroy_subscription(subscription)
+        raise AssertionError(f'nothing on {topic} that would do')
+
+
+def tracking(message):
+    return message.data == 'tracking'
+
+
+@launch_pytest.fixture
+def simulation():
+    return system(include('simulation', plant='loaded', namespace='left', rate='200'))
+
+
+@pytest.mark.launch(fixture=simulation)
+def test_simulation_tracks_under_its_namespace():
+    with Ear() as ear:
+        state = ear.wait(JointState, '/left/joint_states', qos=qos_profile_sensor_data)
+        assert list(state.name) == [f'joint{i}' for i in range(1, 8)]
+        ear.wait(String, '/left/adaptive_controller/mode', tracking, qos=LATCHED)
+        error = ear.wait(JointState, '/left/adaptive_controller/tracking_error')
+        assert max(map(abs, error.position)) < 0.5
+        command = ear.wait(Float64MultiArray, '/left/effort_controller/commands')
+        assert len(command.data) == 7
+        ear.wait(JointState, '/left/inverse_dynamics/terms/gravity')
+    yield
+    assert list(STATUSES.values()) == [0, 0, 0, 0], STATUSES
+
+
+@launch_pytest.fixture
+def adaptive():
+    return system(*simulated_arm(), include('adaptive'))
+
+
+@pytest.mark.launch(fixture=adaptive)
+def test_the_controller_takes_over_an_arm_that_runs():
+    with Ear() as ear:
+        ear.wait(String, '/adaptive_controller/mode', tracking, qos=LATCHED)
+        command = ear.wait(Float64MultiArray, '/effort_controller/commands')
+        assert any(abs(effort) > 1.0 for effort in command.data)  # it carries the arm
+    yield
+    assert list(STATUSES.values()) == [0, 0], STATUSES
+
+
+@launch_pytest.fixture
+def inverse_dynamics():
+    return system(*simulated_arm(), include('inverse_dynamics'))
+
+
+@pytest.mark.launch(fixture=inverse_dynamics)
+def test_torque_by_its_parts_of_an_arm_that_runs():
+    with Ear() as ear:
+        parts = {part: ear.wait(JointState, f'/inverse_dynamics/terms/{part}')
+                 for part in ('gravity', 'coriolis', 'inertial', 'friction')}
+        assert all(len(message.effort) == 7 for message in parts.values())
+    yield
+    assert list(STATUSES.values()) == [0, 0], STATUSES
+
+
+def run_to_the_end(name, **arguments):
+    """Run a launch file in a process of its own until it ends by itself."""
+    private_domain()
+    return subprocess.run(
+        [sys.executable, '-c', RUN_TO_THE_END, str(FOLDER / f'{name}.launch.py'),
+         *(f'{key}:={value}' for key, value in arguments.items())],
+        capture_output=True, text=True, timeout=150,
+        env=child_environment(os.environ))
+
+
+@pytest.mark.parametrize(('arguments', 'words'), [
+    ({'robot': 'no_such_robot'}, 'no_such_robot: is neither a file nor a robot'),
+    ({'plant': 'no_such_plant'}, 'no_such_plant: is neither a file nor a plant'),
+    ({'rate': 'fast'}, "rate: is 'fast'; give a number such as 500.0"),
+    ({'use_sim_time': 'perhaps'}, "use_sim_time: is 'perhaps'; give true or false"),
+    ({'controller': 'pid'}, 'pid: is not a controller; choose one of')])
+def test_wrong_arguments_start_nothing(arguments, words):
+    done = run_to_the_end('simulation', **arguments)
+    assert done.returncode != 0
+    assert words in done.stdout + done.stderr
+    assert 'process started' not in done.stdout
+
+
+def test_the_demo_ends_by_itself_and_leaves_its_report(tmp_path):
+    output = tmp_path / 'out'
+    done = run_to_the_end('demo', seconds='19', rate='200', output=output)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 'RMS tracking error' in done.stdout
+    assert (output / 'report.html').stat().st_size > 100_000
+    assert (output / 'report.png').exists()
+    assert list((output / 'recording').glob('*.mcap'))
