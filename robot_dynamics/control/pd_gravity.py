@@ -86,7 +86,7 @@ class PDGravityController:
     def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
         """Return the feedback to rest at a pose plus gravity, shape (n,)."""
         still = np.zeros(self.robot.n)
-        return self.update(q, v, q_hold, still, still, 0.0, adapt=False)
+        return self.feedback.update(q, v, q_hold, still, still) + self.dynamics.gravity_torque(q)
 
     def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return gravity plus damping -K_D v, shape (n,)."""
