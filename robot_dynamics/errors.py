@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class RobotDynamicsError(Exception):
     """Base of every exception this package raises on purpose.
@@ -22,6 +24,10 @@ class RobotDynamicsError(Exception):
         self.message = message
         self.subject = subject
         self.remedy = remedy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Subject and remedy are given by keyword, which a plain pickle knows nothing of.
+        return _rebuilt, (type(self), self.message, self.subject, self.remedy)
 
     def __str__(self) -> str:
         text = self.message if self.subject is None else f'{self.subject}: {self.message}'
@@ -66,3 +72,9 @@ class RecordingError(RobotDynamicsError):
 
 class BringupError(RobotDynamicsError):
     """Processes cannot be started, did not become ready or died."""
+
+
+def _rebuilt(kind: type[RobotDynamicsError], message: str, subject: str | None,
+             remedy: str | None) -> RobotDynamicsError:
+    """Return an exception that came from another process or was copied."""
+    return kind(message, subject=subject, remedy=remedy)

@@ -181,11 +181,15 @@ def _write_joint(root: ElementTree.Element, robot: Robot, index: int, mount: _Mo
         ElementTree.SubElement(joint, 'mimic', joint=robot.joint_names[source],
                                multiplier=_number(multiplier), offset=_number(offset))
         return
-    coefficients = {key: _number(values[source]) for key, values in
-                    (('damping', robot.damping), ('friction', robot.friction),
-                     ('armature', robot.armature)) if values[source]}
-    if coefficients:
-        ElementTree.SubElement(joint, 'dynamics', coefficients)
+    damping, friction, armature = (float(values[source]) for values in
+                                   (robot.damping, robot.friction, robot.armature))
+    # Some readers refuse a <dynamics> without damping and friction.
+    coefficients = {'damping': damping, 'friction': friction}
+    if armature:
+        coefficients['armature'] = armature
+    if any(coefficients.values()):
+        ElementTree.SubElement(joint, 'dynamics', {key: _number(value) for key, value
+                                                   in coefficients.items()})
 
 
 def _write_type_and_limit(joint: ElementTree.Element, kind: JointType, lower: float,

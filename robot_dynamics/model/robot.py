@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.errors import DimensionError, ModelError
+from robot_dynamics.model import robot_checks as checks
+from robot_dynamics.model.arrays import Rebuilt, frozen_array, frozen_integers, real_array
 from robot_dynamics.model.findings import Finding
 
 FloatArray = NDArray[np.float64]
@@ -35,7 +37,7 @@ class JointType(IntEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class Frame(Rebuilt):
     """A named frame fixed to a body.
 
     Parameters
@@ -50,11 +52,11 @@ class Frame:
     pose: FloatArray
 
     def __post_init__(self) -> None:
-        _freeze(self, 'pose', (4, 4), np.float64)
+        _store(self, 'pose', frozen_array(self.pose, (4, 4), 'pose of a frame'))
 
 
 @dataclass(frozen=True, eq=False)
-class JointLimits:
+class JointLimits(Rebuilt):
     """Limits of the n independent joints, in rad or m, rad/s or m/s, N m or N.
 
     Parameters
@@ -71,9 +73,15 @@ class JointLimits:
     velocity: FloatArray
     effort: FloatArray
 
+    def __post_init__(self) -> None:
+        shape = np.shape(self.lower)[:1]
+        for name in ('lower', 'upper', 'velocity', 'effort'):
+            _store(self, name, frozen_array(getattr(self, name), shape, f'{name} limits',
+                                            finite=False))
+
 
 @dataclass(frozen=True, eq=False)
-class Robot:
+class Robot(Rebuilt):
     """A fixed-base tree of rigid bodies joined by one-degree-of-freedom joints.
 
     Bodies stand in base-to-tip order: ``parents[i] < i``. With T_i(q_i) the pose
@@ -158,23 +166,48 @@ class Robot:
             raise ModelError('has no moving joint', subject=self.name,
                              remedy='give a description with at least one revolute, continuous '
                                     'or prismatic joint that is not locked')
+        self._freeze(bodies, joints)
+        self._check()
+
+    def _freeze(self, bodies: int, joints: int) -> None:
+        """Store every array as a read-only copy of the right shape and type."""
         shapes = {
-            'parents': (bodies,), 'joint_types': (bodies,), 'placements': (bodies, 4, 4),
-            'axes': (bodies, 3), 'link_offsets': (bodies, 3),
+            'placements': (bodies, 4, 4), 'axes': (bodies, 3), 'link_offsets': (bodies, 3),
             'inertial_parameters': (bodies, 10), 'gravity': (3,),
             'coupling': (bodies, joints), 'coupling_offset': (bodies,),
             'damping': (joints,), 'friction': (joints,), 'armature': (joints,),
         }
         for name, shape in shapes.items():
-            kind = np.int64 if name in ('parents', 'joint_types') else np.float64
-            _freeze(self, name, shape, kind)
-        for name in ('lower', 'upper', 'velocity', 'effort'):
-            _freeze(self.limits, name, (joints,), np.float64, finite=False)
-        if np.any(self.parents >= np.arange(bodies)) or np.any(self.parents < -1):
-            raise ModelError('bodies are not in base-to-tip order', subject=self.name)
-        if len(set(self.joint_names)) != joints or len(set(self.body_names)) != bodies:
-            raise ModelError('two joints or two links share a name', subject=self.name)
-        object.__setattr__(self, 'frames', MappingProxyType(dict(self.frames)))
+            _store(self, name, frozen_array(getattr(self, name), shape, name))
+        for name in ('parents', 'joint_types'):
+            _store(self, name, frozen_integers(getattr(self, name), (bodies,), name))
+        for name in ('body_names', 'body_joint_names', 'joint_names', 'findings'):
+            _store(self, name, tuple(getattr(self, name)))
+        _store(self, 'frames', MappingProxyType(dict(self.frames)))
+
+    def _check(self) -> None:
+        """Refuse what is no robot."""
+        limits = self.limits
+        if limits.lower.shape != (self.n,):
+            raise DimensionError(f'are of {len(limits.lower)} joints, not {self.n}',
+                                 subject='limits', remedy='give one value for each of: '
+                                 + ', '.join(self.joint_names))
+        if len(self.body_joint_names) != self.n_bodies:
+            raise DimensionError(f'has {len(self.body_joint_names)} names, not {self.n_bodies}',
+                                 subject='body_joint_names', remedy='name the joint of each body')
+        checks.check_names('robot', (self.name,))
+        checks.check_names('link', self.body_names, (self.base_name,))
+        checks.check_names('joint', self.body_joint_names)
+        checks.check_names('joint', self.joint_names)
+        checks.check_parents(self.name, self.parents)
+        checks.check_joints(self.body_names, self.joint_types, tuple(JointType), self.axes)
+        checks.check_poses(self.body_names, self.placements)
+        checks.check_frames({name: (frame.body, frame.pose)
+                             for name, frame in self.frames.items()}, self.n_bodies)
+        checks.check_limits(self.joint_names, limits.lower, limits.upper, limits.velocity,
+                            limits.effort)
+        checks.check_dissipation(self.joint_names, damping=self.damping, friction=self.friction,
+                                 armature=self.armature)
 
     @property
     def n(self) -> int:
@@ -205,23 +238,29 @@ class Robot:
 
     @property
     def is_continuous(self) -> NDArray[np.bool_]:
-        """Which independent joints turn without end, shape (n,)."""
-        index = [self.body_joint_names.index(name) for name in self.joint_names]
-        return self.joint_types[index] == JointType.CONTINUOUS
+        """Which independent joints turn without end, shape (n,).
+
+        Those after a full turn of which every body that they move stands where it stood:
+        what follows a continuous joint by half its angle, or slides with it, does not.
+        """
+        moved = self.coupling != 0.0
+        turning = (self.joint_types == JointType.CONTINUOUS)[:, None] \
+            & (self.coupling == np.round(self.coupling))
+        return np.any(moved, axis=0) & np.all(turning | ~moved, axis=0)
 
     def with_parameters(self, parameters: ArrayLike) -> Robot:
         """Return the same robot with other inertial parameters, shape (10 nb,) or (nb, 10)."""
-        array = np.asarray(parameters, dtype=np.float64)
-        if array.size != 10 * self.n_bodies:
-            raise DimensionError(f'has {array.size} values, not {10 * self.n_bodies}',
-                                 subject='parameters',
+        array = real_array(parameters, 'parameters')
+        if array.shape not in ((10 * self.n_bodies,), (self.n_bodies, 10)):
+            raise DimensionError(f'has shape {array.shape}, not ({10 * self.n_bodies},) or '
+                                 f'({self.n_bodies}, 10)', subject='parameters',
                                  remedy='give ten inertial parameters for each of: '
                                         + ', '.join(self.body_names))
-        return replace(self, inertial_parameters=array.reshape(self.n_bodies, 10).copy())
+        return replace(self, inertial_parameters=array.reshape(self.n_bodies, 10))
 
     def with_gravity(self, gravity: ArrayLike) -> Robot:
         """Return the same robot under another gravity vector, shape (3,), base frame, m/s^2."""
-        return replace(self, gravity=np.array(gravity, dtype=np.float64))
+        return replace(self, gravity=real_array(gravity, 'gravity'))
 
     @classmethod
     def from_urdf(cls, source: str | bytes | Path, *, joints: Sequence[str] | None = None,
@@ -244,13 +283,6 @@ class Robot:
         return robot_to_urdf(self)
 
 
-def _freeze(owner: Any, name: str, shape: tuple[int, ...], kind: type, *,
-            finite: bool = True) -> None:
-    """Store a read-only copy of an array of the given shape and type on a frozen dataclass."""
-    array = np.array(getattr(owner, name), dtype=kind)
-    if array.shape != shape:
-        raise DimensionError(f'has shape {array.shape}, not {shape}', subject=name)
-    if finite and kind is np.float64 and not np.all(np.isfinite(array)):
-        raise ModelError('holds a value that is not finite', subject=name)
-    array.flags.writeable = False
-    object.__setattr__(owner, name, array)
+def _store(owner: Any, name: str, value: Any) -> None:
+    """Set a field of a frozen dataclass while it is being built."""
+    object.__setattr__(owner, name, value)

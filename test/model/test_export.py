@@ -91,7 +91,8 @@ def robots(draw):
     coupling, offsets = np.zeros((count, len(order))), np.zeros(count)
     for k in range(count):
         follows = drivers[k] != k
-        coupling[k, order.index(drivers[k])] = rng.uniform(0.2, 2.0) if follows else 1.0
+        coupling[k, order.index(drivers[k])] = (rng.uniform(0.2, 2.0) * rng.choice([-1.0, 1.0])
+                                                if follows else 1.0)
         offsets[k] = rng.normal() if follows else 0.0
     n = len(order)
     axes = rng.normal(size=(count, 3))
@@ -147,7 +148,9 @@ def test_random_robot_comes_back(robot):
     assert set(robot.frames) <= set(back.frames)
     for name in ('velocity', 'effort'):
         np.testing.assert_array_equal(getattr(back.limits, name), getattr(robot.limits, name))
-    turns, held = robot.is_continuous, is_followed_within_limits(robot)
+    own = [robot.body_joint_names.index(name) for name in robot.joint_names]
+    turns = robot.joint_types[own] == JointType.CONTINUOUS
+    held = is_followed_within_limits(robot)
     for name, infinity in (('lower', -np.inf), ('upper', np.inf)):
         written, read = getattr(robot.limits, name), getattr(back.limits, name)
         np.testing.assert_array_equal(read[~turns], written[~turns])
@@ -292,6 +295,14 @@ def test_continuous_joint_keeps_velocity_and_effort():
 def test_rotor_inertia_is_written_as_an_attribute():
     assert joint_of(small_robot(armature=[0.0, 0.25]), 'j2').find('dynamics').attrib == {
         'damping': '0.2', 'friction': '0.4', 'armature': '0.25'}
+
+
+def test_rotor_inertia_alone_is_read_by_others():
+    robot = small_robot(damping=[0, 0], friction=[0, 0], armature=[0.25, 0.0])
+    assert joint_of(robot, 'j2').find('dynamics') is None
+    # urdfdom refuses a <dynamics> that has neither damping nor friction.
+    assert pinocchio.buildModelFromXML(robot.to_urdf()).nv == 2
+    np.testing.assert_array_equal(read_back(robot).armature, [0.25, 0.0])
 
 
 def test_frame_off_its_joint_gets_a_link_of_its_own():

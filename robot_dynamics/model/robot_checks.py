@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every `Robot` has to be, whoever built it: poses, unit axes, limits, names.
+
+Equations of motion would swallow an axis of length two or a mirrored placement
+without a word and give torques of no robot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import ModelError
+
+FloatArray = NDArray[np.float64]
+
+# How far rounding can take a unit axis or a rotation that several readers multiplied.
+_ROUNDING = 1e-6
+
+
+def check_names(kind: str, names: Sequence[str], taken: Iterable[str] = ()) -> None:
+    """Refuse what is no name, and names that are not unique."""
+    seen = set(taken)
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise ModelError(f'is no name of a {kind}', subject=repr(name),
+                             remedy='give a text')
+        if name in seen:
+            raise ModelError(f'two {kind}s share this name', subject=name,
+                             remedy='rename one of them')
+        seen.add(name)
+
+
+def check_joints(bodies: Sequence[str], joint_types: NDArray[np.int64], kinds: Sequence[int],
+                 axes: FloatArray) -> None:
+    """Refuse unknown types of joints and axes that have not unit length."""
+    for body, kind, axis in zip(bodies, joint_types, axes, strict=True):
+        if kind not in kinds:
+            raise ModelError(f'moves by a joint of the unknown type {kind}', subject=body,
+                             remedy='use the values of JointType')
+        length = float(np.linalg.norm(axis))
+        if abs(length - 1.0) > _ROUNDING:
+            raise ModelError(f'has a joint axis of length {length:g}', subject=body,
+                             remedy='give a unit axis')
+
+
+def check_poses(names: Sequence[str], poses: FloatArray) -> None:
+    """Refuse (N, 4, 4) matrices that are no rotation and translation."""
+    rotations = poses[:, :3, :3]
+    skewed = np.abs(rotations @ np.swapaxes(rotations, 1, 2) - np.eye(3)).max(axis=(1, 2))
+    wrong = ((skewed > _ROUNDING) | (np.linalg.det(rotations) < 0.0)
+             | np.any(poses[:, 3] != (0.0, 0.0, 0.0, 1.0), axis=1))
+    if np.any(wrong):
+        raise ModelError('has a pose that is no rotation and translation',
+                         subject=names[int(np.argmax(wrong))],
+                         remedy='give [[R, p], [0, 0, 0, 1]] with a rotation matrix R')
+
+
+def check_parents(robot: str, parents: NDArray[np.int64]) -> None:
+    """Refuse bodies that do not come after the body that carries them."""
+    if np.any(parents >= np.arange(len(parents))) or np.any(parents < -1):
+        raise ModelError('bodies are not in base-to-tip order', subject=robot,
+                         remedy='give each body after its parent; the base is -1')
+
+
+def check_frames(frames: Mapping[str, tuple[int, FloatArray]], bodies: int) -> None:
+    """Refuse frames on bodies that there are not, by name the body and the pose."""
+    for name, (body, _) in frames.items():
+        if not isinstance(body, (int, np.integer)) or not -1 <= body < bodies:
+            raise ModelError(f'is a frame of body {body!r}', subject=name,
+                             remedy=f'give the index of a body, 0 to {bodies - 1}, or -1 for the '
+                                    'base')
+    if frames:
+        check_poses(list(frames), np.array([pose for _, pose in frames.values()]))
+
+
+def check_limits(joints: Sequence[str], lower: FloatArray, upper: FloatArray,
+                 velocity: FloatArray, effort: FloatArray) -> None:
+    """Refuse ranges without a position, and speeds and efforts that are not positive or nan."""
+    for k, joint in enumerate(joints):
+        if not (lower[k] <= upper[k] and lower[k] < np.inf and upper[k] > -np.inf):
+            raise ModelError(f'is limited to {lower[k]:g} to {upper[k]:g}', subject=joint,
+                             remedy='give the lower limit first; -inf and inf are none')
+        for quantity, value in (('velocity', velocity[k]), ('effort', effort[k])):
+            if value <= 0.0:
+                raise ModelError(f'has the {quantity} limit {value:g}', subject=joint,
+                                 remedy='give a positive limit, or nan where there is none')
+
+
+def check_dissipation(joints: Sequence[str], **coefficients: FloatArray) -> None:
+    """Refuse negative damping, friction and rotor inertia."""
+    for name, values in coefficients.items():
+        if np.any(values < 0.0):
+            k = int(np.argmax(values < 0.0))
+            raise ModelError(f'has the negative {name} {values[k]:g}', subject=joints[k],
+                             remedy=f'give zero or more as its {name}')

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `Robot` promises, whoever builds it: checked, read-only, and so are its copies."""
+
+import copy
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+
+from robot_dynamics.errors import DimensionError, InertiaError, ModelError, RobotDynamicsError
+from robot_dynamics.model import Frame, JointLimits, JointType, Robot
+
+
+def make(**changes):
+    """Two bodies, the second sliding on the first."""
+    fields = dict(
+        name='made', base_name='base', body_names=('upper', 'lower'),
+        body_joint_names=('j1', 'j2'), parents=[-1, 0],
+        joint_types=[JointType.CONTINUOUS, JointType.PRISMATIC],
+        placements=[np.eye(4), np.eye(4)], axes=[[0, 0.6, 0.8], [0, 0, 1]],
+        link_offsets=np.zeros((2, 3)), inertial_parameters=np.ones((2, 10)),
+        gravity=[0, 0, -9.81], joint_names=('j1', 'j2'), coupling=np.eye(2),
+        coupling_offset=np.zeros(2),
+        limits=JointLimits([-1, 0], [2, 0.5], [3, np.nan], [50, 100]),
+        damping=[0.1, 0.2], friction=[0.3, 0.4], armature=[0, 0],
+        frames={'base': Frame(-1, np.eye(4)), 'tool': Frame(1, np.eye(4))})
+    return Robot(**(fields | changes))
+
+
+def limits(lower=(-1, 0), upper=(2, 0.5), velocity=(3, 4), effort=(50, 100)):
+    return JointLimits(lower, upper, velocity, effort)
+
+
+MIRROR = np.diag([1.0, 1.0, -1.0, 1.0])
+
+
+@pytest.mark.parametrize(('changes', 'message'), [
+    ({'axes': [[0, 2, 0], [0, 0, 1]]}, 'upper: has a joint axis of length 2'),
+    ({'axes': [[0, 1, 0], [0, 0, 0]]}, 'lower: has a joint axis of length 0'),
+    ({'joint_types': [7, 0]}, 'upper: moves by a joint of the unknown type 7'),
+    ({'joint_types': [0.5, 0]}, 'joint_types: holds a value that is no whole number'),
+    ({'parents': [-1, 0.5]}, 'parents: holds a value that is no whole number'),
+    ({'parents': [-1, 1]}, 'made: bodies are not in base-to-tip order'),
+    ({'parents': [-2, 0]}, 'made: bodies are not in base-to-tip order'),
+    ({'placements': [np.eye(4), MIRROR]}, 'lower: has a pose that is no rotation'),
+    ({'placements': [2 * np.eye(4), np.eye(4)]}, 'upper: has a pose that is no rotation'),
+    ({'placements': [np.eye(4), np.eye(4) + np.eye(4)[3]]}, 'lower: has a pose that is no'),
+    ({'frames': {'tool': Frame(2, np.eye(4))}}, 'tool: is a frame of body 2'),
+    ({'frames': {'tool': Frame(-2, np.eye(4))}}, 'tool: is a frame of body -2'),
+    ({'frames': {'tool': Frame(0.5, np.eye(4))}}, r'tool: is a frame of body 0\.5'),
+    ({'frames': {'tool': Frame(0, MIRROR)}}, 'tool: has a pose that is no rotation'),
+    ({'limits': limits(lower=(3, 0))}, 'j1: is limited to 3 to 2'),
+    ({'limits': limits(upper=(2, np.nan))}, 'j2: is limited to 0 to nan'),
+    ({'limits': limits(lower=(np.inf, 0), upper=(np.inf, 1))}, 'j1: is limited to inf to inf'),
+    ({'limits': limits(velocity=(3, 0))}, 'j2: has the velocity limit 0'),
+    ({'limits': limits(effort=(-5, 1))}, 'j1: has the effort limit -5'),
+    ({'limits': JointLimits([0], [1], [1], [1])}, 'limits: are of 1 joints, not 2'),
+    ({'damping': [0, -1]}, 'j2: has the negative damping -1'),
+    ({'friction': [-1, 0]}, 'j1: has the negative friction -1'),
+    ({'armature': [0, -1]}, 'j2: has the negative armature -1'),
+    ({'armature': [0, np.nan]}, 'armature: holds a value that is not finite'),
+    ({'coupling': np.full((2, 2), np.inf)}, 'coupling: holds a value that is not finite'),
+    ({'gravity': [0, 0]}, r'gravity: has shape \(2,\), not \(3,\)'),
+    ({'gravity': 'down'}, 'gravity: does not hold real numbers'),
+    ({'inertial_parameters': np.ones((2, 10)) * 1j}, 'inertial_parameters: does not hold real'),
+    ({'body_names': ('upper', 'upper')}, 'upper: two links share this name'),
+    ({'base_name': 'lower'}, 'lower: two links share this name'),
+    ({'body_joint_names': ('j1', 'j1')}, 'j1: two joints share this name'),
+    ({'body_joint_names': ('j1',)}, 'body_joint_names: has 1 names, not 2'),
+    ({'joint_names': ('j1', 'j1')}, 'j1: two joints share this name'),
+    ({'joint_names': ('j1', 2)}, '2: is no name of a joint'),
+    ({'name': ''}, "'': is no name of a robot"),
+])
+def test_what_is_no_robot(changes, message):
+    with pytest.raises((ModelError, DimensionError), match=message) as caught:
+        make(**changes)
+    assert caught.value.remedy
+
+
+def test_rounding_of_a_reader_is_forgiven():
+    tilted = np.eye(4)
+    tilted[0, 1] = 1e-8
+    assert make(placements=[np.eye(4), tilted], axes=[[0, 0, 1 + 1e-8], [0, 0, 1]]).n == 2
+
+
+def test_nothing_that_was_given_is_shared_or_changed():
+    axes, lower = np.array([[0.0, 0.6, 0.8], [0.0, 0.0, 1.0]]), np.array([-1.0, 0.0])
+    given = limits(lower=lower)
+    robot = make(axes=axes, limits=given, body_names=['upper', 'lower'])
+    axes[:], lower[:] = 7.0, -7.0
+    assert robot.axes[0, 0] == 0.0
+    assert robot.limits.lower[0] == -1.0
+    assert robot.body_names == ('upper', 'lower')
+    assert axes.flags.writeable and lower.flags.writeable
+    with pytest.raises(ValueError, match='read-only'):
+        given.lower[0] = 5.0
+
+
+@pytest.mark.parametrize('duplicate', [copy.copy, copy.deepcopy,
+                                       lambda thing: pickle.loads(pickle.dumps(thing))])
+def test_copies_and_pickles_are_the_same_and_read_only(duplicate):
+    robot = make()
+    twin = duplicate(robot)
+    for field in dataclasses.fields(Robot):
+        one, other = getattr(robot, field.name), getattr(twin, field.name)
+        if isinstance(one, np.ndarray):
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
+            assert not other.flags.writeable, field.name
+    assert twin.body_names == robot.body_names
+    assert list(twin.frames) == ['base', 'tool']
+    np.testing.assert_array_equal(twin.limits.effort, robot.limits.effort)
+    for array in (twin.limits.lower, twin.frames['tool'].pose, twin.parameters):
+        with pytest.raises(ValueError, match='read-only'):
+            array[...] = 0.0
+    with pytest.raises(TypeError):
+        twin.frames['more'] = Frame(0, np.eye(4))
+
+
+def test_parameters_of_another_shape_are_refused():
+    robot = make()
+    numbers = np.arange(20.0)
+    for given in (numbers, numbers.reshape(2, 10), numbers.tolist()):
+        np.testing.assert_array_equal(robot.with_parameters(given).parameters, numbers)
+    for wrong in (numbers.reshape(10, 2), numbers[:10], numbers.reshape(20, 1), None, 'abc',
+                  numbers * 1j):
+        with pytest.raises(DimensionError, match='parameters: ') as caught:
+            robot.with_parameters(wrong)
+        assert caught.value.remedy
+
+
+def test_gravity_of_another_shape_is_refused():
+    assert make().with_gravity((1, 2, 3)).gravity.tolist() == [1.0, 2.0, 3.0]
+    for wrong in (9.81, (0, 9.81), 'down', None):
+        with pytest.raises(DimensionError, match='gravity: '):
+            make().with_gravity(wrong)
+
+
+@pytest.mark.parametrize(('types', 'ratio', 'turns'), [
+    # A second body follows the first by a ratio; only a whole number of its turns
+    # brings it back.
+    ((JointType.CONTINUOUS, JointType.CONTINUOUS), 2.0, True),
+    ((JointType.CONTINUOUS, JointType.CONTINUOUS), -1.0, True),
+    ((JointType.CONTINUOUS, JointType.CONTINUOUS), 0.5, False),
+    ((JointType.CONTINUOUS, JointType.REVOLUTE), 1.0, False),
+    ((JointType.CONTINUOUS, JointType.PRISMATIC), 1.0, False),
+    ((JointType.REVOLUTE, JointType.REVOLUTE), 1.0, False),
+])
+def test_what_turns_without_end(types, ratio, turns):
+    robot = make(joint_types=types, joint_names=('q',), coupling=[[1.0], [ratio]],
+                 limits=JointLimits([-1], [1], [1], [1]), damping=[0], friction=[0], armature=[0])
+    assert robot.is_continuous.tolist() == [turns]
+    assert make().is_continuous.tolist() == [True, False]
+
+
+@pytest.mark.parametrize('kind', [RobotDynamicsError, ModelError, InertiaError, DimensionError])
+def test_errors_reach_other_processes(kind):
+    error = kind('is wrong', subject='joint', remedy='mend it')
+    for twin in (pickle.loads(pickle.dumps(error)), copy.deepcopy(error)):
+        assert type(twin) is kind
+        assert (twin.message, twin.subject, twin.remedy) == ('is wrong', 'joint', 'mend it')
+        assert str(twin) == str(error)
