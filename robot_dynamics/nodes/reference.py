@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
+import numpy as np
 from builtin_interfaces.msg import Duration
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -39,7 +40,7 @@ TABLE = (
     Parameter('chunk_period', 0.25, 'Time between two chunks.', 's', 0.02, 10.0, read_only=True),
     Parameter('horizon', 1.0, 'Length of a chunk, several of its periods.', 's', 0.05, 30.0,
               read_only=True),
-    Parameter('point_period', 0.02, 'Time between two points of a chunk.', 's', 0.001, 1.0,
+    Parameter('point_period', 0.04, 'Time between two points of a chunk.', 's', 0.001, 1.0,
               read_only=True),
     Parameter('lead', 0.1, 'Time from the measured pose to the start of the motion.', 's', 0.0,
               5.0, read_only=True),
@@ -92,7 +93,10 @@ class ReferenceNode(PlainNode):
         if self._motion is None:
             if self._chunk_publisher.get_subscription_count() == 0:
                 return
-            self._motion = make_motion(self._robot, self.parameters.values, self._monitor.q)
+            limits = self._robot.limits
+            # A sagging arm may hang a little outside.
+            pose = np.clip(self._monitor.q, limits.lower, limits.upper)
+            self._motion = make_motion(self._robot, self.parameters.values, pose)
             self._start = now + self.parameters.values['lead']
             self.get_logger().info('the motion starts')
         elapsed = max(0.0, now - self._start)

@@ -152,6 +152,7 @@ class SimulatedArmNode(PlainNode):
         # Simulated time starts at zero, as Gazebo's does.
         self._origin = 0 if simulated_time else time.time_ns()
         self._started = time.monotonic()
+        self._told = -1.0
         self.fast.subscribe(Float64MultiArray, values['command_topic'], self._on_command,
                             qos.command_input())
         self.fast.tick(self._period, self._on_tick)
@@ -165,10 +166,13 @@ class SimulatedArmNode(PlainNode):
                             else tau)
 
     def _on_tick(self) -> None:
-        """Publish the state as it is now."""
+        """Publish the state as it is now, unless no time has passed since the last."""
         self._cycle.start()
         drive, plant, order = self._drive, self._plant, self._state_order
         drive.advance(time.monotonic() - self._started)
+        if drive.time <= self._told:
+            return
+        self._told = drive.time
         reading = self._sensors.read(drive.time, plant.q, plant.v, drive.effort)
         self._state.position[:] = reading.q[order]
         self._state.velocity[:] = reading.v[order]
