@@ -58,6 +58,9 @@ class Dynamics:
     """
 
     def __init__(self, robot: Robot, *, coulomb_velocity: float = 0.05):
+        if not isinstance(robot, Robot):
+            raise ModelError('is no Robot', subject=type(robot).__name__,
+                             remedy='read one with Robot.from_urdf or Robot.from_dh')
         if not coulomb_velocity > 0.0:
             raise ParameterError('is not positive', subject='coulomb_velocity',
                                  remedy='give the speed below which Coulomb friction fades out')

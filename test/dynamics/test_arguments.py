@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import DimensionError
+from robot_dynamics.errors import DimensionError, ModelError
 
 METHODS = {
     'inverse_dynamics': 3, 'mass_matrix': 1, 'coriolis_matrix': 2, 'gravity_torque': 1,
@@ -157,6 +157,11 @@ def test_arguments_are_left_alone(dynamics, name, count):
         getattr(dynamics, name)(*given)
         for now, then in zip(given, before, strict=True):
             assert np.array_equal(now, then)
+
+
+def test_only_robots_have_equations():
+    with pytest.raises(ModelError, match=r'str: is no Robot.*from_urdf'):
+        Dynamics('arm.urdf')
 
 
 def test_nan_travels(dynamics):

@@ -114,6 +114,19 @@ def test_plain_arrays_take_the_fast_way(dynamics, monkeypatch):
     dynamics.matrices(q, v)
 
 
+def test_robots_too_big_for_the_stack_go_the_general_way(tree):
+    large = Dynamics(tree(0, direct.LARGEST + 1, branch=0.9))
+    q, v, a = np.random.default_rng(0).uniform(-1.0, 1.0, (3, large.n))
+    tau = np.zeros(large.n)
+    assert newton_euler.inverse_dynamics.load()(large._model, q, v, a, tau) == REFUSED
+    tau = large.inverse_dynamics(q, v, a)
+    np.testing.assert_allclose(large.regressor(q, v, a) @ large.parameters, tau, atol=1e-9)
+    limit = Dynamics(tree(0, direct.LARGEST, branch=0.9))
+    q, v, a, tau = (x[:limit.n].copy() for x in (q, v, a, tau))
+    assert newton_euler.inverse_dynamics.call(limit._model, q, v, a, tau) == DONE
+    np.testing.assert_allclose(limit.regressor(q, v, a) @ limit.parameters, tau, atol=1e-9)
+
+
 def test_references_are_kept_in_balance(dynamics):
     arrays = [np.zeros(4) for _ in range(4)]
     out = dynamics.regressor_buffer()

@@ -12,8 +12,10 @@ directory, never in the install space, which may be read-only.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 from functools import cache
@@ -62,7 +64,9 @@ def _base() -> Path:
                     return directory
             except OSError:
                 continue
-    return Path(tempfile.mkdtemp(prefix='robot_dynamics-'))
+    directory = tempfile.mkdtemp(prefix='robot_dynamics-')
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return Path(directory)
 
 
 def _below(place: Path, name: str) -> Path:

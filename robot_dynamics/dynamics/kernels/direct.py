@@ -2,8 +2,8 @@
 """Kernels for one sample, which read numpy's arrays where they lie.
 
 A numba function spends some 70 ns an array before it starts: it finds out the type of
-each argument, then makes a counted reference to its data. With six arrays that is more
-than the equations of a six-joint arm take. A *direct* kernel takes the array objects as
+each argument, then makes a counted reference to its data. With six arrays that is as much
+as the equations of a six-joint arm take. A *direct* kernel takes the array objects as
 they are. It compares type, element type, layout and shape itself, by reading the fields
 of `PyArrayObject` that numpy documents and keeps fixed (``ndarraytypes.h``, "Array API:
 data access"), takes the address of the data, and returns `REFUSED` for anything but the
@@ -14,9 +14,9 @@ is the caller's own and serves as the sample of a plain float64 array.
 them. Where they lie elsewhere (another Python implementation, say), direct kernels stay
 unloaded and every call takes the general way.
 
-A direct kernel keeps Python's lock. It runs for microseconds; giving the lock away would
-cost more than half of that time, and a control loop that gave it away would wait for up
-to a switch interval (5 ms) to get it back from a busy thread.
+A direct kernel keeps Python's lock. Giving it away would save nobody anything within
+a microsecond, and beside a busy thread it would have to wait for a switch interval (5 ms)
+to get it back: in a control loop that is a lost cycle.
 """
 
 from __future__ import annotations
@@ -46,6 +46,9 @@ SHAPE = 32       # address of the lengths of the axes
 BASE = 48        # address of the object whose memory a view shows, or 0
 DESCRIPTOR = 56  # address of the element type
 FLAGS = 64       # int
+
+#: Bodies up to which a kernel's workspace is put on the stack: a quarter of a megabyte.
+LARGEST = 256
 
 C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400
 READABLE = C_CONTIGUOUS | ALIGNED
@@ -131,6 +134,13 @@ def _is_plain(array, model, axes, flags):
 def length(array, axis):
     """Length of an axis of an array that is known to have it."""
     return _read_word(_read_word(array, SHAPE), 8 * axis)
+
+
+@helper
+def body_count(model):
+    """Count the bodies of a model; -1 when they are too many for the stack."""
+    n = length(model, 0) - 1
+    return n if n <= LARGEST else -1
 
 
 @helper

@@ -41,11 +41,11 @@ from robot_dynamics.dynamics.kernels.algebra import (
 from robot_dynamics.dynamics.kernels.direct import (
     DONE,
     REFUSED,
+    body_count,
     direct_kernel,
     is_matrix_to_write,
     is_vector,
     is_vector_to_write,
-    length,
     matrix,
     stack_matrix,
     vector,
@@ -220,7 +220,8 @@ def joint_momentum(frames, row):
 @direct_kernel
 def matrices(model, q, v, M, C, g):
     """M, C and g of one sample, written to these three."""
-    rows, n = length(model, 0), length(model, 0) - 1
+    n = body_count(model)
+    rows = n + 1
     if not (is_vector(q, model, n) and is_vector(v, model, n)
             and is_matrix_to_write(M, model, n, n) and is_matrix_to_write(C, model, n, n)
             and is_vector_to_write(g, model, n)):

@@ -29,10 +29,10 @@ from robot_dynamics.dynamics.kernels.algebra import (
 from robot_dynamics.dynamics.kernels.direct import (
     DONE,
     REFUSED,
+    body_count,
     direct_kernel,
     is_vector,
     is_vector_to_write,
-    length,
     matrix,
     stack_matrix,
     vector,
@@ -153,7 +153,8 @@ def fill_inverse_dynamics(model, q, v, a, frames, tau):
 @direct_kernel
 def inverse_dynamics(model, q, v, a, tau):
     """Joint efforts of one sample, written to tau."""
-    rows, n = length(model, 0), length(model, 0) - 1
+    n = body_count(model)
+    rows = n + 1
     if not (is_vector(q, model, n) and is_vector(v, model, n) and is_vector(a, model, n)
             and is_vector_to_write(tau, model, n)):
         return REFUSED

@@ -26,6 +26,7 @@ from robot_dynamics.dynamics.kernels.algebra import (
 from robot_dynamics.dynamics.kernels.direct import (
     DONE,
     REFUSED,
+    body_count,
     direct_kernel,
     is_matrix_to_write,
     is_prepared,
@@ -152,7 +153,8 @@ def gather_wrenches(model, parameters, frames, W, tau):
 @direct_kernel
 def slotine_li_regressor(model, choice, q, v, v_r, a_r, out):
     """Yr(q, v, v_r, a_r) and the chosen terms of one sample, written to out."""
-    rows, n = length(model, 0), length(model, 0) - 1
+    n = body_count(model)
+    rows = n + 1
     terms = length(choice, 0) - 1
     width = (10 + terms) * n
     if not (is_vector(q, model, n) and is_vector(v, model, n) and is_vector(v_r, model, n)
@@ -184,7 +186,8 @@ def slotine_li_regressors(model, q, v, v_r, a_r, out):
 @direct_kernel
 def adaptive_terms(model, choice, q, v, v_r, a_r, s, parameters, tau, gradient):
     """Yr pi and Yr^T s of one sample, with the chosen terms."""
-    rows, n = length(model, 0), length(model, 0) - 1
+    n = body_count(model)
+    rows = n + 1
     terms = length(choice, 0) - 1
     width = (10 + terms) * n
     if not (is_vector(q, model, n) and is_vector(v, model, n) and is_vector(v_r, model, n)
