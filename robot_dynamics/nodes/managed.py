@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 import traceback
 from collections.abc import Callable, Sequence
 
@@ -19,8 +20,8 @@ AUTOSTART = Parameter('autostart', True, 'Configure at once and activate as soon
 
 #: Time between two attempts to activate by itself. s.
 _ATTEMPT_PERIOD = 0.02
-#: How often it says what it waits for. s.
-_REMINDER_PERIOD = 5.0
+#: How often it says what it waits for: the same, and something new. s.
+_REMINDER_PERIOD, _NEWS_PERIOD = 5.0, 0.5
 
 SUCCESS, FAILURE, ERROR = (TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE,
                            TransitionCallbackReturn.ERROR)
@@ -47,6 +48,7 @@ class ManagedNode(NodeParts, LifecycleNode):
         self.equip((AUTOSTART, *table), stopped)
         self._refusal: Exception | None = None
         self._attempts = None
+        self._reminder, self._reminded_at = '', -_REMINDER_PERIOD
         self.is_active = False
 
     def build(self) -> None:
@@ -146,7 +148,15 @@ class ManagedNode(NodeParts, LifecycleNode):
         """Activate when nothing stands against it any more."""
         reason = self.obstacle()
         if reason is not None:
-            self.get_logger().info(f'waiting: {reason}', throttle_duration_sec=_REMINDER_PERIOD)
+            self._remind(reason)
         elif self.trigger_activate() == SUCCESS:
             self.destroy_timer(self._attempts)
             self._attempts = None
+
+    def _remind(self, reason: str) -> None:
+        """Say what is waited for, but not all the time."""
+        now = time.monotonic()
+        if now - self._reminded_at >= (_REMINDER_PERIOD if reason == self._reminder
+                                       else _NEWS_PERIOD):
+            self._reminder, self._reminded_at = reason, now
+            self.get_logger().info(f'waiting: {reason}')
