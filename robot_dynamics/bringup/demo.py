@@ -94,8 +94,9 @@ def make_plan(*, robot: str = 'arm7', controller: str = 'adaptive', plant: str =
         raise BringupError('is none', subject='controller' if controller == 'none' else 'plant',
                            remedy='the demo needs a simulated arm and a controller; use '
                                   'robot-dynamics up for anything else')
+    # Five processes, two cores: the way of waiting that costs least.
     return Plan(System(
-        robot=robot, controller=controller, plant=plant, rate=rate, seed=seed,
+        robot=robot, controller=controller, plant=plant, rate=rate, seed=seed, spin='waitset',
         record=output / 'recording', parameters={
             # On a busy machine a process may stand still for a while: it then goes on.
             'adaptive_controller': {'adapt_after': RAMP + PERIOD, 'state_timeout': 0.3,

@@ -66,6 +66,8 @@ class System:
         Whether the model torque and its parts are published.
     record : Path or None
         Folder of a recording.
+    spin : str
+        How every node waits: ``'single'``, ``'events'`` or ``'waitset'``.
     parameters : mapping of str to mapping
         Further parameters by node name.
     """
@@ -80,6 +82,7 @@ class System:
     reference: bool = True
     inverse_dynamics: bool = True
     record: Path | None = None
+    spin: str = 'single'
     parameters: Mapping[str, Parameters] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -128,7 +131,7 @@ class System:
               stop_timeout: float = 5.0) -> NodeProcess:
         return NodeProcess(
             name, namespace=self.namespace, parameter_files=files,
-            parameters={'use_sim_time': self.use_sim_time, **parameters,
+            parameters={'use_sim_time': self.use_sim_time, 'spin': self.spin, **parameters,
                         **self.parameters.get(name, {})},
             stop_timeout=stop_timeout)
 

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+
+from robot_dynamics.bringup.arguments import ARGUMENTS, launch_text, system_from_texts
+from robot_dynamics.bringup.system import System
+from robot_dynamics.errors import BringupError
+
+
+def test_defaults_survive_being_text():
+    texts = {argument.name: launch_text(argument.default) for argument in ARGUMENTS}
+    assert system_from_texts(texts) == System()
+
+
+def test_the_arguments_that_were_promised_are_there():
+    assert {argument.name for argument in ARGUMENTS} >= {
+        'robot', 'controller', 'plant', 'rate', 'use_sim_time', 'namespace'}
+
+
+def test_texts_become_values():
+    system = system_from_texts({'rate': '250', 'use_sim_time': 'True', 'seed': '3',
+                                'namespace': 'left'}, reference=False)
+    assert (system.rate, system.use_sim_time, system.seed) == (250.0, True, 3)
+    assert system.namespace == 'left' and not system.reference
+
+
+@pytest.mark.parametrize(('name', 'text', 'words'), [
+    ('rate', 'fast', "rate: is 'fast'; give a number such as 500.0"),
+    ('seed', '1.5', "seed: is '1.5'"), ('use_sim_time', 'yes', 'give true or false')])
+def test_wrong_texts_are_refused(name, text, words):
+    with pytest.raises(BringupError, match=words):
+        system_from_texts({name: text})

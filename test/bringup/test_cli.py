@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from robot_dynamics.bringup.cli import main
+from robot_dynamics.bringup.command import child_environment
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(*arguments, timeout=120):
+    return subprocess.run([sys.executable, '-m', 'robot_dynamics.bringup.cli', *arguments],
+                          capture_output=True, text=True, cwd=ROOT, timeout=timeout,
+                          env=child_environment())
+
+
+def test_help_of_the_demo_lists_the_choices(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(['demo', '--help'])
+    assert caught.value.code == 0
+    text = capsys.readouterr().out
+    for option in ('--robot', '--controller', '--seconds', '--seed'):
+        assert option in text
+
+
+def test_robots_are_listed(capsys):
+    assert main(['robots']) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert 'arm7                     7 joints' in lines
+    assert 'rpr                      3 joints, 1 of them prismatic' in lines
+
+
+def test_check_tells_what_a_robot_is(capsys):
+    assert main(['check', 'arm7']) == 0
+    out = capsys.readouterr().out
+    assert out.startswith('arm7: 7 joints, 15.3 kg moving')
+    assert '-1.763 to    1.763   effort 176' in out
+
+
+def test_check_refuses_with_one_line(capsys):
+    assert main(['check', 'no_such.urdf']) == 1
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith('robot-dynamics check: no_such.urdf: is neither a file nor')
+
+
+def test_report_of_nothing_is_refused(capsys, tmp_path):
+    assert main(['report', str(tmp_path / 'bag')]) == 1
+    assert 'does not exist' in capsys.readouterr().err
+
+
+def test_a_short_demo_is_refused_before_anything_starts(capsys, tmp_path):
+    assert main(['demo', '--seconds', '3', '--output', str(tmp_path)]) == 1
+    assert 'give 19 or more' in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit):
+        main(['--version'])
+    assert capsys.readouterr().out.strip()
+
+
+def descendants(pid):
+    """Return the ids of the processes that a process has started."""
+    children = Path(f'/proc/{pid}/task/{pid}/children').read_text().split()
+    return [int(child) for child in children]
+
+
+@pytest.mark.ros
+def test_up_runs_until_ctrl_c_and_leaves_nothing():
+    pytest.importorskip('rclpy', reason='needs ROS 2')
+    pytest.importorskip('mujoco', reason='needs the simulated arm')
+    process = subprocess.Popen(
+        [sys.executable, '-m', 'robot_dynamics.bringup.cli', 'up', '--rate', '100'],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT,
+        env=child_environment())
+    with process:
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if 'tracking: the arm follows' in line:
+                break
+        pids = descendants(process.pid)
+        assert len(pids) == 4, lines
+        process.send_signal(signal.SIGINT)
+        rest = process.communicate(timeout=30)[0]
+    assert process.returncode == 0, rest
+    assert any(line.startswith('[adaptive_controller] ') for line in lines)
+    deadline = time.monotonic() + 5.0
+    while any(Path(f'/proc/{pid}').exists() for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(Path(f'/proc/{pid}').exists() for pid in pids)
+
+
+@pytest.mark.ros
+def test_up_ends_with_the_reason_of_a_node_that_refuses(tmp_path):
+    pytest.importorskip('rclpy', reason='needs ROS 2')
+    plant = tmp_path / 'plant.yaml'
+    plant.write_text('/**: {ros__parameters: {mass_scale: -1.0}}\n')
+    done = run('up', '--plant', str(plant))
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith('robot-dynamics up: /simulated_arm: ended with status 1: ')
+    assert 'mass_scale' in last
+
+
+@pytest.mark.ros
+@pytest.mark.slow
+def test_the_demo_ends_by_itself_and_leaves_its_report(tmp_path):
+    pytest.importorskip('rclpy', reason='needs ROS 2')
+    output = tmp_path / 'out'
+    start = time.monotonic()
+    done = run('demo', '--seconds', '19', '--rate', '200', '--output', str(output))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert time.monotonic() - start < 100.0
+    lines = done.stdout.splitlines()
+    assert sum('estimates frozen' in line for line in lines) >= 8
+    assert sum('adapting' in line for line in lines) >= 6
+    (total,) = [line for line in lines if line.startswith('all joints')]
+    before, after = map(float, total.split()[2:4])
+    assert after < before / 3
+    assert (output / 'report.html').stat().st_size > 100_000
+    assert (output / 'report.png').stat().st_size > 30_000
+    metadata = (output / 'recording' / 'metadata.yaml').read_text()
+    assert 'storage_identifier: mcap' in metadata
+    for topic in ('/joint_states', '/adaptive_controller/tracking_error',
+                  '/inverse_dynamics/terms/gravity', '/robot_description'):
+        assert f'name: {topic}\n' in metadata
+
+
+def test_shipped_robots_are_found_from_anywhere(tmp_path):
+    environment = {**os.environ, 'PYTHONPATH': str(ROOT)}
+    done = subprocess.run([sys.executable, '-m', 'robot_dynamics.bringup.cli', 'robots'],
+                          cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and 'arm7' in done.stdout

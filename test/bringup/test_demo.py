@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+import json
+
+import numpy as np
+import pytest
+
+from robot_dynamics.bringup.demo import LOST_TIMEOUT, PERIOD, RAMP, START_TIMEOUT, Watch, make_plan
+from robot_dynamics.bringup.demo_story import plant_parameters, tell, true_masses
+from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.processes import NodeProcess
+from robot_dynamics.bringup.runner import Line
+from robot_dynamics.errors import BringupError
+
+
+class Show:
+    """Feeds a watch with what a recorder says and keeps what it shows."""
+
+    def __init__(self, **options):
+        self.lines = []
+        self.watch = Watch(make_plan(**options), self.lines.append)
+
+    def say(self, time, mode='tracking', error=0.01):
+        text = json.dumps({'time': time, 'messages': 1, 'mode': mode, 'error': error})
+        self.watch.on_line(Line(NodeProcess('recorder'), 'stdout', text))
+
+    def complain(self, text):
+        self.watch.on_line(Line(NodeProcess('adaptive_controller'), 'stderr', text))
+
+
+def test_all_five_processes_run_and_are_recorded(tmp_path):
+    plan = make_plan(output=tmp_path)
+    assert [process.node for process in plan.processes()] == [
+        'recorder', 'simulated_arm', 'adaptive_controller', 'inverse_dynamics', 'reference']
+    assert plan.processes()[0].parameters['output'] == str(tmp_path / 'recording')
+
+
+def test_adaptation_begins_after_one_whole_period_of_the_reference():
+    processes = {process.node: process for process in make_plan().processes()}
+    period = 1 / processes['reference'].parameters['base_frequency']
+    assert period == PERIOD
+    assert processes['adaptive_controller'].parameters['adapt_after'] == RAMP + period
+    assert make_plan().seconds - RAMP - period >= period
+
+
+def test_the_arm_waits_where_the_motion_starts():
+    from robot_dynamics.control.fourier import exciting_fourier
+    plan = make_plan(seed=5)
+    robot = load_description('arm7').robot
+    start = exciting_fourier(robot, 5, base_frequency=1 / PERIOD).sample(0.0)[0]
+    processes = {process.node: process for process in plan.processes()}
+    np.testing.assert_allclose(processes['simulated_arm'].parameters['initial_position'], start)
+
+
+@pytest.mark.parametrize(('options', 'words'), [
+    ({'seconds': 5.0}, 'seconds: is 5; give 19 or more'),
+    ({'seconds': float('nan')}, 'seconds: is nan'),
+    ({'controller': 'none'}, 'controller: is none'), ({'plant': 'none'}, 'plant: is none')])
+def test_what_could_show_nothing_is_refused(options, words):
+    with pytest.raises(BringupError, match=words):
+        make_plan(**options)
+
+
+def test_time_counts_from_the_first_error():
+    show = Show(seconds=20.0)
+    show.say(1.0, mode='holding', error=None)
+    show.say(2.0, mode='holding', error=None)
+    show.say(5.0)
+    assert not show.watch.is_over()
+    show.say(24.9)
+    assert not show.watch.is_over()
+    show.say(25.0)
+    assert show.watch.is_over()
+
+
+def test_phases_are_named():
+    show = Show()
+    show.say(1.0, mode='holding', error=None)
+    show.say(2.0, mode='holding', error=None)
+    show.say(3.0)
+    show.say(3.0 + RAMP + PERIOD + 1.0)
+    assert [line.split('s  ')[1].split('   ')[0].strip() for line in show.lines] == [
+        'holding', 'estimates frozen', 'adapting']
+
+
+def test_without_adaptation_nothing_is_called_adapting():
+    show = Show(controller='fixed')
+    show.say(1.0)
+    show.say(20.0)
+    assert all('tracking' in line for line in show.lines)
+
+
+def test_complaints_are_passed_on_and_the_rest_is_not():
+    show = Show()
+    show.complain('[INFO] [1.0] [adaptive_controller]: tracking: the arm follows')
+    show.complain('[ERROR] [1.0] [adaptive_controller]: safe: joint states stopped')
+    assert len(show.lines) == 1
+    assert 'joint states stopped' in show.lines[0]
+
+
+def test_an_arm_that_never_moves_is_given_up():
+    show = Show()
+    show.say(START_TIMEOUT - 1.0, mode='holding', error=None)
+    assert not show.watch.is_over()
+    show.say(START_TIMEOUT + 1.0, mode='holding', error=None)
+    with pytest.raises(BringupError, match='did not begin to move'):
+        show.watch.is_over()
+
+
+def test_a_controller_that_stops_following_is_given_up_with_its_reason():
+    show = Show()
+    show.say(1.0)
+    show.complain('[ERROR] [1.0] [adaptive_controller]: safe: the clock jumped')
+    show.say(2.0, mode='safe')
+    assert not show.watch.is_over()
+    show.say(2.0 + LOST_TIMEOUT + 0.1, mode='safe')
+    with pytest.raises(BringupError, match=r'it said: .*the clock jumped'):
+        show.watch.is_over()
+
+
+def test_a_short_loss_is_forgiven():
+    show = Show()
+    show.say(1.0)
+    show.say(2.0, mode='safe')
+    show.say(4.0)
+    show.say(4.0 + LOST_TIMEOUT)
+    assert not show.watch.is_over()
+
+
+def test_the_story_tells_what_the_plant_is():
+    story = tell(make_plan())
+    assert '30 % heavier' in story.text
+    assert '2 kg' in story.text
+    facts = dict(story.facts)
+    assert facts['robot'] == 'arm7, 7 joints'
+    assert 'payload_mass 2' in facts['plant']
+    assert 'numba' in facts['versions']
+
+
+def test_the_story_of_a_perfect_model_has_no_differences():
+    story = tell(make_plan(plant='nominal', controller='fixed'))
+    assert story.text == 'It does not learn.'
+
+
+def test_true_masses_are_scaled_and_loaded():
+    robot = load_description('arm7').robot
+    plant = plant_parameters('loaded')
+    true = true_masses(robot, plant)
+    nominal = dict(zip(robot.body_names, robot.inertial_parameters[:, 0], strict=True))
+    assert true['link1/m'] == pytest.approx(nominal['link1'] / 1.3)
+    assert true['link7/m'] == pytest.approx(nominal['link7'] / 1.3 + 2.0)

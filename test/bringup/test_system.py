@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+from pathlib import Path
+
+import pytest
+import yaml
+
+from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.system import CONTROLLERS, System, find_plant, shipped_plants
+from robot_dynamics.errors import BringupError, ModelError
+from robot_dynamics.model.robot import Robot
+
+
+def names(system):
+    return [process.node for process in system.processes()]
+
+
+def by_name(system):
+    return {process.node: process for process in system.processes()}
+
+
+def test_everything_runs_in_the_order_of_starting(tmp_path):
+    assert names(System(record=tmp_path)) == [
+        'recorder', 'simulated_arm', 'adaptive_controller', 'inverse_dynamics', 'reference']
+
+
+def test_an_arm_that_runs_already_gets_a_controller_only():
+    system = System(robot='', plant='none', reference=False, inverse_dynamics=False)
+    (controller,) = system.processes()
+    assert controller.node == 'adaptive_controller'
+    assert 'robot_description' not in controller.parameters
+    assert controller.parameters['description_timeout'] > 10.0
+
+
+def test_without_controller_nothing_leads_the_arm():
+    assert names(System(controller='none')) == ['simulated_arm', 'inverse_dynamics']
+
+
+def test_all_nodes_share_robot_namespace_and_time():
+    system = System(namespace='left', use_sim_time=True, spin='events')
+    for process in system.processes():
+        assert process.namespace == 'left'
+        assert process.parameters['use_sim_time'] is True
+        assert process.parameters['spin'] == 'events'
+        robot = Robot.from_urdf(process.parameters['robot_description'])
+        assert robot.joint_names == load_description('arm7').robot.joint_names
+
+
+def test_arm_and_controller_agree_on_the_rate():
+    processes = by_name(System(rate=250.0))
+    assert {processes[name].parameters['rate']
+            for name in ('simulated_arm', 'adaptive_controller')} == {250.0}
+
+
+def test_a_seed_reaches_arm_and_reference():
+    processes = by_name(System(seed=7))
+    assert processes['simulated_arm'].parameters['seed'] == 7
+    assert processes['reference'].parameters['seed'] == 7
+
+
+@pytest.mark.parametrize(('controller', 'law', 'adapt'), [
+    ('adaptive', 'adaptive', True), ('fixed', 'adaptive', False),
+    ('pd_gravity', 'pd_gravity', None)])
+def test_controllers(controller, law, adapt):
+    parameters = by_name(System(controller=controller))['adaptive_controller'].parameters
+    assert parameters['law'] == law
+    assert parameters.get('adapt') is adapt
+
+
+def test_further_parameters_win():
+    system = System(parameters={'reference': {'seed': 9, 'speed': 0.2}})
+    assert by_name(system)['reference'].parameters['seed'] == 9
+    assert by_name(system)['reference'].parameters['speed'] == 0.2
+
+
+@pytest.mark.parametrize(('options', 'words'), [
+    ({'controller': 'pid'}, 'pid: is not a controller; choose one of: adaptive'),
+    ({'rate': 0.0}, 'rate: is 0.0'), ({'rate': float('nan')}, 'rate: is nan'),
+    ({'robot': ''}, 'robot: is empty')])
+def test_wrong_choices_are_refused(options, words):
+    with pytest.raises(BringupError, match=words):
+        System(**options)
+
+
+def test_unknown_robots_and_plants_are_refused_before_anything_starts():
+    with pytest.raises(ModelError, match='arm8'):
+        System(robot='arm8').processes()
+    with pytest.raises(BringupError, match=r'heavy.*loaded, nominal, none'):
+        System(plant='heavy').processes()
+
+
+def test_a_plant_may_be_a_file_of_ones_own(tmp_path):
+    path = tmp_path / 'mine.yaml'
+    path.write_text('/**: {ros__parameters: {payload_mass: 1.0}}\n')
+    assert by_name(System(plant=str(path)))['simulated_arm'].parameter_files == (path,)
+
+
+def test_shipped_plants_hold_parameters_that_simulated_arm_has():
+    simulated_arm = pytest.importorskip('robot_dynamics.nodes.simulated_arm',
+                                        reason='needs ROS 2')
+    known = {parameter.name for parameter in simulated_arm.TABLE}
+    assert list(shipped_plants()) == ['loaded', 'nominal']
+    for path in shipped_plants().values():
+        (section,) = yaml.safe_load(path.read_text()).values()
+        assert set(section['ros__parameters']) <= known
+
+
+def test_every_parameter_that_is_passed_exists(tmp_path):
+    pytest.importorskip('rclpy', reason='needs ROS 2')
+    from importlib import import_module
+
+    from robot_dynamics.bringup.demo import make_plan
+    from robot_dynamics.nodes.runtime import RUNTIME_PARAMETERS
+    ours = {parameter.name for parameter in RUNTIME_PARAMETERS} | {'use_sim_time'}
+    for process in (*System(record=tmp_path).processes(), *make_plan().processes()):
+        module = import_module(process.module)
+        known = ours | {parameter.name for parameter in module.TABLE}
+        if process.node == 'adaptive_controller':
+            from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
+            known |= {parameter.name for parameter in CONTROLLER_PARAMETERS}
+        assert set(process.parameters) - {'robot_description'} <= known, process.node
+
+
+def test_controllers_are_described():
+    assert all(CONTROLLERS.values())
+
+
+def test_descriptions_are_passed_on_as_they_are():
+    description = load_description('arm7')
+    assert description.urdf == description.path.read_text()
+
+
+def test_a_dh_table_becomes_a_urdf():
+    description = load_description('puma560.yaml')
+    assert description.urdf.lstrip().startswith('<')
+    assert Robot.from_urdf(description.urdf).n == description.robot.n == 6
+
+
+def test_a_xacro_file_is_expanded(tmp_path):
+    pytest.importorskip('xacro', reason='needs xacro')
+    text = load_description('planar_2r').path.read_text()
+    path = tmp_path / 'arm.urdf.xacro'
+    path.write_text(text.replace('<robot ', '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" ')
+                    .replace('</robot>', '<xacro:property name="unused" value="1"/></robot>'))
+    description = load_description(path)
+    assert 'xacro' not in description.urdf
+    assert Robot.from_urdf(description.urdf).n == 2
+
+
+def test_find_plant_expands_home(monkeypatch, tmp_path):
+    monkeypatch.setenv('HOME', str(tmp_path))
+    (tmp_path / 'p.yaml').write_text('')
+    assert find_plant('~/p.yaml') == Path(tmp_path / 'p.yaml').resolve()
