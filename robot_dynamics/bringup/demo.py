@@ -22,6 +22,7 @@ from robot_dynamics.bringup.progress import Progress, parse_progress, progress_l
 from robot_dynamics.bringup.runner import Line
 from robot_dynamics.bringup.session import run_until_stopped
 from robot_dynamics.bringup.system import NO_PLANT, System
+from robot_dynamics.bringup.warmup import warm_up
 from robot_dynamics.control.fourier import exciting_fourier
 from robot_dynamics.errors import BringupError
 
@@ -135,7 +136,8 @@ def run(options: argparse.Namespace) -> int:
     description = load_description(plan.system.robot)
     say(f'{description.robot.name}, {description.robot.n} joints, plant {plan.system.plant}, '
         f'controller {plan.system.controller}, {plan.system.rate:g} Hz, seed {plan.system.seed}')
-    _warm_up()
+    # Nodes compile what is missing, too; done before, the user sees what takes so long.
+    warm_up()
     watch = Watch(plan)
     finished = run_until_stopped(plan.processes(), on_line=watch.on_line, is_over=watch.is_over)
     if not finished:
@@ -229,13 +231,6 @@ class Watch:
         if self._plan.system.controller != 'adaptive':
             return 'tracking'
         return 'estimates frozen' if tracking < RAMP + PERIOD else 'adapting'
-
-
-def _warm_up() -> None:
-    from robot_dynamics.bringup.warmup import warm_up
-    seconds = warm_up()
-    if seconds > 5.0:
-        say(f'kernels compiled in {seconds:.0f} s, once for all')
 
 
 def say(text: str) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import time
 
 import robot_dynamics
-from robot_dynamics.dynamics.kernels.loading import all_kernels
+from robot_dynamics.dynamics.warmup import warm_up as warm_up_imported
 
 _ROOMS = ('dynamics', 'control', 'simulation')
 
@@ -19,11 +18,8 @@ def warm_up() -> float:
     Nodes do this themselves. Done before, several that start together need not wait
     for each other, and the user sees what takes so long.
     """
-    start = time.perf_counter()
     for room in _ROOMS:
         path = [f'{folder}/{room}' for folder in robot_dynamics.__path__]
         for module in pkgutil.walk_packages(path, f'robot_dynamics.{room}.'):
             importlib.import_module(module.name)
-    for kernel in all_kernels():
-        kernel.load()
-    return time.perf_counter() - start
+    return warm_up_imported()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from robot_dynamics.report.text import figures, verdict
 
 _INK, _SOFT, _GRID, _BAND = '#16191d', '#5b6470', '#e3e5e3', '#f3efe6'
 _BEFORE, _AFTER = '#b8480b', '#0b62a8'
+_TITLE_WIDTH = 84
 _JOINTS = ('#0b62a8', '#b8480b', '#00805f', '#a4478a', '#2f8fc4', '#8a6a00', '#6a4fb3')
 
 
@@ -44,7 +46,9 @@ def draw_figure(path: Path, recording: Recording, summary: Summary, robot: Robot
     FigureCanvasAgg(figure)
     grid = figure.add_gridspec(2, 2, width_ratios=(5, 9), height_ratios=(5, 3), left=0.05,
                                right=0.975, top=0.86, bottom=0.085, hspace=0.36, wspace=0.14)
-    figure.text(0.027, 0.925, verdict(summary), fontsize=15, fontweight='bold', color=_INK)
+    title = '\n'.join(textwrap.wrap(verdict(summary), _TITLE_WIDTH))
+    figure.text(0.027, 0.985, title, fontsize=16, fontweight='bold', color=_INK, va='top',
+                linespacing=1.35)
     if robot is not None:
         _draw_arm(figure.add_subplot(grid[:, 0], projection='3d'), recording, robot, summary)
         error, bars = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
@@ -87,9 +91,9 @@ def _draw_error(axes: Any, recording: Recording, summary: Summary) -> None:
         axes.annotate('adaptation on', (start, 1), xycoords=('data', 'axes fraction'),
                       xytext=(6, -4), textcoords='offset points', va='top', fontsize=10,
                       color=_INK)
-        axes.annotate('estimates frozen', (start, 1),
-                      xycoords=('data', 'axes fraction'), xytext=(-6, -4),
-                      textcoords='offset points', va='top', ha='right', fontsize=10, color=_SOFT)
+        axes.annotate('estimates frozen', (start, 0), xycoords=('data', 'axes fraction'),
+                      xytext=(-6, 6), textcoords='offset points', ha='right', fontsize=10,
+                      color=_SOFT)
     for tracking, color in ((summary.before, _BEFORE), (summary.after, _AFTER)):
         axes.hlines(1e3 * tracking.total, tracking.window.start, tracking.window.end,
                     color=color, linewidth=3)

@@ -33,7 +33,7 @@ class JointSeries:
     names : tuple of str, length n
         Joints.
     time : ndarray, shape (k,)
-        Stamps in seconds since the first joint state.
+        Stamps in seconds since tracking began.
     position, velocity, effort : ndarray, shape (k, n) or (k, 0)
         rad or m, rad/s or m/s, N m or N; no columns where the messages had none.
     """
@@ -66,7 +66,7 @@ class VectorSeries:
     Parameters
     ----------
     time : ndarray, shape (k,)
-        When they were received, in seconds since the first joint state was.
+        When they were received, in seconds since the first tracking error was.
     values : ndarray, shape (k, m)
         The vectors.
     """
@@ -140,11 +140,11 @@ def read_recording(path: str | Path) -> Recording:
     """
     topics = _read_topics(Path(path))
     controller = _controller(topics)
-    states = topics.get('joint_states')
-    if states is None or not states.messages:
-        raise RecordingError('holds no joint_states', subject=str(path),
-                             remedy='record joint_states and the topics of a controller')
-    origin = _Origin(states.messages[0].header.stamp, states.times[0])
+    states, tracked = topics['joint_states'], topics[f'{controller}/tracking_error']
+    if not states.messages or not tracked.messages:
+        raise RecordingError(f'{controller} never tracked a reference', subject=str(path),
+                             remedy='record until the arm moves')
+    origin = _Origin(tracked.messages[0].header.stamp, tracked.times[0])
     measured = _joint_series(states, origin)
 
     def joints(name: str) -> JointSeries | None:
@@ -158,8 +158,8 @@ def read_recording(path: str | Path) -> Recording:
 
     errors, commands = joints(f'{controller}/tracking_error'), joints(f'{controller}/command')
     if errors is None or commands is None:
-        raise RecordingError(f'{controller} never answered a joint state', subject=str(path),
-                             remedy='record until the controller runs')
+        raise RecordingError(f'lacks {controller}/command', subject=str(path),
+                             remedy='record all topics of the controller')
     parts = {part: series for part in TORQUE_PARTS
              if (series := joints(f'inverse_dynamics/terms/{part}')) is not None}
     return Recording(

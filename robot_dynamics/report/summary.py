@@ -23,7 +23,7 @@ SHORTEST_WINDOW = 1.0
 
 @dataclass(frozen=True)
 class Window:
-    """A stretch of time, in s since the first joint state."""
+    """A stretch of time, in s since tracking began."""
 
     start: float
     end: float
