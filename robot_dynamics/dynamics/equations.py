@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn
+from functools import partial
+from numbers import Real
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,8 +21,14 @@ from robot_dynamics.dynamics.kernels import (
     solve,
 )
 from robot_dynamics.dynamics.kernels import terms as term_kernels
-from robot_dynamics.dynamics.packing import pack, prepared_buffer
-from robot_dynamics.dynamics.samples import Samples, check_out, gather
+from robot_dynamics.dynamics.packing import disown, pack, prepared_buffer
+from robot_dynamics.dynamics.samples import (
+    Samples,
+    check_out,
+    check_three,
+    gather,
+    write_three,
+)
 from robot_dynamics.errors import ModelError, ParameterError, StateError
 from robot_dynamics.model.robot import Frame, Robot
 
@@ -39,9 +47,9 @@ class Dynamics:
     inertial parameters a body, `Robot.parameters`.
 
     Joint arguments are float64 arrays of shape (n,), or batches of shape (..., n) whose
-    leading axes broadcast against each other; anything numpy can convert to that is
-    accepted too, more slowly. Results of a single sample have no leading axes. Positions
-    are in rad or m, efforts in N m or N, all vectors in the axes of the base frame.
+    leading axes broadcast against each other; other real numbers are accepted too, more
+    slowly. Results of a single sample have no leading axes. Positions are in rad or m,
+    efforts in N m or N, all vectors in the axes of the base frame.
 
     Parameters
     ----------
@@ -61,8 +69,9 @@ class Dynamics:
         if not isinstance(robot, Robot):
             raise ModelError('is no Robot', subject=type(robot).__name__,
                              remedy='read one with Robot.from_urdf or Robot.from_dh')
-        if not coulomb_velocity > 0.0:
-            raise ParameterError('is not positive', subject='coulomb_velocity',
+        if not (isinstance(coulomb_velocity, Real) and 0.0 < coulomb_velocity < np.inf):
+            raise ParameterError(f'is {coulomb_velocity!r}, not a positive number',
+                                 subject='coulomb_velocity',
                                  remedy='give the speed below which Coulomb friction fades out')
         self.robot = robot
         self.n = robot.n
@@ -75,6 +84,10 @@ class Dynamics:
         self._is_direct = self._coupling.is_direct
         self._choices: dict[tuple[str, ...], tuple[FloatArray, int]] = {}
         self._choose(())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy packs its robot anew: nothing of this one is shared with another process.
+        return partial(Dynamics, coulomb_velocity=self._epsilon), (self.robot,)
 
     def parameter_names(self, terms: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the name of each column of a regressor.
@@ -107,7 +120,7 @@ class Dynamics:
 
         A regressor written into it does not write its zeros again: leave alone the
         entries of bodies that a joint does not carry. Any other array will do as well,
-        and gets its zeros written each time.
+        also the buffer of another robot, and gets its zeros written.
         """
         columns = self._choose(terms)[1]
         return prepared_buffer(self._model, columns) if self._is_direct \
@@ -180,7 +193,8 @@ class Dynamics:
         """
         if self._is_direct:
             n = self.n
-            M, C, g = (np.empty((n, n)), np.empty((n, n)), np.empty(n)) if out is None else out
+            M, C, g = ((np.empty((n, n)), np.empty((n, n)), np.empty(n)) if out is None
+                       else check_three(out))
             try:
                 if not matrices.matrices.call(self._model, q, v, M, C, g):
                     return M, C, g
@@ -191,8 +205,7 @@ class Dynamics:
         result = tuple(x.reshape(samples.shape + x.shape[1:]) for x in result)
         if out is None:
             return result
-        for given, computed in zip(out, result, strict=True):
-            check_out(given, computed.shape)[...] = computed
+        write_three(check_three(out), result)
         return out
 
     def mass_matrix(self, q: ArrayLike) -> FloatArray:
@@ -408,12 +421,13 @@ class Dynamics:
     def _frame(self, name: str) -> Frame:
         """Body and pose of a named link or frame."""
         robot = self.robot
-        if name in robot.frames:
-            return robot.frames[name]
-        if name in robot.body_names:
-            return Frame(robot.body_names.index(name), np.eye(4))
-        if name == robot.base_name:
-            return Frame(-1, np.eye(4))
+        if isinstance(name, str):
+            if name in robot.frames:
+                return robot.frames[name]
+            if name in robot.body_names:
+                return Frame(robot.body_names.index(name), np.eye(4))
+            if name == robot.base_name:
+                return Frame(-1, np.eye(4))
         known = dict.fromkeys((robot.base_name, *robot.body_names, *robot.frames))
         raise ModelError('is no link of this robot', subject=str(name),
                          remedy='name one of: ' + ', '.join(known))
@@ -431,9 +445,10 @@ class Dynamics:
                     choice: FloatArray, columns: int, out: FloatArray | None) -> FloatArray:
         """Slotine-Li regressors of any argument."""
         samples = self._gather(q=q, v=v, v_r=v_r, a_r=a_r)
-        q, v, v_r, a_r = samples.rows
         shape = (*samples.shape, self.n, columns)
         result = np.empty(shape) if out is None else check_out(out, shape)
+        disown(result)
+        q, v, v_r, a_r = samples.apart_from(result)
         rows = result.reshape(-1, self.n, columns)
         of_bodies = rows if self._is_direct else np.empty((len(q), self._bodies, self._inertial))
         slotine_li.slotine_li_regressors.load()(
@@ -443,7 +458,7 @@ class Dynamics:
             rows[..., :self._inertial] = self._coupling.rows(of_bodies)
         if columns > self._inertial:
             term_kernels.many_term_columns.load()(choice, v_r, a_r, self._inertial, rows)
-        return result
+        return result if out is None else out
 
     def _adaptive_terms(self, q: ArrayLike, v: ArrayLike, v_r: ArrayLike, a_r: ArrayLike,
                         s: ArrayLike, parameters: ArrayLike, choice: FloatArray, columns: int,

@@ -50,16 +50,21 @@ JOINT_TERMS = tuple(_CODES)
 
 def check_terms(terms: Sequence[str]) -> tuple[str, ...]:
     """Return the terms as a tuple; refuse unknown or repeated names."""
-    if isinstance(terms, str):
-        terms = (terms,)
+    try:
+        if isinstance(terms, (set, frozenset)):
+            raise TypeError('no order')
+        terms = (terms,) if isinstance(terms, str) else tuple(terms)
+    except TypeError:
+        raise ParameterError(f'is {terms!r}, not a list of joint terms', subject='terms',
+                             remedy='choose among ' + ', '.join(JOINT_TERMS)) from None
     for term in terms:
-        if term not in _CODES:
+        if term not in JOINT_TERMS:
             raise ParameterError('is no joint term', subject=str(term),
                                  remedy='choose among ' + ', '.join(JOINT_TERMS))
     if len(set(terms)) != len(terms):
         raise ParameterError('names a joint term twice', subject=', '.join(terms),
                              remedy='name each term once')
-    return tuple(terms)
+    return terms
 
 
 def choice_of(terms: Sequence[str], epsilon: float) -> FloatArray:

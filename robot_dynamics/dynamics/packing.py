@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.kernels.layout import (
     AXIS,
+    BUFFER_MARK,
+    BUFFER_SIGN,
+    BUFFER_SIZE,
     BUFFER_START,
     COSINE,
     FIXED,
@@ -19,11 +22,13 @@ from robot_dynamics.dynamics.kernels.layout import (
     IS_PRISMATIC,
     IS_SCATTERED,
     MARK,
+    NOBODY,
     OFFSET,
     ORIGIN,
     PARENT,
     POINT,
     RUN_END,
+    SIGN,
     SINE,
     SLIDE,
     WIDTH,
@@ -67,13 +72,23 @@ def prepared_buffer(model: NDArray[np.float64], columns: int) -> NDArray[np.floa
     """Return zeros of shape (nb, columns) that carry the mark of the model's tree."""
     bodies = len(model) - 1
     memory = np.zeros(BUFFER_START + bodies * columns)
-    memory[0] = model[-1, MARK]
+    memory[BUFFER_SIGN] = SIGN
+    memory[BUFFER_SIZE] = bodies * columns
+    memory[BUFFER_MARK] = model[-1, MARK]
     return memory[BUFFER_START:].reshape(bodies, columns)
 
 
+def disown(out: NDArray[np.float64]) -> None:
+    """Mark memory of `prepared_buffer`, if it is that, as nobody's: its zeros are written to."""
+    memory = out.base
+    if (type(memory) is np.ndarray and memory.dtype == np.float64 and memory.ndim == 1
+            and len(memory) > BUFFER_START and memory[BUFFER_SIGN] == SIGN):
+        memory[BUFFER_MARK] = NOBODY
+
+
 def _mark(parents: NDArray[np.int64]) -> float:
-    """Return a number for a tree, which no other memory begins with by chance."""
-    digest = hashlib.sha256(b'regressor' + parents.tobytes()).digest()
+    """Return a number, not zero, that stands for a tree."""
+    digest = hashlib.sha256(parents.tobytes()).digest()
     return float(int.from_bytes(digest[:6], 'little') + 1)
 
 

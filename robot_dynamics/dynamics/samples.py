@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.errors import DimensionError
+from robot_dynamics.model.arrays import real_array
 
 FloatArray = NDArray[np.float64]
 
@@ -27,6 +28,10 @@ class Samples:
 
     shape: tuple[int, ...]
     rows: list[FloatArray]
+
+    def apart_from(self, out: FloatArray) -> list[FloatArray]:
+        """Return the rows, none of which shares memory with ``out``."""
+        return [row.copy() if np.may_share_memory(row, out) else row for row in self.rows]
 
 
 def gather(arguments: dict[str, tuple[ArrayLike, int, str]]) -> Samples:
@@ -52,25 +57,45 @@ def gather(arguments: dict[str, tuple[ArrayLike, int, str]]) -> Samples:
 
 
 def check_out(out: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-    """Return ``out`` if results of this shape can be written into it."""
+    """Return ``out``, as a plain array, if results of this shape can be written into it."""
     remedy = f'give a C-contiguous, writeable float64 array of shape {shape}, or none'
-    if not isinstance(out, np.ndarray) or out.dtype != np.float64:
-        raise DimensionError(f'is not a float64 array but {type(out).__name__}', subject='out',
+    if not isinstance(out, np.ndarray):
+        raise DimensionError(f'is a {type(out).__name__}, not an array', subject='out',
                              remedy=remedy)
+    if out.dtype != np.float64:
+        raise DimensionError(f'holds {out.dtype}, not float64', subject='out', remedy=remedy)
     if out.shape != shape:
         raise DimensionError(f'has shape {out.shape}, not {shape}', subject='out', remedy=remedy)
     if not (out.flags.c_contiguous and out.flags.writeable):
         raise DimensionError('is not C-contiguous and writeable', subject='out', remedy=remedy)
+    return np.asarray(out)
+
+
+def check_three(out: tuple[FloatArray, FloatArray, FloatArray]
+                ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return ``out`` if it is three things."""
+    if not isinstance(out, (tuple, list)) or len(out) != 3:
+        raise DimensionError('is not three arrays', subject='out',
+                             remedy='give arrays for M, C and g, or none')
     return out
 
 
+def write_three(out: tuple[FloatArray, FloatArray, FloatArray],
+                results: tuple[FloatArray, FloatArray, FloatArray]) -> None:
+    """Copy results to arrays of the caller's, all of them or none."""
+    targets = [check_out(given, computed.shape)
+               for given, computed in zip(out, results, strict=True)]
+    for k, target in enumerate(targets):
+        if any(np.may_share_memory(target, other) for other in targets[:k]):
+            raise DimensionError('shares memory with another', subject='out',
+                                 remedy='give each of M, C and g an array of its own')
+    for target, computed in zip(targets, results, strict=True):
+        target[...] = computed
+
+
 def _array(name: str, value: ArrayLike, width: int, counted: str) -> FloatArray:
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DimensionError('does not hold numbers', subject=name,
-                             remedy=f'give an array of shape ({width},) or (..., {width}), '
-                                    f'{counted}') from None
+    array = real_array(value, name, f'give an array of shape ({width},) or (..., {width}), '
+                                    f'{counted}')
     if array.ndim == 0 or array.shape[-1] != width:
         raise DimensionError(f'has shape {array.shape}, not ({width},) or (..., {width})',
                              subject=name, remedy=f'give {counted}')

@@ -31,7 +31,14 @@ from llvmlite import ir
 from numba import types
 from numba.extending import NativeValue, intrinsic, models, register_model, unbox
 
-from robot_dynamics.dynamics.kernels.layout import BUFFER_START
+from robot_dynamics.dynamics.kernels.layout import (
+    BUFFER_MARK,
+    BUFFER_SIGN,
+    BUFFER_SIZE,
+    BUFFER_START,
+    NOBODY,
+    SIGN,
+)
 from robot_dynamics.dynamics.kernels.loading import Kernel, helper, part
 
 #: What a direct kernel returns when it wrote its results, and when it read no further
@@ -47,8 +54,9 @@ BASE = 48        # address of the object whose memory a view shows, or 0
 DESCRIPTOR = 56  # address of the element type
 FLAGS = 64       # int
 
-#: Bodies up to which a kernel's workspace is put on the stack: a quarter of a megabyte.
-LARGEST = 256
+#: Bodies up to which a kernel's workspace is put on the stack: some 60 kB. The smallest
+#: that a system gives a thread by default has 128.
+LARGEST = 64
 
 C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400
 READABLE = C_CONTIGUOUS | ALIGNED
@@ -163,10 +171,20 @@ def is_vector_to_write(array, model, n):
 
 
 @helper
-def is_prepared(out, model, mark):
-    """Whether ``out`` shows memory that begins with a robot's mark.
+def are_apart(one, its_size, other, other_size):
+    """Whether two plain arrays of so many elements share no memory."""
+    first, second = _read_word(one, DATA), _read_word(other, DATA)
+    return first + 8 * its_size <= second or second + 8 * other_size <= first
 
-    Such memory comes from `robot_dynamics.dynamics.packing.prepared_buffer`.
+
+@helper
+def take_prepared(out, size, model, mark):
+    """Whether ``out``, an array of so many elements, holds a robot's zeros already.
+
+    It does when it shows all of the memory that
+    `robot_dynamics.dynamics.packing.prepared_buffer` gave and this robot's tree was the
+    last to write into it. Otherwise, if it shows such memory, that is now marked as this
+    robot's, who has to write the zeros; or as nobody's, if it is only a part of it.
     """
     base = _read_word(out, BASE)
     if base == 0:
@@ -176,8 +194,16 @@ def is_prepared(out, model, mark):
     if _read_word(base, DESCRIPTOR) != _read_word(model, DESCRIPTOR):
         return False
     start = _read_word(base, DATA)
-    return (_read_word(out, DATA) == start + 8 * BUFFER_START
-            and numba.carray(_as_pointer(start), (1,), np.float64)[0] == mark)
+    if _read_word(out, DATA) != start + 8 * BUFFER_START:
+        return False
+    head = numba.carray(_as_pointer(start), (BUFFER_START,), np.float64)
+    if head[BUFFER_SIGN] != SIGN:
+        return False
+    is_whole = head[BUFFER_SIZE] == size
+    if is_whole and head[BUFFER_MARK] == mark:
+        return True
+    head[BUFFER_MARK] = mark if is_whole else NOBODY
+    return False
 
 
 @helper

@@ -33,6 +33,12 @@ ORIGIN = 3        # 3, origin of the calculation in the base frame
 MARK = 6          # see below
 
 # Most of a big robot's regressor is zero, and writing the zeros anew at each call would
-# take a third of its time. Memory handed out for regressors begins with the mark of the
-# robot's tree; a view of it, from BUFFER_START on, is known to hold the zeros already.
+# take a third of its time. Memory handed out for regressors begins with a head: a sign
+# that no other memory has there by chance, the number of elements, and the mark of the
+# tree whose zeros it holds. The regressor begins at BUFFER_START.
+BUFFER_SIGN = 0
+BUFFER_SIZE = 1
+BUFFER_MARK = 2
 BUFFER_START = 8
+SIGN = 5816284379014637.0
+NOBODY = 0.0

@@ -41,6 +41,7 @@ from robot_dynamics.dynamics.kernels.algebra import (
 from robot_dynamics.dynamics.kernels.direct import (
     DONE,
     REFUSED,
+    are_apart,
     body_count,
     direct_kernel,
     is_matrix_to_write,
@@ -224,7 +225,11 @@ def matrices(model, q, v, M, C, g):
     rows = n + 1
     if not (is_vector(q, model, n) and is_vector(v, model, n)
             and is_matrix_to_write(M, model, n, n) and is_matrix_to_write(C, model, n, n)
-            and is_vector_to_write(g, model, n)):
+            and is_vector_to_write(g, model, n) and are_apart(M, n * n, C, n * n)
+            and are_apart(M, n * n, g, n) and are_apart(C, n * n, g, n)
+            and are_apart(q, n, M, n * n) and are_apart(q, n, C, n * n) and are_apart(q, n, g, n)
+            and are_apart(v, n, M, n * n) and are_apart(v, n, C, n * n)
+            and are_apart(v, n, g, n)):
         return REFUSED
     fill_matrices(matrix(model, rows, WIDTH), vector(q, n), vector(v, n),
                   stack_matrix(rows, FRAME_WIDTH), matrix(M, n, n), matrix(C, n, n),

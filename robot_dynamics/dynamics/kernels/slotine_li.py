@@ -26,15 +26,16 @@ from robot_dynamics.dynamics.kernels.algebra import (
 from robot_dynamics.dynamics.kernels.direct import (
     DONE,
     REFUSED,
+    are_apart,
     body_count,
     direct_kernel,
     is_matrix_to_write,
-    is_prepared,
     is_vector,
     is_vector_to_write,
     length,
     matrix,
     stack_matrix,
+    take_prepared,
     vector,
 )
 from robot_dynamics.dynamics.kernels.layout import IS_SCATTERED, MARK, PARENT, RUN_END, WIDTH
@@ -158,12 +159,14 @@ def slotine_li_regressor(model, choice, q, v, v_r, a_r, out):
     terms = length(choice, 0) - 1
     width = (10 + terms) * n
     if not (is_vector(q, model, n) and is_vector(v, model, n) and is_vector(v_r, model, n)
-            and is_vector(a_r, model, n) and is_matrix_to_write(out, model, n, width)):
+            and is_vector(a_r, model, n) and is_matrix_to_write(out, model, n, width)
+            and are_apart(q, n, out, n * width) and are_apart(v, n, out, n * width)
+            and are_apart(v_r, n, out, n * width) and are_apart(a_r, n, out, n * width)):
         return REFUSED
     robot, Yr = matrix(model, rows, WIDTH), matrix(out, n, width)
     frames, W = stack_matrix(rows, FRAME_WIDTH), stack_matrix(6, 10 * n)
     v_r, a_r = vector(v_r, n), vector(a_r, n)
-    if not is_prepared(out, model, robot[n, MARK]):
+    if not take_prepared(out, n * width, model, robot[n, MARK]):
         clear_outside(robot, Yr)
     move_all(robot, vector(q, n), vector(v, n), v_r, a_r, frames, W)
     project_all(robot, frames, W, Yr)
