@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from robot_dynamics.report.text import figures, verdict
 
 _INK, _SOFT, _GRID, _BAND = '#16191d', '#5b6470', '#e3e5e3', '#f3efe6'
 _BEFORE, _AFTER = '#b8480b', '#0b62a8'
-_TITLE_WIDTH = 84
 _JOINTS = ('#0b62a8', '#b8480b', '#00805f', '#a4478a', '#2f8fc4', '#8a6a00', '#6a4fb3')
 
 
@@ -46,7 +44,7 @@ def draw_figure(path: Path, recording: Recording, summary: Summary, robot: Robot
     FigureCanvasAgg(figure)
     grid = figure.add_gridspec(2, 2, width_ratios=(5, 9), height_ratios=(5, 3), left=0.05,
                                right=0.975, top=0.86, bottom=0.085, hspace=0.36, wspace=0.14)
-    title = '\n'.join(textwrap.wrap(verdict(summary), _TITLE_WIDTH))
+    title = verdict(summary).replace(': ', ':\n')
     figure.text(0.027, 0.985, title, fontsize=16, fontweight='bold', color=_INK, va='top',
                 linespacing=1.35)
     if robot is not None:
