@@ -178,6 +178,7 @@ class Adaptation:
         self.bodies = self.estimate[:count]
         self.terms = self.estimate[count:].reshape(terms.prior.shape)
         self._step = adaptation_kernel.adaptation_step.load()
+        self._move = adaptation_kernel.move_to.load()
         self._constants = _constants(bodies)
         self._term_constants = np.concatenate([terms.gain, terms.least, terms.largest],
                                               axis=None)
@@ -206,6 +207,31 @@ class Adaptation:
         """
         return _OUTCOMES[self._step(self.estimate, gradient, dt, self._constants,
                                     self._term_constants, self._trial)]
+
+    def move_to(self, target: FloatArray) -> StepOutcome:
+        """Move the estimates to the admissible ones that are nearest to others.
+
+        Parameters
+        ----------
+        target : ndarray, shape (10 nb + k n,)
+            The others.
+
+        Returns
+        -------
+        StepOutcome
+            Unless it is ``ACCEPTED`` the estimates are as they were.
+        """
+        return _OUTCOMES[self._move(self.estimate, target, self._constants,
+                                    self._term_constants, self._trial)]
+
+    def precision(self) -> FloatArray:
+        """Return Gamma^-1, shape (10 nb + k n, 10 nb + k n)."""
+        count = self.bodies.size
+        matrix = np.diag(np.concatenate([np.zeros(count), 1.0 / self.term_metric.gain.ravel()]))
+        for body, block in enumerate(self.metric.gain_blocks()):
+            part = slice(10 * body, 10 * body + 10)
+            matrix[part, part] = np.linalg.inv(block)
+        return matrix
 
     def distance(self, bodies: FloatArray, terms: FloatArray) -> float:
         """Return half the squared distance in the metric of Gamma^-1: its share in V. J.

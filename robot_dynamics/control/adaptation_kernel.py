@@ -63,19 +63,46 @@ def adaptation_step(estimate, gradient, dt, constants, terms, trial):
     for b in range(bodies):
         if not move_body(estimate, gradient, dt, b, constants, trial):
             return TOO_LARGE
-        for limit in range(2):
-            keep_below(trial, b, constants, LIMITED + 10 * limit, LARGEST + limit,
-                       WAY_BACK + 10 * limit)
-        if not is_positive_definite(trial, b):
-            project_to_cone(trial, b, constants)
-    for b in range(bodies):
-        for i in range(10):
-            estimate[10 * b + i] = trial[b, i]
+    settle_bodies(estimate, constants, trial)
     count = estimate.size - 10 * bodies
     for k in range(count):
         value = estimate[10 * bodies + k] + dt * terms[k] * gradient[10 * bodies + k]
         estimate[10 * bodies + k] = min(max(value, terms[count + k]), terms[2 * count + k])
     return ACCEPTED
+
+
+@kernel('int64(float64[::1], float64[::1], float64[:, ::1], float64[::1], float64[:, ::1])')
+def move_to(estimate, target, constants, terms, trial):
+    """Move every body and joint term to the nearest admissible point to a target, or none.
+
+    Arguments and result as for `adaptation_step`.
+    """
+    bodies = trial.shape[0]
+    for k in range(target.size):
+        if not np.isfinite(target[k]):
+            return NOT_FINITE
+    for b in range(bodies):
+        for i in range(10):
+            trial[b, i] = target[10 * b + i]
+    settle_bodies(estimate, constants, trial)
+    count = estimate.size - 10 * bodies
+    for k in range(count):
+        estimate[10 * bodies + k] = min(max(target[10 * bodies + k], terms[count + k]),
+                                        terms[2 * count + k])
+    return ACCEPTED
+
+
+@part
+def settle_bodies(estimate, constants, trial):
+    """Project each body of trial on what is admissible, and take it for the estimate."""
+    for b in range(trial.shape[0]):
+        for limit in range(2):
+            keep_below(trial, b, constants, LIMITED + 10 * limit, LARGEST + limit,
+                       WAY_BACK + 10 * limit)
+        if not is_positive_definite(trial, b):
+            project_to_cone(trial, b, constants)
+        for i in range(10):
+            estimate[10 * b + i] = trial[b, i]
 
 
 @part

@@ -40,6 +40,13 @@ class PredictionError:
         Cut-off of the filter. Hz.
     known_rotors : ndarray, shape (n,)
         Rotor inertias that are taken for known: their effort is no error. kg m^2 or kg.
+
+    Attributes
+    ----------
+    filtered : ndarray, shape (n, 10 nb + k n + 1)
+        Y_f and, in the last column, tau_f.
+    is_empty : bool
+        Whether nothing has been observed yet.
     """
 
     def __init__(self, dynamics: Dynamics, terms: tuple[str, ...], cutoff: float,
@@ -52,15 +59,14 @@ class PredictionError:
         self._filter = filter_interval.load()
         self._add = add_prediction_error.load()
         self._sample = dynamics.regressor_buffer(terms)
-        # Regressor and, in the last column, effort.
-        self._filtered = np.zeros((dynamics.n, self._sample.shape[1] + 1))
+        self.filtered = np.zeros((dynamics.n, self._sample.shape[1] + 1))
         # Middle of the last interval: q, v, a; then the velocity at its end.
         self._motion = np.zeros((4, dynamics.n))
-        self._is_empty = self._is_first = True
+        self.is_empty = self._is_first = True
 
     def reset(self) -> None:
         """Forget the last state and what the filter holds."""
-        self._is_empty = self._is_first = True
+        self.is_empty = self._is_first = True
 
     def skip(self, v: FloatArray) -> None:
         """Take note of a velocity after an interval that says nothing, e.g. a gap."""
@@ -86,9 +92,9 @@ class PredictionError:
         self._describe(q, v, dt, motion)
         self._dynamics.regressor(motion[0], motion[1], motion[2], self._terms, self._sample)
         # The first sample fills the filter; after that it is exact for a constant input.
-        share = 1.0 if self._is_empty else 1.0 - math.exp(-self._rate * dt)
-        self._filter(self._sample, motion, effort, self._rotors, share, self._filtered)
-        self._is_empty = False
+        share = 1.0 if self.is_empty else 1.0 - math.exp(-self._rate * dt)
+        self._filter(self._sample, motion, effort, self._rotors, share, self.filtered)
+        self.is_empty = False
 
     def add_gradient(self, estimate: FloatArray, weight: float, mass_matrix: FloatArray,
                      gradient: FloatArray) -> None:
@@ -103,8 +109,8 @@ class PredictionError:
         mass_matrix : ndarray, shape (n, n)
             M.
         """
-        if not self._is_empty:
-            self._add(self._filtered, estimate, weight, mass_matrix, gradient)
+        if not self.is_empty:
+            self._add(self.filtered, estimate, weight, mass_matrix, gradient)
 
 
 @kernel('void(float64[::1], float64[::1], float64, float64[:, ::1])')

@@ -88,11 +88,10 @@ class AdaptationGains:
 
     def __post_init__(self) -> None:
         for name, unit in (('frequency', 'rad/s'), ('payload', ''), ('spread', ''),
-                           ('composite_cutoff', 'Hz'), ('coulomb_velocity', 'rad/s'),
-                           ('largest_payload', ''), ('longest_step', 's'),
-                           ('largest_sliding', 'rad/s')):
+                           ('term_frequency', 'rad/s'), ('composite_cutoff', 'Hz'),
+                           ('coulomb_velocity', 'rad/s'), ('largest_payload', ''),
+                           ('longest_step', 's'), ('largest_sliding', 'rad/s')):
             positive(name, getattr(self, name), unit)
-        not_negative('term_frequency', self.term_frequency, 'rad/s')
         not_negative('composite', self.composite)
         object.__setattr__(self, 'terms', check_terms(self.terms))
 

@@ -24,7 +24,13 @@ from robot_dynamics.control.adaptation import Adaptation, StepOutcome
 from robot_dynamics.control.composite import PredictionError
 from robot_dynamics.control.feedback import LinearFeedback
 from robot_dynamics.control.gains import AdaptationGains, FeedbackGains, check_gains
-from robot_dynamics.control.metric import body_metric, term_metric
+from robot_dynamics.control.memory import RegressionMemory
+from robot_dynamics.control.metric import (
+    body_metric,
+    effective_inertias,
+    term_metric,
+    typical_motions,
+)
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import InertiaError
 from robot_dynamics.model.consistency import check_body
@@ -101,6 +107,9 @@ class AdaptiveController:
         self._has_rotors = bool(np.any(self._rotors))
         self._prediction = PredictionError(dynamics, gains.terms, gains.composite_cutoff,
                                            self._rotors)
+        inertias = effective_inertias(dynamics, typical_motions(robot))
+        self._memory = RegressionMemory(
+            self.adaptation.precision(), gains.composite / (feedback.bandwidth * inertias))
         self._applied = np.zeros(robot.n)
         self.tau_model = np.zeros(robot.n)
         self.tau_feedback = self.feedback.effort
@@ -136,6 +145,7 @@ class AdaptiveController:
     def forget(self) -> None:
         """Return to the prior and let the estimates change again."""
         self.adaptation.reset()
+        self._memory.forget()
         self.release()
 
     def release(self) -> None:
@@ -185,24 +195,26 @@ class AdaptiveController:
     def _learn(self, q: FloatArray, v: FloatArray, dt: float, gradient: FloatArray,
                adapt: bool) -> None:
         """Take in the last interval, and move the estimates if they may."""
-        gains = self.gains
+        gains, prediction = self.gains, self._prediction
         if not 0.0 < dt <= gains.longest_step:
-            self._prediction.skip(v)
+            prediction.skip(v)
             if adapt and not self._is_latched:
                 self.frozen_reason = 'the time step is too long' if dt > 0.0 else ''
             return
         if gains.composite > 0.0:
-            self._prediction.observe(q, v, self._applied, dt)
+            prediction.observe(q, v, self._applied, dt)
         if not adapt or self._is_latched:
             return
         if np.abs(self.feedback.s).max() > gains.largest_sliding:
             self.frozen_reason = 'the tracking error is implausibly large'
             return
-        if gains.composite > 0.0:
-            self._prediction.add_gradient(
-                self.estimate, gains.composite / self.feedback.gains.bandwidth,
-                self.feedback.mass_matrix, gradient)
+        if gains.composite > 0.0 and not prediction.is_empty:
+            prediction.add_gradient(self.estimate, gains.composite / self.feedback.gains.bandwidth,
+                                    self.feedback.mass_matrix, gradient)
         outcome = self.adaptation.step(gradient, dt)
+        if outcome is StepOutcome.ACCEPTED and not prediction.is_empty \
+                and self._memory.observe(prediction.filtered, dt):
+            outcome = self.adaptation.move_to(self._memory.target(self.estimate))
         self.frozen_reason = _REFUSALS.get(outcome, '')
         self._is_latched = outcome is not StepOutcome.ACCEPTED
 

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What past motion says of the estimates: regularised least squares in proximal steps.
+
+The filtered regressors and efforts of `robot_dynamics.control.composite` are summed with
+a fading memory of time constant T::
+
+    Omega = integral of exp(-(t - u)/T) Y_f^T W Y_f du,    b = the same of Y_f^T W tau_f
+
+True parameters satisfy Omega pi = b. From time to time the estimate moves to the minimum
+of the remembered prediction error plus its distance from where it is, in the metric of
+the adaptation law::
+
+    argmin over p of  1/2 (p - pi_true)^T Omega (p - pi_true) + 1/2 |p - pi|^2 (in Gamma^-1)
+        =  pi + (Omega + Gamma^-1)^-1 (b - Omega pi)
+
+A gradient sees one instant and follows the direction that instant excites; a memory sees
+a whole motion, and its minimum is reached along directions that no gain of a gradient
+could reach in time. Being a proximal step in the metric of Gamma^-1, it brings the estimate
+closer to the true parameters whatever Omega is, so the V of the law does not grow by it;
+where nothing was excited it changes nothing. It is no step of a loop: it cannot be unstable.
+
+The work of a step is spread over many samples, so that no sample waits for it.
+
+References
+----------
+R. T. Rockafellar, "Monotone operators and the proximal point algorithm", SIAM Journal on
+Control and Optimization 14(5), 1976, proposition 1.
+
+G. Chowdhary and E. Johnson, "Concurrent learning for convergence in adaptive control
+without persistency of excitation", CDC 2010: the use of remembered data.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from robot_dynamics.dynamics.kernels.loading import kernel
+from robot_dynamics.model.robot import FloatArray
+
+#: T. s.
+MEMORY = 10.0
+
+#: Time between two steps. s.
+INTERVAL = 0.5
+
+#: Samples over which one regressor is taken in, and least number over which a step is
+#: worked out.
+SAMPLES_TO_TAKE_IN = 5
+SAMPLES_TO_WORK_OUT = 100
+
+
+class RegressionMemory:
+    """Fading sums of regressors and efforts, and the steps they ask for.
+
+    Parameters
+    ----------
+    precision : ndarray, shape (p, p)
+        Gamma^-1, the inverse of the gain of the adaptation law.
+    weights : ndarray, shape (n,)
+        Diagonal of W.
+    """
+
+    def __init__(self, precision: FloatArray, weights: FloatArray):
+        count, joints = len(precision), len(weights)
+        self._precision = np.ascontiguousarray(precision)
+        self._weights = np.array(weights)
+        self._take_in = take_in.load()
+        self._factorise = factorise_rows.load()
+        self._minimise = minimise.load()
+        self._rows_to_take_in = -(-count // SAMPLES_TO_TAKE_IN)
+        self._work = count**3 // (6 * SAMPLES_TO_WORK_OUT) + 1
+        # What is being taken in; regressor and, in the last column, effort.
+        self._sample = np.zeros((joints, count + 1))
+        # Omega above the diagonal, b in the last column.
+        self._sums = np.zeros((count, count + 1))
+        # Omega + Gamma^-1 and b as they were when a step was begun; then its factor.
+        self._factor = np.zeros((count, count + 1))
+        self._target = np.zeros(count)
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget everything."""
+        self._sums[:] = 0.0
+        self._row = 0
+        self._rows_factorised = -1
+        self._since_sample = self._since_step = 0.0
+
+    def observe(self, filtered: FloatArray, dt: float) -> bool:
+        """Take in a sample; return whether a step has been worked out.
+
+        Parameters
+        ----------
+        filtered : ndarray, shape (n, p + 1)
+            Filtered regressor; filtered effort in the last column.
+        dt : float
+            Time since the sample before. s.
+        """
+        self._since_sample += dt
+        self._since_step += dt
+        if self._row == 0:
+            self._sample[:] = filtered
+            self._span, self._since_sample = self._since_sample, 0.0
+        self._row = self._take_in(self._sample, self._weights, self._span,
+                                  math.exp(-self._span / MEMORY), self._row,
+                                  self._rows_to_take_in, self._sums)
+        if self._rows_factorised >= 0:
+            return self._work_on()
+        if self._row == 0 and self._since_step >= INTERVAL:
+            self._begin_step()
+        return False
+
+    def target(self, estimate: FloatArray) -> FloatArray:
+        """Return where the step that has been worked out leads from an estimate.
+
+        Parameters
+        ----------
+        estimate : ndarray, shape (p,)
+            pi.
+
+        Returns
+        -------
+        ndarray, shape (p,)
+            (Omega + Gamma^-1)^-1 (b + Gamma^-1 pi), a buffer of this object.
+        """
+        self._minimise(self._factor, self._precision, estimate, self._target)
+        return self._target
+
+    def _begin_step(self) -> None:
+        """Keep the sums as they are now."""
+        count = len(self._precision)
+        self._factor[:] = self._sums
+        self._factor[:, :count] += self._precision
+        self._rows_factorised = 0
+        self._since_step = 0.0
+
+    def _work_on(self) -> bool:
+        """Do a share of the factorisation; return whether that was the last one."""
+        self._rows_factorised = self._factorise(self._factor, self._rows_factorised, self._work)
+        if self._rows_factorised < len(self._precision):
+            return False
+        self._rows_factorised = -1
+        return True
+
+
+@kernel('int64(float64[:, ::1], float64[::1], float64, float64, int64, int64, float64[:, ::1])')
+def take_in(sample, weights, span, fading, row, rows, sums):
+    """Add Y^T W [Y, tau] over a time to some rows of the fading sums; return the next row.
+
+    Only entries on and above the diagonal are kept.
+    """
+    count = sums.shape[0]
+    end = min(row + rows, count)
+    for i in range(row, end):
+        for j in range(i, count + 1):
+            sums[i, j] *= fading
+        for k in range(weights.size):
+            factor = span * weights[k] * sample[k, i]
+            if factor != 0.0:
+                for j in range(i, count + 1):
+                    sums[i, j] += factor * sample[k, j]
+    return end if end < count else 0
+
+
+@kernel('int64(float64[:, ::1], int64, int64)')
+def factorise_rows(matrix, row, work):
+    """Work on A = U^T D^-1 U, row by row of U with D its diagonal, in place.
+
+    Only entries on and above the diagonal are read. Returns the next row, after about
+    as many multiplications as told. A is positive definite: the precision is, and the
+    sums are positive semi-definite.
+    """
+    count = matrix.shape[0]
+    done = 0
+    while row < count and done < work:
+        for k in range(row):
+            factor = matrix[k, row] / matrix[k, k]
+            if factor != 0.0:
+                for j in range(row, count):
+                    matrix[row, j] -= factor * matrix[k, j]
+        done += row * (count - row)
+        row += 1
+    return row
+
+
+@kernel('void(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1])')
+def minimise(factor, precision, estimate, target):
+    """Solve U^T D^-1 U target = b + Gamma^-1 pi, with b in the last column of the factor."""
+    count = estimate.size
+    for i in range(count):
+        total = factor[i, count]
+        for j in range(count):
+            total += precision[i, j] * estimate[j]
+        target[i] = total
+    for i in range(count):
+        share = target[i] / factor[i, i]
+        for j in range(i + 1, count):
+            target[j] -= factor[i, j] * share
+    for i in range(count - 1, -1, -1):
+        total = target[i]
+        for j in range(i + 1, count):
+            total -= factor[i, j] * target[j]
+        target[i] = total / factor[i, i]
