@@ -20,6 +20,9 @@ AUTOSTART = Parameter('autostart', True, 'Configure at once and activate as soon
 
 #: Time between two attempts to activate by itself. s.
 _ATTEMPT_PERIOD = 0.02
+#: Nothing may have stood against it for this long: discovery takes its time to show all who
+#: publish and listen. s.
+_SETTLING_TIME = 0.3
 #: How often it says what it waits for: the same, and something new. s.
 _REMINDER_PERIOD, _NEWS_PERIOD = 5.0, 0.5
 
@@ -48,6 +51,7 @@ class ManagedNode(NodeParts, LifecycleNode):
         self.equip((AUTOSTART, *table), stopped)
         self._refusal: Exception | None = None
         self._attempts = None
+        self._clear_since = time.monotonic()
         self._reminder, self._reminded_at = '', -_REMINDER_PERIOD
         self.is_active = False
 
@@ -147,9 +151,11 @@ class ManagedNode(NodeParts, LifecycleNode):
     def _attempt(self) -> None:
         """Activate when nothing stands against it any more."""
         reason = self.obstacle()
+        now = time.monotonic()
         if reason is not None:
+            self._clear_since = now
             self._remind(reason)
-        elif self.trigger_activate() == SUCCESS:
+        elif now - self._clear_since > _SETTLING_TIME and self.trigger_activate() == SUCCESS:
             self.destroy_timer(self._attempts)
             self._attempts = None
 

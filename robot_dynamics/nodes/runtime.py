@@ -74,6 +74,16 @@ class StopRequest:
         if hasattr(signal, 'SIGHUP') and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
             signal.signal(signal.SIGHUP, self._on_signal)
 
+    def ignore_more(self) -> None:
+        """Let no further signal turn the end of a process that stops already into a death.
+
+        Python gives up its own handlers while it ends, and a second Ctrl-C, or the one
+        that ``ros2 launch`` sends after that of the terminal, would kill it.
+        """
+        if self._requested:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
     def outlive_parent(self) -> None:
         """Stop looking at the parent."""
         self._parent = None
@@ -124,6 +134,7 @@ def run(make_node: Callable[[StopRequest], RuntimeNode],
         return _refuse(str(error))
     finally:
         rclpy.try_shutdown()
+        stop.ignore_more()
 
 
 def freeze_garbage() -> None:

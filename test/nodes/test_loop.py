@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole loop: simulated arm, controller and reference in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.shipped import resolve_robot
+from robot_dynamics.nodes import qos
+
+pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+CONTROLLER = 'adaptive_controller'
+#: The arm differs from the model: it carries 2 kg and its links are lighter.
+PLANT = {'payload_mass': 2.0, 'mass_scale': 0.77}
+#: A machine that runs tests stalls; what is judged here is not how long.
+PATIENT = {'state_timeout': 0.25, 'max_age': 1.0}
+LIMITS = Robot.from_urdf(resolve_robot('arm7')).limits.effort
+
+
+class System:
+    """Processes in a DDS domain of their own, and what they say."""
+
+    def __init__(self, **controller):
+        domain = random.SystemRandom().randrange(10, 101)
+        self._environment = dict(
+            os.environ, ROS_DOMAIN_ID=str(domain), ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST',
+            PYTHONPATH=str(REPOSITORY), OPENBLAS_NUM_THREADS='1', OMP_NUM_THREADS='1')
+        self._context = Context()
+        rclpy.init(args=[], context=self._context, domain_id=domain)
+        self.node = Node('observer', context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self.node)
+        self.modes: list[str] = []
+        self.errors: list[tuple[float, float]] = []
+        self.estimates: list[np.ndarray] = []
+        self.node.create_subscription(
+            String, f'{CONTROLLER}/mode', lambda m: self.modes.append(m.data), qos.latched())
+        self.node.create_subscription(
+            JointState, f'{CONTROLLER}/tracking_error', self._on_error, qos.telemetry())
+        self.node.create_subscription(
+            Float64MultiArray, f'{CONTROLLER}/parameter_estimate',
+            lambda m: self.estimates.append(np.array(m.data)), qos.telemetry())
+        self.node.create_subscription(
+            Float64MultiArray, 'effort_controller/commands', self._on_command,
+            QoSProfile(depth=100))
+        self.worst = 0.0
+        self._children = [
+            self._start('simulated_arm', hold_time=0.25, **PLANT),
+            self._start(CONTROLLER, telemetry_rate=25, **PATIENT, **controller),
+            self._start('reference')]
+
+    def _start(self, name: str, **parameters) -> subprocess.Popen[str]:
+        command = [sys.executable, '-m', f'robot_dynamics.nodes.{name}', '--ros-args',
+                   '-p', 'robot:=arm7']
+        for key, value in parameters.items():
+            command += ['-p', f'{key}:={value}']
+        return subprocess.Popen(command, env=self._environment, cwd=REPOSITORY, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def _on_error(self, message: JointState) -> None:
+        square = float(np.mean(np.square(message.position)))
+        stamp = message.header.stamp
+        self.errors.append((stamp.sec + 1e-9 * stamp.nanosec, square))
+
+    def _on_command(self, message: Float64MultiArray) -> None:
+        # NaN compares false with everything, so it counts as worst.
+        share = np.abs(np.array(message.data)) / LIMITS
+        self.worst = max(self.worst, np.inf if np.isnan(share).any() else float(share.max()))
+
+    def spin(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0.0:
+            self._executor.spin_once(timeout_sec=left)
+
+    @property
+    def motion_time(self) -> float:
+        """Time since the error was first told, s; it is told while tracking."""
+        return self.errors[-1][0] - self.errors[0][0] if self.errors else 0.0
+
+    def rms(self, begin: float, end: float) -> float:
+        """Return the RMS error between two times since then. rad."""
+        start = self.errors[0][0]
+        squares = [square for stamp, square in self.errors if begin <= stamp - start < end]
+        assert len(squares) > 10
+        return float(np.sqrt(np.mean(squares)))
+
+    def stop(self) -> list[tuple[int, str]]:
+        """End everything; return exit status and stderr of each process."""
+        results = []
+        for child in reversed(self._children):
+            child.send_signal(signal.SIGINT)
+            try:
+                _, errors = child.communicate(timeout=10.0)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                _, errors = child.communicate()
+            results.append((child.returncode, errors))
+        self.node.destroy_node()
+        self._context.try_shutdown()
+        return results
+
+
+@pytest.fixture
+def make_system():
+    systems: list[System] = []
+
+    def make(**controller) -> System:
+        systems.append(System(**controller))
+        return systems[-1]
+
+    yield make
+    for system in systems:
+        if any(child.poll() is None for child in system._children):
+            system.stop()
+
+
+def run(system: System, seconds: float, patience: float = 120.0) -> None:
+    end = time.monotonic() + patience
+    while system.motion_time < seconds:
+        assert time.monotonic() < end, (system.modes, system.stop())
+        system.spin(0.2)
+
+
+@pytest.mark.parametrize('style', ['single', 'waitset'])
+def test_tracking_gets_better_as_soon_as_it_learns(make_system, style):
+    system = make_system(spin=style, adapt_after=6.0)
+    run(system, 5.0)
+    fixed = system.estimates[-1]
+    np.testing.assert_array_equal(system.estimates[0], fixed)
+    run(system, 16.0)
+    before, after = system.rms(2.0, 5.5), system.rms(12.0, 16.0)
+    assert system.modes[-1] == 'tracking' and 'safe' not in system.modes
+    assert 0.0 < system.worst <= 1.0
+    assert before > 0.01  # the arm is not the model
+    assert after < 0.2 * before, (before, after)
+    assert not np.allclose(fixed, system.estimates[-1])
+    results = system.stop()
+    assert [status for status, _ in results] == [0, 0, 0], results
+
+
+def good_start(system: System) -> str | None:
+    """Return what was wrong with a start, None where nothing was."""
+    if system.modes[-1:] != ['tracking'] or 'safe' in system.modes:
+        return f'modes {system.modes}'
+    if not system.worst <= 1.0:
+        return f'effort {system.worst} of the limit'
+    worst = float(np.sqrt(max(square for _, square in system.errors)))
+    if not worst < 0.05:
+        return f'error {worst}'
+    if not np.all(np.isfinite(system.estimates[-1])):
+        return 'estimates are not finite'
+    return None
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+def test_fifty_cold_starts(make_system):
+    bad = []
+    for _ in range(25):
+        pair = [make_system(spin=style) for style in ('single', 'waitset')]
+        end = time.monotonic() + 60.0
+        while any(system.motion_time < 2.5 for system in pair) and time.monotonic() < end:
+            for system in pair:
+                system.spin(0.05)
+        for system in pair:
+            reason = good_start(system)
+            results = system.stop()
+            if reason or any(status for status, _ in results):
+                bad.append((reason, results))
+    assert bad == []
