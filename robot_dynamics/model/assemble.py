@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.errors import ModelError
+from robot_dynamics.model.arrays import real_array
 from robot_dynamics.model.consistency import check_body, pseudo_inertia
 from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.inertia import transform_parameters
@@ -78,7 +79,8 @@ def assemble(tree: RobotTree, *, joints: Sequence[str] | None = None,
         axes=np.array([joint.axis for joint in bodies.joints]).reshape(-1, 3),
         link_offsets=np.array([joint.link_offset for joint in bodies.joints]).reshape(-1, 3),
         inertial_parameters=inertial_parameters,
-        gravity=_gravity(gravity),
+        gravity=real_array(gravity, 'gravity',
+                           'give three numbers in m/s^2, for example (0, 0, -9.81)'),
         joint_names=selection.independent,
         coupling=coupling,
         coupling_offset=offset,
@@ -199,16 +201,6 @@ def _reflected(coupling: FloatArray, values: Sequence[float], *, power: int) -> 
     Coulomb torques S^T f sign(S v) the factor ``sum_i |S_ij| f_i``.
     """
     return np.abs(coupling.T) ** power @ np.array(values, dtype=np.float64).reshape(-1)
-
-
-def _gravity(gravity: ArrayLike) -> FloatArray:
-    try:
-        vector = np.array(gravity, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ModelError('is not a vector of numbers', subject='gravity',
-                         remedy='give three numbers in m/s^2, for example (0, 0, -9.81)'
-                         ) from error
-    return vector
 
 
 def _base_findings(tree: RobotTree, base: str) -> list[Finding]:

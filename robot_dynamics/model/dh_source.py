@@ -12,6 +12,7 @@ text can grow without bound, have no meaning.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,8 @@ MAX_BYTES = 2**18
 _LABEL = 'DH table'
 
 
-def read_table(source: str | bytes | Path | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]
+               ) -> tuple[dict[str, Any], str]:
     """Return the top-level mapping of a table and how messages call it.
 
     A string that holds a line break, a ``{`` or ``': '`` is the table itself,
@@ -55,8 +57,9 @@ def read_table(source: str | bytes | Path | Mapping[str, Any]) -> tuple[dict[str
         return _parse(_decode(bytes(source), _LABEL), _LABEL)
     if isinstance(source, str) and _is_table(source):
         return _parse(source, _LABEL)
-    if isinstance(source, (str, Path)):
-        return _parse(_decode(_read_file(source), str(source)), str(source))
+    if isinstance(source, (str, os.PathLike)):
+        path = os.fsdecode(source)
+        return _parse(_decode(_read_file(path), path), path)
     raise ModelError(f'is a {type(source).__name__}', subject=_LABEL,
                      remedy='give a path, YAML or JSON text, bytes or a mapping')
 
@@ -65,16 +68,16 @@ def _is_table(text: str) -> bool:
     return not text.strip() or any(mark in text for mark in ('\n', '{', ': '))
 
 
-def _read_file(path: str | Path) -> bytes:
+def _read_file(path: str) -> bytes:
     try:
         file = Path(path).expanduser()
         if not file.is_file():
-            raise ModelError('no such file', subject=str(path),
+            raise ModelError('no such file', subject=path,
                              remedy='check the path of the DH table')
         with file.open('rb') as stream:
             return stream.read(MAX_BYTES + 1)
     except (OSError, ValueError, RuntimeError) as error:
-        raise ModelError(f'cannot be read ({error})', subject=str(path),
+        raise ModelError(f'cannot be read ({error})', subject=path,
                          remedy='check the path and its permissions') from error
 
 

@@ -14,10 +14,14 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import DimensionError, InertiaError, ModelError
+from robot_dynamics.errors import InertiaError, ModelError
+from robot_dynamics.model.arrays import frozen_array
 from robot_dynamics.model.consistency import check_body
 from robot_dynamics.model.inertia import parameters_from_com, transform_parameters
 from robot_dynamics.model.robot import Frame, Robot
+
+# No mass, length or inertia of a payload is this large, in SI units.
+_MAX_MAGNITUDE = 1e12
 
 
 def with_payload(robot: Robot, mass: float, com: ArrayLike, inertia: ArrayLike | None = None,
@@ -97,6 +101,8 @@ def _carrier(robot: Robot, frame: str | None) -> Frame:
                              remedy='name the frame that carries the payload, for example one '
                                     'of: ' + ', '.join(robot.body_names[k] for k in tips))
         return Frame(tips[0], np.eye(4))
+    if not isinstance(frame, str):
+        raise _unknown(frame, 'frame', robot.frames)
     if frame in robot.body_names:
         return Frame(robot.body_names.index(frame), np.eye(4))
     carrier = robot.frames.get(frame)
@@ -111,15 +117,11 @@ def _carrier(robot: Robot, frame: str | None) -> Frame:
 def _payload(mass: float, com: ArrayLike, inertia: ArrayLike) -> np.ndarray:
     """Return the ten parameters of a payload after checking that it is a body."""
     kilograms = _positive(mass, 'payload mass')
-    arrays = {'payload com': (np.asarray(com, dtype=np.float64), (3,)),
-              'payload inertia': (np.asarray(inertia, dtype=np.float64), (3, 3))}
-    for subject, (array, shape) in arrays.items():
-        if array.shape != shape:
-            raise DimensionError(f'has shape {array.shape}, not {shape}', subject=subject)
-        if not np.all(np.isfinite(array)):
-            raise ModelError('holds a value that is not finite', subject=subject,
-                             remedy='give finite numbers in m and kg m^2')
-    centre, tensor = (array for array, _ in arrays.values())
+    centre = frozen_array(com, (3,), 'payload com')
+    tensor = frozen_array(inertia, (3, 3), 'payload inertia')
+    if max(kilograms, np.max(np.abs(centre)), np.max(np.abs(tensor))) > _MAX_MAGNITUDE:
+        raise ModelError('is no payload of a robot', subject='payload',
+                         remedy='give its mass, centre and inertia in kg, m and kg m^2')
     if np.max(np.abs(tensor - tensor.T)) > 1e-9 * np.max(np.abs(tensor)):
         raise InertiaError('is not symmetric', subject='payload inertia',
                            remedy='give the same number at xy and yx, xz and zx, yz and zy')

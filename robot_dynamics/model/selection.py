@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from robot_dynamics.errors import ModelError
+from robot_dynamics.errors import DimensionError, ModelError
+from robot_dynamics.model.arrays import real_array
 from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.tree import (
     JointDescription,
@@ -19,6 +20,8 @@ from robot_dynamics.model.tree import (
 
 # No mimic joint of a robot follows by more than this.
 _MAX_RATIO = 1e9
+# No joint of a robot stands farther out than this, rad or m.
+_FARTHEST = 1e9
 
 
 @dataclass(frozen=True)
@@ -103,10 +106,10 @@ def select(tree: RobotTree, *, joints: Sequence[str] | None = None,
 
 def _base(tree: RobotTree, base_link: str | None) -> str:
     if base_link is not None:
-        if base_link not in tree.links:
-            raise ModelError('there is no such link to be the base', subject=base_link,
+        if not isinstance(base_link, str) or base_link not in tree.links:
+            raise ModelError('there is no such link to be the base', subject=str(base_link),
                              remedy='use one of: ' + listed(tree.links))
-        return base_link
+        return tree.links[base_link].name
     roots = tree.roots()
     if len(roots) > 1:
         raise ModelError(f'has {len(roots)} links without parent: {listed(roots)}',
@@ -126,23 +129,29 @@ def _locked_positions(tree: RobotTree, locked: Mapping[str, float]) -> dict[str,
         if joint.kind is JointKind.FIXED:
             raise ModelError('is fixed and cannot be locked', subject=name,
                              remedy='leave it out of locked')
-        try:
-            position = float(value)
-        except (TypeError, ValueError):
-            position = math.nan
-        if not math.isfinite(position):
+        position = _position(value)
+        if not abs(position) < _FARTHEST:
             raise ModelError(f'cannot be locked at {value!r}', subject=name,
-                             remedy='give a finite position in rad or m')
+                             remedy='give a position in rad or m')
         if position != 0.0 and not joint.kind.has_coordinate:
             raise ModelError(f'is {joint.kind.value} and can only be locked at 0', subject=name,
                              remedy='lock it at 0, its described pose')
-        positions[name] = position
+        positions[joint.name] = position
     return positions
+
+
+def _position(value: object) -> float:
+    """Return what a caller gives as a position; nan if it is none."""
+    try:
+        array = real_array(value, 'position')  # type: ignore[arg-type]
+    except DimensionError:
+        return math.nan
+    return float(array) if array.ndim == 0 else math.nan
 
 
 def _known(tree: RobotTree, name: str, argument: str) -> JointDescription:
     """Return a joint of the tree that the caller named."""
-    if name not in tree.joints:
+    if not isinstance(name, str) or name not in tree.joints:
         raise ModelError(f'{argument} names a joint that the description does not have',
                          subject=str(name),
                          remedy='use one of: ' + listed(_with_coordinate(tree.joints.values())))
@@ -171,6 +180,10 @@ def _chosen(tree: RobotTree, below: Sequence[JointDescription], joints: Sequence
     if isinstance(joints, str):
         raise ModelError('joints is a single string', subject=joints,
                          remedy=f'give a list: joints=[{joints!r}]')
+    if isinstance(joints, (Set, bytes)) or not isinstance(joints, Iterable):
+        raise ModelError(f'joints is a {type(joints).__name__}, which has no order of names',
+                         subject=tree.name,
+                         remedy='give a list: its order is that of every joint vector')
     names = tuple(joints)
     if not names:
         raise ModelError('joints is empty', subject=tree.name,
@@ -193,7 +206,7 @@ def _chosen(tree: RobotTree, below: Sequence[JointDescription], joints: Sequence
                              remedy='leave it out of one of them')
         if names.count(name) > 1:
             raise ModelError('is named twice in joints', subject=name, remedy='name it once')
-    return names
+    return tuple(tree.joints[name].name for name in names)
 
 
 class _Resolver:

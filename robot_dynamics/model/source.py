@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import codecs
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +52,7 @@ class SourceText:
     path: Path | None = None
 
 
-def read_source(source: str | bytes | Path) -> SourceText:
+def read_source(source: str | bytes | os.PathLike[str]) -> SourceText:
     """Return the text of a description given as a path, as text or as bytes.
 
     A string that holds a ``<`` is taken for the description itself, any other
@@ -60,7 +61,7 @@ def read_source(source: str | bytes | Path) -> SourceText:
 
     Parameters
     ----------
-    source : str, bytes or Path
+    source : str, bytes or path
         The description or where it lies.
 
     Returns
@@ -77,8 +78,8 @@ def read_source(source: str | bytes | Path) -> SourceText:
         return _from_text(source)
     if isinstance(source, (bytes, bytearray)):
         return SourceText(_decode(bytes(source), 'robot description'), 'robot description')
-    if isinstance(source, (str, Path)):
-        return _from_file(source)
+    if isinstance(source, (str, os.PathLike)):
+        return _from_file(os.fsdecode(source))
     raise ModelError(f'is a {type(source).__name__}', subject='robot description',
                      remedy='give a path, a text or bytes')
 
@@ -92,8 +93,8 @@ def _from_text(text: str) -> SourceText:
     return SourceText(text.lstrip('\ufeff'), label)
 
 
-def _from_file(path: str | Path) -> SourceText:
-    label = str(path) if len(str(path)) <= _LONGEST_LABEL else f'{str(path)[:_LONGEST_LABEL]}...'
+def _from_file(path: str) -> SourceText:
+    label = path if len(path) <= _LONGEST_LABEL else f'{path[:_LONGEST_LABEL]}...'
     try:
         file = Path(path).expanduser()
         if not file.exists():

@@ -129,8 +129,9 @@ def test_gravity_is_the_callers(make_urdf):
     text = make_urdf('j revolute base arm|')
     assert Robot.from_urdf(text).gravity.tolist() == [0.0, 0.0, -9.81]
     assert Robot.from_urdf(text, gravity=(1, 2, 3)).gravity.tolist() == [1.0, 2.0, 3.0]
-    with pytest.raises(DimensionError, match='gravity'):
-        Robot.from_urdf(text, gravity=(0, 0))
+    for wrong in ((0, 0), 'down', None, [None] * 3, (0, 0, 1j)):
+        with pytest.raises(DimensionError, match='gravity: '):
+            Robot.from_urdf(text, gravity=wrong)
     with pytest.raises(ModelError, match='gravity'):
         Robot.from_urdf(text, gravity=(0, 0, np.nan))
 

@@ -105,6 +105,12 @@ def test_scaled_mass_of_one_link(arm):
     ({'inertia': np.diag([1, 1, -1])}, InertiaError, 'payload: cannot be: '),
     ({'inertia': [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]}, InertiaError, 'is not symmetric'),
     ({'com': [0, 0, np.inf]}, ModelError, 'payload com: holds a value that is not finite'),
+    ({'com': 'here'}, DimensionError, 'payload com: does not hold real numbers'),
+    ({'com': [None, 0, 0]}, DimensionError, 'payload com: does not hold real numbers'),
+    ({'inertia': 1j * np.eye(3)}, DimensionError, 'payload inertia: does not hold real numbers'),
+    ({'frame': ['flange']}, ModelError, 'is no frame of the robot'),
+    ({'mass': 1e300}, ModelError, 'payload: is no payload of a robot'),
+    ({'com': [1e300, 0, 0]}, ModelError, 'payload: is no payload of a robot'),
 ])
 def test_bad_payload(arm, arguments, error, message):
     with pytest.raises(error, match=message):

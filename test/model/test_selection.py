@@ -218,7 +218,17 @@ def test_joints_of_several_coordinates(make_urdf, kind):
     ({'base_link': 'nope'}, 'nope', 'no such link'),
     ({'base_link': 'c', 'joints': ['l1']}, 'l1', 'not below the base link'),
     ({'locked': {'l1': 0, 'l2': 0, 'r1': 0, 'r2': 0}}, 'made', 'no moving joint'),
-    ({'gravity': 'down'}, 'gravity', 'not a vector of numbers'),
+    ({'joints': {'l1', 'r1'}}, 'made', 'a set, which has no order'),
+    ({'joints': {'l1': 0}.keys()}, 'made', 'no order'),
+    ({'joints': 3}, 'made', 'no order'),
+    ({'joints': b'l1'}, 'made', 'no order'),
+    ({'joints': [['l1']]}, "['l1']", 'does not have'),
+    ({'joints': [None]}, 'None', 'does not have'),
+    ({'locked': {'l1': '0.5'}}, 'l1', "cannot be locked at '0.5'"),
+    ({'locked': {'l1': 1j}}, 'l1', 'cannot be locked at 1j'),
+    ({'locked': {'l1': None}}, 'l1', 'cannot be locked at None'),
+    ({'locked': {'l1': 1e12}}, 'l1', 'cannot be locked at 1000000000000'),
+    ({'base_link': ['a']}, "['a']", 'no such link'),
 ])
 def test_impossible_choices(tree, arguments, subject, words):
     error = refusal(tree, **arguments)
@@ -228,3 +238,18 @@ def test_impossible_choices(tree, arguments, subject, words):
 
 def test_unknown_joint_lists_the_known_ones(tree):
     assert 'l1, l2, r1, r2' in refusal(tree, joints=['nope']).remedy
+
+
+def test_joints_in_any_ordered_form(tree):
+    """Names of numpy's do not get into the robot, whose names end up in messages and files."""
+    for joints in (['r1', 'l1'], ('r1', 'l1'), np.array(['r1', 'l1']), iter(('r1', 'l1')),
+                   {'r1': 0, 'l1': 0}):
+        robot = Robot.from_urdf(tree, joints=joints)
+        assert robot.joint_names == ('r1', 'l1')
+        assert {type(name) for name in robot.joint_names} == {str}
+
+
+def test_positions_of_any_number(tree):
+    for value in (0.5, np.float32(0.5), np.array(0.5)):
+        robot = Robot.from_urdf(tree, locked={np.str_('l1'): value})
+        assert 'l1' not in robot.joint_names

@@ -41,10 +41,20 @@ def test_string_keeps_its_characters_whatever_it_declares():
     assert read_source('\ufeff' + text).text == text
 
 
+class Located:
+    """A path that is no `pathlib.Path`."""
+
+    def __init__(self, path):
+        self._path = path
+
+    def __fspath__(self):
+        return str(self._path)
+
+
 def test_path_as_string_and_as_path(tmp_path):
     file = tmp_path / 'arm.urdf'
     file.write_text('<robot name="é"/>', encoding='utf-8')
-    for source in (file, str(file)):
+    for source in (file, str(file), Located(file)):
         read = read_source(source)
         assert read.text == '<robot name="é"/>'
         assert read.path == file
