@@ -15,7 +15,6 @@ becomes continuous. Rotor inertia is written as an ``armature`` attribute of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from xml.etree import ElementTree
@@ -26,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.errors import InertiaError, ModelError
 from robot_dynamics.model.orders import to_urdf
 from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.robot_checks import LONGEST_NAME
 from robot_dynamics.model.rotation import rpy_from_rotation
 
 FloatArray = NDArray[np.float64]
@@ -35,7 +35,6 @@ FloatArray = NDArray[np.float64]
 _UNLIMITED = 1e15
 
 _TENSOR = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
-_INVALID_IN_XML = re.compile('[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def robot_to_urdf(robot: Robot) -> str:
     ------
     ModelError
         For what no URDF can say, naming the link or joint: a joint that follows
-        several others, a first moment without mass, a name that XML cannot hold.
+        several others, a first moment without mass, a name that xacro would expand.
     """
     _check_names((robot.name, robot.base_name, *robot.body_names, *robot.body_joint_names,
                   *robot.frames))
@@ -105,8 +104,8 @@ def robot_to_urdf(robot: Robot) -> str:
 
 def _check_names(names: Iterable[str]) -> None:
     for name in names:
-        if not name.strip() or _INVALID_IN_XML.search(name):
-            raise ModelError('cannot be a name in XML', subject=repr(name),
+        if '${' in name or '$(' in name:
+            raise ModelError('would be an expression of xacro', subject=repr(name),
                              remedy='rename it to letters, digits and _')
 
 
@@ -127,15 +126,19 @@ def _mounts(robot: Robot) -> list[_Mount]:
             across = np.zeros(3)
         placement = robot.placements[index].copy()
         placement[:3, 3] += placement[:3, :3] @ along
-        link = _unused(f'{body}_on_joint', taken) if np.any(across) else body
+        link = _unused(body, '_on_joint', taken) if np.any(across) else body
         mounts.append(_Mount(link, placement, across))
     return mounts
 
 
-def _unused(name: str, taken: set[str]) -> str:
+def _unused(stem: str, ending: str, taken: set[str]) -> str:
     """Return a name that is not taken, and take it."""
+    name = stem[:LONGEST_NAME - len(ending)] + ending
+    count = 1
     while name in taken:
-        name += '_'
+        count += 1
+        longer = f'{ending}_{count}'
+        name = stem[:LONGEST_NAME - len(longer)] + longer
     taken.add(name)
     return name
 
@@ -246,7 +249,7 @@ def _write_frames(root: ElementTree.Element, robot: Robot, base: _Mount,
             continue
         carrier = base if body < 0 else mounts[body]
         ElementTree.SubElement(root, 'link', name=name)
-        joint = ElementTree.SubElement(root, 'joint', name=_unused(f'{name}_fixed', joints),
+        joint = ElementTree.SubElement(root, 'joint', name=_unused(name, '_fixed', joints),
                                        type='fixed')
         ElementTree.SubElement(joint, 'parent', link=carrier.link)
         ElementTree.SubElement(joint, 'child', link=name)

@@ -196,9 +196,11 @@ class Robot(Rebuilt):
             raise DimensionError(f'has {len(self.body_joint_names)} names, not {self.n_bodies}',
                                  subject='body_joint_names', remedy='name the joint of each body')
         checks.check_names('robot', (self.name,))
+        checks.check_names('link', (self.base_name,))
         checks.check_names('link', self.body_names, (self.base_name,))
         checks.check_names('joint', self.body_joint_names)
         checks.check_names('joint', self.joint_names)
+        checks.check_names('frame', self.frames)
         checks.check_parents(self.name, self.parents)
         checks.check_joints(self.body_names, self.joint_types, tuple(JointType), self.axes)
         checks.check_poses(self.body_names, self.placements)

@@ -7,6 +7,7 @@ without a word and give torques of no robot.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -16,17 +17,26 @@ from robot_dynamics.errors import ModelError
 
 FloatArray = NDArray[np.float64]
 
+#: Longest name of a robot, link, joint or frame.
+LONGEST_NAME = 200
+
 # How far rounding can take a unit axis or a rotation that several readers multiplied.
 _ROUNDING = 1e-6
 
 
-def check_names(kind: str, names: Sequence[str], taken: Iterable[str] = ()) -> None:
+def is_name(text: object) -> bool:
+    """Return whether a text can stand in a message, in a file and on a plot."""
+    return (isinstance(text, str) and text.strip() != '' and len(text) <= LONGEST_NAME
+            and text.isprintable())
+
+
+def check_names(kind: str, names: Iterable[str], taken: Iterable[str] = ()) -> None:
     """Refuse what is no name, and names that are not unique."""
     seen = set(taken)
     for name in names:
-        if not isinstance(name, str) or not name:
-            raise ModelError(f'is no name of a {kind}', subject=repr(name),
-                             remedy='give a text')
+        if not is_name(name):
+            raise ModelError(f'is no name of a {kind}', subject=reprlib.repr(name),
+                             remedy=f'use at most {LONGEST_NAME} printable characters')
         if name in seen:
             raise ModelError(f'two {kind}s share this name', subject=name,
                              remedy='rename one of them')

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.document import Element
 from robot_dynamics.model.inertia import parameters_from_com, transform_parameters
+from robot_dynamics.model.robot_checks import LONGEST_NAME, is_name
 from robot_dynamics.model.rotation import rotation_from_rpy
 from robot_dynamics.model.tree import (
     JointDescription,
@@ -34,8 +35,6 @@ MAX_LINKS = 5_000
 
 #: No length, mass or inertia of a robot is this large, in SI units.
 _MAX_MAGNITUDE = 1e12
-
-_LONGEST_NAME = 200
 
 _TENSOR = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 
@@ -93,10 +92,10 @@ def _by_name(root: Element, tag: str) -> dict[str, Element]:
 
 def _check_name(name: str, element: Element) -> None:
     """Refuse names that could not stand in a message or on a plot."""
-    if len(name) > _LONGEST_NAME or not name.isprintable():
+    if not is_name(name):
         raise ModelError(f'has a name of {len(name)} characters (line {element.line}) that is '
                          'too long or cannot be printed', subject=f'a <{element.tag}>',
-                         remedy=f'use at most {_LONGEST_NAME} printable characters')
+                         remedy=f'use at most {LONGEST_NAME} printable characters')
 
 
 def _read_link(name: str, element: Element) -> LinkDescription:

@@ -323,7 +323,18 @@ def test_added_names_do_not_collide():
                         body_joint_names=('upper_fixed', 'j2'), joint_names=('upper_fixed', 'j2'))
     back = read_back(robot)
     assert_same_frames(robot, back)
-    assert back.body_names[0] == 'upper_on_joint_'
+    assert back.body_names[0] == 'upper_on_joint_2'
+
+
+def test_added_names_stay_short_enough_to_be_read():
+    long = 'l' * 200
+    robot = small_robot(link_offsets=[[0.3, 0, 0], [0, 0, 0]], body_names=(long, 'lower'),
+                        frames={'base': Frame(-1, np.eye(4)), long: Frame(0, np.eye(4)),
+                                'f' * 200: Frame(1, np.eye(4)),
+                                'l' * 191 + '_on_joint': Frame(1, np.eye(4))})
+    back = read_back(robot)
+    assert_same_frames(robot, back)
+    assert back.body_names[0] == 'l' * 189 + '_on_joint_2'
 
 
 @pytest.mark.parametrize('value', [1e-300, 5e-324, 1.7976931348623157e308, 1 / 3, -0.0, 123456.0])
@@ -346,8 +357,9 @@ def test_body_without_inertia_has_no_inertial():
     ({'coupling': [[1, 0], [0, 2]]}, 'j2: has the name of a coordinate and does not move 1:1'),
     ({'coupling_offset': [0.1, 0]}, 'j1: has the name of a coordinate and does not move 1:1'),
     ({'joint_names': ('j1', 'x')}, 'x: is the joint of no body'),
-    ({'name': 'a\x00b'}, r"'a\\x00b': cannot be a name in XML; rename it"),
-    ({'body_names': ('upper', ' ')}, "' ': cannot be a name"),
+    ({'name': 'a${b}'}, r"'a\$\{b\}': would be an expression of xacro; rename it"),
+    ({'body_joint_names': ('j1', '$(x)'), 'joint_names': ('j1', '$(x)')},
+     r"'\$\(x\)': would be an expression of xacro"),
 ])
 def test_what_no_urdf_can_say(changes, message):
     with pytest.raises(ModelError, match=message) as caught:

@@ -71,6 +71,11 @@ MIRROR = np.diag([1.0, 1.0, -1.0, 1.0])
     ({'joint_names': ('j1', 'j1')}, 'j1: two joints share this name'),
     ({'joint_names': ('j1', 2)}, '2: is no name of a joint'),
     ({'name': ''}, "'': is no name of a robot"),
+    ({'name': 'a\x00b'}, r"'a\\x00b': is no name of a robot"),
+    ({'base_name': ' '}, "' ': is no name of a link"),
+    ({'body_names': ('upper', 'two\nlines')}, r"'two\\nlines': is no name of a link"),
+    ({'body_joint_names': ('j1', 'zero\u200bwidth')}, 'is no name of a joint'),
+    ({'frames': {'n' * 201: Frame(0, np.eye(4))}}, 'is no name of a frame'),
 ])
 def test_what_is_no_robot(changes, message):
     with pytest.raises((ModelError, DimensionError), match=message) as caught:
