@@ -45,8 +45,6 @@ class PredictionError:
     ----------
     filtered : ndarray, shape (n, 10 nb + k n + 1)
         Y_f and, in the last column, tau_f.
-    is_empty : bool
-        Whether nothing has been observed yet.
     """
 
     def __init__(self, dynamics: Dynamics, terms: tuple[str, ...], cutoff: float,
@@ -62,11 +60,12 @@ class PredictionError:
         self.filtered = np.zeros((dynamics.n, self._sample.shape[1] + 1))
         # Middle of the last interval: q, v, a; then the velocity at its end.
         self._motion = np.zeros((4, dynamics.n))
-        self.is_empty = self._is_first = True
+        self._is_first = True
 
     def reset(self) -> None:
         """Forget the last state and what the filter holds."""
-        self.is_empty = self._is_first = True
+        self.filtered[:] = 0.0
+        self._is_first = True
 
     def skip(self, v: FloatArray) -> None:
         """Take note of a velocity after an interval that says nothing, e.g. a gap."""
@@ -91,10 +90,10 @@ class PredictionError:
         motion = self._motion
         self._describe(q, v, dt, motion)
         self._dynamics.regressor(motion[0], motion[1], motion[2], self._terms, self._sample)
-        # The first sample fills the filter; after that it is exact for a constant input.
-        share = 1.0 if self.is_empty else 1.0 - math.exp(-self._rate * dt)
+        # From zero on: regressor and effort are late alike, and what is true of the ones
+        # not filtered is true of these from the first sample.
+        share = 1.0 - math.exp(-self._rate * dt)
         self._filter(self._sample, motion, effort, self._rotors, share, self.filtered)
-        self.is_empty = False
 
     def add_gradient(self, estimate: FloatArray, weight: float, mass_matrix: FloatArray,
                      gradient: FloatArray) -> None:
@@ -109,8 +108,7 @@ class PredictionError:
         mass_matrix : ndarray, shape (n, n)
             M.
         """
-        if not self.is_empty:
-            self._add(self.filtered, estimate, weight, mass_matrix, gradient)
+        self._add(self.filtered, estimate, weight, mass_matrix, gradient)
 
 
 @kernel('void(float64[::1], float64[::1], float64, float64[:, ::1])')

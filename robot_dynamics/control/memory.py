@@ -45,6 +45,10 @@ MEMORY = 10.0
 #: Time between two steps. s.
 INTERVAL = 0.5
 
+#: Cut-off of a second filter. A velocity that is noisy makes an acceleration that is
+#: noisier, and least squares take noise in a regressor for a smaller parameter. Hz.
+CUTOFF = 5.0
+
 #: Samples over which one regressor is taken in, and least number over which a step is
 #: worked out.
 SAMPLES_TO_TAKE_IN = 5
@@ -66,11 +70,13 @@ class RegressionMemory:
         count, joints = len(precision), len(weights)
         self._precision = np.ascontiguousarray(precision)
         self._weights = np.array(weights)
+        self._smooth = smooth.load()
         self._take_in = take_in.load()
         self._factorise = factorise_rows.load()
         self._minimise = minimise.load()
         self._rows_to_take_in = -(-count // SAMPLES_TO_TAKE_IN)
         self._work = count**3 // (6 * SAMPLES_TO_WORK_OUT) + 1
+        self._smoothed = np.zeros((joints, count + 1))
         # What is being taken in; regressor and, in the last column, effort.
         self._sample = np.zeros((joints, count + 1))
         # Omega above the diagonal, b in the last column.
@@ -83,6 +89,7 @@ class RegressionMemory:
     def forget(self) -> None:
         """Forget everything."""
         self._sums[:] = 0.0
+        self._smoothed[:] = 0.0
         self._row = 0
         self._rows_factorised = -1
         self._since_sample = self._since_step = 0.0
@@ -99,8 +106,9 @@ class RegressionMemory:
         """
         self._since_sample += dt
         self._since_step += dt
+        self._smooth(filtered, 1.0 - math.exp(-2.0 * math.pi * CUTOFF * dt), self._smoothed)
         if self._row == 0:
-            self._sample[:] = filtered
+            self._sample[:] = self._smoothed
             self._span, self._since_sample = self._since_sample, 0.0
         self._row = self._take_in(self._sample, self._weights, self._span,
                                   math.exp(-self._span / MEMORY), self._row,
@@ -142,6 +150,14 @@ class RegressionMemory:
             return False
         self._rows_factorised = -1
         return True
+
+
+@kernel('void(float64[:, ::1], float64, float64[:, ::1])')
+def smooth(sample, share, smoothed):
+    """Move what is smoothed by a share of the way to a sample."""
+    for i in range(sample.shape[0]):
+        for k in range(sample.shape[1]):
+            smoothed[i, k] += share * (sample[i, k] - smoothed[i, k])
 
 
 @kernel('int64(float64[:, ::1], float64[::1], float64, float64, int64, int64, float64[:, ::1])')

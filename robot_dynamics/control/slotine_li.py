@@ -208,12 +208,11 @@ class AdaptiveController:
         if np.abs(self.feedback.s).max() > gains.largest_sliding:
             self.frozen_reason = 'the tracking error is implausibly large'
             return
-        if gains.composite > 0.0 and not prediction.is_empty:
+        if gains.composite > 0.0:
             prediction.add_gradient(self.estimate, gains.composite / self.feedback.gains.bandwidth,
                                     self.feedback.mass_matrix, gradient)
         outcome = self.adaptation.step(gradient, dt)
-        if outcome is StepOutcome.ACCEPTED and not prediction.is_empty \
-                and self._memory.observe(prediction.filtered, dt):
+        if outcome is StepOutcome.ACCEPTED and self._memory.observe(prediction.filtered, dt):
             outcome = self.adaptation.move_to(self._memory.target(self.estimate))
         self.frozen_reason = _REFUSALS.get(outcome, '')
         self._is_latched = outcome is not StepOutcome.ACCEPTED
