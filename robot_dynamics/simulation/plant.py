@@ -174,9 +174,9 @@ class Plant:
         count = round(seconds / self.timestep) if steps is None else steps
         if count <= 0:
             return 0
-        self._mujoco.mj_step(self._model, self._data, count)
+        self._step(count)
         self._steps += count
-        # MuJoCo answers a state that diverged with a silent reset and a warning count.
+        # MuJoCo answers a state that diverged with a reset and a warning count.
         warnings = self._data.warning
         kinds = self._mujoco.mjtWarning
         for kind in (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC):
@@ -185,6 +185,16 @@ class Plant:
                                       remedy='lower the efforts or the timestep, or check the '
                                              'masses of the plant; then reset')
         return count
+
+    def _step(self, count: int) -> None:
+        """Step without MuJoCo's own warnings, which go to a file in the working directory."""
+        mujoco = self._mujoco
+        handler = mujoco.get_mju_user_warning()
+        mujoco.set_mju_user_warning(_ignore)
+        try:
+            mujoco.mj_step(self._model, self._data, count)
+        finally:
+            mujoco.set_mju_user_warning(handler)
 
     def _compile(self, joint_limits: bool) -> Any:
         """Hand the robot to MuJoCo's compiler."""
@@ -244,3 +254,7 @@ class Plant:
             joint = self.robot.joint_names[int(np.argmin(np.isfinite(vector)))]
             raise SimulationError(f'the {subject} is not finite', subject=joint)
         return vector
+
+
+def _ignore(message: str) -> None:
+    """Do nothing with a warning: `Plant` raises its own error."""

@@ -218,11 +218,13 @@ def test_advance_counts_whole_steps(pendulum):
     assert plant.time == pytest.approx(0.017)
 
 
-def test_a_motion_that_diverges_is_reported(pendulum):
+def test_a_motion_that_diverges_is_reported_and_leaves_no_file(pendulum, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     plant = Plant(replace(pendulum, limits=replace(pendulum.limits, effort=np.array([np.nan]))))
     plant.set_effort([1e30])
     with pytest.raises(SimulationError, match='diverged'):
         plant.advance(1.0)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize('timestep', [0.0, -0.001, np.nan, np.inf])
