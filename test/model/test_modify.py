@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Payloads and scaled masses, against the same robot described in another way."""
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio
 import pytest
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import DimensionError, InertiaError, ModelError
-from robot_dynamics.model import Robot
+from robot_dynamics.model import Frame, Robot
 from robot_dynamics.model.inertia import com_from_parameters
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.shipped import resolve_robot
@@ -126,3 +128,21 @@ def test_bad_payload(arm, arguments, error, message):
 def test_bad_factor(arm, factor, message):
     with pytest.raises(ModelError, match=message):
         with_scaled_masses(arm, factor)
+
+
+def test_payload_in_every_frame_against_its_jacobian(tree):
+    """A point mass adds m J^T J to the mass matrix and -m J^T g to gravity's torque."""
+    q, com, mass = motion(tree)[0], np.array([0.05, -0.1, 0.2]), 1.7
+    bare = Dynamics(tree)
+    for name, frame in tree.frames.items():
+        if frame.body < 0:
+            continue
+        at_com = np.array(frame.pose)
+        at_com[:3, 3] += at_com[:3, :3] @ com
+        located = replace(tree, frames={**tree.frames, 'com': Frame(frame.body, at_com)})
+        J = Dynamics(located).jacobian(q, 'com')[:3]
+        loaded = Dynamics(with_payload(tree, mass, com, frame=name))
+        np.testing.assert_allclose(loaded.mass_matrix(q) - bare.mass_matrix(q), mass * J.T @ J,
+                                   atol=1e-12)
+        np.testing.assert_allclose(loaded.gravity_torque(q) - bare.gravity_torque(q),
+                                   -mass * J.T @ tree.gravity, atol=1e-12)

@@ -19,7 +19,6 @@ from robot_dynamics.errors import ModelError
 from robot_dynamics.model.document import parse_document
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import shipped_robots
-from robot_dynamics.model.tree import JointKind
 from robot_dynamics.model.urdf_tree import read_tree
 
 #: Files that urdf_parser_py refuses, and what it says.
@@ -157,7 +156,7 @@ def test_dh_table_as_urdf(shared, name):
 
 
 @pytest.mark.parametrize('seed', range(40))
-def test_random_tree_and_how_it_is_written_back(seed):
+def test_random_tree_and_how_it_is_written_back(random_urdf, seed):
     text, locked = random_urdf(np.random.default_rng(seed))
     tree = assert_same_robot(text)
     robot = Robot.from_urdf(text, locked=locked)
@@ -166,68 +165,6 @@ def test_random_tree_and_how_it_is_written_back(seed):
     moving = {joint.name for joint in tree.joints.values()
               if joint.kind.has_coordinate and joint.name not in locked}
     assert {joint.name for joint in written.joints.values() if joint.kind.has_coordinate} == moving
-
-
-def random_urdf(rng):
-    """A tree of every type of joint, elements left out at random; the joints to hold."""
-    count = int(rng.integers(3, 12))
-    kinds = ['revolute', *rng.choice([kind.value for kind in JointKind], count - 1,
-                                     p=[0.35, 0.1, 0.2, 0.25, 0.05, 0.05])]
-    links = [f'<link name="l {k} &amp; ü">{_random_inertial(rng)}</link>'
-             for k in range(count + 1)]
-    joints, independent, locked = [], [], {}
-    for k, kind in enumerate(kinds):
-        inside = [f'<parent link="l {rng.integers(0, k + 1)} &amp; ü"/>',
-                  f'<child link="l {k + 1} &amp; ü"/>', _random_origin(rng)]
-        if kind in ('planar', 'floating'):
-            locked[f'j/{k}'] = 0.0
-        elif kind != 'fixed':
-            inside.append(_random_motion(rng))
-            if independent and rng.random() < 0.25:
-                inside.append(f'<mimic joint="{rng.choice(independent)}"'
-                              + _some(rng, multiplier=rng.normal() + 2.0, offset=rng.normal())
-                              + '/>')
-            else:
-                independent.append(f'j/{k}')
-        rng.shuffle(inside)
-        joints.append(f'<joint name="j/{k}" type="{kind}">{"".join(inside)}</joint>')
-    elements = links + joints
-    rng.shuffle(elements)
-    return f'<robot name="r">{"".join(elements)}</robot>', locked
-
-
-def _random_motion(rng):
-    """Axis, limit and dynamics of a joint, some left out."""
-    limit = f'<limit lower="{-rng.uniform(1, 9)}" upper="{rng.uniform(1, 9)}"' \
-            f' velocity="{rng.uniform(0, 9)}" effort="{rng.uniform(0, 9)}"/>'
-    dynamics = f'<dynamics{_some(rng, damping=rng.uniform(0, 9), friction=rng.uniform(0, 9))}/>'
-    axis = f'<axis xyz="{_three(rng)}"/>'
-    soft = '<safety_controller k_velocity="5"' + _some(
-        rng, k_position=5.0, soft_lower_limit=-rng.uniform(0, 1),
-        soft_upper_limit=rng.uniform(0, 1)) + '/>'
-    return ''.join(element for element in (axis, limit, dynamics, soft) if rng.random() < 0.8)
-
-
-def _random_origin(rng):
-    return f'<origin{_some(rng, xyz=_three(rng), rpy=_three(rng))}/>' if rng.random() < 0.8 else ''
-
-
-def _random_inertial(rng):
-    if rng.random() < 0.2:
-        return ''
-    moments = ''.join(f' i{axes}="{rng.normal() * 0.1 + 2.0 * (axes[0] == axes[1])}"'
-                      for axes in ('xx', 'xy', 'xz', 'yy', 'yz', 'zz'))
-    return f'<inertial>{_random_origin(rng)}<mass value="{rng.uniform(0.1, 9)}"/>' \
-           f'<inertia{moments}/></inertial>'
-
-
-def _some(rng, **attributes):
-    return ''.join(f' {name}="{value}"' for name, value in attributes.items()
-                   if rng.random() < 0.7)
-
-
-def _three(rng):
-    return ' '.join(str(number) for number in rng.normal(size=3))
 
 
 # What it refuses or loses, and we do not -----------------------------------------
