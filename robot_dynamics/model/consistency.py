@@ -24,7 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.errors import DimensionError
+from robot_dynamics.errors import DimensionError, InertiaError, ParameterError
+from robot_dynamics.model.arrays import real_array
 from robot_dynamics.model.inertia import (
     com_from_parameters,
     inertia_matrix,
@@ -82,7 +83,7 @@ def pseudo_inertia(parameters: ArrayLike) -> FloatArray:
     ndarray, shape (..., 4, 4)
         ``[[1/2 tr(J) 1 - J, h], [h^T, m]]``; kg m^2, kg m, kg.
     """
-    p = np.asarray(parameters, dtype=np.float64)
+    p = real_array(parameters, 'parameters')
     tensor = inertia_matrix(p)
     half_trace = 0.5 * np.trace(tensor, axis1=-2, axis2=-1)[..., None, None]
     matrix = np.empty(p.shape[:-1] + (4, 4))
@@ -105,7 +106,7 @@ def parameters_from_pseudo_inertia(matrix: ArrayLike) -> FloatArray:
     ndarray, shape (..., 10)
         Inertial parameters.
     """
-    P = np.asarray(matrix, dtype=np.float64)
+    P = real_array(matrix, 'pseudo-inertia')
     if P.shape[-2:] != (4, 4):
         raise DimensionError(f'has shape {P.shape}, not (..., 4, 4)', subject='pseudo-inertia')
     sigma = P[..., :3, :3]
@@ -129,7 +130,7 @@ def check_body(parameters: ArrayLike, *, tolerance: float = RELATIVE_TOLERANCE) 
     Consistency
         The verdict.
     """
-    p = np.asarray(parameters, dtype=np.float64)
+    p = real_array(parameters, 'parameters')
     if p.shape != (10,):
         raise DimensionError(f'has shape {p.shape}, not (10,)', subject='parameters')
     if not np.all(np.isfinite(p)):
@@ -140,7 +141,7 @@ def check_body(parameters: ArrayLike, *, tolerance: float = RELATIVE_TOLERANCE) 
     moments = _principal_moments(p)
     violation = _violation(p, moments, tolerance)
     # A zero eigenvalue comes out of rounding with either sign.
-    definite = not violation and smallest > 16.0 * _EPSILON * eigenvalues[-1]
+    definite = not violation and bool(smallest > 16.0 * _EPSILON * eigenvalues[-1])
     return Consistency(not violation, definite, smallest, moments, violation)
 
 
@@ -167,13 +168,24 @@ def project_to_consistent(parameters: ArrayLike, margin: float = 0.0) -> FloatAr
     N. J. Higham, "Computing a nearest symmetric positive semidefinite matrix",
     Linear Algebra and its Applications 103, 1988, theorem 2.1.
     """
-    p = np.array(parameters, dtype=np.float64)
+    if not 0.0 <= margin < np.inf:
+        raise ParameterError(f'is {margin}', subject='margin', remedy='give zero or more')
+    p = np.array(finite_parameters(parameters))
     values, vectors = np.linalg.eigh(pseudo_inertia(p))
     outside = values[..., 0] < margin
     if np.any(outside):
         raised = np.maximum(values, margin)
         nearest = (vectors * raised[..., None, :]) @ np.swapaxes(vectors, -1, -2)
         p = np.where(outside[..., None], parameters_from_pseudo_inertia(nearest), p)
+    return p
+
+
+def finite_parameters(parameters: ArrayLike) -> FloatArray:
+    """Return parameters, shape (..., 10), after a check that all of them are finite."""
+    p = real_array(parameters, 'parameters')
+    if not np.all(np.isfinite(p)):
+        raise InertiaError('a parameter is not finite', subject='parameters',
+                           remedy='give the parameters of a body')
     return p
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.errors import DimensionError, InertiaError
+from robot_dynamics.model.arrays import real_array
 
 FloatArray = NDArray[np.float64]
 
@@ -68,7 +69,7 @@ def parameters_from_moments(mass: ArrayLike, first_moment: ArrayLike,
     ndarray, shape (..., 10)
         Inertial parameters.
     """
-    m = np.asarray(mass, dtype=np.float64)
+    m = real_array(mass, 'mass')
     h = _vector(first_moment, 'first_moment')
     tensor = _tensor(inertia_origin, 'inertia_origin')
     batch = np.broadcast_shapes(m.shape, h.shape[:-1], tensor.shape[:-2])
@@ -100,7 +101,7 @@ def parameters_from_com(mass: ArrayLike, com: ArrayLike, inertia_com: ArrayLike)
     ndarray, shape (..., 10)
         Inertial parameters about the frame origin.
     """
-    m = np.asarray(mass, dtype=np.float64)
+    m = real_array(mass, 'mass')
     c = _vector(com, 'com')
     tensor = _tensor(inertia_com, 'inertia_com')
     return parameters_from_moments(
@@ -204,7 +205,7 @@ def _tensor(value: ArrayLike, name: str) -> FloatArray:
 
 def _shaped(value: ArrayLike, tail: tuple[int, ...], name: str) -> FloatArray:
     """Return a float array whose last axes have the given lengths."""
-    array = np.asarray(value, dtype=np.float64)
+    array = real_array(value, name)
     if array.shape[-len(tail):] != tail:
         wanted = ', '.join(['...', *map(str, tail)])
         raise DimensionError(f'has shape {array.shape}, not ({wanted})', subject=name)

@@ -47,6 +47,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.errors import DimensionError, InertiaError
+from robot_dynamics.model.arrays import real_array
+from robot_dynamics.model.consistency import finite_parameters
 from robot_dynamics.model.inertia import com_from_parameters, parameters_from_com
 
 FloatArray = NDArray[np.float64]
@@ -183,7 +185,7 @@ def from_toolbox(m: ArrayLike, r: ArrayLike, I: ArrayLike) -> FloatArray:  # noq
 
 def to_mujoco(parameters: ArrayLike) -> MujocoInertia:
     """Return the principal form that MuJoCo's compiler works with; see `MujocoInertia`."""
-    mass, com, tensor = com_from_parameters(parameters)
+    mass, com, tensor = com_from_parameters(finite_parameters(parameters))
     ascending, vectors = np.linalg.eigh(tensor)
     axes = vectors[..., ::-1]
     # Eigenvectors may come out left-handed; a rotation is needed.
@@ -242,7 +244,7 @@ def _ten(parameters: ArrayLike) -> FloatArray:
 
 def _last(value: ArrayLike, length: int, name: str) -> FloatArray:
     """Return a float array after a check of its last axis."""
-    array = np.asarray(value, dtype=np.float64)
+    array = real_array(value, name)
     if array.shape[-1:] != (length,):
         raise DimensionError(f'has shape {array.shape}, not (..., {length})', subject=name)
     return array

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.errors import DimensionError
+from robot_dynamics.model.arrays import real_array
 
 FloatArray = NDArray[np.float64]
 
@@ -26,7 +27,7 @@ def rotation_from_rpy(rpy: ArrayLike) -> FloatArray:
     ndarray, shape (3, 3)
         Rotation matrix.
     """
-    angles = np.asarray(rpy, dtype=np.float64)
+    angles = real_array(rpy, 'rpy')
     if angles.shape != (3,):
         raise DimensionError(f'has shape {angles.shape}, not (3,)', subject='rpy')
     (sr, sp, sy), (cr, cp, cy) = np.sin(angles), np.cos(angles)
@@ -54,7 +55,7 @@ def rpy_from_rotation(rotation: ArrayLike) -> FloatArray:
     ndarray, shape (3,)
         Roll, pitch and yaw, rad.
     """
-    R = np.asarray(rotation, dtype=np.float64)
+    R = real_array(rotation, 'rotation')
     if R.shape != (3, 3):
         raise DimensionError(f'has shape {R.shape}, not (3, 3)', subject='rotation')
     yaw = math.atan2(R[1, 0], R[0, 0])

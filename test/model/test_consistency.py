@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.errors import DimensionError
+from robot_dynamics.errors import DimensionError, InertiaError, ParameterError
 from robot_dynamics.model.consistency import (
     check_body,
     parameters_from_pseudo_inertia,
@@ -122,3 +122,32 @@ def test_wrong_shapes_are_named():
         check_body(np.zeros((2, 10)))
     with pytest.raises(DimensionError, match='4, 4'):
         parameters_from_pseudo_inertia(np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])
+def test_projection_of_what_is_not_finite_is_refused(bad):
+    parameters = body(1.0, (0.1, 0.1, 0.1))
+    parameters[3] = bad
+    with pytest.raises(InertiaError, match='parameters: a parameter is not finite') as caught:
+        project_to_consistent(parameters)
+    assert caught.value.remedy
+    assert not check_body(parameters).is_consistent
+
+
+@pytest.mark.parametrize('margin', [-1.0, np.nan, np.inf])
+def test_margin_has_to_be_a_number(margin):
+    with pytest.raises(ParameterError, match='margin: is '):
+        project_to_consistent(body(1.0, (0.1, 0.1, 0.1)), margin=margin)
+
+
+@pytest.mark.parametrize('value', [np.ones(10) * 1j, ['1'] * 10, None, [None] * 10])
+def test_what_is_no_real_number_is_refused(value):
+    for function in (check_body, project_to_consistent, pseudo_inertia):
+        with pytest.raises(DimensionError, match='parameters: does not hold real numbers'):
+            function(value)
+
+
+def test_verdicts_are_plain_truth_values():
+    verdict = check_body(body(1.0, (0.1, 0.1, 0.1)))
+    assert verdict.is_definite is True
+    assert verdict.is_consistent is True

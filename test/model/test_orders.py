@@ -171,3 +171,15 @@ def test_no_quaternion_is_refused(iquat):
 def test_short_quaternion_is_refused():
     with pytest.raises(DimensionError, match='iquat: has shape'):
         orders.from_mujoco(1.0, [0, 0, 0], [1, 0, 0], [1, 1, 1])
+
+
+@pytest.mark.parametrize('value', [np.ones(10) * 1j, ['1'] * 10, None])
+def test_what_is_no_real_number_is_refused(value):
+    for function in (orders.to_pinocchio, orders.to_toolbox, orders.to_mujoco, orders.to_urdf):
+        with pytest.raises(DimensionError, match='parameters: does not hold real numbers'):
+            function(value)
+
+
+def test_principal_axes_of_what_is_not_finite_are_refused():
+    with pytest.raises(InertiaError, match='not finite'):
+        orders.to_mujoco([1.0, np.nan, 0, 0, 1, 0, 0, 1, 0, 1])
