@@ -25,6 +25,8 @@ from robot_dynamics.errors import ModelError
 MAX_BYTES = 2**18
 
 _LABEL = 'DH table'
+# Text given in place of a path must not fill the message.
+_LONGEST_LABEL = 200
 
 
 def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]
@@ -59,7 +61,8 @@ def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]
         return _parse(source, _LABEL)
     if isinstance(source, (str, os.PathLike)):
         path = os.fsdecode(source)
-        return _parse(_decode(_read_file(path), path), path)
+        label = path if len(path) <= _LONGEST_LABEL else f'{path[:_LONGEST_LABEL]}...'
+        return _parse(_decode(_read_file(path, label), label), label)
     raise ModelError(f'is a {type(source).__name__}', subject=_LABEL,
                      remedy='give a path, YAML or JSON text, bytes or a mapping')
 
@@ -68,16 +71,17 @@ def _is_table(text: str) -> bool:
     return not text.strip() or any(mark in text for mark in ('\n', '{', ': '))
 
 
-def _read_file(path: str) -> bytes:
+def _read_file(path: str, label: str) -> bytes:
     try:
         file = Path(path).expanduser()
         if not file.is_file():
-            raise ModelError('no such file', subject=path,
+            raise ModelError('no such file', subject=label,
                              remedy='check the path of the DH table')
         with file.open('rb') as stream:
             return stream.read(MAX_BYTES + 1)
     except (OSError, ValueError, RuntimeError) as error:
-        raise ModelError(f'cannot be read ({error})', subject=path,
+        reason = getattr(error, 'strerror', None) or type(error).__name__
+        raise ModelError(f'cannot be read ({reason})', subject=label,
                          remedy='check the path and its permissions') from error
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.errors import InertiaError, ModelError
-from robot_dynamics.model.orders import to_urdf
+from robot_dynamics.model.orders import UrdfInertia, from_urdf, to_urdf
 from robot_dynamics.model.robot import JointType, Robot
 from robot_dynamics.model.robot_checks import LONGEST_NAME
 from robot_dynamics.model.rotation import rpy_from_rotation
@@ -33,6 +33,9 @@ FloatArray = NDArray[np.float64]
 # How far a range without an end is written: readers take it for none, and it is
 # a number in every parser, which "inf" is not.
 _UNLIMITED = 1e15
+
+# How much of a body's parameters may get lost, relative to the largest of them.
+_LOSS = 1e-9
 
 _TENSOR = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 
@@ -148,11 +151,7 @@ def _write_link(root: ElementTree.Element, robot: Robot, index: int, mount: _Mou
     parameters = robot.inertial_parameters[index]
     if not np.any(parameters):
         return
-    try:
-        inertia = to_urdf(parameters)
-    except InertiaError as error:
-        raise InertiaError(error.message, subject=robot.body_names[index],
-                           remedy=error.remedy) from error
+    inertia = _about_com(parameters, robot.body_names[index])
     inertial = ElementTree.SubElement(link, 'inertial')
     # Only the origin differs between the two link frames, not the axes.
     ElementTree.SubElement(inertial, 'origin', xyz=_words(inertia.xyz + mount.offset),
@@ -160,6 +159,25 @@ def _write_link(root: ElementTree.Element, robot: Robot, index: int, mount: _Mou
     ElementTree.SubElement(inertial, 'mass', value=_number(float(inertia.mass)))
     ElementTree.SubElement(inertial, 'inertia', {
         name: _number(value) for name, value in zip(_TENSOR, inertia.inertia, strict=True)})
+
+
+def _about_com(parameters: FloatArray, link: str) -> UrdfInertia:
+    """Return parameters about the centre of mass, if nothing gets lost on the way.
+
+    A first moment (almost) without mass has its centre of mass very far away, and the
+    tensor about it is all rounding.
+    """
+    try:
+        with np.errstate(over='ignore', invalid='ignore'):
+            inertia = to_urdf(parameters)
+            error = np.abs(from_urdf(*inertia) - parameters)
+    except InertiaError as unfit:
+        raise InertiaError(unfit.message, subject=link, remedy=unfit.remedy) from unfit
+    if not np.max(error) <= _LOSS * np.max(np.abs(parameters)):
+        raise InertiaError('has too little mass for its first moment: a URDF, which holds the '
+                           'centre of mass, would lose the inertia', subject=link,
+                           remedy='give the body a mass, or set mx, my and mz to zero')
+    return inertia
 
 
 def _write_joint(root: ElementTree.Element, robot: Robot, index: int, mount: _Mount,

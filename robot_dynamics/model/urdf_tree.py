@@ -27,14 +27,20 @@ from robot_dynamics.model.tree import (
     RobotTree,
     check_tree,
 )
+from robot_dynamics.model.urdf_values import (
+    number_of,
+    numbers_of,
+    only_child,
+    parse_number,
+    required_child,
+    text_of,
+    vector_of,
+)
 
 FloatArray = NDArray[np.float64]
 
 #: Largest number of links; the inertia of each is moved and added in Python.
 MAX_LINKS = 5_000
-
-#: No length, mass or inertia of a robot is this large, in SI units.
-_MAX_MAGNITUDE = 1e12
 
 _TENSOR = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 
@@ -99,13 +105,13 @@ def _check_name(name: str, element: Element) -> None:
 
 
 def _read_link(name: str, element: Element) -> LinkDescription:
-    inertial = _child(element, 'inertial', name)
+    inertial = only_child(element, 'inertial', name)
     if inertial is None:
         return LinkDescription(name)
     rotation, position = _origin(inertial, name)
-    mass = _number(_required_child(inertial, 'mass', name), 'value', name)
-    tensor_element = _required_child(inertial, 'inertia', name)
-    xx, xy, xz, yy, yz, zz = (_number(tensor_element, key, name) for key in _TENSOR)
+    mass = number_of(required_child(inertial, 'mass', name), 'value', name)
+    tensor_element = required_child(inertial, 'inertia', name)
+    xx, xy, xz, yy, yz, zz = (number_of(tensor_element, key, name) for key in _TENSOR)
     tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     about_com = parameters_from_com(mass, np.zeros(3), tensor)
     return LinkDescription(name, transform_parameters(about_com, rotation, position))
@@ -120,8 +126,8 @@ def _read_joint(name: str, element: Element) -> JointDescription:
                                    for key in ('damping', 'friction', 'armature'))
     return JointDescription(
         name=name, kind=kind,
-        parent=_text(_required_child(element, 'parent', name), 'link', name),
-        child=_text(_required_child(element, 'child', name), 'link', name),
+        parent=text_of(required_child(element, 'parent', name), 'link', name),
+        child=text_of(required_child(element, 'child', name), 'link', name),
         placement=placement, axis=_axis(name, element, kind), link_offset=np.zeros(3),
         limit=_limit(name, element, kind), soft_range=_soft_range(name, element, kind),
         damping=damping, friction=friction, armature=armature,
@@ -133,8 +139,8 @@ def _coefficient(name: str, joint: Element, attribute: str) -> float:
 
     No specification has the last, ``armature``; `robot_dynamics.model.export` writes it.
     """
-    element = _child(joint, 'dynamics', name)
-    value = 0.0 if element is None else _number(element, attribute, name, default=0.0)
+    element = only_child(joint, 'dynamics', name)
+    value = 0.0 if element is None else number_of(element, attribute, name, default=0.0)
     if value < 0.0:
         raise ModelError(f'has the negative {attribute} {value:g}', subject=name,
                          remedy=f'give a {attribute} of zero or more')
@@ -143,7 +149,7 @@ def _coefficient(name: str, joint: Element, attribute: str) -> float:
 
 def _kind(name: str, element: Element) -> JointKind:
     kinds = [kind.value for kind in JointKind]
-    value = _text(element, 'type', name)
+    value = text_of(element, 'type', name)
     if value not in kinds:
         raise ModelError(f'has the unknown type {value!r} (line {element.line})', subject=name,
                          remedy='use one of: ' + ', '.join(kinds))
@@ -153,10 +159,10 @@ def _kind(name: str, element: Element) -> JointKind:
 def _axis(name: str, joint: Element, kind: JointKind) -> FloatArray:
     """Return the unit axis; URDF takes x where none is given."""
     default = np.array([1.0, 0.0, 0.0])
-    element = _child(joint, 'axis', name)
+    element = only_child(joint, 'axis', name)
     if element is None or not kind.has_coordinate:
         return default
-    axis = _vector(element, 'xyz', name, default)
+    axis = vector_of(element, 'xyz', name, default)
     length = np.linalg.norm(axis)
     if length < 1e-9:
         raise ModelError(f'has a zero axis (line {element.line})', subject=name,
@@ -165,7 +171,7 @@ def _axis(name: str, joint: Element, kind: JointKind) -> FloatArray:
 
 
 def _limit(name: str, joint: Element, kind: JointKind) -> LimitDescription | None:
-    element = _child(joint, 'limit', name)
+    element = only_child(joint, 'limit', name)
     if element is None or not kind.has_coordinate:
         return None
     lower, upper = (_limit_number(element, key, name, missing=0.0) for key in ('lower', 'upper'))
@@ -180,7 +186,7 @@ def _limit(name: str, joint: Element, kind: JointKind) -> LimitDescription | Non
 
 def _soft_range(name: str, joint: Element, kind: JointKind) -> tuple[float, float] | None:
     """Return the soft limits; what is no number there does not make the joint unreadable."""
-    element = _child(joint, 'safety_controller', name)
+    element = only_child(joint, 'safety_controller', name)
     if element is None or not kind.has_coordinate:
         return None
     try:
@@ -195,35 +201,35 @@ def _limit_number(element: Element, attribute: str, name: str, *, missing: float
     """Return a limit; infinite and huge ones are how some tools write that there is none."""
     if attribute not in element.attributes:
         return missing
-    return _parse(element.attributes[attribute], element, attribute, name)
+    return parse_number(element.attributes[attribute], element, attribute, name)
 
 
 def _mimic(name: str, joint: Element) -> MimicDescription | None:
-    element = _child(joint, 'mimic', name)
+    element = only_child(joint, 'mimic', name)
     if element is None:
         return None
-    return MimicDescription(_text(element, 'joint', name),
-                            _number(element, 'multiplier', name, default=1.0),
-                            _number(element, 'offset', name, default=0.0))
+    return MimicDescription(text_of(element, 'joint', name),
+                            number_of(element, 'multiplier', name, default=1.0),
+                            number_of(element, 'offset', name, default=0.0))
 
 
 def _origin(owner: Element, name: str) -> tuple[FloatArray, FloatArray]:
     """Return rotation (3, 3) and position (3,) of the ``<origin>`` of a link or joint."""
-    element = _child(owner, 'origin', name)
+    element = only_child(owner, 'origin', name)
     if element is None:
         return np.eye(3), np.zeros(3)
-    position = _vector(element, 'xyz', name, np.zeros(3))
+    position = vector_of(element, 'xyz', name, np.zeros(3))
     if 'quat_xyzw' in element.attributes:
         if 'rpy' in element.attributes:
             raise ModelError(f'has an origin with both rpy and quat_xyzw (line {element.line})',
                              subject=name, remedy='keep one of them')
         return _quaternion_rotation(element, name), position
-    return rotation_from_rpy(_vector(element, 'rpy', name, np.zeros(3))), position
+    return rotation_from_rpy(vector_of(element, 'rpy', name, np.zeros(3))), position
 
 
 def _quaternion_rotation(element: Element, name: str) -> FloatArray:
     """Return the rotation of a quaternion x y z w, normalised, shape (3, 3)."""
-    quaternion = np.array(_numbers(element, 'quat_xyzw', name, 4))
+    quaternion = np.array(numbers_of(element, 'quat_xyzw', name, 4))
     length = np.linalg.norm(quaternion)
     if length < 1e-9:
         raise ModelError(f'has a zero quaternion (line {element.line})', subject=name,
@@ -233,83 +239,3 @@ def _quaternion_rotation(element: Element, name: str) -> FloatArray:
         [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
         [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
         [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)]])
-
-
-def _child(owner: Element, tag: str, name: str) -> Element | None:
-    """Return the only child of one tag, or None."""
-    found = [child for child in owner.children if child.tag == tag]
-    if len(found) > 1:
-        raise ModelError(f'has {len(found)} <{tag}> elements (lines '
-                         f'{found[0].line} and {found[1].line})',
-                         subject=name, remedy='keep one of them')
-    return found[0] if found else None
-
-
-def _required_child(owner: Element, tag: str, name: str) -> Element:
-    element = _child(owner, tag, name)
-    if element is None:
-        raise ModelError(f'has no <{tag}> in its <{owner.tag}> (line {owner.line})', subject=name,
-                         remedy=f'add <{tag} .../>')
-    return element
-
-
-def _text(element: Element, attribute: str, name: str) -> str:
-    value = element.attributes.get(attribute, '')
-    if not value.strip():
-        raise ModelError(f'has no {attribute} in <{element.tag}> (line {element.line})',
-                         subject=name, remedy=f'add {attribute}="..."')
-    return value
-
-
-def _vector(element: Element, attribute: str, name: str, default: FloatArray) -> FloatArray:
-    """Return three numbers, or the default where the attribute is missing."""
-    if attribute not in element.attributes:
-        return default
-    return np.array(_numbers(element, attribute, name, 3))
-
-
-def _numbers(element: Element, attribute: str, name: str, count: int) -> list[float]:
-    text = element.attributes[attribute]
-    words = text.split()
-    if len(words) != count:
-        raise ModelError(f'{_quoted(element, attribute)} has {len(words)} numbers, not {count}',
-                         subject=name, remedy=f'give {count} numbers separated by spaces')
-    return [_bounded(word, element, attribute, name) for word in words]
-
-
-def _number(element: Element, attribute: str, name: str, *, default: float | None = None) -> float:
-    """Return one finite number; a missing one is an error unless there is a default."""
-    if attribute in element.attributes:
-        return _bounded(element.attributes[attribute], element, attribute, name)
-    if default is None:
-        raise ModelError(f'has no {attribute} in <{element.tag}> (line {element.line})',
-                         subject=name, remedy=f'add {attribute}="..."')
-    return default
-
-
-def _bounded(text: str, element: Element, attribute: str, name: str) -> float:
-    """Return a number that a robot can have."""
-    value = _parse(text, element, attribute, name)
-    if not abs(value) <= _MAX_MAGNITUDE:
-        raise ModelError(f'{_quoted(element, attribute)} is not a number of a robot',
-                         subject=name, remedy='give a finite value in SI units')
-    return value
-
-
-def _parse(text: str, element: Element, attribute: str, name: str) -> float:
-    """Return what the text says as a number; Python's own extras are not numbers here."""
-    word = text.strip()
-    try:
-        if '_' in word or not word.isascii():
-            raise ValueError
-        return float(word)
-    except ValueError:
-        raise ModelError(f'{_quoted(element, attribute)} is not a number', subject=name,
-                         remedy='write it like 0.5 or 5e-1, with a decimal point') from None
-
-
-def _quoted(element: Element, attribute: str) -> str:
-    """Return an attribute as it stands in the file, and where."""
-    value = element.attributes[attribute]
-    shown = value if len(value) <= 60 else value[:57] + '...'
-    return f'<{element.tag} {attribute}="{shown}"> in line {element.line}'

@@ -286,6 +286,13 @@ def test_names():
 # Sources ---------------------------------------------------------------------
 
 
+@pytest.mark.parametrize('path', ['[' * 5000, 'a' * 5000])
+def test_text_taken_for_a_path_does_not_fill_the_message(path):
+    with pytest.raises(ModelError, match='cannot be read') as caught:
+        robot_from_dh(path)
+    assert len(str(caught.value)) < 300
+
+
 def test_every_source_is_the_same_robot(tmp_path):
     content = table(row(a=1e-3, d=0.5, offset=0.25), name='r')
     as_yaml, as_json = yaml.safe_dump(content), json.dumps(content)

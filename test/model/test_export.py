@@ -3,6 +3,7 @@
 
 import json
 import re
+import warnings
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -365,6 +366,27 @@ def test_what_no_urdf_can_say(changes, message):
     with pytest.raises(ModelError, match=message) as caught:
         small_robot(**changes).to_urdf()
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize('mass', [1e-12, -1e-12, 1e-15, 1e-160, 5e-324])
+def test_first_moment_with_too_little_mass(mass):
+    """Identified parameters can be so; the centre of mass would be lost in rounding."""
+    parameters = np.array(small_robot().inertial_parameters)
+    parameters[1, 0] = mass
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        with pytest.raises(InertiaError, match='too little mass for its first moment') as caught:
+            small_robot(inertial_parameters=parameters).to_urdf()
+    assert caught.value.subject == 'lower'
+    assert 'give the body a mass' in caught.value.remedy
+
+
+@pytest.mark.parametrize('mass', [1e-6, -1.0])
+def test_little_or_negative_mass_comes_back(mass):
+    parameters = np.array(small_robot().inertial_parameters)
+    parameters[1, 0] = mass
+    robot = small_robot(inertial_parameters=parameters)
+    np.testing.assert_allclose(read_back(robot).parameters, robot.parameters, rtol=0, atol=1e-9)
 
 
 def test_first_moment_without_mass_is_an_inertia_error():
