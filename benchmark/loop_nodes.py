@@ -19,6 +19,7 @@ from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.adaptive_controller import AdaptiveControllerNode
 from robot_dynamics.nodes.base import PlainNode
 from robot_dynamics.nodes.convert import to_nanoseconds
+from robot_dynamics.nodes.fetched import FetchedSubscription
 from robot_dynamics.nodes.runtime import freeze_garbage, run
 from robot_dynamics.nodes.simulated_arm import SimulatedArmNode
 
@@ -65,6 +66,9 @@ class MeasuredArm(SimulatedArmNode):
                                 time.monotonic_ns())
 
         self._states.publish = timed
+        # A subscriber for the echo node, so that it has somebody to send to.
+        self._echoes = FetchedSubscription(self, Float64MultiArray, 'echo/commands',
+                                           qos.command_input())
 
     def _on_command(self, message: Float64MultiArray) -> None:
         self.commands_log.add(time.monotonic_ns(), key_of(message.data))

@@ -9,11 +9,21 @@ from rclpy.node import Node
 
 from robot_dynamics.nodes.parameters import NodeParameters, Parameter, Values
 from robot_dynamics.nodes.runtime import RUNTIME_PARAMETERS
-from robot_dynamics.nodes.spinning import FastEntities
+from robot_dynamics.nodes.spinning import FastEntities, SlowGroup
 
 
 class NodeParts:
-    """Parameters and fast entities of a node; mix it in before a class of rclpy."""
+    """Parameters, fast and slow entities of a node; mix it in before a class of rclpy."""
+
+    _slow_group: SlowGroup | None = None
+
+    @property
+    def default_callback_group(self) -> SlowGroup:
+        """Where everything goes that is not fast: rclpy's own services, too."""
+        # rclpy asks for it while it is still making the node.
+        if self._slow_group is None:
+            self._slow_group = SlowGroup()
+        return self._slow_group
 
     def equip(self, table: Sequence[Parameter], stopped: Callable[[], bool]) -> None:
         """Declare the parameters; to be called once the node exists.

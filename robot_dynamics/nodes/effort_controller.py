@@ -175,7 +175,7 @@ class EffortControllerNode(ManagedNode):
         self._errors = self.advertise(JointState, '~/tracking_error', qos.telemetry())
         self._named = JointStateMessage(names, effort=True)
         self._named_commands = self.advertise(JointState, '~/command', qos.telemetry())
-        self._timing = ArrayMessage(('timing',), (2,))
+        self._timing = ArrayMessage(('timing',), (4,))
         self._timings = self.advertise(Float64MultiArray, '~/timing', qos.telemetry())
         self._telemetry = Telemetry(values['rate'], values['telemetry_rate'], (
             self._publish_error, self._publish_command, self._publish_timing,
@@ -200,7 +200,9 @@ class EffortControllerNode(ManagedNode):
             steady_time=steady - self._steady_origin)
         if command is not None:
             self._send(command)
-            self._timing.values[0] = self._stamps.now() - command.stamp
+            timing = self._timing.values
+            timing[0] = self._stamps.now() - command.stamp
+            timing[2] = max(timing[2], timing[0])
         if session.verdict.accepted:
             self._accepted_at = steady
             self._watchdog.reset()
@@ -208,7 +210,9 @@ class EffortControllerNode(ManagedNode):
             self._after_cycle()
         if command is not None:
             self._telemetry.cycle(stamp)
-        self._timing.values[1] = self._cycle.finish()
+        timing = self._timing.values
+        timing[1] = self._cycle.finish()
+        timing[3] = max(timing[3], timing[1])
 
     def _on_silence(self) -> None:
         """Send the safe command some times: no good joint state has come for too long."""
@@ -262,4 +266,6 @@ class EffortControllerNode(ManagedNode):
         self._named_commands.publish(self._named.stamp(stamp))
 
     def _publish_timing(self, stamp: int) -> None:
+        """Publish latency and duration, and the worst of each since the last message."""
         self._timings.publish(self._timing.message)
+        self._timing.values[2:] = 0.0

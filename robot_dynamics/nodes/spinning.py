@@ -3,8 +3,12 @@
 
 ``single``   rclpy's SingleThreadedExecutor: plain, good to 500 Hz.
 ``events``   rclpy's experimental EventsExecutor: half the processor time.
-``waitset``  the fast entities on one reused wait set, the rest served between two
-             of their callbacks: the lowest latency.
+``waitset``  a wait set built once: the lowest latency.
+
+What a node's cycle hangs on are its fast entities; the rest, a dozen services for
+parameters and lifecycle above all, is served between two of their callbacks, now and
+then: an executor that had to look at all of them each time would need a third of a
+millisecond for that alone.
 
 There is no multi-threaded way: Python threads taking turns lose most of 500 cycles
 a second.
@@ -16,6 +20,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import Executor, SingleThreadedExecutor, TimeoutException
 from rclpy.node import Node
@@ -33,11 +38,22 @@ SPIN = Parameter('spin', 'single', 'How the node waits: single is plain, events 
                  choices=('single', 'events', 'waitset'), read_only=True)
 
 
+class SlowGroup(MutuallyExclusiveCallbackGroup):
+    """Callbacks that executors overlook while it is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_open = True
+
+    def can_execute(self, entity: Any) -> bool:
+        """Whether an executor may wait for it."""
+        return self.is_open and super().can_execute(entity)
+
+
 class FastEntities:
     """The subscriptions and timers of a node that its cycle hangs on.
 
-    They are ordinary entities of the node, served by any executor; the ``waitset``
-    style waits for them directly.
+    They are ordinary entities of the node, served by any executor.
 
     Parameters
     ----------
@@ -48,6 +64,7 @@ class FastEntities:
     def __init__(self, node: Node):
         self._node = node
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self._group = MutuallyExclusiveCallbackGroup()
         self.subscriptions: list[tuple[Subscription, Callable[[Any], None]]] = []
         self.timers: list[tuple[Timer, Callable[[], None]]] = []
         #: Counts every change, so that a loop knows when to build anew.
@@ -57,14 +74,16 @@ class FastEntities:
                   profile: QoSProfile) -> Subscription:
         """Create a subscription the cycle hangs on."""
         subscription = self._node.create_subscription(
-            message_type, topic, callback, profile, qos_overriding_options=qos.overridable())
+            message_type, topic, callback, profile, callback_group=self._group,
+            qos_overriding_options=qos.overridable())
         self.subscriptions.append((subscription, callback))
         self.generation += 1
         return subscription
 
     def tick(self, period: float, callback: Callable[[], None]) -> Timer:
         """Create a timer, in seconds, on the steady clock: it runs though simulated time stops."""
-        timer = self._node.create_timer(period, callback, clock=self._clock)
+        timer = self._node.create_timer(period, callback, callback_group=self._group,
+                                        clock=self._clock)
         self.timers.append((timer, callback))
         self.generation += 1
         return timer
@@ -90,16 +109,24 @@ class Spinner(Protocol):
         """Let go of the node."""
 
 
-class ExecutorSpinner:
-    """Serves a node by an executor of rclpy."""
+class EventsSpinner:
+    """Serves everything by an EventsExecutor, to which many entities are no burden.
+
+    Parameters
+    ----------
+    node : Node
+        The node.
+    executor : Executor
+        The executor.
+    """
 
     def __init__(self, node: Node, executor: Executor):
-        self._executor = executor
         self._node = node
+        self._executor = executor
         executor.add_node(node)
 
     def spin_once(self, timeout: float) -> None:
-        """Serve one callback (EventsExecutor: all that are due)."""
+        """Serve what is ready, after waiting for at most some seconds."""
         self._executor.spin_once(timeout)
 
     def close(self) -> None:
@@ -108,38 +135,31 @@ class ExecutorSpinner:
         self._executor.shutdown()
 
 
-class WaitSetSpinner:
-    """Serves the fast entities at once and the rest of the node between their callbacks.
+class SingleSpinner:
+    """Serves the fast entities by a SingleThreadedExecutor, and now and then the rest.
 
     Parameters
     ----------
     node : Node
-        The node.
-    fast : FastEntities
-        Its fast entities.
+        The node; the rest is what is in its default callback group, a `SlowGroup`.
     """
 
-    #: Time between two looks at services, parameters and slow timers. s.
+    #: Time between two looks at the rest. s.
     PERIOD = 0.05
     #: Callbacks served in one look, so that a flood of requests cannot stop the cycle.
     BUDGET = 8
 
-    def __init__(self, node: Node, fast: FastEntities):
+    def __init__(self, node: Node):
         self._node = node
-        self._fast = fast
         self._executor = SingleThreadedExecutor(context=node.context)
         self._executor.add_node(node)
-        self._generation = -1
-        self._wait_set: WaitSet | None = None
+        self._slow = node.default_callback_group
+        self._slow.is_open = False
         self._next_look = 0.0
 
     def spin_once(self, timeout: float) -> None:
-        """Serve the fast entities, and now and then the rest."""
-        if self._generation != self._fast.generation:
-            self._generation = self._fast.generation
-            self._wait_set = WaitSet(self._node.context, self._fast.subscriptions,
-                                     self._fast.timers)
-        self._wait_set.spin_once(min(timeout, self.PERIOD))
+        """Serve a fast entity, and the rest when it is its turn."""
+        self._wait(min(timeout, self.PERIOD))
         # Right after a cycle the time to the next is longest.
         now = time.monotonic()
         if now >= self._next_look:
@@ -150,18 +170,50 @@ class WaitSetSpinner:
         """Let go of the node."""
         self._executor.remove_node(self._node)
         self._executor.shutdown()
+        self._slow.is_open = True
+
+    def _wait(self, timeout: float) -> None:
+        self._executor.spin_once(timeout)
 
     def _serve_rest(self) -> None:
         """Run the callbacks that are ready now, up to the budget."""
-        for _ in range(self.BUDGET):
-            try:
+        self._slow.is_open = True
+        try:
+            for _ in range(self.BUDGET):
                 handler, _, _ = self._executor.wait_for_ready_callbacks(timeout_sec=0.0)
-            except TimeoutException:
-                return
-            handler()
-            exception = handler.exception()
-            if exception is not None:
-                raise exception
+                handler()
+                exception = handler.exception()
+                if exception is not None:
+                    raise exception
+        except TimeoutException:
+            pass  # nothing left
+        finally:
+            self._slow.is_open = False
+
+
+class WaitSetSpinner(SingleSpinner):
+    """Serves the fast entities by a wait set built once, and now and then the rest.
+
+    Parameters
+    ----------
+    node : Node
+        The node.
+    fast : FastEntities
+        Its fast entities.
+    """
+
+    def __init__(self, node: Node, fast: FastEntities):
+        super().__init__(node)
+        self._fast = fast
+        self._generation = -1
+        self._wait_set: WaitSet | None = None
+
+    def _wait(self, timeout: float) -> None:
+        if self._generation != self._fast.generation:
+            self._generation = self._fast.generation
+            self._wait_set = WaitSet(self._node.context, self._fast.subscriptions,
+                                     self._fast.timers)
+        self._wait_set.spin_once(timeout)
 
 
 def make_spinner(style: str, node: Node, fast: FastEntities) -> Spinner:
@@ -181,5 +233,5 @@ def make_spinner(style: str, node: Node, fast: FastEntities) -> Spinner:
             raise ParameterError("is 'events', which this rclpy does not have (Kilted and later "
                                  'do)', subject='parameter spin',
                                  remedy="set it to 'waitset' or 'single'") from None
-        return ExecutorSpinner(node, EventsExecutor(context=node.context))
-    return ExecutorSpinner(node, SingleThreadedExecutor(context=node.context))
+        return EventsSpinner(node, EventsExecutor(context=node.context))
+    return SingleSpinner(node)

@@ -23,6 +23,8 @@ from rclpy.context import Context  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 
+from robot_dynamics.nodes.base import NodeParts  # noqa: E402
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
@@ -46,6 +48,10 @@ def domain(monkeypatch: pytest.MonkeyPatch) -> int:
     return number
 
 
+class PartsNode(NodeParts, Node):
+    """A node with the parts of ours and nothing else."""
+
+
 @pytest.fixture
 def make_node(domain: int) -> Iterator[Callable[..., Node]]:
     """Make rclpy nodes in this process from a name and ROS arguments."""
@@ -54,7 +60,7 @@ def make_node(domain: int) -> Iterator[Callable[..., Node]]:
     def make(name: str, *arguments: str) -> Node:
         context = Context()
         rclpy.init(args=['--ros-args', *arguments], context=context, domain_id=domain)
-        node = Node(name, context=context)
+        node = PartsNode(name, context=context)
         contexts.append((context, node))
         return node
 
