@@ -105,8 +105,9 @@ def _loop(recording: Recording, begin: float, end: float) -> dict[str, Any]:
     period = 1e3 * np.diff(stamps)
     timing = recording.timing
     inside = (timing.time >= begin) & (timing.time <= end)
-    latency = 1e3 * timing.values[inside, 0] if timing.values.size else np.empty(0)
+    latency, worst_latency = (1e3 * timing.values[inside][:, [0, 2]].T if timing.values.size
+                              else np.empty((2, 0)))
     return {'time': rounded(time, 6),
             'period': rounded(worst(stamps[1:], period, time)),
-            'latency': rounded(worst(timing.time[inside], latency, time)),
+            'latency': rounded(worst(timing.time[inside], worst_latency, time)),
             'period_histogram': histogram(period), 'latency_histogram': histogram(latency)}

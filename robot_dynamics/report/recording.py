@@ -102,7 +102,8 @@ class Recording:
     estimate_names : tuple of str
         Their names, e.g. ``link_7/m``.
     timing : VectorSeries
-        [stamp of a state to its command published, duration of the callback], s.
+        Stamp of a state to its command published, duration of the callback, and the
+        worst of each since the last sample, s.
     modes : tuple of (float, str)
         When the controller entered which mode.
     controller : str

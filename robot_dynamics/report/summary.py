@@ -188,14 +188,13 @@ def _loop(recording: Recording, window: Window) -> Loop:
     stamps = recording.states.time[window.selects(recording.states.time)]
     commands = recording.command_times[window.selects(recording.command_times)]
     timing = recording.timing.values[window.selects(recording.timing.time)]
-    latency, callback = ((timing[:, 0], timing[:, 1]) if timing.size
-                         else (np.array([np.nan]), np.array([np.nan])))
+    latency, callback, worst = timing[:, :3].T if timing.size else np.full((3, 1), np.nan)
     return Loop(
         state_rate=_rate(stamps), command_rate=_rate(commands),
         worst_period=float(np.max(np.diff(stamps), initial=0.0)),
         latency_median=float(np.median(latency)),
         latency_p99=float(np.percentile(latency, 99)),
-        latency_worst=float(np.max(latency)),
+        latency_worst=float(np.max(worst)),
         callback_median=float(np.median(callback)))
 
 

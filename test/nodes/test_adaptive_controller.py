@@ -131,7 +131,7 @@ def test_holds_then_tracks_and_tells(controller, arm, observer, gravity):
     labels = json.loads(names[-1].data)
     assert len(labels) == len(estimate[-1].data) == estimate[-1].layout.dim[0].size
     assert estimate[-1].layout.dim[0].label == 'parameter'
-    assert len(timing[-1].data) == 2 and 0.0 < timing[-1].data[1] < 0.5
+    assert len(timing[-1].data) == 4 and 0.0 < timing[-1].data[1] < 0.5
     items = {item.name: item.level for array in status for item in array.status}
     assert {f'{NODE}: {name}' for name in ('state', 'loop', 'command', 'model', 'adaptation')} \
         <= items.keys()

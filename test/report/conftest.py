@@ -119,8 +119,10 @@ class BagMaker:
             estimate[60] += 2.0 * (1 - np.exp(run.switch - t - 1 / run.rate))
         self.write(writer, f'{controller}/parameter_estimate', self.vector(estimate), t)
         if run.with_timing:
-            latency = run.worst_latency if k == 300 else run.latency
-            self.write(writer, f'{controller}/timing', self.vector([latency, 0.0001]), t)
+            # Between two messages some cycle was slower.
+            worst = run.worst_latency if k == 300 else 1.5 * run.latency
+            self.write(writer, f'{controller}/timing',
+                       self.vector([run.latency, 0.0001, worst, 0.0002]), t)
         if run.with_inverse_dynamics:
             for name, effort in parts.items():
                 self.write(writer, f'inverse_dynamics/terms/{name}',
