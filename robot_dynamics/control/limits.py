@@ -16,10 +16,12 @@ from robot_dynamics.model.robot import Robot
 FloatArray = NDArray[np.float64]
 
 
-@kernel('i8(f8[::1], f8[::1], f8[::1], f8, f8[::1], b1[::1])')
-def cut_efforts(tau, limit, rate, dt, effort, saturated):
+@kernel('i8(f8[::1], f8[::1], f8[::1], f8[::1], f8, f8[::1], b1[::1])')
+def cut_efforts(tau, limit, carried, rate, dt, effort, saturated):
     """Cut efforts to their limits and rates; return how many were cut, -1 for NaN or inf.
 
+    Neither an effort nor its sum with what the hardware carries is beyond the limit;
+    where the latter alone is, the effort is zero at least, never a push against it.
     Nothing is written unless all of them are finite.
     """
     n = tau.size
@@ -28,11 +30,12 @@ def cut_efforts(tau, limit, rate, dt, effort, saturated):
             return -1
     count = 0
     for i in range(n):
-        low, high = -limit[i], limit[i]
+        low = min(0.0, -limit[i] - min(carried[i], 0.0))
+        high = max(0.0, limit[i] - max(carried[i], 0.0))
+        wanted = tau[i]
         if math.isfinite(rate[i]) and math.isfinite(dt):
-            low = max(low, effort[i] - rate[i] * dt)
-            high = min(high, effort[i] + rate[i] * dt)
-        effort[i] = min(max(tau[i], low), high)
+            wanted = min(max(wanted, effort[i] - rate[i] * dt), effort[i] + rate[i] * dt)
+        effort[i] = min(max(wanted, low), high)
         saturated[i] = effort[i] != tau[i]
         count += saturated[i]
     return count
@@ -76,6 +79,9 @@ class EffortLimiter:
             else self._limits('effort_rate_limit', rate_limit)
         if hard_limit is not None:
             self._check_below(np.asarray(hard_limit, dtype=np.float64))
+        #: What the hardware adds to every effort by itself, shape (n,). Finite; for its
+        #: owner to overwrite in place before `apply`. N m or N.
+        self.carried = np.zeros(n)
         #: The last effort let through, shape (n,). Overwritten in place. N m or N.
         self.effort = np.zeros(n)
         #: Which joints were cut in it, shape (n,).
@@ -140,7 +146,8 @@ class EffortLimiter:
         # Before the first effort there is nothing its rate could be measured against.
         # Time that goes back, or is not a number, allows no change.
         since = math.inf if not self._has_last else dt if dt > 0.0 else 0.0
-        count = self._cut(tau, self._limit, self._rate, since, self.effort, self.saturated)
+        count = self._cut(tau, self._limit, self.carried, self._rate, since, self.effort,
+                          self.saturated)
         if count < 0:
             joint = self.joint_names[int(np.argmin(np.isfinite(tau)))]
             raise ControlError('the effort computed is not finite', subject=joint,

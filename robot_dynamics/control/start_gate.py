@@ -11,6 +11,7 @@ that its commands act.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,11 +51,16 @@ class StartGate:
         Whether the reported effort is a torque that commands can be compared with.
     history : int
         Commands remembered: an effort reported now may answer an older one.
+    as_sent : callable, optional
+        Takes positions and reported efforts and returns the command they answer to,
+        shape (n,) all; the reported efforts themselves by default.
     """
 
     def __init__(self, effort_limit: ArrayLike, *, samples: int = 50, tolerance: float = 0.03,
                  settle_time: float = 1.0, still_tolerance: float = 0.02,
-                 compare_effort: bool = True, history: int = 10):
+                 compare_effort: bool = True, history: int = 10,
+                 as_sent: Callable[[FloatArray, FloatArray], FloatArray] = lambda q, effort: effort
+                 ):
         limit = np.asarray(effort_limit, dtype=np.float64)
         if samples < 1 or history < 1:
             raise ParameterError(f'are {samples} and {history}', subject='samples and history',
@@ -64,6 +70,7 @@ class StartGate:
         self._settle_time = not_negative('settle_time', settle_time, 's')
         self._still_tolerance = positive('still_tolerance', still_tolerance, 'rad')
         self._compare_effort = compare_effort
+        self._as_sent = as_sent
         self._sent = np.full((history, limit.size), np.nan)
         self._difference = np.empty_like(self._sent)
         self._effort_before = np.full(limit.size, np.nan)
@@ -89,7 +96,7 @@ class StartGate:
         self._next = 0
         self._count = 0
         self._proven = False
-        self._effort_before[:] = effort
+        self._effort_before[:] = self._as_sent(q, effort)
         self._still_at[:] = q
         self._still_since = stamp
         self.reason = 'holding the measured pose'
@@ -122,6 +129,7 @@ class StartGate:
             self._count = 0
             self.reason = 'no effort to compare: waiting for the arm to stay still'
             return settled
+        effort = self._as_sent(q, effort)
         if not self._agrees(effort):
             self._count = 0
             self._proven = False

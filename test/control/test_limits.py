@@ -100,3 +100,28 @@ def test_whatever_comes_in_what_goes_out_is_permitted(stream):
             continue
         assert np.isfinite(tau).all()
         assert limiter.permits(effort)
+
+
+@pytest.mark.parametrize(('carried', 'low', 'high'), [
+    # What is sent and what the joint gets, carried + sent, both within 2.
+    (0.0, -2.0, 2.0), (0.5, -2.0, 1.5), (-0.5, -1.5, 2.0), (2.0, -2.0, 0.0),
+    # Hardware beyond the limit by itself is not pushed against.
+    (5.0, -2.0, 0.0), (-5.0, 0.0, 2.0)])
+def test_what_the_hardware_carries_counts_towards_the_limit(carried, low, high):
+    limiter = EffortLimiter(('a',), [2.0])
+    limiter.carried[0] = carried
+    np.testing.assert_array_equal(limiter.apply(np.array([9.0]), 0.01), [high])
+    np.testing.assert_array_equal(limiter.apply(np.array([-9.0]), 0.01), [low])
+    np.testing.assert_array_equal(limiter.apply(np.zeros(1), 0.01), [0.0])
+    assert not limiter.any_saturated
+
+
+def test_a_limit_comes_before_a_rate():
+    limiter = EffortLimiter(('a',), [2.0], rate_limit=[10.0])
+    limiter.apply(np.array([2.0]), 0.01)
+    limiter.carried[0] = 1.0
+    np.testing.assert_array_equal(limiter.apply(np.array([2.0]), 0.01), [1.0])
+    limiter.carried[0] = -1.0
+    limiter.apply(np.array([-1.0]), 1.0)
+    limiter.carried[0] = -1.5
+    np.testing.assert_array_equal(limiter.apply(np.array([-1.0]), 0.01), [-0.5])

@@ -92,6 +92,22 @@ def test_efforts_that_are_no_torque_are_not_compared():
     assert 'not the one commanded' in gate.reason
 
 
+def test_efforts_are_compared_as_what_was_sent():
+    carried = np.array([18.0, 3.0])
+
+    def as_sent(q, effort):
+        assert (q == Q).all()
+        return effort - carried
+
+    gate = StartGate(LIMIT, as_sent=as_sent)
+    assert run(gate, [HOLD + carried] * 60, before=carried) == 50
+    assert run(gate, [HOLD] * 2000, before=carried) is None
+    # The hardware's own part alone, before and after, is no evidence.
+    idle = StartGate(LIMIT, settle_time=0.5, as_sent=as_sent)
+    assert run(idle, [carried] * 2000, sent=lambda k: NOTHING, before=carried) \
+        == pytest.approx(0.5 / PERIOD, abs=1)
+
+
 def test_one_joint_without_effort_makes_all_of_them_useless():
     assert run(StartGate(LIMIT, settle_time=0.5), [np.array([20.0, math.nan])] * 1000) \
         == pytest.approx(0.5 / PERIOD, abs=1)
