@@ -49,6 +49,16 @@ INTERVAL = 0.5
 #: noisier, and least squares take noise in a regressor for a smaller parameter. Hz.
 CUTOFF = 5.0
 
+#: A motion whose error is this many times that of the remembered ones, under the
+#: parameters that fit those best, is that of another arm: one that picked something up.
+CONTRADICTION = 6.0
+
+#: Share of the power of the efforts below which an error contradicts nothing.
+NEGLIGIBLE = 1e-4
+
+#: Samples kept to see whether the present fits the memory.
+RECENT = 10
+
 #: Samples over which one regressor is taken in, and least number over which a step is
 #: worked out.
 SAMPLES_TO_TAKE_IN = 5
@@ -64,35 +74,44 @@ class RegressionMemory:
         Gamma^-1, the inverse of the gain of the adaptation law.
     weights : ndarray, shape (n,)
         Diagonal of W.
+
+    Attributes
+    ----------
+    contradictions : int
+        How often everything was forgotten because the present contradicted it.
     """
 
     def __init__(self, precision: FloatArray, weights: FloatArray):
         count, joints = len(precision), len(weights)
         self._precision = np.ascontiguousarray(precision)
         self._weights = np.array(weights)
-        self._smooth = smooth.load()
-        self._take_in = take_in.load()
-        self._factorise = factorise_rows.load()
-        self._minimise = minimise.load()
-        self._rows_to_take_in = -(-count // SAMPLES_TO_TAKE_IN)
+        self._smooth, self._take_in = smooth.load(), take_in.load()
+        self._factorise, self._minimise = factorise_rows.load(), minimise.load()
+        self._error = mean_errors.load()
+        self._rows_to_take_in = -(-(count + 1) // SAMPLES_TO_TAKE_IN)
         self._work = count**3 // (6 * SAMPLES_TO_WORK_OUT) + 1
+        # Samples are regressors with the effort in the last column.
         self._smoothed = np.zeros((joints, count + 1))
-        # What is being taken in; regressor and, in the last column, effort.
         self._sample = np.zeros((joints, count + 1))
-        # Omega above the diagonal, b in the last column.
-        self._sums = np.zeros((count, count + 1))
+        self._recent = np.zeros((RECENT, joints, count + 1))
+        # Integral of [Y_f, tau_f]^T W [Y_f, tau_f], on and above the diagonal.
+        self._sums = np.zeros((count + 1, count + 1))
         # Omega + Gamma^-1 and b as they were when a step was begun; then its factor.
         self._factor = np.zeros((count, count + 1))
         self._target = np.zeros(count)
+        self.contradictions = 0
         self.forget()
 
     def forget(self) -> None:
         """Forget everything."""
         self._sums[:] = 0.0
         self._smoothed[:] = 0.0
+        self._recent[:] = 0.0
+        self._time = 0.0
         self._row = 0
         self._rows_factorised = -1
-        self._since_sample = self._since_step = 0.0
+        self._since_sample = self._since_step = self._since_recent = 0.0
+        self._next_recent = 0
 
     def observe(self, filtered: FloatArray, dt: float) -> bool:
         """Take in a sample; return whether a step has been worked out.
@@ -106,21 +125,27 @@ class RegressionMemory:
         """
         self._since_sample += dt
         self._since_step += dt
+        self._since_recent += dt
         self._smooth(filtered, 1.0 - math.exp(-2.0 * math.pi * CUTOFF * dt), self._smoothed)
         if self._row == 0:
-            self._sample[:] = self._smoothed
-            self._span, self._since_sample = self._since_sample, 0.0
-        self._row = self._take_in(self._sample, self._weights, self._span,
-                                  math.exp(-self._span / MEMORY), self._row,
-                                  self._rows_to_take_in, self._sums)
-        if self._rows_factorised >= 0:
-            return self._work_on()
-        if self._row == 0 and self._since_step >= INTERVAL:
-            self._begin_step()
+            self._begin_sample()
+        self._row = self._take_in(self._sample, self._weights, self._span, self._fading,
+                                  self._row, self._rows_to_take_in, self._sums)
+        count = len(self._precision)
+        if 0 <= self._rows_factorised < count:
+            self._rows_factorised = self._factorise(self._factor, self._rows_factorised,
+                                                    self._work)
+        # Between two samples, where the sums are those of whole samples.
+        if self._row == 0:
+            if self._rows_factorised == count:
+                self._rows_factorised = -1
+                return True
+            if self._since_step >= INTERVAL:
+                self._begin_step()
         return False
 
-    def target(self, estimate: FloatArray) -> FloatArray:
-        """Return where the step that has been worked out leads from an estimate.
+    def target(self, estimate: FloatArray) -> FloatArray | None:
+        """Return where the step that has just been worked out leads from an estimate.
 
         Parameters
         ----------
@@ -129,27 +154,36 @@ class RegressionMemory:
 
         Returns
         -------
-        ndarray, shape (p,)
-            (Omega + Gamma^-1)^-1 (b + Gamma^-1 pi), a buffer of this object.
+        ndarray, shape (p,), or None
+            (Omega + Gamma^-1)^-1 (b + Gamma^-1 pi), a buffer of this object. None where
+            the present contradicts what is remembered, which is then forgotten.
         """
         self._minimise(self._factor, self._precision, estimate, self._target)
+        present, past, power = self._error(self._recent, self._weights, self._target, self._sums)
+        if present > CONTRADICTION * (past + NEGLIGIBLE * power) / self._time:
+            self.contradictions += 1
+            self.forget()
+            return None
         return self._target
+
+    def _begin_sample(self) -> None:
+        """Choose what to take in next."""
+        self._sample[:] = self._smoothed
+        self._span, self._since_sample = self._since_sample, 0.0
+        self._fading = math.exp(-self._span / MEMORY)
+        self._time = self._fading * self._time + self._span
+        if self._since_recent >= INTERVAL / RECENT:
+            self._recent[self._next_recent] = self._sample
+            self._next_recent = (self._next_recent + 1) % RECENT
+            self._since_recent = 0.0
 
     def _begin_step(self) -> None:
         """Keep the sums as they are now."""
         count = len(self._precision)
-        self._factor[:] = self._sums
+        self._factor[:] = self._sums[:count]
         self._factor[:, :count] += self._precision
         self._rows_factorised = 0
         self._since_step = 0.0
-
-    def _work_on(self) -> bool:
-        """Do a share of the factorisation; return whether that was the last one."""
-        self._rows_factorised = self._factorise(self._factor, self._rows_factorised, self._work)
-        if self._rows_factorised < len(self._precision):
-            return False
-        self._rows_factorised = -1
-        return True
 
 
 @kernel('void(float64[:, ::1], float64, float64[:, ::1])')
@@ -162,19 +196,19 @@ def smooth(sample, share, smoothed):
 
 @kernel('int64(float64[:, ::1], float64[::1], float64, float64, int64, int64, float64[:, ::1])')
 def take_in(sample, weights, span, fading, row, rows, sums):
-    """Add Y^T W [Y, tau] over a time to some rows of the fading sums; return the next row.
+    """Add S^T W S over a time to some rows of the fading sums; return the next row.
 
     Only entries on and above the diagonal are kept.
     """
     count = sums.shape[0]
     end = min(row + rows, count)
     for i in range(row, end):
-        for j in range(i, count + 1):
+        for j in range(i, count):
             sums[i, j] *= fading
         for k in range(weights.size):
             factor = span * weights[k] * sample[k, i]
             if factor != 0.0:
-                for j in range(i, count + 1):
+                for j in range(i, count):
                     sums[i, j] += factor * sample[k, j]
     return end if end < count else 0
 
@@ -218,3 +252,28 @@ def minimise(factor, precision, estimate, target):
         for j in range(i + 1, count):
             total -= factor[i, j] * target[j]
         target[i] = total / factor[i, i]
+
+
+@kernel('UniTuple(float64, 3)(float64[:, :, ::1], float64[::1], float64[::1], float64[:, ::1])')
+def mean_errors(recent, weights, estimate, sums):
+    """Return what the errors tau - Y pi of samples say, squared and weighted by W.
+
+    First their mean over recent samples, then their sum over what is remembered, last
+    the sum of tau^T W tau.
+    """
+    last = estimate.size
+    present = 0.0
+    for r in range(recent.shape[0]):
+        for i in range(weights.size):
+            error = recent[r, i, last]
+            for k in range(last):
+                error -= recent[r, i, k] * estimate[k]
+            present += weights[i] * error * error
+    power = sums[last, last]
+    past = power
+    for i in range(last):
+        total = 0.5 * sums[i, i] * estimate[i] - sums[i, last]
+        for j in range(i + 1, last):
+            total += sums[i, j] * estimate[j]
+        past += 2.0 * total * estimate[i]
+    return present / recent.shape[0], max(past, 0.0), power

@@ -213,7 +213,9 @@ class AdaptiveController:
                                     self.feedback.mass_matrix, gradient)
         outcome = self.adaptation.step(gradient, dt)
         if outcome is StepOutcome.ACCEPTED and self._memory.observe(prediction.filtered, dt):
-            outcome = self.adaptation.move_to(self._memory.target(self.estimate))
+            target = self._memory.target(self.estimate)
+            if target is not None:
+                outcome = self.adaptation.move_to(target)
         self.frozen_reason = _REFUSALS.get(outcome, '')
         self._is_latched = outcome is not StepOutcome.ACCEPTED
 
