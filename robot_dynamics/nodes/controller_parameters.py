@@ -5,15 +5,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from robot_dynamics.control.carried import CarriedController
 from robot_dynamics.control.joint_state import JointStateMonitor
 from robot_dynamics.control.limits import EffortLimiter
 from robot_dynamics.control.protocol import TrackingController
 from robot_dynamics.control.safe_command import SafeKind
 from robot_dynamics.control.session import ControlSession
 from robot_dynamics.control.session_settings import SessionSettings
+from robot_dynamics.control.start_gate import StartGate
+from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.nodes.command_output import COMMAND_TYPES
 from robot_dynamics.nodes.description import ROBOT_PARAMETERS
 from robot_dynamics.nodes.parameters import Parameter, Values, per_joint
+from robot_dynamics.nodes.reported import REPORTED_PARAMETERS, make_reported_effort
 
 CONTROLLER_PARAMETERS = (
     *ROBOT_PARAMETERS,
@@ -33,8 +38,15 @@ CONTROLLER_PARAMETERS = (
               'number.', low=0, high=10, read_only=True),
     Parameter('command_topic', 'effort_controller/commands', 'Where efforts are sent.',
               read_only=True),
+    Parameter('command_type', 'effort_array', 'What is sent: effort_array for an effort '
+              'controller such as forward_command_controller, joint_trajectory for a joint '
+              'trajectory controller with an effort interface and no gains.',
+              choices=tuple(COMMAND_TYPES), read_only=True),
     Parameter('command_joints', (), 'Order of the joints in commands, as the effort controller '
               'has it; empty means that of the robot.', element=str, read_only=True),
+    Parameter('hardware_gravity_compensation', False, 'Whether the arm adds gravity to what is '
+              'sent by itself; that of the model is then not sent.', read_only=True),
+    *REPORTED_PARAMETERS,
     Parameter('effort_limit', (), 'Largest efforts; empty means those of the robot, which no '
               'limit may be above.', 'N m or N', 0.001, 1e5, read_only=True),
     Parameter('effort_rate_limit', (), 'Largest changes of effort; empty means any.',
@@ -71,9 +83,15 @@ def make_session(robot: Robot, law: TrackingController, values: Values) -> Contr
         if values['effort_rate_limit'] else None
     limiter = EffortLimiter.for_robot(
         robot, per_joint(values, 'effort_limit', names, default=np.nan), rate_limit=rate_limit)
+    carried = values['hardware_gravity_compensation']
+    dynamics = Dynamics(robot)
+    reported = make_reported_effort(robot, dynamics, values, hardware_gravity=carried)
+    gate = StartGate(limiter.limit, compare_effort=reported.comparable, as_sent=reported.as_sent)
+    if carried:
+        law = CarriedController(law, dynamics.gravity_torque, limiter.carried)
     settings = SessionSettings(
         period=1.0 / values['rate'], state_timeout=values['state_timeout'],
         resume_after=values['resume_after'] or None, safe_kind=SafeKind(values['safe_command']),
         safe_repeats=values['safe_command_count'],
         max_tracking_error=values['max_tracking_error'])
-    return ControlSession(robot, law, settings, monitor=monitor, limiter=limiter)
+    return ControlSession(robot, law, settings, monitor=monitor, limiter=limiter, gate=gate)

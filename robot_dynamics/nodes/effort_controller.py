@@ -24,6 +24,7 @@ from robot_dynamics.control.trajectory_points import TrajectoryPoint
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.command_output import COMMAND_TYPES, command_obstacle
 from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS, make_session
 from robot_dynamics.nodes.controller_status import command_status, model_status, state_status
 from robot_dynamics.nodes.convert import (
@@ -92,8 +93,6 @@ class EffortControllerNode(ManagedNode):
         self._warm_up()
         self.session = make_session(self.robot, self.law, values)
         self.session.stop('not activated yet')
-        self._command_order = joint_order('command_joints', values['command_joints'],
-                                          self.robot.joint_names)
         self._steady_origin = time.monotonic()
         self._stamps = StampClock(self)
         self._mode: Mode | None = None
@@ -123,11 +122,9 @@ class EffortControllerNode(ManagedNode):
         publishers, wanted = self.count_publishers(states), values['state_publishers']
         if wanted and publishers != wanted:
             return f'{states} has {publishers} publishers, not {wanted}'
-        commands = self._commands.topic_name
-        if self.count_subscribers(commands) == 0:
-            return f'nobody listens on {commands}'
-        if self.count_publishers(commands) > 1:
-            return f'somebody else publishes on {commands}'
+        reason = command_obstacle(self, self._commands.topic_name, self._command.message_type)
+        if reason is not None:
+            return reason
         if time.monotonic() - self._accepted_at > values['state_timeout']:
             return f'no complete joint state; last message: {session.verdict or "none"}'
         return None
@@ -167,9 +164,10 @@ class EffortControllerNode(ManagedNode):
     def _open(self, values: Values) -> None:
         """Create publishers, telemetry and diagnostics."""
         names = self.robot.joint_names
-        self._commands = self.advertise(Float64MultiArray, values['command_topic'],
+        order = joint_order('command_joints', values['command_joints'], names)
+        self._command = COMMAND_TYPES[values['command_type']](names, order)
+        self._commands = self.advertise(self._command.message_type, values['command_topic'],
                                         qos.command())
-        self._command = ArrayMessage(('joint',), (len(names),))
         self._modes = self.advertise(String, '~/mode', qos.latched())
         self._error = JointStateMessage(names, position=True, velocity=True)
         self._errors = self.advertise(JointState, '~/tracking_error', qos.telemetry())
@@ -225,8 +223,7 @@ class EffortControllerNode(ManagedNode):
         self._after_cycle()
 
     def _send(self, command: Command) -> None:
-        np.take(command.effort, self._command_order, out=self._command.values)
-        self._commands.publish(self._command.message)
+        self._commands.publish(self._command.fill(command.effort, self.session.monitor.q))
 
     def _after_cycle(self) -> None:
         """Tell of a change of mode."""

@@ -26,10 +26,12 @@ from robot_dynamics.nodes.convert import (
 from robot_dynamics.nodes.description import ROBOT_PARAMETERS, load_robot
 from robot_dynamics.nodes.diagnostics import CycleStatistics, Diagnostics
 from robot_dynamics.nodes.parameters import Parameter
+from robot_dynamics.nodes.reported import REPORTED_PARAMETERS, make_reported_effort
 from robot_dynamics.nodes.runtime import freeze_garbage, run
 
 TABLE = (
     *ROBOT_PARAMETERS,
+    *REPORTED_PARAMETERS,
     Parameter('publish_rate', 100.0, 'Largest rate of every topic published.', 'Hz', 0.1, 2000.0,
               read_only=True),
     Parameter('regressor_rate', 0.0, 'Largest rate of ~/regressor; 0 for none.', 'Hz', 0.0,
@@ -60,6 +62,7 @@ class InverseDynamicsNode(PlainNode):
         values = self.parameters.values
         robot = load_robot(self, values, self.stopped)
         self._dynamics = Dynamics(robot)
+        self._reported = make_reported_effort(robot, self._dynamics, values)
         self._monitor = JointStateMonitor.for_robot(robot,
                                                     velocity_cutoff=values['velocity_cutoff'])
         self._terms = TorqueTerms(robot, self._dynamics, cutoff=values['acceleration_cutoff'])
@@ -107,7 +110,8 @@ class InverseDynamicsNode(PlainNode):
         if not verdict.accepted:
             return
         gap = monitor.dt > self.parameters.values['max_gap']
-        self._terms.update(monitor.q, monitor.v, monitor.effort, 0.0 if gap else monitor.dt)
+        effort = self._reported.joint_effort(monitor.q, monitor.effort)
+        self._terms.update(monitor.q, monitor.v, effort, 0.0 if gap else monitor.dt)
         state_stamp = self._stamps.nanoseconds(monitor.stamp)
         if self._due(monitor.stamp):
             for part, publisher in self._outputs:

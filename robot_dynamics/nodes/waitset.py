@@ -8,6 +8,7 @@ shows the way around that which is used here.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -96,9 +97,10 @@ def wait_for_message(context: Context, subscription: Subscription, *, timeout: f
     """
     messages: list[Any] = []
     wait_set = WaitSet(context, [(subscription, messages.append)])
-    slice_ = 0.1
-    for _ in range(max(1, round(timeout / slice_))):
-        wait_set.spin_once(min(slice_, timeout))
-        if messages or stopped():
-            break
+    end = time.monotonic() + timeout
+    while not messages and not stopped():
+        left = end - time.monotonic()
+        if left <= 0.0:
+            return None
+        wait_set.spin_once(min(left, 0.1))
     return messages[0] if messages else None

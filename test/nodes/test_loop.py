@@ -32,7 +32,7 @@ CONTROLLER = 'adaptive_controller'
 #: The arm differs from the model: it carries 2 kg and its links are lighter.
 PLANT = {'payload_mass': 2.0, 'mass_scale': 0.77}
 #: A machine that runs tests stalls; what is judged here is not how long.
-PATIENT = {'state_timeout': 0.25, 'max_age': 1.0}
+PATIENT = {'state_timeout': 0.15, 'max_age': 1.0}
 LIMITS = Robot.from_urdf(resolve_robot('arm7')).limits.effort
 
 
@@ -64,7 +64,7 @@ class System:
             QoSProfile(depth=100))
         self.worst = 0.0
         self._children = [
-            self._start('simulated_arm', hold_time=0.25, **PLANT),
+            self._start('simulated_arm', hold_time=0.15, **PLANT),
             self._start(CONTROLLER, telemetry_rate=25, **PATIENT, **controller),
             self._start('reference')]
 
