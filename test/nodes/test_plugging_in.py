@@ -103,7 +103,7 @@ def test_efforts_through_a_joint_trajectory_controller(controller, arm, gravity)
     driven = arm(message_type=JointTrajectory, topic=topic,
                  effort_of=lambda message: np.array(message.points[0].effort)[::-1])
     node = controller(command_type='joint_trajectory', command_topic=topic, command_joints=names)
-    assert driven.tell(60.0, driven.tracks)
+    assert driven.tell(60.0, driven.tracks), node.stop()
     # What joint_trajectory_controller refuses: another set of joints, an end in motion,
     # fields of another length, a time that has passed.
     message = driven.commands[-1]
@@ -139,7 +139,7 @@ def test_hardware_that_carries_itself_is_sent_the_rest(controller, arm, gravity,
                                                        report):
     driven = arm(lambda sent: report(sent, gravity))
     node = controller(hardware_gravity_compensation=True, effort_kind=kind, effort_scale=scale)
-    assert driven.tell(60.0, driven.tracks)
+    assert driven.tell(60.0, driven.tracks), node.stop()
     assert np.abs(gravity).max() > 10.0
     # From the first command, while it holds and tracks, to the last words.
     assert node.stop()[0] == 0
