@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from robot_dynamics.control.gains import (
+    AdaptationGains,
+    FeedbackGains,
+    check_gains,
+    dead_time,
+    largest_frequency,
+)
+from robot_dynamics.errors import ControlError, ParameterError
+
+POSITIVE = ('frequency', 'payload', 'spread', 'term_frequency', 'composite_cutoff',
+            'coulomb_velocity', 'largest_payload', 'longest_step', 'largest_sliding')
+
+
+@pytest.mark.parametrize('value', [0.0, -1.0, np.nan, np.inf])
+@pytest.mark.parametrize(('gains', 'name'), [(FeedbackGains, 'bandwidth'),
+                                             (FeedbackGains, 'error_rate'),
+                                             *((AdaptationGains, name) for name in POSITIVE)])
+def test_a_gain_that_is_not_positive_is_refused(gains, name, value):
+    with pytest.raises(ParameterError, match=name):
+        gains(**{name: value})
+
+
+@pytest.mark.parametrize('value', [-1e-9, np.nan, np.inf])
+@pytest.mark.parametrize(('gains', 'name'), [(FeedbackGains, 'stiffness'),
+                                             (AdaptationGains, 'composite')])
+def test_a_gain_that_may_be_zero_may_not_be_negative(gains, name, value):
+    assert getattr(gains(**{name: 0.0}), name) == 0.0
+    with pytest.raises(ParameterError, match=name):
+        gains(**{name: value})
+
+
+def test_every_gain_is_checked():
+    names = {entry.name for entry in fields(AdaptationGains)}
+    assert names == {*POSITIVE, 'composite', 'terms'}
+
+
+def test_an_unknown_term_is_refused():
+    with pytest.raises(ParameterError, match='stiction: is no joint term'):
+        AdaptationGains(terms=('viscous', 'stiction'))
+
+
+def phase_margin(bandwidth, frequency, tau):
+    """Phase of (wD p + wA^2) / p^2 exp(-p tau) above -180 degrees where its gain is one."""
+    w = np.geomspace(1e-2, 1e5, 200001)
+    p = 1j * w
+    loop = (bandwidth * p + frequency**2) / p**2 * np.exp(-p * tau)
+    crossing = np.argmin(np.abs(np.log(np.abs(loop))))
+    return np.arctan(bandwidth * w[crossing] / frequency**2) - w[crossing] * tau
+
+
+@pytest.mark.parametrize('bandwidth', [30.0, 60.0, 120.0])
+@pytest.mark.parametrize('tau', [1e-4, 1e-3])
+def test_the_largest_frequency_is_where_the_loop_loses_its_phase_margin(bandwidth, tau):
+    limit = largest_frequency(bandwidth, 2.0 * tau, 0.0)
+    assert phase_margin(bandwidth, 0.9 * limit, tau) > 0.0
+    assert phase_margin(bandwidth, 1.1 * limit, tau) < 0.0
+
+
+def test_dead_time_is_half_a_period_and_the_delay():
+    assert dead_time(0.002, 0.001) == pytest.approx(0.002)
+
+
+@pytest.mark.parametrize('period', [0.001, 0.002, 0.004])
+def test_default_gains_are_fit_for_the_usual_rates(period):
+    check_gains(FeedbackGains(), AdaptationGains(), period=period, delay=0.001)
+
+
+def test_a_bandwidth_too_high_for_the_period_is_refused_with_the_one_that_is_not():
+    with pytest.raises(ControlError, match='bandwidth: is 60 1/s, too much') as caught:
+        check_gains(FeedbackGains(), None, period=0.02, delay=0.0)
+    assert caught.value.remedy == 'set it to 50 1/s or less'
+    check_gains(FeedbackGains(bandwidth=50.0), None, period=0.02, delay=0.0)
+
+
+def test_an_adaptation_too_fast_for_the_delay_is_refused_with_one_that_is_not():
+    with pytest.raises(ControlError, match='frequency: is 200 rad/s, beyond') as caught:
+        check_gains(FeedbackGains(), AdaptationGains(frequency=200.0), period=0.002, delay=0.001)
+    assert caught.value.remedy == 'set it to 52 to 87 rad/s'
+    check_gains(FeedbackGains(), AdaptationGains(frequency=87.0), period=0.002, delay=0.001)
+
+
+@pytest.mark.parametrize(('period', 'delay'), [(0.0, 0.0), (-0.002, 0.0), (np.nan, 0.0),
+                                               (0.002, -0.001), (0.002, np.nan)])
+def test_times_that_are_none_are_refused(period, delay):
+    with pytest.raises(ParameterError):
+        check_gains(FeedbackGains(), None, period=period, delay=delay)
