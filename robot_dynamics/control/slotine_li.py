@@ -3,12 +3,18 @@
 
 With e = q_d - q, v_r = v_d + lambda e, a_r = a_d + lambda e_dot and s = v_r - v::
 
-    tau = Yr(q, v, v_r, a_r) pi + K_D s + K_P e        K_D = omega_D M0(q)
-    pi' = Gamma Yr^T s (+ a prediction error, see `robot_dynamics.control.composite`)
+    tau    = Yr(q, v, v_r, a_r) pi + K_D s + K_P e        K_D = omega_D M0(q)
+    dpi/dt = Gamma Yr^T s
 
-For the true parameters V = 1/2 s^T M s + 1/2 |pi - pi_true|^2 (in Gamma^-1) + lambda-weighted
-K_P terms obeys dV/dt = -s^T K_D s <= 0: the error converges to zero although the
-parameters need not.
+With the true parameters pi_true, along the exact motion::
+
+    V     = 1/2 s^T M s + 1/2 K_P |e|^2 + 1/2 |pi - pi_true|^2 (in Gamma^-1)
+    dV/dt = -s^T K_D s - lambda K_P |e|^2 <= 0
+
+so that the error converges to zero, whether the parameters do or not. Two more things
+are learnt from, neither of which lets V grow: the prediction error of the last moments
+(`robot_dynamics.control.composite`) and the memory of past motion
+(`robot_dynamics.control.memory`).
 
 References
 ----------
