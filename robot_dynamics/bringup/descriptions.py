@@ -9,10 +9,9 @@ from pathlib import Path
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.model.source import read_source
+from robot_dynamics.model.xacro_files import expanded_text
 
 _DH_SUFFIXES = ('.yaml', '.yml', '.json')
-# Every xacro file declares this prefix; an expanded one may still, and loses nothing.
-_XACRO = 'xmlns:xacro'
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +23,7 @@ class Description:
     path : Path
         The file it comes from.
     urdf : str
-        Its URDF: the file's own text, or what a xacro file or a DH table amounts to.
+        Its URDF: the file's own text, a xacro file expanded, or what a DH table amounts to.
     robot : Robot
         What was read from it.
     """
@@ -52,5 +51,4 @@ def load_description(name_or_path: str | Path) -> Description:
         robot = Robot.from_dh(path)
         return Description(path, robot.to_urdf(), robot)
     robot = Robot.from_urdf(path)
-    text = read_source(path).text
-    return Description(path, robot.to_urdf() if _XACRO in text else text, robot)
+    return Description(path, expanded_text(read_source(path)), robot)

@@ -68,9 +68,34 @@ def parse_source(source: SourceText) -> Document:
     ModelError
         If something is left, naming it; or if xacro fails.
     """
+    return _parse_expanded(source)[0]
+
+
+def expanded_text(source: SourceText) -> str:
+    """Return the text of a description, expanded where it is a xacro file.
+
+    Parameters
+    ----------
+    source : SourceText
+        The description.
+
+    Raises
+    ------
+    ModelError
+        As for `parse_source`.
+    """
+    text = _parse_expanded(source)[1]
+    if '<xacro:' in text and source.path is not None and _has_xacro():
+        # Definitions that nothing uses: they expand to nothing.
+        return _expand(source.path, source.label, 'its definitions')
+    return text
+
+
+def _parse_expanded(source: SourceText) -> tuple[Document, str]:
+    """Return the parsed description and the text it was parsed from."""
     document = parse_document(source.text, source.label)
     if not document.leftover:
-        return document
+        return document, source.text
     what = f'is not expanded: xacro has to replace {document.leftover}'
     if source.path is None:
         raise ModelError(what, subject=source.label,
@@ -79,12 +104,12 @@ def parse_source(source: SourceText) -> Document:
         raise ModelError(what, subject=source.label,
                          remedy='install xacro (`pip install xacro`, or ros-<distro>-xacro), or '
                                 'give the output of `xacro FILE`')
-    expanded = parse_document(_expand(source.path, source.label, document.leftover),
-                              source.label)
+    text = _expand(source.path, source.label, document.leftover)
+    expanded = parse_document(text, source.label)
     if expanded.leftover:
         raise ModelError(f'xacro left {expanded.leftover}', subject=source.label,
                          remedy='define what is used there')
-    return expanded
+    return expanded, text
 
 
 def _has_xacro() -> bool:
