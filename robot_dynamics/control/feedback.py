@@ -43,6 +43,8 @@ class LinearFeedback:
         M0 at the last state, rotor inertias included.
     effort : ndarray, shape (n,)
         tau_fb of the last update. N m or N.
+    largest_s : float
+        Largest entry of s, either sign, of the last update. rad/s or m/s.
     """
 
     def __init__(self, robot: Robot, dynamics: Dynamics, gains: FeedbackGains):
@@ -51,11 +53,13 @@ class LinearFeedback:
         self._dynamics = dynamics
         self._errors = tracking_errors.load()
         self._turns = np.ascontiguousarray(robot.is_continuous)
-        self._rotors = np.diag(robot.armature)
+        self._apply = apply_gains.load()
+        self._rotors = np.array(robot.armature)
         self.e, self.e_dot, self.s = np.zeros(robot.n), np.zeros(robot.n), np.zeros(robot.n)
         self.v_r, self.a_r = np.zeros(robot.n), np.zeros(robot.n)
         self.mass_matrix = np.zeros((robot.n, robot.n))
         self.effort = np.zeros(robot.n)
+        self.largest_s = 0.0
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray) -> FloatArray:
@@ -82,17 +86,15 @@ class LinearFeedback:
             raise StateError('the state or the desired motion is not finite',
                              subject=self._robot.joint_names[bad],
                              remedy='pass only complete, finite states to a controller')
-        np.add(self._dynamics.mass_matrix(q), self._rotors, out=self.mass_matrix)
-        np.dot(self.mass_matrix, self.s, out=self.effort)
-        self.effort *= self.gains.bandwidth
-        if self.gains.stiffness > 0.0:
-            self.effort += self.gains.stiffness * self.e
+        self.mass_matrix = self._dynamics.mass_matrix(q)
+        self.largest_s = self._apply(self.mass_matrix, self._rotors, self.gains.bandwidth,
+                                     self.gains.stiffness, self.s, self.e, self.effort)
         return self.effort
 
     def damping(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return -K_D v, the effort that brakes the arm, shape (n,)."""
-        mass_matrix = self._dynamics.mass_matrix(q) + self._rotors
-        return -self.gains.bandwidth * (mass_matrix @ v)
+        momentum = self._dynamics.mass_matrix(q) @ v + self._rotors * v
+        return -self.gains.bandwidth * momentum
 
 
 @kernel('i8(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8, b1[::1], f8[::1], f8[::1], f8[::1], '
@@ -110,3 +112,18 @@ def tracking_errors(q, v, q_d, v_d, a_d, error_rate, turns, e, e_dot, s, v_r, a_
         if not np.isfinite(s[i] + a_r[i]):
             return i
     return -1
+
+
+@kernel('float64(float64[:, ::1], float64[::1], float64, float64, float64[::1], float64[::1], '
+        'float64[::1])')
+def apply_gains(mass_matrix, rotors, bandwidth, stiffness, s, e, effort):
+    """Add the rotors to M, write omega_D M s + K_P e, and return the largest entry of s."""
+    largest = 0.0
+    for i in range(s.size):
+        mass_matrix[i, i] += rotors[i]
+        total = 0.0
+        for j in range(s.size):
+            total += mass_matrix[i, j] * s[j]
+        effort[i] = bandwidth * total + stiffness * e[i]
+        largest = max(largest, abs(s[i]))
+    return largest

@@ -211,7 +211,7 @@ class AdaptiveController:
             prediction.observe(q, v, self._applied, dt)
         if not adapt or self._is_latched:
             return
-        if np.abs(self.feedback.s).max() > gains.largest_sliding:
+        if self.feedback.largest_s > gains.largest_sliding:
             self.frozen_reason = 'the tracking error is implausibly large'
             return
         if gains.composite > 0.0:
