@@ -14,6 +14,7 @@ from robot_dynamics.bringup.arguments import ARGUMENTS
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.session import run_until_stopped
 from robot_dynamics.bringup.system import System
+from robot_dynamics.bringup.warmup import warm_up
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.robot import JointType, Robot
 from robot_dynamics.model.shipped import shipped_robots
@@ -94,7 +95,10 @@ def _add_report(commands: argparse._SubParsersAction) -> None:
 
 def _up(options: argparse.Namespace) -> int:
     values = {argument.name: getattr(options, argument.name) for argument in ARGUMENTS}
-    run_until_stopped(System(**values, record=options.record).processes(), options.seconds)
+    processes = System(**values, record=options.record).processes()
+    # Nodes compile what is missing, too; done before, none waits for another's compiler.
+    warm_up()
+    run_until_stopped(processes, options.seconds)
     return 0
 
 
@@ -128,7 +132,6 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _warmup(options: argparse.Namespace) -> int:
-    from robot_dynamics.bringup.warmup import warm_up
     print(f'ready after {warm_up():.2f} s')
     return 0
 

