@@ -177,12 +177,12 @@ class Adaptation:
         self.estimate = np.empty(count + terms.prior.size)
         self.bodies = self.estimate[:count]
         self.terms = self.estimate[count:].reshape(terms.prior.shape)
-        self._step = adaptation_kernel.adaptation_step.load()
-        self._move = adaptation_kernel.move_to.load()
+        self._propose = adaptation_kernel.propose.load()
+        self._settle = adaptation_kernel.settle.load()
         self._constants = _constants(bodies)
-        self._term_constants = np.concatenate([terms.gain, terms.least, terms.largest],
-                                              axis=None)
-        self._trial = np.empty((len(self._prior), 10))
+        self._term_gains = np.ravel(terms.gain).astype(np.float64)
+        self._term_ranges = np.stack([np.ravel(terms.least), np.ravel(terms.largest)])
+        self._target = np.empty_like(self.estimate)
         self.reset()
 
     def reset(self) -> None:
@@ -205,8 +205,10 @@ class Adaptation:
         StepOutcome
             Unless it is ``ACCEPTED`` the estimates are as they were.
         """
-        return _OUTCOMES[self._step(self.estimate, gradient, dt, self._constants,
-                                    self._term_constants, self._trial)]
+        refused = self._propose(self.estimate, gradient, dt, self._constants, self._term_gains,
+                                self._target)
+        return _OUTCOMES[refused or self._settle(self._target, self._constants,
+                                                 self._term_ranges, self.estimate)]
 
     def move_to(self, target: FloatArray) -> StepOutcome:
         """Move the estimates to the admissible ones that are nearest to others.
@@ -221,8 +223,9 @@ class Adaptation:
         StepOutcome
             Unless it is ``ACCEPTED`` the estimates are as they were.
         """
-        return _OUTCOMES[self._move(self.estimate, target, self._constants,
-                                    self._term_constants, self._trial)]
+        self._target[:] = target
+        return _OUTCOMES[self._settle(self._target, self._constants, self._term_ranges,
+                                      self.estimate)]
 
     def precision(self) -> FloatArray:
         """Return Gamma^-1, shape (10 nb + k n, 10 nb + k n)."""
@@ -251,7 +254,7 @@ class Adaptation:
 
 
 def _constants(metric: BodyMetric) -> FloatArray:
-    """Return the constants of `adaptation_kernel.adaptation_step`, a row a body."""
+    """Return the constants of `adaptation_kernel.propose`, a row a body."""
     rows = []
     gains = metric.gain_blocks()
     for body, matrix in enumerate(metric.matrices):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled step of `robot_dynamics.control.adaptation`."""
+"""The compiled steps of `robot_dynamics.control.adaptation`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONE_FLOOR = 1e-9
 #: Sweeps of Jacobi rotations; the fourth already finds nothing left in a 4x4 matrix.
 JACOBI_SWEEPS = 5
 
-# What `adaptation_step` returns: the values of `robot_dynamics.control.adaptation.StepOutcome`.
+# Outcomes: the values of `robot_dynamics.control.adaptation.StepOutcome`.
 ACCEPTED, NOT_FINITE, TOO_LARGE = 0, 1, 2
 
 
@@ -33,81 +33,61 @@ INVERSE = 169     # 16, L^-1
 WIDTH = 185
 
 
-@kernel('int64(float64[::1], float64[::1], float64, float64[:, ::1], float64[::1], '
-        'float64[:, ::1])')
-def adaptation_step(estimate, gradient, dt, constants, terms, trial):
-    """Take one step of every body and joint term, or none of them.
+@kernel('int64(float64[::1], float64[::1], float64, float64[:, ::1], float64[::1], float64[::1])')
+def propose(estimate, gradient, dt, constants, gains, target):
+    """Write estimate + dt Gamma gradient to target; return an outcome.
 
     Parameters
     ----------
-    estimate, gradient : (10 nb + m,)
+    estimate, gradient, target : (10 nb + m,)
         Bodies, then m joint terms.
     dt : float
         Time. s.
     constants : (nb, WIDTH)
         Of each body.
-    terms : (3 m,)
-        Gains, least and largest values of the joint terms.
-    trial : (nb, 10)
-        Work space.
-
-    Returns
-    -------
-    int
-        Unless it is ``ACCEPTED`` the estimates are as they were.
+    gains : (m,)
+        Of each joint term.
     """
-    bodies = trial.shape[0]
+    bodies = constants.shape[0]
     for k in range(gradient.size):
         if not np.isfinite(gradient[k]):
             return NOT_FINITE
     for b in range(bodies):
-        if not move_body(estimate, gradient, dt, b, constants, trial):
+        if not move_body(estimate, gradient, dt, b, constants, target):
             return TOO_LARGE
-    settle_bodies(estimate, constants, trial)
-    count = estimate.size - 10 * bodies
-    for k in range(count):
-        value = estimate[10 * bodies + k] + dt * terms[k] * gradient[10 * bodies + k]
-        estimate[10 * bodies + k] = min(max(value, terms[count + k]), terms[2 * count + k])
+    for k in range(gains.size):
+        i = 10 * bodies + k
+        target[i] = estimate[i] + dt * gains[k] * gradient[i]
     return ACCEPTED
 
 
-@kernel('int64(float64[::1], float64[::1], float64[:, ::1], float64[::1], float64[:, ::1])')
-def move_to(estimate, target, constants, terms, trial):
-    """Move every body and joint term to the nearest admissible point to a target, or none.
+@kernel('int64(float64[::1], float64[:, ::1], float64[:, ::1], float64[::1])')
+def settle(target, constants, ranges, estimate):
+    """Move target to the nearest admissible point, and the estimate there; return an outcome.
 
-    Arguments and result as for `adaptation_step`.
+    Arguments as for `propose`, and the least and largest values of the joint terms, (2, m).
     """
-    bodies = trial.shape[0]
+    bodies = constants.shape[0]
     for k in range(target.size):
         if not np.isfinite(target[k]):
             return NOT_FINITE
     for b in range(bodies):
-        for i in range(10):
-            trial[b, i] = target[10 * b + i]
-    settle_bodies(estimate, constants, trial)
-    count = estimate.size - 10 * bodies
-    for k in range(count):
-        estimate[10 * bodies + k] = min(max(target[10 * bodies + k], terms[count + k]),
-                                        terms[2 * count + k])
+        for limit in range(2):
+            keep_below(target, b, constants, LIMITED + 10 * limit, LARGEST + limit,
+                       WAY_BACK + 10 * limit)
+        if not is_positive_definite(target, b):
+            project_to_cone(target, b, constants)
+    for k in range(ranges.shape[1]):
+        i = 10 * bodies + k
+        target[i] = min(max(target[i], ranges[0, k]), ranges[1, k])
+    for i in range(target.size):
+        estimate[i] = target[i]
     return ACCEPTED
 
 
 @part
-def settle_bodies(estimate, constants, trial):
-    """Project each body of trial on what is admissible, and take it for the estimate."""
-    for b in range(trial.shape[0]):
-        for limit in range(2):
-            keep_below(trial, b, constants, LIMITED + 10 * limit, LARGEST + limit,
-                       WAY_BACK + 10 * limit)
-        if not is_positive_definite(trial, b):
-            project_to_cone(trial, b, constants)
-        for i in range(10):
-            estimate[10 * b + i] = trial[b, i]
-
-
-@part
-def move_body(estimate, gradient, dt, b, constants, trial):
-    """Write pi + dt Gamma y of body b to trial; return whether the step is plausible.
+def move_body(estimate, gradient, dt, b, constants, target):
+    """Write pi + dt Gamma y of body b to target; return whether the step is plausible.
 
     In the metric, |dX|_F^2 = gamma dt^2 (y . Gamma y).
     """
@@ -118,39 +98,40 @@ def move_body(estimate, gradient, dt, b, constants, trial):
             rate += constants[b, GAIN + 10 * i + j] * gradient[10 * b + j]
         power += rate * gradient[10 * b + i]
         trace += constants[b, TRACE + i] * estimate[10 * b + i]
-        trial[b, i] = estimate[10 * b + i] + dt * rate
+        target[10 * b + i] = estimate[10 * b + i] + dt * rate
     length = dt * np.sqrt(constants[b, METRIC_GAIN] * max(power, 0.0))
     return length <= LARGEST_RELATIVE_STEP * (1.0 + trace)
 
 
 @part
-def keep_below(trial, b, constants, weights, largest, way_back):
+def keep_below(target, b, constants, weights, largest, way_back):
     """Move body b to the half-space c . pi <= largest, the shortest way in the metric."""
     excess = -constants[b, largest]
     for i in range(10):
-        excess += constants[b, weights + i] * trial[b, i]
+        excess += constants[b, weights + i] * target[10 * b + i]
     if excess > 0.0:
         for i in range(10):
-            trial[b, i] -= excess * constants[b, way_back + i]
+            target[10 * b + i] -= excess * constants[b, way_back + i]
 
 
 @helper
-def is_positive_definite(trial, b):
+def is_positive_definite(target, b):
     """Whether the pseudo-inertia of body b is, by the pivots of its L D L^T.
 
     The mass is the first pivot, so that what is left is the second moment about the
     centre of mass.
     """
-    m, mx, my, mz = trial[b, 0], trial[b, 1], trial[b, 2], trial[b, 3]
+    o = 10 * b
+    m, mx, my, mz = target[o], target[o + 1], target[o + 2], target[o + 3]
     if not m > 0.0:
         return False
-    half = 0.5 * (trial[b, 4] + trial[b, 7] + trial[b, 9])
-    xx = half - trial[b, 4] - mx * mx / m
-    yy = half - trial[b, 7] - my * my / m
-    zz = half - trial[b, 9] - mz * mz / m
-    xy = -trial[b, 5] - mx * my / m
-    xz = -trial[b, 6] - mx * mz / m
-    yz = -trial[b, 8] - my * mz / m
+    half = 0.5 * (target[o + 4] + target[o + 7] + target[o + 9])
+    xx = half - target[o + 4] - mx * mx / m
+    yy = half - target[o + 7] - my * my / m
+    zz = half - target[o + 9] - mz * mz / m
+    xy = -target[o + 5] - mx * my / m
+    xz = -target[o + 6] - mx * mz / m
+    yz = -target[o + 8] - my * mz / m
     if not xx > 0.0:
         return False
     yy -= xy * xy / xx
@@ -160,19 +141,19 @@ def is_positive_definite(trial, b):
 
 
 @part
-def project_to_cone(trial, b, constants):
+def project_to_cone(target, b, constants):
     """Raise the eigenvalues of X = L^-1 P L^-T of body b to the floor: the nearest point."""
-    p = np.empty((4, 4))
-    x = np.empty((4, 4))
+    o = 10 * b
+    p, x = np.empty((4, 4)), np.empty((4, 4))
     vectors = np.eye(4)
-    half = 0.5 * (trial[b, 4] + trial[b, 7] + trial[b, 9])
-    p[0, 0], p[1, 1], p[2, 2] = half - trial[b, 4], half - trial[b, 7], half - trial[b, 9]
-    p[0, 1] = p[1, 0] = -trial[b, 5]
-    p[0, 2] = p[2, 0] = -trial[b, 6]
-    p[1, 2] = p[2, 1] = -trial[b, 8]
-    p[3, 3] = trial[b, 0]
+    half = 0.5 * (target[o + 4] + target[o + 7] + target[o + 9])
+    p[0, 0], p[1, 1], p[2, 2] = half - target[o + 4], half - target[o + 7], half - target[o + 9]
+    p[0, 1] = p[1, 0] = -target[o + 5]
+    p[0, 2] = p[2, 0] = -target[o + 6]
+    p[1, 2] = p[2, 1] = -target[o + 8]
+    p[3, 3] = target[o]
     for i in range(3):
-        p[i, 3] = p[3, i] = trial[b, 1 + i]
+        p[i, 3] = p[3, i] = target[o + 1 + i]
     congruence(constants, b, INVERSE, p, x)
     for _ in range(JACOBI_SWEEPS):
         for i in range(3):
@@ -185,11 +166,13 @@ def project_to_cone(trial, b, constants):
                 total += max(x[k, k], CONE_FLOOR) * vectors[i, k] * vectors[j, k]
             p[i, j] = total
     congruence(constants, b, ROOT, p, x)
-    trial[b, 0] = x[3, 3]
+    target[o] = x[3, 3]
     for i in range(3):
-        trial[b, 1 + i] = x[i, 3]
-    trial[b, 4], trial[b, 7], trial[b, 9] = x[1, 1] + x[2, 2], x[0, 0] + x[2, 2], x[0, 0] + x[1, 1]
-    trial[b, 5], trial[b, 6], trial[b, 8] = -x[0, 1], -x[0, 2], -x[1, 2]
+        target[o + 1 + i] = x[i, 3]
+    target[o + 4] = x[1, 1] + x[2, 2]
+    target[o + 7] = x[0, 0] + x[2, 2]
+    target[o + 9] = x[0, 0] + x[1, 1]
+    target[o + 5], target[o + 6], target[o + 8] = -x[0, 1], -x[0, 2], -x[1, 2]
 
 
 @part

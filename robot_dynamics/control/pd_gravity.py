@@ -53,6 +53,8 @@ class PDGravityController:
         self.tau_model = np.zeros(robot.n)
         self.tau_feedback = self.feedback.effort
         self._tau = np.zeros(robot.n)
+        # What has to be compiled must not wait for the loop.
+        self.holding_effort(self._tau, self._tau, self._tau)
 
     @property
     def e(self) -> FloatArray:

@@ -122,6 +122,7 @@ class AdaptiveController:
         self._tau = np.zeros(robot.n)
         self.frozen_reason = ''
         self._is_latched = False
+        self._load_kernels()
 
     @property
     def e(self) -> FloatArray:
@@ -189,6 +190,15 @@ class AdaptiveController:
         step and are in doubt themselves.
         """
         return self._gravity(q) + self.feedback.damping(q, v)
+
+    def _load_kernels(self) -> None:
+        """Use every equation once: what has to be compiled must not wait for the loop."""
+        still = np.zeros(self.robot.n)
+        for _ in range(2):
+            self.update(still, still, still, still, still, self.gains.longest_step, adapt=False)
+        self.safe_effort(still, still)
+        self.dynamics.gravity_torque(still)
+        self.reset(still, still)
 
     def _gravity(self, q: FloatArray) -> FloatArray:
         """Return the effort that holds the arm, by the estimates unless these are in doubt."""
