@@ -27,6 +27,7 @@ setup(
         (f'share/{package_name}', ['package.xml']),
         (f'share/{package_name}/launch', files('launch', '*.launch.py')),
         (f'share/{package_name}/config', files('config')),
+        (f'share/{package_name}/config/hardware', files('config/hardware')),
         (f'share/{package_name}/urdf', files('urdf')),
     ],
     python_requires='>=3.10',
@@ -34,7 +35,7 @@ setup(
         'setuptools',
         'numpy>=1.21',
         'scipy>=1.8',
-        'numba>=0.56',
+        'numba>=0.55',
         'PyYAML>=5.4',
     ],
     extras_require={
