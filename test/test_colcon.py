@@ -45,9 +45,10 @@ def run_sourced(workspace, command):
 def test_everything_is_installed(workspace):
     share = workspace / 'install' / 'robot_dynamics' / 'share'
     assert (share / 'ament_index/resource_index/packages/robot_dynamics').exists()
-    for folder, pattern in (('launch', '*.launch.py'), ('config', '*.yaml'), ('urdf', '*')):
-        installed = {path.name for path in (share / 'robot_dynamics' / folder).iterdir()}
-        assert installed == {path.name for path in (ROOT / folder).glob(pattern)}
+    for folder, pattern in (('launch', '*.launch.py'), ('config', '*'), ('urdf', '*')):
+        installed = share / 'robot_dynamics' / folder
+        assert {path.relative_to(installed) for path in installed.rglob('*')} == {
+            path.relative_to(ROOT / folder) for path in (ROOT / folder).rglob(pattern)}
 
 
 def test_executables_are_where_ros2_run_looks(workspace):

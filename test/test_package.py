@@ -105,10 +105,17 @@ def test_every_node_has_an_entry_point(setup_arguments):
 def test_shared_files_are_installed(setup_arguments):
     installed = {path for _, paths in setup_arguments['data_files'] for path in paths}
     for folder, pattern in (('launch', '*.launch.py'), ('config', '*'), ('urdf', '*')):
-        present = {str(path.relative_to(ROOT)) for path in (ROOT / folder).glob(pattern)
+        present = {str(path.relative_to(ROOT)) for path in (ROOT / folder).rglob(pattern)
                    if path.is_file()}
         assert present
         assert present <= installed
+
+
+def test_shared_files_keep_their_folders(setup_arguments):
+    for target, paths in setup_arguments['data_files']:
+        for path in paths:
+            if path.startswith(('launch/', 'config/', 'urdf/')):
+                assert target == f'share/robot_dynamics/{Path(path).parent}'
 
 
 def test_the_page_is_part_of_the_package(setup_arguments):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -71,15 +72,40 @@ def system_from_texts(texts: Mapping[str, str], **options: Any) -> System:
     return System(**{**options, **values})
 
 
+def parse_bool(name: str, text: str) -> bool:
+    """Return a truth value that launch files write as text.
+
+    Raises
+    ------
+    BringupError
+        Naming the argument, when it is none.
+    """
+    known = {'true': True, '1': True, 'false': False, '0': False}
+    if text.lower() in known:
+        return known[text.lower()]
+    raise BringupError(f'is {text!r}', subject=name, remedy='give true or false')
+
+
+def parse_number(name: str, text: str, kind: type = float, example: Any = 1.0) -> Any:
+    """Return a number that launch files write as text.
+
+    Raises
+    ------
+    BringupError
+        Naming the argument, when it is none.
+    """
+    try:
+        value = kind(text)
+    except ValueError:
+        value = math.nan
+    if not isinstance(value, str) and not math.isfinite(value):
+        raise BringupError(f'is {text!r}', subject=name,
+                           remedy=f'give a number such as {example}')
+    return value
+
+
 def _parse(argument: Argument, text: str) -> Any:
     kind = type(argument.default)
     if kind is bool:
-        known = {'true': True, '1': True, 'false': False, '0': False}
-        if text.lower() in known:
-            return known[text.lower()]
-        raise BringupError(f'is {text!r}', subject=argument.name, remedy='give true or false')
-    try:
-        return kind(text)
-    except ValueError:
-        raise BringupError(f'is {text!r}', subject=argument.name,
-                           remedy=f'give a number such as {argument.default}') from None
+        return parse_bool(argument.name, text)
+    return parse_number(argument.name, text, kind, argument.default)

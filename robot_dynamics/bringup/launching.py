@@ -13,8 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from robot_dynamics.bringup.ament import find_package
 from robot_dynamics.bringup.arguments import ARGUMENTS, launch_text, system_from_texts
+from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.processes import NodeProcess
+from robot_dynamics.bringup.system import NO_PLANT, System
 
 _ROBOT_OR_TOPIC = ('Path of a URDF, xacro or DH file, or name of a robot of this package; empty '
                    'takes the topic robot_description.')
@@ -61,11 +64,27 @@ def system_actions(names: Sequence[str], make_actions: Callable[..., Sequence[An
         texts, others = ({name: LaunchConfiguration(name).perform(context) for name in group}
                          for group in (names, extra))
         system = system_from_texts(texts, **options)
-        if make_actions is None:
-            return node_actions(system.processes())
-        return make_actions(system, **others)
+        actions = node_actions(system.processes()) if make_actions is None \
+            else make_actions(system, **others)
+        return [*actions, *state_publisher(system)]
 
     return OpaqueFunction(function=start)
+
+
+def state_publisher(system: System) -> list[Any]:
+    """Return the robot_state_publisher of a simulated arm, where it is installed.
+
+    It is for those who look, as in RViz; nothing here needs it. An arm that is not ours
+    has its own.
+    """
+    if system.plant == NO_PLANT or find_package('robot_state_publisher') is None:
+        return []
+    from launch_ros.actions import Node
+    urdf = load_description(system.robot).urdf
+    return [Node(package='robot_state_publisher', executable='robot_state_publisher',
+                 namespace=system.namespace, parameters=[{
+                     'robot_description': launch_value(urdf),
+                     'use_sim_time': system.use_sim_time}])]
 
 
 def node_actions(processes: Iterable[NodeProcess]) -> list[Any]:
@@ -78,7 +97,7 @@ def node_action(process: NodeProcess) -> Any:
     from launch.actions import Shutdown
     from launch_ros.actions import Node
     parameters: list[Any] = [str(path) for path in process.parameter_files]
-    parameters.append({name: _launch_value(value) for name, value in process.parameters.items()})
+    parameters.append({name: launch_value(value) for name, value in process.parameters.items()})
     return Node(
         **_executable(process), name=process.node, namespace=process.namespace,
         parameters=parameters, remappings=list(process.remappings), output=process.output,
@@ -86,7 +105,7 @@ def node_action(process: NodeProcess) -> Any:
         on_exit=[Shutdown(reason=f'{process.full_name} ended')] if process.essential else None)
 
 
-def _launch_value(value: Any) -> Any:
+def launch_value(value: Any) -> Any:
     """Keep texts texts: launch would read ``robot_description`` as YAML."""
     from launch_ros.parameter_descriptions import ParameterValue
     if isinstance(value, str):

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The adaptive controller and the model torque on an arm whose driver runs already.
+
+hardware:= says what the driver is like (config/hardware, docs/hardware.md). Without
+robot:=, the description is taken from the topic robot_description. The controller
+holds the arm where it is until a trajectory arrives on adaptive_controller/reference.
+"""
+
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument
+
+from robot_dynamics.bringup.hardware import HARDWARE_ARGUMENTS, hardware_processes
+from robot_dynamics.bringup.launching import declare_arguments, node_actions, system_actions
+
+NAMES = ('robot', 'controller', 'use_sim_time', 'namespace')
+
+
+def generate_launch_description():
+    return LaunchDescription([
+        *declare_arguments(NAMES, robot=''),
+        *(DeclareLaunchArgument(name, default_value=default, description=text)
+          for name, (default, text) in HARDWARE_ARGUMENTS.items()),
+        system_actions(NAMES, lambda *given, **more: node_actions(
+            hardware_processes(*given, **more)), extra=tuple(HARDWARE_ARGUMENTS), plant='none',
+            reference=False)])

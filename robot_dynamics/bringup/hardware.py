@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What has to be told to nodes about an arm's driver: parameter files by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from robot_dynamics.bringup.processes import NodeProcess, ParameterValue
+from robot_dynamics.bringup.system import System
+from robot_dynamics.errors import BringupError
+from robot_dynamics.model.shipped import candidate_folders
+
+#: Nodes that have to do with a driver.
+NODES = ('adaptive_controller', 'inverse_dynamics', 'reference')
+
+#: Launch arguments of a system with a driver beside those of a system: default and text.
+HARDWARE_ARGUMENTS = {
+    'hardware': ('ros2_control', 'What the driver is like: the name of a file in '
+                 'config/hardware, or the path of a parameter file.'),
+    'command_topic': ('', 'Where the controller of the arm takes efforts; empty means what the '
+                      'file of the hardware says.'),
+    'joint_states': ('joint_states', 'Where the driver publishes the states of the joints.'),
+}
+
+
+def shipped_hardware() -> dict[str, Path]:
+    """Return the parameter files ``config/hardware/<name>.yaml`` by name, in order."""
+    for folder in candidate_folders('config'):
+        files = sorted((folder / 'hardware').glob('*.yaml'))
+        if files:
+            return {path.stem: path for path in files}
+    raise BringupError('the parameter files of this package are not installed',
+                       subject='config/hardware', remedy='install the package again')
+
+
+def hardware_processes(system: System, hardware: str, command_topic: str = '',
+                       joint_states: str = 'joint_states') -> tuple[NodeProcess, ...]:
+    """Return what runs beside a driver.
+
+    Parameters
+    ----------
+    system : System
+        A system without a plant.
+    hardware, command_topic, joint_states : str
+        Values of `HARDWARE_ARGUMENTS`.
+
+    Raises
+    ------
+    RobotDynamicsError
+        When the robot or the hardware cannot be used.
+    """
+    parameters = load_hardware(hardware)
+    if command_topic:
+        parameters.setdefault('adaptive_controller', {})['command_topic'] = command_topic
+    renamed = () if joint_states == 'joint_states' else (('joint_states', joint_states),)
+    return tuple(replace(process, remappings=renamed)
+                 for process in replace(system, parameters=parameters).processes())
+
+
+def load_hardware(name_or_path: str) -> dict[str, dict[str, ParameterValue]]:
+    """Return the parameters for an arm's driver, by node name.
+
+    Parameters
+    ----------
+    name_or_path : str
+        Name of a file of this package, or path of a ROS 2 parameter file whose nodes
+        are among `NODES`.
+
+    Raises
+    ------
+    BringupError
+        When there is none or it is no such file.
+    """
+    path = _find(name_or_path)
+    try:
+        content = yaml.safe_load(path.read_text(encoding='utf-8'))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise BringupError(f'cannot be read: {" ".join(str(error).split())}', subject=str(path),
+                           remedy='give a ROS 2 parameter file') from error
+    if not isinstance(content, dict):
+        raise BringupError('holds no nodes', subject=str(path), remedy=_shape())
+    parameters = {}
+    for node, below in content.items():
+        if node not in NODES:
+            raise BringupError(f'{node} is not a node it can be for', subject=str(path),
+                               remedy='give parameters of: ' + ', '.join(NODES))
+        values = below.get('ros__parameters') if isinstance(below, dict) else None
+        if not isinstance(values, dict):
+            raise BringupError(f'{node} has no ros__parameters', subject=str(path),
+                               remedy=_shape())
+        parameters[node] = dict(_flat(values))
+    return parameters
+
+
+def _find(name_or_path: str) -> Path:
+    path = Path(name_or_path).expanduser()
+    if path.is_file():
+        return path.resolve()
+    known = shipped_hardware()
+    if name_or_path in known:
+        return known[name_or_path]
+    raise BringupError('is neither a file nor a driver known here', subject=name_or_path or "''",
+                       remedy='give the path of a parameter file or one of: ' + ', '.join(known))
+
+
+def _flat(values: Mapping[str, Any], prefix: str = '') -> Iterator[tuple[str, ParameterValue]]:
+    """Yield parameters with groups as part of their names."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f'{prefix}{name}.')
+        else:
+            yield f'{prefix}{name}', value
+
+
+def _shape() -> str:
+    return 'write: <node>: {ros__parameters: {<name>: <value>}}'

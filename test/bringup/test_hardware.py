@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameter files for drivers, and what runs beside them."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from robot_dynamics.bringup.ament import find_package, require_packages
+from robot_dynamics.bringup.hardware import (
+    NODES,
+    hardware_processes,
+    load_hardware,
+    shipped_hardware,
+)
+from robot_dynamics.bringup.system import System
+from robot_dynamics.errors import BringupError
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = ('franka', 'gazebo', 'kinova_gen3', 'ros2_control', 'ur')
+
+
+def test_the_files_of_this_package():
+    assert tuple(shipped_hardware()) == NAMES
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_every_parameter_exists_and_its_value_is_allowed(name):
+    pytest.importorskip('rclpy', reason='the tables of parameters need rclpy')
+    from robot_dynamics.nodes.adaptive_controller import TABLE as LAW
+    from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
+    from robot_dynamics.nodes.inverse_dynamics import TABLE as INVERSE_DYNAMICS
+    from robot_dynamics.nodes.runtime import RUNTIME_PARAMETERS
+    tables = {'adaptive_controller': (*RUNTIME_PARAMETERS, *CONTROLLER_PARAMETERS, *LAW),
+              'inverse_dynamics': (*RUNTIME_PARAMETERS, *INVERSE_DYNAMICS)}
+    for node, parameters in load_hardware(name).items():
+        rows = {row.name: row for row in tables[node]}
+        for parameter, value in parameters.items():
+            rows[parameter].convert(value)
+
+
+def test_what_each_hardware_does_with_gravity():
+    """The one mistake that lets an arm fall, or jump."""
+    carries = {name: load_hardware(name)['adaptive_controller']['hardware_gravity_compensation']
+               for name in NAMES}
+    assert carries == {'franka': True, 'gazebo': False, 'kinova_gen3': False,
+                       'ros2_control': False, 'ur': True}
+
+
+def test_the_defaults_written_out_are_the_defaults():
+    pytest.importorskip('rclpy', reason='the tables of parameters need rclpy')
+    from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
+    defaults = {row.name: row.default for row in CONTROLLER_PARAMETERS}
+    for name, value in load_hardware('ros2_control')['adaptive_controller'].items():
+        assert defaults[name] == value, name
+
+
+def test_groups_are_part_of_names(tmp_path):
+    path = tmp_path / 'mine.yaml'
+    path.write_text(yaml.safe_dump({'adaptive_controller': {'ros__parameters': {
+        'rate': 250.0, 'feedback': {'bandwidth': 20.0}}}}))
+    assert load_hardware(str(path)) == {
+        'adaptive_controller': {'rate': 250.0, 'feedback.bandwidth': 20.0}}
+
+
+@pytest.mark.parametrize(('text', 'words'), [
+    ('[1, 2', 'cannot be read'), ('', 'holds no nodes'), ('- 1', 'holds no nodes'),
+    ('adaptive: {ros__parameters: {}}', 'adaptive is not a node it can be for'),
+    ('reference: {rate: 1.0}', 'reference has no ros__parameters'),
+    ('!!python/object/apply:os.getcwd []', 'cannot be read')])
+def test_files_that_are_none_are_refused(tmp_path, text, words):
+    path = tmp_path / 'mine.yaml'
+    path.write_text(text)
+    with pytest.raises(BringupError, match=words) as error:
+        load_hardware(str(path))
+    assert 'mine.yaml' in str(error.value)
+
+
+def test_unknown_hardware_is_refused_with_what_there_is():
+    with pytest.raises(BringupError, match='franka, gazebo'):
+        load_hardware('kuka')
+
+
+def test_what_runs_beside_a_driver():
+    system = System(robot='arm7', plant='none', reference=False, namespace='left')
+    processes = hardware_processes(system, 'franka', 'torques', 'franka/joint_states')
+    assert [process.node for process in processes] == ['adaptive_controller', 'inverse_dynamics']
+    controller = processes[0]
+    assert controller.namespace == 'left'
+    # The file is stronger than defaults of a system, an argument stronger than the file.
+    assert controller.parameters['rate'] == 1000.0
+    assert controller.parameters['spin'] == 'waitset'
+    assert controller.parameters['command_topic'] == 'torques'
+    for process in processes:
+        assert process.remappings == (('joint_states', 'franka/joint_states'),)
+        assert process.node in NODES
+    plain = hardware_processes(system, 'ur')[0]
+    assert plain.remappings == ()
+    assert plain.parameters['command_topic'] == 'forward_effort_controller/commands'
+
+
+def test_the_description_comes_from_the_arm_where_no_robot_is_named():
+    system = System(robot='', plant='none', reference=False)
+    for process in hardware_processes(system, 'ros2_control'):
+        assert 'robot_description' not in process.parameters
+
+
+@pytest.fixture
+def prefix(tmp_path, monkeypatch):
+    register = tmp_path / 'share' / 'ament_index' / 'resource_index' / 'packages'
+    register.mkdir(parents=True)
+    (register / 'here').touch()
+    monkeypatch.setenv('AMENT_PREFIX_PATH', f':/nowhere:{tmp_path}')
+    return tmp_path
+
+
+def test_packages_are_found_where_they_are_registered(prefix):
+    assert find_package('here') == prefix / 'share' / 'here'
+    assert find_package('elsewhere') is None
+    require_packages(['here'], 'test')
+
+
+@pytest.mark.parametrize(('distro', 'remedy'), [
+    ('jazzy', 'sudo apt install ros-jazzy-not-here ros-jazzy-elsewhere'),
+    (None, 'source a ROS 2 installation first, e.g. source /opt/ros/jazzy/setup.bash')])
+def test_missing_packages_are_named_with_what_to_do(prefix, monkeypatch, distro, remedy):
+    if distro is None:
+        monkeypatch.delenv('ROS_DISTRO', raising=False)
+    else:
+        monkeypatch.setenv('ROS_DISTRO', distro)
+    with pytest.raises(BringupError, match='not_here, elsewhere') as error:
+        require_packages(['here', 'not_here', 'elsewhere'], 'the test')
+    assert error.value.subject == 'the test'
+    assert error.value.remedy == remedy
+
+
+def test_no_packages_are_found_without_ros(monkeypatch):
+    monkeypatch.delenv('AMENT_PREFIX_PATH', raising=False)
+    assert find_package('rclpy') is None
