@@ -98,7 +98,7 @@ class MeasuredController(AdaptiveControllerNode):
     def _send(self, command) -> None:
         super()._send(command)
         self._published = time.monotonic_ns()
-        self._key = key_of(self._command.values)
+        self._key = key_of(command.effort)
 
     def stop(self) -> None:
         """Leave the times behind."""

@@ -103,7 +103,7 @@ class EffortControllerNode(ManagedNode):
         self._watchdog = self.fast.tick(values['state_timeout'] + _WATCHDOG_SLACK,
                                         self._on_silence)
         self.fast.subscribe(JointTrajectory, '~/reference', self._on_reference, qos.command())
-        self._after_cycle()
+        self._tell_mode()
 
     def take_down(self) -> None:
         """Destroy every endpoint."""
@@ -132,7 +132,7 @@ class EffortControllerNode(ManagedNode):
     def engage(self) -> None:
         """Answer from the next joint state on."""
         self.session.reactivate()
-        self._after_cycle()
+        self._tell_mode()
 
     def let_go(self, reason: str) -> None:
         """Send the safe command some times and nothing after it."""
@@ -143,7 +143,7 @@ class EffortControllerNode(ManagedNode):
                 time.sleep(_COPY_PERIOD)
             # A reliable listener has it for certain; one that is gone is not waited for long.
             self._commands.wait_for_all_acked(Duration(seconds=_LAST_WORDS_TIMEOUT))
-        self._after_cycle()
+        self._tell_mode()
 
     def advertise(self, message_type: type, topic: str, profile: Any) -> Any:
         """Create a publisher that `take_down` destroys."""
@@ -205,7 +205,7 @@ class EffortControllerNode(ManagedNode):
             self._accepted_at = steady
             self._watchdog.reset()
         if session.mode is not self._mode:
-            self._after_cycle()
+            self._tell_mode()
         if command is not None:
             self._telemetry.cycle(stamp)
         timing = self._timing.values
@@ -220,12 +220,12 @@ class EffortControllerNode(ManagedNode):
                 break
             self._send(command)
             time.sleep(_COPY_PERIOD)
-        self._after_cycle()
+        self._tell_mode()
 
     def _send(self, command: Command) -> None:
         self._commands.publish(self._command.fill(command.effort, self.session.monitor.q))
 
-    def _after_cycle(self) -> None:
+    def _tell_mode(self) -> None:
         """Tell of a change of mode."""
         session = self.session
         if session.mode is self._mode:

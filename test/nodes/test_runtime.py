@@ -62,8 +62,9 @@ def test_refuses_in_one_line(start, parameters, arguments, wanted):
     assert output == ''
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize('style', ['single', 'events', 'waitset'])
+@pytest.mark.parametrize(('number', 'style'), [
+    (signal.SIGINT, 'single'), (signal.SIGTERM, 'single'), (signal.SIGHUP, 'single'),
+    (signal.SIGINT, 'events'), (signal.SIGTERM, 'waitset')])
 def test_ends_on_a_signal(start, observer, number, style):
     if style == 'events':
         pytest.importorskip('rclpy.experimental', reason='this rclpy has no EventsExecutor')
