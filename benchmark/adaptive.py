@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tracking with and without adaptation, in MuJoCo, without processes: ``--help``.
 
-The same feedback on the same exciting motion, once with the gravity of the model (PD +
-gravity) and once under the adaptive law. The arm carries a payload the model knows
-nothing of, and its links are lighter than the model says. Then the adaptive law once
-more in each of the conditions that real arms and loops add.
+The same feedback on the same exciting motion: with the gravity of the model (PD +
+gravity), with an integral on top of that (PID + gravity), and under the adaptive law. The
+arm carries a payload the model knows nothing of, and its links are lighter than the model
+says. Then all of it again in each of the conditions that real arms and loops add. With
+``--write`` the table goes into docs/control.md.
 
-    python benchmark/adaptive.py --robot arm7 --seconds 60
+    python benchmark/adaptive.py
+    python benchmark/adaptive.py --robot arm7 --seconds 60 --write
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -31,6 +33,8 @@ from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.simulation.closed_loop import LoopConditions, LoopRecord, run_closed_loop
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import JointSensors, SensorQuality
+
+DOCUMENT = Path(__file__).resolve().parent.parent / 'docs' / 'control.md'
 
 #: Seconds over which RMS errors are taken, and the least ratios that are wanted there.
 WINDOWS = ((6.0, 10.0), (16.0, 20.0), (56.0, 60.0))
@@ -62,13 +66,32 @@ CONDITIONS = (
     Condition('friction', friction=1.0),
     Condition('torque constant 7 % off', effort_gain=1.07),
     Condition('starts 0.1 rad off', LoopConditions(offset=0.1)),
-    Condition('efforts limited to a third', effort_limit=1.0 / 3.0),
+    Condition('efforts cut at 22.5 % of the limits', effort_limit=0.225),
     Condition('friction, noise, 2 ms, 7 %, 5 % lost',
               LoopConditions(loss=0.05, delay=0.002),
               SensorQuality(position_resolution=2.0 * np.pi / 2**16, velocity_noise=0.005),
               friction=1.0, effort_gain=1.07),
     Condition('w_A ten times too high', gain=10.0),
 )
+
+
+class PIDGravity(PDGravityController):
+    """PD + gravity with an integral: + w_I omega_D M0(q) (integral of s)."""
+
+    INTEGRAL_RATE = 4.0
+
+    def __init__(self, robot: Robot):
+        super().__init__(robot)
+        self._integral = np.zeros(robot.n)
+
+    def update(self, q, v, q_d, v_d, a_d, dt, *, adapt):
+        """Return the effort; what is integrated rests while efforts are cut."""
+        tau = super().update(q, v, q_d, v_d, a_d, dt, adapt=adapt)
+        if adapt:
+            self._integral += dt * self.s
+        tau += (self.INTEGRAL_RATE * self.feedback.gains.bandwidth
+                * self.feedback.mass_matrix @ self._integral)
+        return tau
 
 
 class Study:
@@ -117,9 +140,13 @@ class Study:
             return None, controller, str(error)
         return record, controller, ''
 
-    def baseline(self, condition: Condition) -> PDGravityController:
+    def pd(self, condition: Condition) -> PDGravityController:
         """Return PD + gravity."""
         return PDGravityController(self.robot)
+
+    def pid(self, condition: Condition) -> PIDGravity:
+        """Return PID + gravity."""
+        return PIDGravity(self.robot)
 
     def adaptive(self, condition: Condition) -> AdaptiveController:
         """Return the adaptive law; gains beyond what is allowed pass as for a faster loop."""
@@ -140,8 +167,56 @@ def windows(seconds: float) -> list[tuple[float, float]]:
     return [window for window in WINDOWS if window[1] <= seconds]
 
 
+def errors(record: LoopRecord | None, spans: Sequence[tuple[float, float]]) -> np.ndarray:
+    """Return RMS errors of all joints in mrad, nan for a run that failed."""
+    if record is None:
+        return np.full(len(spans), np.nan)
+    return np.array([1e3 * record.rms(*span) for span in spans])
+
+
+def row(study: Study, condition: Condition, seconds: float) -> tuple[str, np.ndarray]:
+    """Return a line of the table, and the ratios of PD + gravity to adaptive."""
+    spans = windows(seconds)
+    pd, pid = (errors(study.run(make, condition, seconds)[0], spans)
+               for make in (study.pd, study.pid))
+    record, controller, trouble = study.run(study.adaptive, condition, seconds)
+    adaptive = errors(record, spans)
+    cells = [condition.name, f'{np.nanmean(pd):.1f}', ' / '.join(f'{x:.2f}' for x in pid),
+             ' / '.join(f'{x:.2f}' for x in adaptive),
+             ' / '.join(f'{x:.0f}' for x in pd / adaptive),
+             trouble or controller.frozen_reason
+             or (f'{record.saturated} samples cut' if record.saturated else '')]
+    return '| ' + ' | '.join(cells) + ' |', pd / adaptive
+
+
+def report(study: Study, conditions: Sequence[Condition], seconds: float) -> tuple[str, bool]:
+    """Print and return the table of one motion, and whether the ideal loop is good enough."""
+    spans = ' / '.join(f'{a:.0f}-{b:.0f}' for a, b in windows(seconds))
+    lines = [f'{study.robot.name}, motion {study.seed}: RMS error of all joints in mrad, at '
+             f'{spans} s.', '',
+             '| condition | PD + gravity | PID + gravity | adaptive | PD + gravity / adaptive | '
+             'remarks |', '|---|---:|---:|---:|---:|---|']
+    print(*lines, sep='\n', flush=True)
+    good = True
+    for condition in conditions:
+        line, ratios = row(study, condition, seconds)
+        print(line, flush=True)
+        lines.append(line)
+        if condition is CONDITIONS[0]:
+            good = all(ratio >= wanted for ratio, wanted in zip(ratios, WANTED, strict=False))
+    return '\n'.join(lines), good
+
+
+def write(text: str) -> None:
+    """Put the table where the document has its markers."""
+    begin, end = '<!-- adaptive: begin -->', '<!-- adaptive: end -->'
+    head, _, rest = DOCUMENT.read_text(encoding='utf-8').partition(begin)
+    tail = rest.partition(end)[2]
+    DOCUMENT.write_text(f'{head}{begin}\n{text}\n{end}{tail}', encoding='utf-8')
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the study and print its table; 1 where a wanted ratio is missed."""
+    """Run the study and print its tables; 1 where a wanted ratio is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--robot', default='arm7', help='URDF file or shipped robot')
     parser.add_argument('--frame', default=None, help='link or frame that carries the payload')
@@ -153,47 +228,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument('--seconds', type=float, default=60.0)
     parser.add_argument('--seeds', type=int, default=1, help='number of motions')
     parser.add_argument('--only-ideal', action='store_true', help='leave the other conditions out')
+    parser.add_argument('--write', action='store_true', help='write into docs/control.md')
     options = parser.parse_args(arguments)
     robot = Robot.from_urdf(resolve_robot(options.robot),
                             locked=dict.fromkeys(options.lock, 0.0))
     frame = options.frame or ('flange' if 'flange' in robot.frames else None)
-    good = True
+    tables, all_good = [], True
     for seed in range(options.seeds):
         study = Study(robot, seed=seed, payload=options.payload, frame=frame,
                       model_scale=options.model_scale)
-        good &= report(study, CONDITIONS[:1] if options.only_ideal else CONDITIONS,
-                       options.seconds)
-    return 0 if good else 1
-
-
-def report(study: Study, conditions: Sequence[Condition], seconds: float) -> bool:
-    """Print the table of one motion; return whether the ideal loop does what is wanted."""
-    spans = windows(seconds)
-    print(f'{study.robot.name}, motion {study.seed}: RMS error of all joints in mrad; ratio of '
-          'PD + gravity to adaptive', flush=True)
-    header = ''.join(f'{f"{a:.0f}-{b:.0f} s":>26}' for a, b in spans)
-    print(f'{"condition":38}{header}   saturated  frozen')
-    good = True
-    for condition in conditions:
-        start = time.perf_counter()
-        base, _, base_trouble = study.run(study.baseline, condition, seconds)
-        record, controller, trouble = study.run(study.adaptive, condition, seconds)
-        if record is None:
-            print(f'{condition.name:38}adaptive: {trouble}')
-            good = False
-            continue
-        cells, ratios = '', []
-        for a, b in spans:
-            before = np.nan if base is None else 1e3 * base.rms(a, b)
-            after = 1e3 * record.rms(a, b)
-            ratios.append(before / after)
-            cells += f'{f"{before:8.2f} / {after:6.3f} = {before / after:5.1f}":>26}'
-        print(f'{condition.name:38}{cells}{record.saturated:12d}  '
-              f'{controller.frozen_reason or base_trouble or "-"}'
-              f'   ({time.perf_counter() - start:.0f} s)', flush=True)
-        if condition is CONDITIONS[0]:
-            good = all(ratio >= wanted for ratio, wanted in zip(ratios, WANTED, strict=False))
-    return good
+        table, good = report(study, CONDITIONS[:1] if options.only_ideal else CONDITIONS,
+                             options.seconds)
+        tables.append(table)
+        all_good &= good
+    if options.write:
+        write('\n\n'.join(tables))
+    return 0 if all_good else 1
 
 
 if __name__ == '__main__':
