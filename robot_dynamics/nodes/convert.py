@@ -81,6 +81,8 @@ class JointStateMessage:
         Joint names.
     position, velocity, effort : bool
         Which fields it carries; the others stay empty, "not provided".
+    frame : str
+        ``frame_id`` of its header, a link of the arm: RViz draws efforts only with one.
 
     Attributes
     ----------
@@ -91,11 +93,12 @@ class JointStateMessage:
     """
 
     def __init__(self, names: Sequence[str], *, position: bool = False, velocity: bool = False,
-                 effort: bool = False):
+                 effort: bool = False, frame: str = ''):
         zeros = [0.0] * len(names)
         self.message = JointState(name=list(names), position=zeros if position else [],
                                   velocity=zeros if velocity else [],
                                   effort=zeros if effort else [])
+        self.message.header.frame_id = frame
         self.position = array_of(self.message.position)
         self.velocity = array_of(self.message.velocity)
         self.effort = array_of(self.message.effort)

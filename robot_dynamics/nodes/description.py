@@ -29,8 +29,8 @@ ROBOT_PARAMETERS = (
     Parameter('joints', (), 'Joints to use, in this order, the others being locked at zero; '
               'empty means all.', element=str, read_only=True),
     Parameter('base_link', '', 'Link that stands still; empty means the root.', read_only=True),
-    Parameter('gravity', (0.0, 0.0, -9.81), 'Acceleration of free fall in the base frame.',
-              'm/s^2', -20.0, 20.0, read_only=True),
+    Parameter('gravity', (), 'Acceleration of free fall in the base frame; empty means that of '
+              'the DH table, or 9.81 downwards.', 'm/s^2', -20.0, 20.0, read_only=True),
 )
 
 _DH_SUFFIXES = ('.yaml', '.yml', '.json')
@@ -55,22 +55,30 @@ def load_robot(node: Node, values: Values, stopped: Callable[[], bool]) -> Robot
     StoppedEarlyError
         When asked to stop meanwhile.
     """
-    if len(values['gravity']) != 3:
-        raise ModelError(f'has {len(values["gravity"])} values, not 3',
+    gravity = values['gravity']
+    if len(gravity) not in (0, 3):
+        raise ModelError(f'has {len(gravity)} values, not 3',
                          subject='parameter gravity', remedy='give x, y and z, e.g. '
                                                              '[0.0, 0.0, -9.81]')
-    if values['robot']:
-        path = resolve_robot(values['robot'])
-        if path.suffix in _DH_SUFFIXES:
-            return Robot.from_dh(path).with_gravity(values['gravity'])
-        source = path
+    selection = {'joints': values['joints'] or None, 'base_link': values['base_link'] or None}
+    path = resolve_robot(values['robot']) if values['robot'] else None
+    if path is not None and path.suffix in _DH_SUFFIXES:
+        robot = Robot.from_dh(path)
+        if any(selection.values()):
+            robot = Robot.from_urdf(robot.to_urdf().encode(), gravity=robot.gravity, **selection)
     else:
-        text = values['robot_description'] or _from_topic(node, values['description_timeout'],
-                                                          stopped)
-        # Bytes are always content: what comes from outside names no file to be read.
-        source = text.encode()
-    return Robot.from_urdf(source, joints=values['joints'] or None,
-                           base_link=values['base_link'] or None, gravity=values['gravity'])
+        robot = Robot.from_urdf(path or _text(node, values, stopped), **selection)
+    return robot.with_gravity(gravity) if gravity else robot
+
+
+def _text(node: Node, values: Values, stopped: Callable[[], bool]) -> bytes:
+    """Return the description from the parameter or the topic.
+
+    As bytes it is always content: what comes from outside names no file to be read.
+    """
+    text = values['robot_description'] or _from_topic(node, values['description_timeout'],
+                                                      stopped)
+    return text.encode()
 
 
 def _from_topic(node: Node, timeout: float, stopped: Callable[[], bool]) -> str:

@@ -171,7 +171,7 @@ class EffortControllerNode(ManagedNode):
         self._modes = self.advertise(String, '~/mode', qos.latched())
         self._error = JointStateMessage(names, position=True, velocity=True)
         self._errors = self.advertise(JointState, '~/tracking_error', qos.telemetry())
-        self._named = JointStateMessage(names, effort=True)
+        self._named = JointStateMessage(names, effort=True, frame=self.robot.base_name)
         self._named_commands = self.advertise(JointState, '~/command', qos.telemetry())
         self._timing = ArrayMessage(('timing',), (4,))
         self._timings = self.advertise(Float64MultiArray, '~/timing', qos.telemetry())

@@ -68,7 +68,8 @@ class InverseDynamicsNode(PlainNode):
         self._terms = TorqueTerms(robot, self._dynamics, cutoff=values['acceleration_cutoff'])
         self._stamps = StampClock(self)
         self._cycle = CycleStatistics()
-        self._message = JointStateMessage(robot.joint_names, effort=True)
+        self._message = JointStateMessage(robot.joint_names, effort=True,
+                                          frame=robot.base_name)
         self._outputs = [
             (part, self.create_publisher(JointState, topic, qos.telemetry(),
                                          qos_overriding_options=qos.overridable()))

@@ -108,7 +108,7 @@ class SimulatedArmNode(PlainNode):
         self._command_order = np.argsort(joint_order('command_joints', values['command_joints'],
                                                      names))
         self._state = JointStateMessage(values['joint_order'] or names, position=True,
-                                        velocity=True, effort=True)
+                                        velocity=True, effort=True, frame=model.base_name)
         self._cycle = CycleStatistics()
         self._period = 1.0 / values['rate']
         self._latch_description(model, values)
