@@ -48,6 +48,10 @@ PLANT = {'payload_mass': 2.0, 'mass_scale': 0.77}
 #: Time after the start of the motion that is not measured. s.
 SETTLING = 1.0
 START_TIMEOUT = 120.0
+#: Stands for the whole machine among processes.
+MACHINE = 'machine'
+#: Quiet is when other programs take less than this share of a core, for so many seconds.
+QUIET_SHARE, QUIET_SECONDS = 0.15, 4
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ class Result:
     lost: float
     late: float
     processor: dict[str, float]
-    load: float
+    others: float
 
     def verdict(self) -> str:
         """Return what misses its target."""
@@ -98,7 +102,7 @@ HEADER = (
     '| Hz | spin | processes | rate kept % | state to command, ms p50 / p90 / p99 / p99.9 | '
     'round trip, ms p50 / p99 | echo: state to command, ms p50 / p99 | callback, ms p50 / p99 | '
     "echo's callback, ms p50 / p99 | lost % | late % | processor %: arm / controller / echo | "
-    'load before | targets |\n' + '|' + '---|' * 14)
+    'other programs % | targets |\n' + '|' + '---|' * 14)
 
 
 def row(result: Result) -> str:
@@ -114,7 +118,7 @@ def row(result: Result) -> str:
             f'{percentiles(result.echo_callback, 50, 99)} | '
             f'{result.lost:.2f} | {result.late:.2f} | '
             f'{cpu["arm"]:.0f} / {cpu["controller"]:.0f} / {cpu["echo"]:.0f} | '
-            f'{result.load:.1f} | {result.verdict()} |')
+            f'{result.others:.0f} | {result.verdict()} |')
 
 
 class Run:
@@ -130,7 +134,6 @@ class Run:
 
     def measure(self) -> Result:
         """Run the processes for the time of the setting and return what they noted."""
-        load = os.getloadavg()[0]
         setting = self.setting
         common = {'robot': ROBOT, 'spin': setting.spin}
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
@@ -155,15 +158,16 @@ class Run:
             began, before = time.monotonic_ns(), self.processor_times()
             time.sleep(setting.seconds)
             ended, after = time.monotonic_ns(), self.processor_times()
-            processor = {name: 100.0 * (after[name] - before[name]) / (1e-9 * (ended - began))
-                         for name in before}
+            share = 100.0 / (1e-9 * (ended - began))
+            processor = {name: share * (after[name] - before[name]) for name in before}
+            others = processor.pop(MACHINE) - sum(processor.values())
             if modes[-1] != 'tracking':
                 raise SystemExit(f'the controller ended {modes[-1]}: nothing was measured')
         finally:
             node.destroy_node()
             rclpy.try_shutdown()
             self.stop()
-        return evaluate(setting, self.folder, began, ended, processor, load)
+        return evaluate(setting, self.folder, began, ended, processor, others)
 
     def start(self, name: str, **parameters: object) -> None:
         """Start a node."""
@@ -186,9 +190,9 @@ class Run:
                 raise SystemExit(f'ended early: {dead}' if dead else 'the arm does not come up')
 
     def processor_times(self) -> dict[str, float]:
-        """Return the processor time of each process, s."""
+        """Return the processor time of each process, and of the whole machine, s."""
         ticks = os.sysconf('SC_CLK_TCK')
-        times = {}
+        times = {MACHINE: machine_time()}
         for name, child in self.children.items():
             fields = Path(f'/proc/{child.pid}/stat').read_text().rsplit(')', 1)[1].split()
             times[name] = (int(fields[11]) + int(fields[12])) / ticks
@@ -204,6 +208,22 @@ class Run:
                     child.wait(10.0)
                 except subprocess.TimeoutExpired:
                     child.kill()
+
+
+def machine_time() -> float:
+    """Return the processor time the whole machine has spent, s."""
+    # user, nice, system, idle, iowait, irq, softirq, steal
+    spent = [int(field) for field in Path('/proc/stat').read_text().split()[1:9]]
+    return (sum(spent) - spent[3] - spent[4]) / os.sysconf('SC_CLK_TCK')
+
+
+def wait_for_quiet(patience: float) -> None:
+    """Wait until other programs leave the machine alone, but not for ever."""
+    end, quiet = time.monotonic() + patience, 0
+    while quiet < QUIET_SECONDS and time.monotonic() < end:
+        before = machine_time()
+        time.sleep(1.0)
+        quiet = quiet + 1 if machine_time() - before < QUIET_SHARE else 0
 
 
 def motion(seconds: float) -> JointTrajectory:
@@ -223,7 +243,7 @@ def motion(seconds: float) -> JointTrajectory:
 
 
 def evaluate(setting: Setting, folder: Path, began: int, ended: int,
-             processor: dict[str, float], load: float) -> Result:
+             processor: dict[str, float], others: float) -> Result:
     """Join the times of the processes by the stamps of the states."""
     with np.load(folder / 'arm.npz') as arm:
         states, commands = arm['states'], arm['commands']
@@ -246,7 +266,7 @@ def evaluate(setting: Setting, folder: Path, began: int, ended: int,
         round_trip=1e-6 * round_trip, callback=1e-6 * (cycles[:, 3] - cycles[:, 1]),
         echo_callback=1e-6 * (echoes[:, 3] - echoes[:, 1]),
         lost=100.0 * (count - len(round_trip)) / count, late=100.0 * late / count,
-        processor=processor, load=load)
+        processor=processor, others=others)
 
 
 def lookup(published: dict[int, int], stamps: np.ndarray) -> np.ndarray:
@@ -272,13 +292,14 @@ def round_trips(published: dict[int, int], cycles: np.ndarray, commands: np.ndar
     return np.array(trips)
 
 
-def write(rows: list[str]) -> None:
+def write(settings: list[Setting], rows: list[str]) -> None:
     """Write the table into the document, between its markers."""
     text = DOCUMENT.read_text(encoding='utf-8')
     begin, end = (text.index(marker) for marker in MARKERS)
     host = (f'{platform.python_implementation()} {platform.python_version()}, rclpy '
-            f'{version("ros-rclpy")}, {os.cpu_count()} cores. Load before: of the whole machine, '
-            'which other programs share.')
+            f'{version("ros-rclpy")}, {os.cpu_count()} cores; {settings[0].seconds:g} s a '
+            'row. Processor time is in percent of one core, also that which other programs on '
+            'this machine took meanwhile.')
     block = '\n'.join([MARKERS[0], '', host, '', HEADER, *rows, '', ''])
     DOCUMENT.write_text(text[:begin] + block + text[end:], encoding='utf-8')
 
@@ -298,6 +319,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument('--processes', type=int, default=3, choices=(3, 5))
     parser.add_argument('--seconds', type=float, default=60.0)
     parser.add_argument('--all', action='store_true', help='every row of the table')
+    parser.add_argument('--patience', type=float, default=0.0, metavar='SECONDS',
+                        help='wait so long at most for a quiet machine before each row')
     parser.add_argument('--write', action='store_true', help=f'put it into {DOCUMENT.name}')
     return parser.parse_args(arguments)
 
@@ -313,11 +336,12 @@ def main() -> int:
     print(HEADER, flush=True)
     rows = []
     for setting in settings:
+        wait_for_quiet(options.patience)
         with tempfile.TemporaryDirectory() as folder:
             rows.append(row(Run(setting, Path(folder)).measure()))
         print(rows[-1], flush=True)
     if options.write:
-        write(rows)
+        write(settings, rows)
     return 0
 
 
