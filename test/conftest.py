@@ -5,6 +5,12 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# No example has a deadline of its own: the first one may have to compile kernels, and CI
+# shares its machine. pytest-timeout bounds whole tests.
+settings.register_profile('robot_dynamics', deadline=None)
+settings.load_profile('robot_dynamics')
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
