@@ -61,6 +61,7 @@ class StopRequest:
 
     def __init__(self) -> None:
         self._requested = False
+        self._starting = True
         self._parent: int | None = os.getppid()
 
     def listen(self) -> None:
@@ -84,6 +85,10 @@ class StopRequest:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
+    def started(self) -> None:
+        """Let signals interrupt nothing any more: from now on there may be last words."""
+        self._starting = False
+
     def outlive_parent(self) -> None:
         """Stop looking at the parent."""
         self._parent = None
@@ -96,10 +101,17 @@ class StopRequest:
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._requested = True
+        if self._starting:
+            self._starting = False
+            raise StoppedEarlyError
 
 
-class StoppedEarlyError(Exception):
-    """A stop was asked for before the node was up: not a failure."""
+class StoppedEarlyError(BaseException):
+    """A stop was asked for before the node was up: not a failure.
+
+    No Exception, because it may come out of anything, a compiler for example, that
+    must not take it for a failure of its own.
+    """
 
 
 def run(make_node: Callable[[StopRequest], RuntimeNode],
@@ -119,20 +131,13 @@ def run(make_node: Callable[[StopRequest], RuntimeNode],
         Exit status.
     """
     stop = StopRequest()
-    stop.listen()
-    # rcl would say the same as we do once more, and on another line.
-    set_logger_level('rcl', LoggingSeverity.FATAL)
     try:
-        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    except RuntimeError as error:
-        rclpy.try_shutdown()
-        return _refuse(f'cannot read the ROS arguments: {error}')
-    set_logger_level('rcl', LoggingSeverity.WARN)
-    try:
-        return _run_node(make_node, stop)
-    except RobotDynamicsError as error:
-        return _refuse(str(error))
+        stop.listen()
+        return _run(make_node, args, stop)
+    except StoppedEarlyError:
+        return 0
     finally:
+        stop.started()
         rclpy.try_shutdown()
         stop.ignore_more()
 
@@ -147,6 +152,22 @@ def freeze_garbage() -> None:
     gc.disable()
 
 
+def _run(make_node: Callable[[StopRequest], RuntimeNode], args: Sequence[str] | None,
+         stop: StopRequest) -> int:
+    """Initialise ROS and run a node, or say in one line why not."""
+    # rcl would say the same as we do once more, and on another line.
+    set_logger_level('rcl', LoggingSeverity.FATAL)
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:
+        return _refuse(f'cannot read the ROS arguments: {error}')
+    set_logger_level('rcl', LoggingSeverity.WARN)
+    try:
+        return _run_node(make_node, stop)
+    except RobotDynamicsError as error:
+        return _refuse(str(error))
+
+
 def _run_node(make_node: Callable[[StopRequest], RuntimeNode], stop: StopRequest) -> int:
     """Make, start, spin and stop a node."""
     node: RuntimeNode | None = None
@@ -158,11 +179,11 @@ def _run_node(make_node: Callable[[StopRequest], RuntimeNode], stop: StopRequest
         for text in node.parameters.unknown():
             node.get_logger().warning(f'parameter {text} is set but nothing here reads it')
         node.start()
+        stop.started()
         _spin(node, values[SPIN.name], stop)
         return 0
-    except StoppedEarlyError:
-        return 0
     finally:
+        stop.started()
         if node is not None:
             try:
                 node.stop()

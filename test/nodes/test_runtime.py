@@ -85,6 +85,17 @@ def test_a_stop_during_the_start_is_no_failure(start, observer):
     assert time.monotonic() - began < 2.0
 
 
+def test_a_stop_while_kernels_are_compiled_is_no_failure(start, monkeypatch, tmp_path):
+    monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path))
+    node = start(NODE, robot='arm7')
+    assert 'compiling' in node.process.stderr.readline()
+    began = time.monotonic()
+    status, output, stderr = node.stop(signal.SIGTERM)
+    assert (status, output) == (0, '')
+    assert 'Traceback' not in stderr
+    assert time.monotonic() - began < 2.0
+
+
 @pytest.mark.skipif(sys.platform != 'linux', reason='reads /proc')
 @pytest.mark.parametrize('with_parent', [True, False])
 def test_ends_with_its_parent_unless_told_not_to(domain, observer, with_parent):
