@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Descriptions for Gazebo and parameters of ros2_control, against what those document."""
 
+import re
 import sysconfig
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 import yaml
 
 from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.hardware import load_hardware
 from robot_dynamics.bringup.ros2_control import (
     FORTRESS,
     GAZEBO,
@@ -24,8 +26,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 ROBOTS = Path(sysconfig.get_path('purelib'), 'cmeel.prefix/share/example-robot-data/robots')
 
-#: What the parameter files of ros2_control 4 to 6 declare, as far as a user may set it:
-#: controller_manager, forward_command_controller, joint_state_broadcaster.
+#: Some of what users may set, as the parameter files of every distribution since Jazzy declare:
+#: the controller manager (Humble has no such file of it), and controllers by type.
 MANAGER = {'update_rate': int, 'use_sim_time': bool, 'enforce_command_limits': bool,
            'handle_exceptions': bool}
 CONTROLLERS = {
@@ -74,6 +76,30 @@ def test_the_shipped_file_is_documented_and_is_what_is_made_for_arm7():
     assert len(set(parameters['effort_controller']['joints'])) == 7
     arm7 = load_description('arm7').robot
     assert yaml.safe_load(text) == yaml.safe_load(controllers_yaml(arm7.joint_names, 500.0))
+
+
+def snippets():
+    text = (ROOT / 'docs' / 'hardware.md').read_text()
+    return re.findall(r'^```yaml\n(.*?)^```', text, re.M | re.S)
+
+
+@pytest.mark.parametrize('text', snippets())
+def test_snippets_of_the_document_are_right(text, tmp_path):
+    if 'controller_manager' in text:
+        parameters = check_documented(text)
+        for name, values in parameters.items():
+            if name != 'joint_state_broadcaster':
+                assert values['joints'], name
+        return
+    path = tmp_path / 'snippet.yaml'
+    path.write_text(text)
+    assert load_hardware(str(path))
+
+
+def test_gains_of_a_joint_trajectory_controller_are_off():
+    (gains,) = [values['gains'] for text in snippets() if 'JointTrajectory' in text
+                for values in check_documented(text).values() if 'gains' in values]
+    assert {value for gain in gains.values() for value in gain.values()} == {0.0}
 
 
 def test_parameters_in_a_namespace_and_simulated_time():

@@ -20,6 +20,9 @@ pytest.importorskip('launch_ros', reason='launch_ros comes with ROS 2 only; test
                                          'what the launch files are made of')
 rclpy = pytest.importorskip('rclpy')
 
+from launch import LaunchContext  # noqa: E402
+from launch.launch_description_sources import PythonLaunchDescriptionSource  # noqa: E402
+
 from robot_dynamics.bringup.command import child_environment  # noqa: E402
 from robot_dynamics.bringup.warmup import warm_up  # noqa: E402
 
@@ -65,7 +68,7 @@ class Launched:
     def text(self):
         return self._log.read_text()
 
-    def wait_for(self, words, seconds=60.0):
+    def wait_for(self, words, seconds=120.0):
         end = time.monotonic() + seconds
         while words not in self.text:
             assert self.process.poll() is None, self.text
@@ -218,3 +221,14 @@ def test_a_simulated_arm_has_a_robot_state_publisher_where_there_is_one(launched
     running.wait_for('tracking: the arm follows')
     call_of(journal(gazebo), 'robot_state_publisher', '__ns:=/left')
     assert running.stop() == 0
+
+
+@pytest.mark.parametrize('path', sorted(FOLDER.glob('*.launch.py')), ids=lambda path: path.name)
+def test_every_launch_file_tells_its_arguments(path):
+    description = PythonLaunchDescriptionSource(str(path)).get_launch_description(LaunchContext())
+    arguments = description.get_launch_arguments()
+    assert arguments
+    for argument in arguments:
+        assert argument.description.endswith('.'), argument.name
+        assert argument.default_value is not None, argument.name
+    assert len(description.entities) == len(arguments) + 1
