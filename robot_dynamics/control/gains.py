@@ -13,6 +13,10 @@ from robot_dynamics.errors import ControlError
 #: Largest omega_D (T/2 + delay). Half of it rings, the whole of it is a limit cycle.
 FEEDBACK_MARGIN = 0.5
 
+#: Largest part of a prediction error that one sample may correct, beyond 1 overshooting
+#: and at 2 unstable.
+COMPOSITE_MARGIN = 1.5
+
 
 @dataclass(frozen=True)
 class FeedbackGains:
@@ -79,7 +83,7 @@ class AdaptationGains:
     spread: float = 0.4
     terms: tuple[str, ...] = ('viscous', 'coulomb')
     term_frequency: float = 6.0
-    composite: float = 1.0
+    composite: float = 2.0
     composite_cutoff: float = 10.0
     coulomb_velocity: float = 0.05
     largest_payload: float = 0.5
@@ -144,3 +148,8 @@ def check_gains(feedback: FeedbackGains, adaptation: AdaptationGains | None, *, 
             raise ControlError(f'is {adaptation.frequency:g} rad/s, beyond the stability limit '
                                f'of {limit:.3g} rad/s', subject='frequency',
                                remedy=f'set it to {0.3 * limit:.2g} to {0.5 * limit:.2g} rad/s')
+        most = COMPOSITE_MARGIN * feedback.bandwidth / (adaptation.frequency**2 * period)
+        if adaptation.composite > most:
+            raise ControlError(f'is {adaptation.composite:g}, too much for a period of '
+                               f'{1e3 * period:g} ms', subject='composite',
+                               remedy=f'set it to {most:.2g} or less')

@@ -66,7 +66,7 @@ def test_dead_time_is_half_a_period_and_the_delay():
     assert dead_time(0.002, 0.001) == pytest.approx(0.002)
 
 
-@pytest.mark.parametrize('period', [0.001, 0.002, 0.004])
+@pytest.mark.parametrize('period', [0.001, 0.002, 0.004, 0.01])
 def test_default_gains_are_fit_for_the_usual_rates(period):
     check_gains(FeedbackGains(), AdaptationGains(), period=period, delay=0.001)
 
@@ -83,6 +83,14 @@ def test_an_adaptation_too_fast_for_the_delay_is_refused_with_one_that_is_not():
         check_gains(FeedbackGains(), AdaptationGains(frequency=200.0), period=0.002, delay=0.001)
     assert caught.value.remedy == 'set it to 52 to 87 rad/s'
     check_gains(FeedbackGains(), AdaptationGains(frequency=87.0), period=0.002, delay=0.001)
+
+
+def test_a_prediction_error_corrected_too_fast_is_refused_with_what_is_not():
+    with pytest.raises(ControlError, match='composite: is 8, too much for a period') as caught:
+        check_gains(FeedbackGains(), AdaptationGains(composite=8.0), period=0.005, delay=0.001)
+    # A share of composite w_A^2 / omega_D T = 1.5 a sample.
+    assert caught.value.remedy == 'set it to 5 or less'
+    check_gains(FeedbackGains(), AdaptationGains(composite=5.0), period=0.005, delay=0.001)
 
 
 @pytest.mark.parametrize(('period', 'delay'), [(0.0, 0.0), (-0.002, 0.0), (np.nan, 0.0),

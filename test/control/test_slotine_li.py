@@ -163,7 +163,7 @@ def test_a_new_payload_is_learnt_as_the_first_was(arm3):
 
 
 def test_nothing_changes_while_it_may_not_adapt(arm3):
-    law = AdaptiveController(arm3)
+    law = AdaptiveController(arm3, adaptation=AdaptationGains(composite=0.0))
     before = law.estimate.copy()
     for q, v, q_d, v_d, a_d in states(arm3, 3, 20):
         law.update(q, v, q_d, v_d, a_d, 0.002, adapt=False)
