@@ -16,8 +16,13 @@ the adaptation law::
 A gradient sees one instant and follows the direction that instant excites; a memory sees
 a whole motion, and its minimum is reached along directions that no gain of a gradient
 could reach in time. Being a proximal step in the metric of Gamma^-1, it brings the estimate
-closer to the true parameters whatever Omega is, so the V of the law does not grow by it;
-where nothing was excited it changes nothing. It is no step of a loop: it cannot be unstable.
+closer to parameters that explain what is remembered, whatever Omega is, so the V of the law
+does not grow by it, and no gain of it can be too high. Where nothing was excited it changes
+nothing.
+
+When the arm picks something up, the past is that of another arm. So each step is first
+tried on the last moments: if they fit the parameters that fit the past by far worse than
+the past itself does, the memory is cleared and the step not taken.
 
 The work of a step is spread over many samples, so that no sample waits for it.
 
@@ -59,10 +64,12 @@ NEGLIGIBLE = 1e-4
 #: Samples kept to see whether the present fits the memory.
 RECENT = 10
 
-#: Samples over which one regressor is taken in, and least number over which a step is
-#: worked out.
+#: Samples over which one regressor is taken in and over which a step is worked out, and
+#: the most multiplications that may cost at one of them: a robot with many joints learns
+#: more rarely, but no sample waits.
 SAMPLES_TO_TAKE_IN = 5
 SAMPLES_TO_WORK_OUT = 100
+LARGEST_WORK = 20000
 
 
 class RegressionMemory:
@@ -88,8 +95,9 @@ class RegressionMemory:
         self._smooth, self._take_in = smooth.load(), take_in.load()
         self._factorise, self._minimise = factorise_rows.load(), minimise.load()
         self._error = mean_errors.load()
-        self._rows_to_take_in = -(-(count + 1) // SAMPLES_TO_TAKE_IN)
-        self._work = count**3 // (6 * SAMPLES_TO_WORK_OUT) + 1
+        self._rows_to_take_in = min(-(-(count + 1) // SAMPLES_TO_TAKE_IN),
+                                    max(1, LARGEST_WORK // (joints * (count + 1))))
+        self._work = min(count**3 // (6 * SAMPLES_TO_WORK_OUT) + 1, LARGEST_WORK)
         # Samples are regressors with the effort in the last column.
         self._smoothed = np.zeros((joints, count + 1))
         self._sample = np.zeros((joints, count + 1))

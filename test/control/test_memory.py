@@ -175,3 +175,12 @@ def test_the_work_of_a_step_is_spread(random):
     work = np.cumsum([row * (count - row) for row in range(count)])
     done = np.diff(np.concatenate([[0], work])[np.cumsum([0, *rows])])
     assert done.max() <= count**2 / 4 + remember._work
+
+
+def test_many_joints_cost_a_sample_no_more():
+    joints, count = 30, 360
+    remember = RegressionMemory(np.eye(count), np.ones(joints))
+    rows = remember._rows_to_take_in
+    assert 1 <= rows
+    assert rows * joints * (count + 1) <= memory.LARGEST_WORK
+    assert remember._work == memory.LARGEST_WORK
