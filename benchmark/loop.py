@@ -118,7 +118,7 @@ def row(result: Result) -> str:
             f'{percentiles(result.echo_callback, 50, 99)} | '
             f'{result.lost:.2f} | {result.late:.2f} | '
             f'{cpu["arm"]:.0f} / {cpu["controller"]:.0f} / {cpu["echo"]:.0f} | '
-            f'{result.others:.0f} | {result.verdict()} |')
+            f'{max(0.0, result.others):.0f} | {result.verdict()} |')
 
 
 class Run:
@@ -161,6 +161,8 @@ class Run:
             share = 100.0 / (1e-9 * (ended - began))
             processor = {name: share * (after[name] - before[name]) for name in before}
             others = processor.pop(MACHINE) - sum(processor.values())
+            for _ in range(20):
+                rclpy.spin_once(node, timeout_sec=0.01)
             if modes[-1] != 'tracking':
                 raise SystemExit(f'the controller ended {modes[-1]}: nothing was measured')
         finally:
