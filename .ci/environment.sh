@@ -89,6 +89,14 @@ PYTHON
   fi
 }
 
+# Whether an environment can be installed into; one whose making was interrupted cannot.
+is_complete() {
+  local python=$1
+  [ -x "$python" ] && { command -v uv > /dev/null || "$python" -c 'import pip' 2> /dev/null; }
+}
+
+# What pip merely remarks (an editable install, an index that is not there) is of no use to
+# somebody who wants to see an arm move; its errors are still shown.
 install_packages() {
   local folder=$1 extras=$2
   local target=".[$extras]" constraints="$folder/constraints.txt"
@@ -96,7 +104,7 @@ install_packages() {
     uv pip install --quiet --python "$folder/bin/python" \
       --constraint "$constraints" --editable "$target"
   else
-    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --use-pep517 \
+    "$folder/bin/python" -m pip install -qq --disable-pip-version-check --use-pep517 \
       --constraint "$constraints" --editable "$target"
   fi
 }
@@ -147,7 +155,9 @@ prepare_environment() {
     return
   fi
   say "Setting up $folder ($("$base" --version)); this happens once and takes a minute or two ..."
-  [ -x "$python" ] || create_environment "$base" "$folder"
+  [ -w "$folder" ] || { [ ! -e "$folder" ] && [ -w . ]; } \
+    || die "cannot write to $PWD/$folder: run this in a clone of your own"
+  is_complete "$python" || create_environment "$base" "$folder"
   write_constraints "$base" "$folder/constraints.txt"
   install_packages "$folder" "$extras"
   check_environment "$folder"

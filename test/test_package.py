@@ -197,3 +197,37 @@ def test_the_key_changes_with_what_it_depends_on(tmp_path):
         return done.stdout
     assert key('sim') == key('sim')
     assert len({key('sim'), key('sim,test'), key('sim', ROS_DISTRO='jazzy')}) == 3
+
+
+def fake_clone(folder):
+    """Make a folder with the real demo script and an environment that tells how it is used."""
+    clone = folder / 'a clone'
+    (clone / '.ci').mkdir(parents=True)
+    shutil.copy(ROOT / 'demo', clone / 'demo')
+    python = clone / 'python'
+    python.write_text('#!/bin/sh\nprintf "%s\\n" "$PWD" "$PYTHONPATH" "$@"\n')
+    python.chmod(0o755)
+    (clone / '.ci' / 'environment.sh').write_text(
+        f"prepare_environment() {{ python='{python}'; }}\n")
+    return clone
+
+
+def test_the_demo_takes_paths_from_where_it_is_called(tmp_path):
+    clone, here = fake_clone(tmp_path), tmp_path / 'elsewhere'
+    here.mkdir()
+    environment = {name: value for name, value in os.environ.items() if name != 'PYTHONPATH'}
+    done = subprocess.run([str(clone / 'demo'), '--robot', 'my arm.urdf'], cwd=here, check=True,
+                          capture_output=True, text=True, timeout=60, env=environment)
+    assert done.stdout.splitlines() == [str(here), str(clone), '-m', 'robot_dynamics.bringup.cli',
+                                        'demo', '--robot', 'my arm.urdf']
+
+
+@pytest.mark.parametrize(('status', 'expected'), [(0, 'yes'), (1, 'no')])
+def test_an_environment_without_pip_is_made_again(tmp_path, status, expected):
+    python = tmp_path / 'python'
+    python.write_text(f'#!/bin/sh\nexit {status}\n')
+    python.chmod(0o755)
+    # No uv on this PATH, which needs no pip.
+    done = environment_check(f'PATH={tmp_path}; is_complete {python} && echo yes || echo no',
+                             tmp_path)
+    assert done.stdout.strip() == expected
