@@ -144,6 +144,8 @@ class EffortControllerNode(ManagedNode):
             # A reliable listener has it for certain; one that is gone is not waited for long.
             self._commands.wait_for_all_acked(Duration(seconds=_LAST_WORDS_TIMEOUT))
         self._tell_mode()
+        # The publisher may be destroyed next, and its last word with it.
+        self._modes.wait_for_all_acked(Duration(seconds=_LAST_WORDS_TIMEOUT))
 
     def advertise(self, message_type: type, topic: str, profile: Any) -> Any:
         """Create a publisher that `take_down` destroys."""
