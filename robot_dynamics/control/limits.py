@@ -171,7 +171,9 @@ class EffortLimiter:
                if not (value > 0.0 and math.isfinite(value))]
         if bad:
             raise ParameterError('has no finite limit above zero', subject=', '.join(bad),
-                                 remedy='set ' + ', '.join(f'{parameter}.{name}' for name in bad))
+                                 remedy=f'set {parameter} to one value for each of: '
+                                        + ', '.join(self.joint_names) + ' (in this order), or '
+                                        'write <limit effort="..."> into the URDF')
         return array
 
     def _check_below(self, hard_limit: FloatArray) -> None:

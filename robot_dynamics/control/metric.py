@@ -22,6 +22,7 @@ from robot_dynamics.control.adaptation import BodyMetric, TermMetric
 from robot_dynamics.control.gains import AdaptationGains
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.joint_terms import described_parameters
+from robot_dynamics.errors import InertiaError
 from robot_dynamics.model.consistency import project_to_consistent, pseudo_inertia
 from robot_dynamics.model.robot import FloatArray, JointType, Robot
 
@@ -32,6 +33,9 @@ UNKNOWN_SHARE = 0.005
 #: of the velocity limit (of 1 rad/s or 1 m/s where there is none).
 MOTIONS = 200
 SPEED_SHARE = 0.5
+
+#: A mass matrix whose eigenvalues are this far apart is singular but for rounding.
+SINGULAR = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,5 +166,20 @@ def effective_inertias(dynamics: Dynamics, motions: Motions) -> FloatArray:
 
 
 def mass_matrices(dynamics: Dynamics, q: FloatArray) -> FloatArray:
-    """Return M at many postures with the rotor inertias of the description, (k, n, n)."""
-    return dynamics.mass_matrix(q) + np.diag(dynamics.robot.armature)
+    """Return M at many postures with the rotor inertias of the description, (k, n, n).
+
+    Raises
+    ------
+    InertiaError
+        Where some motion of the model moves no mass: no gain follows from that.
+    """
+    mass = dynamics.mass_matrix(q) + np.diag(dynamics.robot.armature)
+    eigenvalues, vectors = np.linalg.eigh(mass)
+    sizes = np.abs(eigenvalues)
+    singular = sizes.min(axis=1) <= SINGULAR * sizes.max(axis=1)
+    if singular.any():
+        posture = int(np.argmax(singular))
+        joint = int(np.argmax(np.abs(vectors[posture][:, np.argmin(sizes[posture])])))
+        raise InertiaError('moves no mass in the model', subject=dynamics.robot.joint_names[joint],
+                           remedy='add <inertial> to the links it moves, or lock the joint')
+    return mass

@@ -15,6 +15,7 @@ from robot_dynamics.control.metric import (
     typical_motions,
 )
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import InertiaError
 from robot_dynamics.model.robot import JointLimits, Robot
 from robot_dynamics.model.shipped import shipped_robots
 
@@ -150,3 +151,22 @@ def test_a_joint_without_effort_limit_has_terms_without_bound(arm3):
 def test_no_terms_is_possible(arm3):
     metric = term_metric(arm3, Dynamics(arm3), AdaptationGains(terms=()))
     assert metric.prior.shape == metric.gain.shape == (0, 3)
+
+
+def test_a_joint_that_moves_no_mass_is_named(arm3):
+    parameters = np.array(arm3.inertial_parameters)
+    parameters[-1] = 0.0
+    with pytest.raises(InertiaError) as error:
+        body_metric(arm3.with_parameters(parameters), Dynamics(arm3.with_parameters(parameters)),
+                    AdaptationGains())
+    assert error.value.subject == arm3.joint_names[-1]
+    with pytest.raises(InertiaError, match='moves no mass'):
+        body_metric(arm3.with_parameters(0.0 * parameters),
+                    Dynamics(arm3.with_parameters(0.0 * parameters)), AdaptationGains())
+
+
+def test_a_rotor_is_mass_enough(arm3):
+    parameters = np.array(arm3.inertial_parameters)
+    parameters[-1] = 0.0
+    rotors = replace(arm3.with_parameters(parameters), armature=np.full(3, 0.01))
+    assert np.isfinite(body_metric(rotors, Dynamics(rotors), AdaptationGains()).gain)
