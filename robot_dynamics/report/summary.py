@@ -174,11 +174,14 @@ def unit_of(robot: Robot | None) -> str:
 
 
 def interruptions(recording: Recording) -> int:
-    """Return how often the controller stopped tracking and began again."""
-    last = float(recording.errors.time[-1])
-    before = [mode for time, mode in recording.modes if time <= last]
-    return sum(mode == _TRACKING != following
-               for mode, following in pairwise(before))
+    """Return how often the controller stopped tracking and began again.
+
+    The end of a run is none. It is told by the order of the modes, not by their times: those
+    are when the recorder got them, tracking errors are stamped by the arm.
+    """
+    modes = ['', *(mode for _, mode in recording.modes)]
+    begins = sum(before != _TRACKING == mode for before, mode in pairwise(modes))
+    return max(0, begins - 1)
 
 
 def first_change(recording: Recording) -> float | None:
