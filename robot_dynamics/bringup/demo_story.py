@@ -8,10 +8,7 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from robot_dynamics.bringup.descriptions import load_description
-from robot_dynamics.bringup.system import find_plant
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.report.page import Story
@@ -26,7 +23,7 @@ def tell(plan: Plan) -> Story:
     """Return the story of a demo."""
     system = plan.system
     robot = load_description(system.robot).robot
-    plant = plant_parameters(system.plant)
+    plant = system.plant_parameters()
     payload, scale = plant.get('payload_mass', 0.0), plant.get('mass_scale', 1.0)
     differences = []
     if scale != 1.0:
@@ -50,15 +47,6 @@ def tell(plan: Plan) -> Story:
          + f', Python {platform.python_version()}'),
     ]
     return Story(text, facts, true_masses(robot, plant))
-
-
-def plant_parameters(name: str) -> dict[str, Any]:
-    """Return the parameters of a plant as its file has them."""
-    document = yaml.safe_load(find_plant(name).read_text(encoding='utf-8'))
-    merged: dict[str, Any] = {}
-    for section in document.values():
-        merged.update(section.get('ros__parameters', {}))
-    return merged
 
 
 def true_masses(robot: Robot, plant: Mapping[str, Any]) -> dict[str, float]:

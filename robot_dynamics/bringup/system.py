@@ -7,8 +7,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.payload import fit_payload
 from robot_dynamics.bringup.processes import NodeProcess, ParameterValue
 from robot_dynamics.errors import BringupError
 from robot_dynamics.model.shipped import candidate_folders
@@ -112,7 +116,8 @@ class System:
         if self.plant != NO_PLANT:
             nodes.append(self._node('simulated_arm', {
                 **self._robot(), 'rate': self.rate, 'seed': self.seed,
-                'publish_description': True}, files=(find_plant(self.plant),)))
+                'publish_description': True, **self._fitted_payload()},
+                files=(find_plant(self.plant),)))
         if self.controller != 'none':
             nodes.append(self._node('adaptive_controller', {
                 **self._robot(), 'rate': self.rate, **_LAWS[self.controller]}))
@@ -121,6 +126,17 @@ class System:
         if self.controller != 'none' and self.reference:
             nodes.append(self._node('reference', {**self._robot(), 'seed': self.seed}))
         return tuple(nodes)
+
+    def plant_parameters(self) -> dict[str, Any]:
+        """Return in what the simulated arm differs from its description."""
+        return {**read_plant(find_plant(self.plant)), **self._fitted_payload()}
+
+    def _fitted_payload(self) -> Parameters:
+        """Return what of a shipped plant's payload does not suit this robot; a user's own does."""
+        path = find_plant(self.plant)
+        if path not in shipped_plants().values():
+            return {}
+        return fit_payload(load_description(self.robot).robot, read_plant(path))
 
     def _robot(self) -> Parameters:
         if not self.robot:
@@ -144,6 +160,15 @@ def shipped_plants() -> dict[str, Path]:
             return {path.stem.removeprefix(_PLANT_PREFIX): path for path in files}
     raise BringupError('the parameter files of this package are not installed', subject='config',
                        remedy='install the package again')
+
+
+def read_plant(path: Path) -> dict[str, Any]:
+    """Return the parameters of a plant as its file has them."""
+    document = yaml.safe_load(path.read_text(encoding='utf-8'))
+    merged: dict[str, Any] = {}
+    for section in document.values():
+        merged.update(section.get('ros__parameters', {}))
+    return merged
 
 
 def find_plant(name_or_path: str) -> Path:

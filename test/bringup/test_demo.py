@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 
 from robot_dynamics.bringup.demo import LOST_TIMEOUT, PERIOD, RAMP, START_TIMEOUT, Watch, make_plan
-from robot_dynamics.bringup.demo_story import plant_parameters, tell, true_masses
+from robot_dynamics.bringup.demo_story import tell, true_masses
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.bringup.runner import Line
+from robot_dynamics.bringup.system import System
 from robot_dynamics.errors import BringupError
 
 
@@ -143,7 +144,7 @@ def test_the_story_of_a_perfect_model_has_no_differences():
 
 def test_true_masses_are_scaled_and_loaded():
     robot = load_description('arm7').robot
-    plant = plant_parameters('loaded')
+    plant = System(plant='loaded').plant_parameters()
     true = true_masses(robot, plant)
     nominal = dict(zip(robot.body_names, robot.inertial_parameters[:, 0], strict=True))
     assert true['link1/m'] == pytest.approx(nominal['link1'] / 1.3)

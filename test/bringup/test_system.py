@@ -152,3 +152,25 @@ def test_find_plant_expands_home(monkeypatch, tmp_path):
     monkeypatch.setenv('HOME', str(tmp_path))
     (tmp_path / 'p.yaml').write_text('')
     assert find_plant('~/p.yaml') == Path(tmp_path / 'p.yaml').resolve()
+
+
+def plant_file(folder, text):
+    path = folder / 'plant.yaml'
+    path.write_text('/**:\n  ros__parameters: ' + text + '\n')
+    return str(path)
+
+
+def test_a_shipped_payload_is_made_to_suit_the_robot():
+    system = System(robot='planar_2r', plant='loaded')
+    arm = by_name(system)['simulated_arm'].parameters
+    assert arm['payload_mass'] == 0.97 == system.plant_parameters()['payload_mass']
+    assert system.plant_parameters()['mass_scale'] == pytest.approx(1 / 1.3)
+    assert 'payload_mass' not in by_name(System(plant='loaded'))['simulated_arm'].parameters
+    assert 'payload_mass' not in by_name(
+        System(robot='planar_2r', plant='nominal'))['simulated_arm'].parameters
+
+
+def test_a_payload_of_the_user_stays_as_it_is(tmp_path):
+    system = System(robot='planar_2r', plant=plant_file(tmp_path, '{payload_mass: 3.0}'))
+    assert 'payload_mass' not in by_name(system)['simulated_arm'].parameters
+    assert system.plant_parameters() == {'payload_mass': 3.0}

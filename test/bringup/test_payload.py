@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+
+from robot_dynamics.bringup.payload import LARGEST_SHARE, fit_payload, hand
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.shipped import shipped_robots
+
+PLANT = {'payload_mass': 2.0, 'payload_com': [0.0, 0.0, 0.15], 'mass_scale': 0.8}
+
+
+def tree(parents, mass=1.0):
+    """A robot of equal links; parents by name, 'base' for none."""
+    joints = ''.join(
+        f'<joint name="j_{child}" type="revolute"><parent link="{parent}"/><child link="{child}"/>'
+        '<axis xyz="0 1 0"/><limit lower="-1" upper="1" velocity="1" effort="9"/></joint>'
+        f'<link name="{child}"><inertial><mass value="{mass}"/><inertia ixx="1" iyy="1" izz="1" '
+        'ixy="0" ixz="0" iyz="0"/></inertial></link>' for child, parent in parents.items())
+    return Robot.from_urdf(f'<robot name="tree"><link name="base"/>{joints}</robot>')
+
+
+ARM = {'a': 'base', 'b': 'a', 'c': 'b'}
+
+
+@pytest.mark.parametrize(('parents', 'expected'), [
+    (ARM, 'c'),
+    ({**ARM, 'left': 'c', 'right': 'c'}, 'c'),
+    ({**ARM, 'left': 'c', 'right': 'c', 'left_tip': 'left', 'right_tip': 'right'}, 'c'),
+    # A thumb alone is where the arm ends.
+    ({**ARM, 'thumb': 'c'}, 'thumb'),
+    # A head, and wheels, hold nothing.
+    ({**ARM, 'head': 'a', 'wheel': 'base'}, 'c'),
+    # Two arms: the first one, not the trunk.
+    ({'trunk': 'base', 'l1': 'trunk', 'l2': 'l1', 'r1': 'trunk', 'r2': 'r1'}, 'l2'),
+    ({'l1': 'base', 'l2': 'l1', 'l3': 'l2', 'r1': 'base', 'r2': 'r1', 'r3': 'r2'}, 'l3')])
+def test_the_hand(parents, expected):
+    robot = tree(parents)
+    assert robot.body_names[hand(robot)] == expected
+
+
+def test_the_robot_the_payload_was_written_for_keeps_it():
+    assert fit_payload(Robot.from_urdf(shipped_robots()['arm7']), PLANT) == {}
+
+
+def test_a_light_arm_gets_less_of_the_same_material():
+    fitted = fit_payload(tree(ARM), PLANT)
+    assert fitted['payload_mass'] == pytest.approx(3 * LARGEST_SHARE)
+    assert fitted['payload_com'][2] == pytest.approx(0.15 * np.cbrt(0.45 / 2.0), abs=1e-3)
+    assert 'payload_frame' not in fitted
+
+
+def test_only_a_robot_with_several_last_links_is_told_its_hand():
+    robot = tree({**ARM, 'left': 'c', 'right': 'c'}, mass=10.0)
+    assert fit_payload(robot, PLANT) == {'payload_frame': 'c'}
+    assert fit_payload(robot, {**PLANT, 'payload_frame': 'left'}) == {}
+
+
+def test_no_payload_nothing_to_fit():
+    robot = tree({**ARM, 'left': 'c', 'right': 'c'})
+    assert fit_payload(robot, {'payload_mass': 0.0}) == {}
+    assert fit_payload(robot, {}) == {}
+
+
+def test_a_robot_without_masses_is_left_to_those_who_refuse_it():
+    assert fit_payload(tree(ARM, mass=0.0), PLANT) == {}
