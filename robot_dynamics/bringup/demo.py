@@ -10,7 +10,9 @@ left in the output folder.
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +20,19 @@ from pathlib import Path
 from robot_dynamics.bringup.arguments import ARGUMENTS
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.processes import NodeProcess
-from robot_dynamics.bringup.progress import Progress, parse_progress, progress_line
+from robot_dynamics.bringup.progress import (
+    Complaints,
+    Progress,
+    parse_progress,
+    progress_line,
+)
 from robot_dynamics.bringup.runner import Line
 from robot_dynamics.bringup.session import run_until_stopped
 from robot_dynamics.bringup.system import NO_PLANT, System
 from robot_dynamics.bringup.warmup import warm_up
 from robot_dynamics.control.fourier import exciting_fourier
 from robot_dynamics.errors import BringupError
+from robot_dynamics.report.summary import unit_of
 
 #: Where recording, report and picture go.
 OUTPUT = Path('demo-output')
@@ -43,8 +51,6 @@ START_TIMEOUT = 90.0
 
 #: A controller that stopped following the reference gets so long to begin again, s.
 LOST_TIMEOUT = 5.0
-
-_COMPLAINTS = ('[WARN]', '[ERROR]', '[FATAL]')
 
 _SHARED_ARGUMENTS = ('robot', 'controller', 'plant', 'rate', 'seed')
 
@@ -137,15 +143,27 @@ def run(options: argparse.Namespace) -> int:
     description = load_description(plan.system.robot)
     say(f'{description.robot.name}, {description.robot.n} joints, plant {plan.system.plant}, '
         f'controller {plan.system.controller}, {plan.system.rate:g} Hz, seed {plan.system.seed}')
+    check_writable(plan.output)
     # Nodes compile what is missing, too; done before, the user sees what takes so long.
     warm_up()
-    watch = Watch(plan)
+    watch = Watch(plan, unit=unit_of(description.robot))
     finished = run_until_stopped(plan.processes(), on_line=watch.on_line, is_over=watch.is_over)
     if not finished:
         say('stopped; the recording so far is in ' + str(plan.recording))
         return 130
     say('reading the recording ...')
     return report(plan)
+
+
+def check_writable(folder: Path) -> None:
+    """Refuse a folder that nothing can be left in, before anything runs."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise BringupError(f'cannot be written ({error.strerror})', subject=str(folder),
+                           remedy='name another folder with --output') from error
 
 
 def report(plan: Plan) -> int:
@@ -155,9 +173,11 @@ def report(plan: Plan) -> int:
     from robot_dynamics.report.text import table, verdict
     result = build_report(plan.recording, plan.output, story=tell(plan), period=PERIOD)
     say(f'\n{table(result.summary)}\n\n{verdict(result.summary)}\n')
-    for path, what in ((result.page, 'open it in a browser'), (result.picture, 'the picture'),
-                       (plan.recording, 'for ros2 bag, PlotJuggler, Foxglove')):
-        say(f'{path!s:<28} {what}')
+    left = {str(result.page): 'open it in a browser', str(result.picture): 'the picture',
+            str(plan.recording): 'for ros2 bag, PlotJuggler, Foxglove'}
+    width = max(map(len, left))
+    for path, what in left.items():
+        say(f'{path:<{width}}  {what}')
     return 0
 
 
@@ -170,29 +190,33 @@ class Watch:
         The demo.
     write : callable of str
         Where lines go.
+    unit : str
+        Unit of a thousandth of a tracking error.
     """
 
-    def __init__(self, plan: Plan, write: Callable[[str], None] | None = None) -> None:
+    def __init__(self, plan: Plan, write: Callable[[str], None] | None = None, *,
+                 unit: str = 'mrad') -> None:
         self._plan = plan
         self._write = say if write is None else write
+        self._unit = unit
         self._begin: float | None = None
         self._now = 0.0
         self._phase = ''
         self._lost_since: float | None = None
-        self._complaint = ''
+        self._complaints = Complaints()
 
     def on_line(self, line: Line) -> None:
         """Take a line of a process: progress is shown, complaints are passed on."""
         progress = parse_progress(line.text) if line.process.node == 'recorder' else None
         if progress is None:
-            if any(level in line.text for level in _COMPLAINTS):
-                self._complaint = line.text
-                self._write(f'  {line.process.node}: {line.text}')
+            complaint = self._complaints.read(line)
+            if complaint is not None:
+                self._write(complaint)
             return
         self._now = progress.time
         if self._begin is None and progress.error is not None:
             self._begin = progress.time
-        if progress.mode == 'tracking' or self._begin is None:
+        if not self._is_lost(progress.mode):
             self._lost_since = None
         elif self._lost_since is None:
             self._lost_since = progress.time
@@ -208,7 +232,8 @@ class Watch:
         """
         if self._lost_since is not None and self._now - self._lost_since > LOST_TIMEOUT:
             raise BringupError('the controller no longer follows the reference', subject='demo',
-                               remedy=f'it said: {self._complaint or "nothing"}')
+                               remedy=f'it said: {self._complaints.last or "nothing"}; where this '
+                                      'machine is busy with other things, try a lower --rate')
         if self._begin is not None:
             return self._now - self._begin >= self._plan.seconds
         if self._now > START_TIMEOUT:
@@ -216,12 +241,19 @@ class Watch:
                                remedy='look at what the nodes said above')
         return False
 
+    def _is_lost(self, mode: str) -> bool:
+        """Whether the controller gave up; at the start it stands still for other reasons, too."""
+        if self._begin is not None:
+            return mode != 'tracking'
+        return mode == 'safe' or (mode == 'stopped' and self._lost_since is not None)
+
     def _show(self, progress: Progress) -> None:
         """Write a line, while nothing moves only where something is new."""
         tracking = 0.0 if self._begin is None else progress.time - self._begin
         phase = self._phase_of(progress.mode, tracking)
         if self._begin is not None or phase != self._phase:
-            self._write(progress_line(tracking, phase, progress.error))
+            self._write(progress_line(tracking, phase, progress.error, unit=self._unit,
+                                      columns=shutil.get_terminal_size().columns))
         self._phase = phase
 
     def _phase_of(self, mode: str, tracking: float) -> str:

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live line of a running system, from what its recorder says."""
+"""What a running system shows: a live line from its recorder, and the complaints of its nodes."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 
-#: The bar is logarithmic: from the smallest to the largest error in mrad.
-_SMALLEST, _LARGEST, _WIDTH = 0.1, 1000.0, 32
+from robot_dynamics.bringup.runner import Line
+
+#: The bar is logarithmic: from the smallest to the largest error in mrad or mm.
+_SMALLEST, _LARGEST, _WIDEST, _NARROWEST = 0.1, 1000.0, 32, 8
+
+_LOG_LINE = re.compile(r'\[([A-Z]+)\] \[[0-9.]+\] \[[^]]*\]: (.*)')
+
+_COMPLAINTS = {'WARN': 'warning', 'ERROR': 'error', 'FATAL': 'error'}
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,34 @@ def parse_progress(text: str) -> Progress | None:
         return None
 
 
-def progress_line(seconds: float, phase: str, error: float | None) -> str:
+class Complaints:
+    """Picks warnings and errors out of what nodes log.
+
+    Lines without a head of their own, such as those of a traceback, belong to the line before.
+    """
+
+    def __init__(self) -> None:
+        self._complains: dict[str, bool] = {}
+        #: The last complaint's first line, without level, time and name.
+        self.last = ''
+
+    def read(self, line: Line) -> str | None:
+        """Return a line as it is to be shown, None where it is no complaint."""
+        node = line.process.node
+        head = _LOG_LINE.match(line.text)
+        if head is None:
+            goes_on = line.stream == 'stderr' and self._complains.get(node, False)
+            return f'    {line.text}' if goes_on else None
+        level, text = head.groups()
+        self._complains[node] = level in _COMPLAINTS
+        if level not in _COMPLAINTS:
+            return None
+        self.last = text
+        return f'  {node}: {_COMPLAINTS[level]}: {text}'
+
+
+def progress_line(seconds: float, phase: str, error: float | None, *, unit: str = 'mrad',
+                  columns: int = 80) -> str:
     """Return the live line.
 
     Parameters
@@ -54,15 +88,20 @@ def progress_line(seconds: float, phase: str, error: float | None) -> str:
         What is going on.
     error : float or None
         Tracking error, rad or m.
+    unit : str
+        Unit of a thousandth of it.
+    columns : int
+        Width of the terminal: the bar takes what is left.
     """
     if error is None:
-        return f'{seconds:5.0f} s  {phase:<28}'.rstrip()
-    return f'{seconds:5.0f} s  {phase:<28}{1e3 * error:9.3f} mrad  {bar(1e3 * error)}'
+        return f'{seconds:5.0f} s  {phase}'
+    text = f'{seconds:5.0f} s  {phase:<18}{1e3 * error:9.3f} {unit}  '
+    return text + bar(1e3 * error, min(max(columns - len(text) - 1, _NARROWEST), _WIDEST))
 
 
-def bar(value: float) -> str:
-    """Return a logarithmic bar for an error in mrad: 8 characters a decade."""
+def bar(value: float, width: int = _WIDEST) -> str:
+    """Return a logarithmic bar for an error in mrad or mm: a quarter of the width a decade."""
     if not value > _SMALLEST:
         return '▏'
     share = math.log(min(value, _LARGEST) / _SMALLEST) / math.log(_LARGEST / _SMALLEST)
-    return '█' * max(1, round(share * _WIDTH))
+    return '█' * max(1, round(share * width))

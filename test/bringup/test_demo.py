@@ -4,7 +4,15 @@ import json
 import numpy as np
 import pytest
 
-from robot_dynamics.bringup.demo import LOST_TIMEOUT, PERIOD, RAMP, START_TIMEOUT, Watch, make_plan
+from robot_dynamics.bringup.demo import (
+    LOST_TIMEOUT,
+    PERIOD,
+    RAMP,
+    START_TIMEOUT,
+    Watch,
+    check_writable,
+    make_plan,
+)
 from robot_dynamics.bringup.demo_story import tell, true_masses
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.processes import NodeProcess
@@ -94,8 +102,7 @@ def test_complaints_are_passed_on_and_the_rest_is_not():
     show = Show()
     show.complain('[INFO] [1.0] [adaptive_controller]: tracking: the arm follows')
     show.complain('[ERROR] [1.0] [adaptive_controller]: safe: joint states stopped')
-    assert len(show.lines) == 1
-    assert 'joint states stopped' in show.lines[0]
+    assert show.lines == ['  adaptive_controller: error: safe: joint states stopped']
 
 
 def test_an_arm_that_never_moves_is_given_up():
@@ -116,6 +123,34 @@ def test_a_controller_that_stops_following_is_given_up_with_its_reason():
     show.say(2.0 + LOST_TIMEOUT + 0.1, mode='safe')
     with pytest.raises(BringupError, match=r'it said: .*the clock jumped'):
         show.watch.is_over()
+
+
+def test_a_controller_that_gives_up_before_anything_moved_is_not_waited_for():
+    show = Show()
+    show.say(1.0, mode='stopped', error=None)
+    show.say(1.0 + LOST_TIMEOUT + 1.0, mode='stopped', error=None)
+    assert not show.watch.is_over()
+    show.complain('[ERROR] [1.0] [adaptive_controller]: safe: the arm is far from its reference')
+    show.say(8.0, mode='safe', error=None)
+    show.say(8.0 + LOST_TIMEOUT + 0.1, mode='stopped', error=None)
+    with pytest.raises(BringupError, match=r'it said: safe: the arm is far'):
+        show.watch.is_over()
+
+
+def test_prismatic_joints_are_not_shown_in_radians():
+    lines = []
+    watch = Watch(make_plan(), lines.append, unit='mm')
+    watch.on_line(Line(NodeProcess('recorder'), 'stdout', json.dumps(
+        {'time': 1.0, 'messages': 1, 'mode': 'tracking', 'error': 0.01})))
+    assert '10.000 mm ' in lines[0]
+
+
+def test_a_folder_that_nothing_can_be_left_in_is_refused(tmp_path):
+    check_writable(tmp_path / 'new' / 'folder')
+    assert list((tmp_path / 'new' / 'folder').iterdir()) == []
+    (tmp_path / 'file').write_text('')
+    with pytest.raises(BringupError, match=r'cannot be written .*name another folder'):
+        check_writable(tmp_path / 'file')
 
 
 def test_a_short_loss_is_forgiven():

@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from robot_dynamics.bringup.progress import Progress, bar, parse_progress, progress_line
+from robot_dynamics.bringup.processes import NodeProcess
+from robot_dynamics.bringup.progress import (
+    Complaints,
+    Progress,
+    bar,
+    parse_progress,
+    progress_line,
+)
+from robot_dynamics.bringup.runner import Line
 
 
 def test_reads_what_the_recorder_writes():
@@ -27,3 +35,35 @@ def test_the_bar_grows_by_eight_a_decade():
     lengths = [len(bar(value)) for value in (1.0, 10.0, 100.0, 1000.0, 1e6)]
     assert lengths == [8, 16, 24, 32, 32]
     assert bar(0.05) == bar(float('nan')) == '▏'
+
+
+@pytest.mark.parametrize('columns', [60, 80, 200])
+@pytest.mark.parametrize('error', [1e-5, 0.01, 0.5, 5.0])
+def test_a_line_fits_into_the_terminal(columns, error):
+    for phase in ('estimates frozen', 'adapting'):
+        assert len(progress_line(12.0, phase, error, columns=columns)) < columns
+
+
+def read(complaints, text, node='reference', stream='stderr'):
+    return complaints.read(Line(NodeProcess(node), stream, text))
+
+
+def test_complaints_are_told_from_the_rest():
+    complaints = Complaints()
+    assert read(complaints, '[INFO] [1795828011.05] [reference]: the motion starts') is None
+    assert read(complaints, '[WARN] [1795828011.05] [reference]: refused: [x]: y') \
+        == '  reference: warning: refused: [x]: y'
+    assert complaints.last == 'refused: [x]: y'
+    assert read(complaints, 'the ERROR of others') == '    the ERROR of others'
+    assert read(complaints, '[DEBUG] [1.0] [reference]: more') is None
+    assert read(complaints, 'more') is None
+
+
+def test_a_traceback_is_shown_to_its_end():
+    complaints = Complaints()
+    read(complaints, '[FATAL] [1.0] [reference]: Traceback (most recent call last):')
+    assert read(complaints, '[INFO] [1.0] [recorder]: recording', node='recorder') is None
+    assert read(complaints, 'from elsewhere', node='recorder') is None
+    assert read(complaints, 'on stdout', stream='stdout') is None
+    assert read(complaints, 'ValueError: no') == '    ValueError: no'
+    assert complaints.last == 'Traceback (most recent call last):'
