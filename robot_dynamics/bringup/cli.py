@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import numpy as np
+
 from robot_dynamics.bringup import demo
 from robot_dynamics.bringup.arguments import ARGUMENTS
+from robot_dynamics.bringup.command import child_environment
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.session import run_until_stopped
 from robot_dynamics.bringup.system import System
@@ -18,6 +21,15 @@ from robot_dynamics.bringup.warmup import warm_up
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.robot import JointType, Robot
 from robot_dynamics.model.shipped import shipped_robots
+
+
+class _Help(argparse.ArgumentDefaultsHelpFormatter):
+    """Shows defaults, where there is one."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        if action.default in (None, '', False):
+            return action.help
+        return super()._get_help_string(action)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,7 +70,7 @@ def _add_up(commands: argparse._SubParsersAction) -> None:
         'up', help='run an arm, its controller and what watches them, until Ctrl-C',
         description='Run the same system as ros2 launch robot_dynamics simulation.launch.py, '
                     'without ros2 launch. Ctrl-C stops the nodes in order.',
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+        formatter_class=_Help)
     for argument in ARGUMENTS:
         flag = f'--{argument.name.replace("_", "-")}'
         if isinstance(argument.default, bool):
@@ -75,7 +87,7 @@ def _add_up(commands: argparse._SubParsersAction) -> None:
 def _add_demo(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser(
         'demo', help='see an arm with a wrong model of itself being tracked better and better',
-        description=demo.__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+        description=demo.__doc__, formatter_class=_Help)
     demo.add_arguments(parser)
     parser.set_defaults(run=demo.run)
 
@@ -83,7 +95,7 @@ def _add_demo(commands: argparse._SubParsersAction) -> None:
 def _add_report(commands: argparse._SubParsersAction) -> None:
     report = commands.add_parser(
         'report', help='make a page and a picture of a recording',
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+        formatter_class=_Help)
     report.add_argument('recording', type=Path, help='folder of a rosbag2 recording, or MCAP file')
     report.add_argument('--output', type=Path, default=Path('demo-output'), metavar='FOLDER',
                         help='where to write report.html and report.png')
@@ -95,11 +107,24 @@ def _add_report(commands: argparse._SubParsersAction) -> None:
 
 def _up(options: argparse.Namespace) -> int:
     values = {argument.name: getattr(options, argument.name) for argument in ARGUMENTS}
-    processes = System(**values, record=options.record).processes()
+    system = System(**values, record=options.record)
+    processes = system.processes()
+    environment = child_environment()
+    print(_banner(system, environment), flush=True)
     # Nodes compile what is missing, too; done before, none waits for another's compiler.
     warm_up()
-    run_until_stopped(processes, options.seconds)
+    run_until_stopped(processes, options.seconds, environment=environment)
     return 0
+
+
+def _banner(system: System, environment: Mapping[str, str]) -> str:
+    """Return what runs, where it is heard and how it ends."""
+    robot = load_description(system.robot).robot.name if system.robot else 'robot_description'
+    here = environment.get('ROS_AUTOMATIC_DISCOVERY_RANGE') == 'LOCALHOST' \
+        or environment.get('ROS_LOCALHOST_ONLY') == '1'
+    return (f'{robot}, plant {system.plant}, controller {system.controller}, {system.rate:g} Hz; '
+            f'ROS_DOMAIN_ID={environment.get("ROS_DOMAIN_ID") or 0}'
+            f'{", on this machine only" if here else ""}; Ctrl-C stops it')
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -123,9 +148,15 @@ def _check(options: argparse.Namespace) -> int:
     robot = description.robot
     mass = float(robot.inertial_parameters[:, 0].sum())
     print(f'{robot.name}: {_joints(robot)}, {mass:.3g} kg moving')
+    width = max(map(len, robot.joint_names))
     for name, low, high, effort in zip(robot.joint_names, robot.limits.lower, robot.limits.upper,
                                        robot.limits.effort, strict=True):
-        print(f'  {name:<28} {low:8.3f} to {high:8.3f}   effort {effort:g}')
+        slides = _is_prismatic(robot, name)
+        positions = f'{low:8.3f} to {high:7.3f} {"m  " if slides else "rad"}' \
+            if np.isfinite([low, high]).any() else f'{"without limits":<23}'
+        efforts = f'effort to {effort:g} {"N" if slides else "N m"}' \
+            if np.isfinite(effort) else 'no effort limit'
+        print(f'  {name:<{width}} {positions}   {efforts}')
     for finding in robot.findings:
         print(f'{finding.severity.value}: {finding}')
     return 0
@@ -137,10 +168,13 @@ def _warmup(options: argparse.Namespace) -> int:
 
 
 def _joints(robot: Robot) -> str:
-    prismatic = sum(robot.joint_types[robot.body_joint_names.index(name)] == JointType.PRISMATIC
-                    for name in robot.joint_names)
+    prismatic = sum(_is_prismatic(robot, name) for name in robot.joint_names)
     rest = f', {prismatic} of them prismatic' if prismatic else ''
     return f'{robot.n} joint{"s" if robot.n > 1 else ""}{rest}'
+
+
+def _is_prismatic(robot: Robot, joint: str) -> bool:
+    return robot.joint_types[robot.body_joint_names.index(joint)] == JointType.PRISMATIC
 
 
 def _version() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
@@ -41,7 +41,8 @@ class StopFlag:
 
 def run_until_stopped(processes: Sequence[NodeProcess], seconds: float | None = None, *,
                       on_line: Callable[[Line], None] | None = None,
-                      is_over: Callable[[], bool] = lambda: False) -> bool:
+                      is_over: Callable[[], bool] = lambda: False,
+                      environment: Mapping[str, str] | None = None) -> bool:
     """Run processes, then stop them in order.
 
     Parameters
@@ -54,6 +55,8 @@ def run_until_stopped(processes: Sequence[NodeProcess], seconds: float | None = 
         Gets what they write; the terminal by default.
     is_over : callable, optional
         Asked between lines whether to end.
+    environment : mapping of str to str, optional
+        Environment of the processes, as `ProcessRunner` takes it.
 
     Returns
     -------
@@ -65,7 +68,8 @@ def run_until_stopped(processes: Sequence[NodeProcess], seconds: float | None = 
     BringupError
         When a process that everything depends on has ended.
     """
-    with StopFlag().listening() as stop, ProcessRunner(processes, on_line=on_line) as runner:
+    with StopFlag().listening() as stop, \
+            ProcessRunner(processes, on_line=on_line, environment=environment) as runner:
         end = None if seconds is None else time.monotonic() + seconds
         while not stop.is_set and not is_over() and (end is None or time.monotonic() < end):
             runner.poll(0.1)

@@ -40,7 +40,28 @@ def test_check_tells_what_a_robot_is(capsys):
     assert main(['check', 'arm7']) == 0
     out = capsys.readouterr().out
     assert out.startswith('arm7: 7 joints, 15.3 kg moving')
-    assert '-1.763 to    1.763   effort 176' in out
+    assert '  joint2   -1.763 to   1.763 rad   effort to 176 N m\n' in out
+
+
+def test_check_tells_units_and_missing_limits(capsys, tmp_path):
+    path = tmp_path / 'arm.urdf'
+    path.write_text("""<robot name="arm"><link name="base"/><link name="a"/><link name="b"/>
+        <joint name="turn" type="continuous"><parent link="base"/><child link="a"/></joint>
+        <joint name="slide" type="prismatic"><parent link="a"/><child link="b"/>
+          <limit lower="0" upper="0.4" velocity="1" effort="50"/></joint></robot>""")
+    assert main(['check', str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split(maxsplit=1) == ['turn', 'without limits            no effort limit']
+    assert lines[2] == '  slide    0.000 to   0.400 m     effort to 50 N'
+
+
+def test_help_shows_no_defaults_that_say_nothing(capsys):
+    for command in ('up', 'demo', 'report'):
+        with pytest.raises(SystemExit):
+            main([command, '--help'])
+        text = ' '.join(capsys.readouterr().out.split())
+        assert 'default' in text
+        assert not any(f'(default: {value})' in text for value in ('', 'None', 'False'))
 
 
 def test_check_refuses_with_one_line(capsys):
@@ -91,6 +112,8 @@ def test_up_runs_until_ctrl_c_and_leaves_nothing():
         process.send_signal(signal.SIGINT)
         rest = process.communicate(timeout=30)[0]
     assert process.returncode == 0, rest
+    assert lines[0].startswith('arm7, plant nominal, controller adaptive, 100 Hz; ROS_DOMAIN_ID=')
+    assert lines[0].endswith(', on this machine only; Ctrl-C stops it\n')
     assert any(line.startswith('[adaptive_controller] ') for line in lines)
     deadline = time.monotonic() + 5.0
     while any(Path(f'/proc/{pid}').exists() for pid in pids) and time.monotonic() < deadline:
