@@ -17,6 +17,7 @@ from robot_dynamics.control.pd_gravity import PDGravityController
 from robot_dynamics.control.slotine_li import AdaptiveController
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
 from robot_dynamics.nodes.convert import ArrayMessage, JointStateMessage
 from robot_dynamics.nodes.diagnostics import Level, Status
 from robot_dynamics.nodes.effort_controller import EffortControllerNode
@@ -142,7 +143,7 @@ def _group(values: Values, prefix: str, gains: type) -> dict[str, object]:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node."""
-    return run(AdaptiveControllerNode, args)
+    return run(AdaptiveControllerNode, args, (*CONTROLLER_PARAMETERS, *TABLE))
 
 
 if __name__ == '__main__':

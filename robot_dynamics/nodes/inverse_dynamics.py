@@ -142,7 +142,7 @@ class _Pace:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node."""
-    return run(InverseDynamicsNode, args)
+    return run(InverseDynamicsNode, args, TABLE)
 
 
 if __name__ == '__main__':

@@ -193,7 +193,7 @@ def _message_type(topic: Topic) -> type:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node."""
-    return run(RecorderNode, args)
+    return run(RecorderNode, args, TABLE)
 
 
 if __name__ == '__main__':

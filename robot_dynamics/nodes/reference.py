@@ -138,7 +138,7 @@ class ReferenceNode(PlainNode):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node."""
-    return run(ReferenceNode, args)
+    return run(ReferenceNode, args, TABLE)
 
 
 if __name__ == '__main__':

@@ -21,6 +21,7 @@ from rclpy.logging import LoggingSeverity, set_logger_level
 from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.parameter_text import help_text
 from robot_dynamics.nodes.parameters import NodeParameters, Parameter, Values
 from robot_dynamics.nodes.spinning import SPIN, FastEntities, make_spinner
 
@@ -114,8 +115,8 @@ class StoppedEarlyError(BaseException):
     """
 
 
-def run(make_node: Callable[[StopRequest], RuntimeNode],
-        args: Sequence[str] | None = None) -> int:
+def run(make_node: Callable[[StopRequest], RuntimeNode], args: Sequence[str] | None = None,
+        table: Sequence[Parameter] = ()) -> int:
     """Run a node in this process until it is asked to stop.
 
     Parameters
@@ -124,12 +125,18 @@ def run(make_node: Callable[[StopRequest], RuntimeNode],
         Takes the stop request, which a slow start should ask, and returns the node.
     args : sequence of str, optional
         Command line; `sys.argv` when missing.
+    table : sequence of Parameter
+        The node's own parameters, for ``--help``.
 
     Returns
     -------
     int
         Exit status.
     """
+    if asks_for_help(sys.argv[1:] if args is None else args):
+        print(help_text((sys.modules[make_node.__module__].__doc__ or '').strip(),
+                        (*table, *RUNTIME_PARAMETERS)))
+        return 0
     stop = StopRequest()
     try:
         stop.listen()
@@ -140,6 +147,12 @@ def run(make_node: Callable[[StopRequest], RuntimeNode],
         stop.started()
         rclpy.try_shutdown()
         stop.ignore_more()
+
+
+def asks_for_help(args: Sequence[str]) -> bool:
+    """Whether a command line asks what can be asked; after ``--ros-args`` it cannot."""
+    own = list(args)[:list(args).index('--ros-args')] if '--ros-args' in args else args
+    return '--help' in own or '-h' in own
 
 
 def freeze_garbage() -> None:

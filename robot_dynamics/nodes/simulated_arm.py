@@ -198,7 +198,7 @@ class SimulatedArmNode(PlainNode):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node."""
-    return run(SimulatedArmNode, args)
+    return run(SimulatedArmNode, args, TABLE)
 
 
 if __name__ == '__main__':
