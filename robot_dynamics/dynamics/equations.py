@@ -85,6 +85,9 @@ class Dynamics:
         self._choices: dict[tuple[str, ...], tuple[FloatArray, int]] = {}
         self._choose(())
 
+    def __repr__(self) -> str:
+        return f'<Dynamics of {self.robot!r}>'
+
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy packs its robot anew: nothing of this one is shared with another process.
         return partial(Dynamics, coulomb_velocity=self._epsilon), (self.robot,)

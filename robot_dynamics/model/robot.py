@@ -80,7 +80,7 @@ class JointLimits(Rebuilt):
                                             finite=False))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Robot(Rebuilt):
     """A fixed-base tree of rigid bodies joined by one-degree-of-freedom joints.
 
@@ -168,6 +168,11 @@ class Robot(Rebuilt):
                                     'or prismatic joint that is not locked')
         self._freeze(bodies, joints)
         self._check()
+
+    def __repr__(self) -> str:
+        mass = float(self.inertial_parameters[:, 0].sum())
+        return (f'<Robot {self.name}: {self.n} joints, {self.n_bodies} moving bodies, '
+                f'{mass:.3g} kg>')
 
     def _freeze(self, bodies: int, joints: int) -> None:
         """Store every array as a read-only copy of the right shape and type."""

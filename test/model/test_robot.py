@@ -8,8 +8,10 @@ import pickle
 import numpy as np
 import pytest
 
+from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import DimensionError, InertiaError, ModelError, RobotDynamicsError
 from robot_dynamics.model import Frame, JointLimits, JointType, Robot
+from robot_dynamics.model.shipped import shipped_robots
 
 
 def make(**changes):
@@ -166,3 +168,9 @@ def test_errors_reach_other_processes(kind):
         assert type(twin) is kind
         assert (twin.message, twin.subject, twin.remedy) == ('is wrong', 'joint', 'mend it')
         assert str(twin) == str(error)
+
+
+def test_a_robot_in_a_console_is_one_line():
+    robot = Robot.from_urdf(shipped_robots()['rpr'])
+    assert repr(robot) == '<Robot rpr: 3 joints, 3 moving bodies, 18 kg>'
+    assert repr(Dynamics(robot)) == '<Dynamics of <Robot rpr: 3 joints, 3 moving bodies, 18 kg>>'
