@@ -60,12 +60,13 @@ environment_key() {
 }
 
 create_environment() {
-  local base=$1 folder=$2 flags=()
+  local base=$1 folder=$2 flags=() said
   if ros_is_sourced; then flags=(--system-site-packages); fi
   if command -v uv > /dev/null; then
     uv venv --quiet --seed --python "$base" "${flags[@]}" "$folder"
   elif "$base" -c 'import ensurepip, venv' 2> /dev/null; then
-    "$base" -m venv "${flags[@]}" "$folder"
+    # What it says is only of use when it failed by itself, not after Ctrl-C.
+    said=$("$base" -m venv "${flags[@]}" "$folder" 2>&1) || die "$said"
   else
     die "$base cannot make virtual environments: sudo apt install python3-venv" \
         "(or install uv), then run this again"
