@@ -250,20 +250,20 @@ class Watch:
     def _show(self, progress: Progress) -> None:
         """Write a line, while nothing moves only where something is new."""
         tracking = 0.0 if self._begin is None else progress.time - self._begin
-        phase = self._phase_of(progress.mode, tracking)
+        phase = self._phase_of(progress)
         if self._begin is not None or phase != self._phase:
             self._write(progress_line(tracking, phase, progress.error, unit=self._unit,
                                       columns=shutil.get_terminal_size().columns))
         self._phase = phase
 
-    def _phase_of(self, mode: str, tracking: float) -> str:
+    def _phase_of(self, progress: Progress) -> str:
         if self._begin is None:
-            return mode or 'starting'
-        if mode != 'tracking':
-            return mode
+            return progress.mode or 'starting'
+        if progress.mode != 'tracking':
+            return progress.mode
         if self._plan.system.controller != 'adaptive':
             return 'tracking'
-        return 'estimates frozen' if tracking < RAMP + PERIOD else 'adapting'
+        return 'adapting' if progress.learns else 'estimates frozen'
 
 
 def say(text: str) -> None:

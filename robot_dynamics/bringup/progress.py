@@ -30,11 +30,14 @@ class Progress:
         Mode of the controller, ``''`` before it said one.
     error : float or None
         RMS of the tracking error over the last second and all joints, rad or m.
+    learns : bool
+        Whether the parameter estimates have moved since they were first heard.
     """
 
     time: float
     mode: str
     error: float | None
+    learns: bool = False
 
 
 def parse_progress(text: str) -> Progress | None:
@@ -45,7 +48,7 @@ def parse_progress(text: str) -> Progress | None:
         values = json.loads(text)
         error = values['error']
         return Progress(float(values['time']), values['mode'] or '',
-                        None if error is None else float(error))
+                        None if error is None else float(error), values['learns'] is True)
     except (ValueError, KeyError, TypeError):
         return None
 

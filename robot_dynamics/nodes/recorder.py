@@ -141,11 +141,13 @@ class RecorderNode(PlainNode):
 
 
 class _Progress:
-    """Sums up the messages for people who wait: mode and tracking error."""
+    """Sums up the messages for people who wait: mode, tracking error and whether it is learnt."""
 
     def __init__(self) -> None:
         self._first: float | None = None
         self._mode: str | None = None
+        self._first_estimate: bytes | None = None
+        self._learns = False
         self._errors: deque[tuple[float, float]] = deque()
 
     def note(self, topic: str, data: bytes) -> None:
@@ -158,6 +160,11 @@ class _Progress:
         elif topic.endswith('/tracking_error'):
             error = deserialize_message(data, JointState).position
             self._errors.append((now, float(np.mean(np.square(error)))))
+        elif topic.endswith('/parameter_estimate'):
+            # Nothing but numbers in it: frozen estimates are the same bytes again.
+            if self._first_estimate is None:
+                self._first_estimate = data
+            self._learns = self._learns or data != self._first_estimate
 
     def line(self, messages: int) -> str:
         """Return the line of JSON."""
@@ -167,7 +174,8 @@ class _Progress:
         error = float(np.sqrt(np.mean([square for _, square in self._errors]))) \
             if self._errors else None
         return json.dumps({'time': round(now - self._first, 3) if self._first else 0.0,
-                           'messages': messages, 'mode': self._mode, 'error': error})
+                           'messages': messages, 'mode': self._mode, 'error': error,
+                           'learns': self._learns})
 
 
 def _matching_qos(offered: Sequence[QoSProfile]) -> QoSProfile:

@@ -28,8 +28,9 @@ class Show:
         self.lines = []
         self.watch = Watch(make_plan(**options), self.lines.append)
 
-    def say(self, time, mode='tracking', error=0.01):
-        text = json.dumps({'time': time, 'messages': 1, 'mode': mode, 'error': error})
+    def say(self, time, mode='tracking', error=0.01, learns=False):
+        text = json.dumps({'time': time, 'messages': 1, 'mode': mode, 'error': error,
+                           'learns': learns})
         self.watch.on_line(Line(NodeProcess('recorder'), 'stdout', text))
 
     def complain(self, text):
@@ -86,7 +87,7 @@ def test_phases_are_named():
     show.say(1.0, mode='holding', error=None)
     show.say(2.0, mode='holding', error=None)
     show.say(3.0)
-    show.say(3.0 + RAMP + PERIOD + 1.0)
+    show.say(9.0, learns=True)
     assert [line.split('s  ')[1].split('   ')[0].strip() for line in show.lines] == [
         'holding', 'estimates frozen', 'adapting']
 
@@ -94,7 +95,7 @@ def test_phases_are_named():
 def test_without_adaptation_nothing_is_called_adapting():
     show = Show(controller='fixed')
     show.say(1.0)
-    show.say(20.0)
+    show.say(20.0, learns=True)
     assert all('tracking' in line for line in show.lines)
 
 
@@ -141,7 +142,7 @@ def test_prismatic_joints_are_not_shown_in_radians():
     lines = []
     watch = Watch(make_plan(), lines.append, unit='mm')
     watch.on_line(Line(NodeProcess('recorder'), 'stdout', json.dumps(
-        {'time': 1.0, 'messages': 1, 'mode': 'tracking', 'error': 0.01})))
+        {'time': 1.0, 'messages': 1, 'mode': 'tracking', 'error': 0.01, 'learns': False})))
     assert '10.000 mm ' in lines[0]
 
 

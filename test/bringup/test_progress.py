@@ -13,9 +13,9 @@ from robot_dynamics.bringup.runner import Line
 
 
 def test_reads_what_the_recorder_writes():
-    line = '{"time": 12.0, "messages": 30211, "mode": "tracking", "error": 0.0021}'
-    assert parse_progress(line) == Progress(12.0, 'tracking', 0.0021)
-    line = '{"time": 0.0, "messages": 0, "mode": null, "error": null}'
+    line = '{"time": 12.0, "messages": 311, "mode": "tracking", "error": 0.0021, "learns": true}'
+    assert parse_progress(line) == Progress(12.0, 'tracking', 0.0021, True)
+    line = '{"time": 0.0, "messages": 0, "mode": null, "error": null, "learns": false}'
     assert parse_progress(line) == Progress(0.0, '', None)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rosbags.highlevel import AnyReader
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
+from std_msgs.msg import Float64MultiArray, String
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.nodes import qos
@@ -34,11 +34,16 @@ def test_records_every_topic_and_closes_on_a_signal(start, observer, tmp_path, n
     errors = node.create_publisher(JointState, 'adaptive_controller/tracking_error',
                                    qos.telemetry())
     mode = node.create_publisher(String, 'adaptive_controller/mode', qos.latched())
+    estimate = node.create_publisher(Float64MultiArray, 'adaptive_controller/parameter_estimate',
+                                     qos.telemetry())
     mode.publish(String(data='hold'))
     folder = tmp_path / 'bag'
     recorder = start('recorder', output=folder, progress_period=0.2)
-    assert observer.spin(10.0, lambda: states.get_subscription_count()
-                         and errors.get_subscription_count() and mode.get_subscription_count())
+    assert observer.spin(10.0, lambda: all(publisher.get_subscription_count() for publisher in (
+        states, errors, mode, estimate)))
+    for value in (1.0, 1.0, 2.0):
+        estimate.publish(Float64MultiArray(data=[value]))
+        observer.spin(0.3)
     for k in range(500):
         message = JointState(name=['a', 'b'], position=[float(k), 0.0])
         states.publish(message)
@@ -57,11 +62,14 @@ def test_records_every_topic_and_closes_on_a_signal(start, observer, tmp_path, n
     assert (folder / 'metadata.yaml').is_file()
     lines = [json.loads(line) for line in output.splitlines()]
     # The recorder says itself how it is, once a second, and records that as well.
-    assert 1002 <= lines[-1]['messages'] <= 1006
+    assert 1005 <= lines[-1]['messages'] <= 1010
+    learns = [line['learns'] for line in lines]
+    assert learns == sorted(learns) and not learns[0] and learns[-1]
     assert lines[-1]['mode'] == 'track'
     # The mean square of 0.3 and 0.4 is 0.125.
     assert lines[-1]['error'] == pytest.approx(0.125 ** 0.5)
     assert lines[-1]['time'] > 1.0
+    assert sum(line['messages'] >= 3 and not line['learns'] for line in lines) >= 1
 
 
 def test_an_old_recording_is_replaced_and_nothing_else(tmp_path):
