@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -15,7 +16,7 @@ from robot_dynamics.bringup import demo
 from robot_dynamics.bringup.arguments import ARGUMENTS
 from robot_dynamics.bringup.command import child_environment
 from robot_dynamics.bringup.descriptions import load_description
-from robot_dynamics.bringup.session import run_until_stopped
+from robot_dynamics.bringup.session import require_ros, run_until_stopped
 from robot_dynamics.bringup.system import System
 from robot_dynamics.bringup.warmup import warm_up
 from robot_dynamics.errors import RobotDynamicsError
@@ -36,12 +37,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     options = _parser().parse_args(arguments)
     try:
-        return options.run(options)
+        status = options.run(options)
+        sys.stdout.flush()
+        return status
     except RobotDynamicsError as error:
         print(f'robot-dynamics {options.command}: {error}', file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        # Whoever read it, such as head, has seen enough; Python would complain at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -109,6 +116,7 @@ def _up(options: argparse.Namespace) -> int:
     values = {argument.name: getattr(options, argument.name) for argument in ARGUMENTS}
     system = System(**values, record=options.record)
     processes = system.processes()
+    require_ros()
     environment = child_environment()
     print(_banner(system, environment), flush=True)
     # Nodes compile what is missing, too; done before, none waits for another's compiler.

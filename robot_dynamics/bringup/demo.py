@@ -27,7 +27,7 @@ from robot_dynamics.bringup.progress import (
     progress_line,
 )
 from robot_dynamics.bringup.runner import Line
-from robot_dynamics.bringup.session import run_until_stopped
+from robot_dynamics.bringup.session import require_ros, run_until_stopped
 from robot_dynamics.bringup.system import NO_PLANT, System
 from robot_dynamics.bringup.warmup import warm_up
 from robot_dynamics.control.fourier import exciting_fourier
@@ -144,6 +144,7 @@ def run(options: argparse.Namespace) -> int:
     say(f'{description.robot.name}, {description.robot.n} joints, plant {plan.system.plant}, '
         f'controller {plan.system.controller}, {plan.system.rate:g} Hz, seed {plan.system.seed}')
     check_writable(plan.output)
+    require_ros()
     # Nodes compile what is missing, too; done before, the user sees what takes so long.
     warm_up()
     watch = Watch(plan, unit=unit_of(description.robot))

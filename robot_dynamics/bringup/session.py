@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from types import FrameType
 
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.bringup.runner import Line, ProcessRunner
+from robot_dynamics.errors import BringupError
 
 
 class StopFlag:
@@ -37,6 +39,20 @@ class StopFlag:
         if self.is_set:
             raise KeyboardInterrupt
         self.is_set = True
+
+
+def require_ros() -> None:
+    """Refuse to run nodes with a Python that has no ROS 2, before they all say so themselves.
+
+    Raises
+    ------
+    BringupError
+        Saying how to get it.
+    """
+    if importlib.util.find_spec('rclpy') is None:
+        raise BringupError('is not installed for this Python', subject='rclpy',
+                           remedy='source the setup.bash of ROS 2, use ./demo, which brings what '
+                                  "it needs, or pip install '.[ros,sim,record,report]'")
 
 
 def run_until_stopped(processes: Sequence[NodeProcess], seconds: float | None = None, *,

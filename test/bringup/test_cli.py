@@ -81,6 +81,26 @@ def test_a_short_demo_is_refused_before_anything_starts(capsys, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize('command', ['up', 'demo'])
+def test_without_ros_one_line_says_how_to_get_it(capsys, monkeypatch, tmp_path, command):
+    monkeypatch.setattr('importlib.util.find_spec', lambda name: None)
+    monkeypatch.chdir(tmp_path)
+    assert main([command]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f'robot-dynamics {command}: rclpy: is not installed for this Python;')
+    assert error.count('\n') == 1
+
+
+@pytest.mark.parametrize('buffering', ['1', ''])
+def test_a_reader_that_has_seen_enough_is_no_error(buffering):
+    done = subprocess.run(['bash', '-c', f'{sys.executable} -m robot_dynamics.bringup.cli robots '
+                           '| true; exit ${PIPESTATUS[0]}'], cwd=ROOT, timeout=120,
+                          capture_output=True, text=True,
+                          env={**child_environment(), 'PYTHONUNBUFFERED': buffering})
+    assert done.stderr == ''
+    assert done.returncode == 1
+
+
 def test_version(capsys):
     with pytest.raises(SystemExit):
         main(['--version'])
