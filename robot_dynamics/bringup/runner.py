@@ -132,8 +132,10 @@ class ProcessRunner:
         for child in self._children:
             if child.process.essential and not child.alive:
                 self._drain(child)
+                # A node that refuses says itself what to do.
                 raise BringupError(_obituary(child), subject=child.process.full_name,
-                                   remedy='every process of a system has to run')
+                                   remedy=None if child.last_words else
+                                   f'run python -m {child.process.module} by itself')
 
     def stop(self) -> None:
         """End the processes one by one, the last started first."""

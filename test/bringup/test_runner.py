@@ -131,8 +131,8 @@ def test_a_refusal_is_passed_on_with_its_reason(fake):
         while True:
             runner.poll(0.05)
     assert caught.value.subject == '/left/arm'
-    assert str(caught.value).startswith(
-        '/left/arm: ended with status 1: urdf: has no joint; give one with a joint')
+    assert str(caught.value) == \
+        '/left/arm: ended with status 1: urdf: has no joint; give one with a joint'
     assert 'warming up' in heard.texts('arm')
 
 
