@@ -100,7 +100,8 @@ class Summary:
     adaptation_start : float or None
         When the estimates first moved, s; None when they never did.
     before, after : Tracking
-        Error just before that, and at the end.
+        Error just before that, and at the end. Where the controller adapts from the start,
+        at the start and at the end.
     loop : Loop
         From the start of tracking to the end.
     interruptions : int
@@ -118,6 +119,12 @@ class Summary:
     unit: str
 
     @property
+    def adapts_from_start(self) -> bool:
+        """Whether there is nothing to compare with before adaptation."""
+        return self.adaptation_start is not None \
+            and self.before.window.end > self.adaptation_start
+
+    @property
     def improvement(self) -> float:
         """How many times smaller the RMS error is after adaptation."""
         return self.before.total / self.after.total
@@ -128,7 +135,8 @@ def summarize(recording: Recording, robot: Robot | None = None, *,
     """Return what a recording shows.
 
     The error before and after adaptation is taken over windows of the same length:
-    one that ends when the estimates first move, and the last one of the run.
+    one that ends when the estimates first move, and the last one of the run. Where they move
+    from the start, or never, it is the first and the second half that are compared.
 
     Parameters
     ----------
@@ -148,9 +156,15 @@ def summarize(recording: Recording, robot: Robot | None = None, *,
     errors = recording.errors
     begin, end = float(errors.time[0]), float(errors.time[-1])
     adaptation_start = first_change(recording)
-    split = begin + (end - begin) / 2 if adaptation_start is None else adaptation_start
     longest = LONGEST_WINDOW if period is None else period
-    length = min(longest, split - begin, end - split)
+    if adaptation_start is None or adaptation_start < begin + SHORTEST_WINDOW:
+        split = begin + (end - begin) / 2
+        length = min(longest, split - begin)
+        first = Window(begin, begin + length) if adaptation_start is not None \
+            else Window(split - length, split)
+    else:
+        length = min(longest, adaptation_start - begin, end - adaptation_start)
+        first = Window(adaptation_start - length, adaptation_start)
     if length < SHORTEST_WINDOW:
         raise RecordingError(f'holds {end - begin:.1f} s of tracking, '
                              f'{max(length, 0):.1f} s beside the start of adaptation',
@@ -158,7 +172,7 @@ def summarize(recording: Recording, robot: Robot | None = None, *,
                              remedy='run longer, with a second or more on either side')
     return Summary(
         joint_names=recording.states.names, adaptation_start=adaptation_start,
-        before=_tracking(recording, Window(split - length, split)),
+        before=_tracking(recording, first),
         after=_tracking(recording, Window(end - length, end + 1e-9)),
         loop=_loop(recording, Window(begin, end + 1e-9)),
         interruptions=interruptions(recording), unit=unit_of(robot))

@@ -15,6 +15,10 @@ def verdict(summary: Summary) -> str:
     if summary.adaptation_start is None:
         return (f'Without adaptation the arm follows its reference to {before} at first and '
                 f'{after} at the end.')
+    if summary.adapts_from_start:
+        length = summary.before.window.length
+        return (f'Adapting from the start, the arm follows its reference to {before} in the first '
+                f'{length:.0f} s and to {after} in the last.')
     seconds = summary.after.window.end - summary.adaptation_start
     if summary.improvement >= 1.05:
         return (f'After {seconds:.0f} s of adaptation the arm follows its reference '

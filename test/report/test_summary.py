@@ -62,6 +62,23 @@ def test_without_adaptation_halves_are_compared(make_bag):
     assert verdict(summary).startswith('Without adaptation')
 
 
+@pytest.mark.parametrize('switch', [0.0, 0.5])
+def test_a_controller_that_adapts_from_the_start_is_compared_with_its_first_seconds(
+        make_bag, switch):
+    run = read_recording(make_bag(switch=switch))
+    summary = summarize(run)
+    assert summary.adapts_from_start
+    assert summary.before.window.start == 0.0
+    assert summary.before.window.length == pytest.approx(6.0, abs=0.02)
+    assert summary.after.window.end == pytest.approx(12.0, abs=0.02)
+    assert verdict(summary).startswith('Adapting from the start, the arm follows')
+    assert 'in the first 6 s' in verdict(summary)
+
+
+def test_with_a_time_before_adaptation_it_does_not_adapt_from_the_start(run):
+    assert not summarize(run).adapts_from_start
+
+
 def test_a_short_run_is_refused(make_bag):
     with pytest.raises(RecordingError, match='run longer'):
         summarize(read_recording(make_bag(seconds=6.5)))
