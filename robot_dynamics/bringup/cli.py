@@ -17,7 +17,7 @@ from robot_dynamics.bringup.arguments import ARGUMENTS
 from robot_dynamics.bringup.command import child_environment
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.session import require_ros, run_until_stopped
-from robot_dynamics.bringup.system import System
+from robot_dynamics.bringup.system import NO_PLANT, System, find_plant
 from robot_dynamics.bringup.warmup import warm_up
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.robot import JointType, Robot
@@ -115,13 +115,14 @@ def _add_report(commands: argparse._SubParsersAction) -> None:
 def _up(options: argparse.Namespace) -> int:
     values = {argument.name: getattr(options, argument.name) for argument in ARGUMENTS}
     system = System(**values, record=options.record)
-    processes = system.processes()
+    if system.plant != NO_PLANT:
+        find_plant(system.plant)
     require_ros()
     environment = child_environment()
     print(_banner(system, environment), flush=True)
     # Nodes compile what is missing, too; done before, none waits for another's compiler.
     warm_up()
-    run_until_stopped(processes, options.seconds, environment=environment)
+    run_until_stopped(system.processes(), options.seconds, environment=environment)
     return 0
 
 

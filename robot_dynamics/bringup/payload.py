@@ -2,7 +2,8 @@
 """A payload that suits the arm: which link carries it, and no more than it can hold.
 
 The parameter files of this package are written for its 7-joint arm. For any other robot their
-payload is put into its hand and made smaller where it would be out of proportion.
+payload is put into its hand, and made smaller where it is out of proportion or so heavy for the
+wrist that the arm could not be held before it is learnt.
 """
 
 from __future__ import annotations
@@ -12,13 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.model.robot import Robot
+from robot_dynamics.control.gains import FeedbackGains
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.model.modify import with_payload, with_scaled_masses
+from robot_dynamics.model.robot import FloatArray, Robot
 
 #: Heaviest payload, as a share of the mass of all moving links. Arms are built for about as much.
 LARGEST_SHARE = 0.15
 
+#: How far the payload may pull a joint away that nobody told of it. rad or m.
+LARGEST_SAG = 0.5
 
-def fit_payload(robot: Robot, plant: Mapping[str, Any]) -> dict[str, Any]:
+#: Steps in which a payload is made lighter, and the share of it that is never gone below.
+_STEP, _LEAST = 0.8, 0.01
+
+
+def fit_payload(robot: Robot, plant: Mapping[str, Any], postures: FloatArray) -> dict[str, Any]:
     """Return those parameters of a plant's payload that have to be others for this robot.
 
     A smaller payload is of the same material: its lengths go with the cube root of its mass.
@@ -29,22 +39,69 @@ def fit_payload(robot: Robot, plant: Mapping[str, Any]) -> dict[str, Any]:
         Who carries it.
     plant : mapping
         Parameters of ``simulated_arm``.
+    postures : ndarray, shape (k, n)
+        Where it is carried. rad or m.
     """
-    mass = plant.get('payload_mass', 0.0)
-    if not mass:
+    mass = float(plant.get('payload_mass', 0.0))
+    moving = float(robot.inertial_parameters[:, 0].sum())
+    if not (mass > 0.0 and moving > 0.0):
         return {}
     fitted: dict[str, Any] = {}
     if not plant.get('payload_frame') and len(_tips(robot)) > 1:
         fitted['payload_frame'] = robot.body_names[hand(robot)]
-    moving = float(robot.inertial_parameters[:, 0].sum())
-    if 0.0 < LARGEST_SHARE * moving < mass:
-        # Two digits are enough, and read better.
-        lighter = float(f'{LARGEST_SHARE * moving:.2g}')
-        scale = np.cbrt(lighter / mass)
-        fitted['payload_mass'] = lighter
-        fitted['payload_com'] = tuple(round(float(scale * x), 4)
-                                      for x in plant.get('payload_com', (0.0, 0.0, 0.0)))
+    lighter = min(mass, LARGEST_SHARE * moving)
+    while lighter > _LEAST * mass and LARGEST_SAG < sag(
+            robot, {**plant, **fitted, **_payload(plant, lighter)}, postures):
+        lighter *= _STEP
+    if lighter < mass:
+        fitted.update(_payload(plant, lighter))
     return fitted
+
+
+def sag(model: Robot, plant: Mapping[str, Any], postures: FloatArray) -> float:
+    """Return how far the arm is pulled away where its controller knows the model only.
+
+    What the feedback of the controllers leaves at rest, with their default gains::
+
+        e = M0^-1 (g - g_model) / (omega_D lambda)
+
+    Parameters
+    ----------
+    model : Robot
+        What the controller believes.
+    plant : mapping
+        Parameters of ``simulated_arm``.
+    postures : ndarray, shape (k, n)
+        Where to look. rad or m.
+
+    Returns
+    -------
+    float
+        The largest of all joints and postures, rad or m; infinite where the model has a
+        joint that moves no mass.
+    """
+    gains = FeedbackGains()
+    real = with_payload(with_scaled_masses(model, plant.get('mass_scale', 1.0)),
+                        plant['payload_mass'], plant.get('payload_com', (0.0, 0.0, 0.0)),
+                        frame=plant.get('payload_frame') or None)
+    dynamics = Dynamics(model)
+    unknown = Dynamics(real).gravity_torque(postures) - dynamics.gravity_torque(postures)
+    mass = dynamics.mass_matrix(postures) + np.diag(model.armature)
+    try:
+        error = np.linalg.solve(mass, unknown[..., None])
+    except np.linalg.LinAlgError:
+        return np.inf
+    return float(np.abs(error).max() / (gains.bandwidth * gains.error_rate))
+
+
+def _payload(plant: Mapping[str, Any], mass: float) -> dict[str, Any]:
+    """Return the payload of a plant, made lighter."""
+    # Two digits are enough, and read better.
+    mass = float(f'{mass:.2g}')
+    scale = np.cbrt(mass / plant['payload_mass'])
+    return {'payload_mass': mass,
+            'payload_com': tuple(round(float(scale * x), 4)
+                                 for x in plant.get('payload_com', (0.0, 0.0, 0.0)))}
 
 
 def hand(robot: Robot) -> int:

@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.payload import fit_payload
 from robot_dynamics.bringup.processes import NodeProcess, ParameterValue
+from robot_dynamics.control.fourier import exciting_fourier
 from robot_dynamics.errors import BringupError
+from robot_dynamics.model.robot import FloatArray, Robot
 from robot_dynamics.model.shipped import candidate_folders
 
 Parameters = Mapping[str, ParameterValue]
@@ -136,7 +139,14 @@ class System:
         path = find_plant(self.plant)
         if path not in shipped_plants().values():
             return {}
-        return fit_payload(load_description(self.robot).robot, read_plant(path))
+        robot = load_description(self.robot).robot
+        return fit_payload(robot, read_plant(path), self._postures(robot))
+
+    def _postures(self, robot: Robot) -> FloatArray:
+        """Return postures all over the motion of the reference node, shape (k, n)."""
+        reference = {'base_frequency': 0.1, **self.parameters.get('reference', {})}
+        motion = exciting_fourier(robot, self.seed, base_frequency=reference['base_frequency'])
+        return motion.sample_many(np.linspace(0.0, motion.period, 200))[0]
 
     def _robot(self) -> Parameters:
         if not self.robot:

@@ -2,7 +2,8 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.bringup.payload import LARGEST_SHARE, fit_payload, hand
+from robot_dynamics.bringup.payload import LARGEST_SAG, LARGEST_SHARE, fit_payload, hand, sag
+from robot_dynamics.control.gains import FeedbackGains
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import shipped_robots
 
@@ -38,28 +39,66 @@ def test_the_hand(parents, expected):
     assert robot.body_names[hand(robot)] == expected
 
 
+def fitted(robot, plant=PLANT):
+    return fit_payload(robot, plant, np.zeros((1, robot.n)))
+
+
 def test_the_robot_the_payload_was_written_for_keeps_it():
-    assert fit_payload(Robot.from_urdf(shipped_robots()['arm7']), PLANT) == {}
+    assert fitted(Robot.from_urdf(shipped_robots()['arm7'])) == {}
 
 
 def test_a_light_arm_gets_less_of_the_same_material():
-    fitted = fit_payload(tree(ARM), PLANT)
-    assert fitted['payload_mass'] == pytest.approx(3 * LARGEST_SHARE)
-    assert fitted['payload_com'][2] == pytest.approx(0.15 * np.cbrt(0.45 / 2.0), abs=1e-3)
-    assert 'payload_frame' not in fitted
+    payload = fitted(tree(ARM))
+    assert payload['payload_mass'] == pytest.approx(3 * LARGEST_SHARE)
+    assert payload['payload_com'][2] == pytest.approx(0.15 * np.cbrt(0.45 / 2.0), abs=1e-3)
+    assert 'payload_frame' not in payload
 
 
 def test_only_a_robot_with_several_last_links_is_told_its_hand():
     robot = tree({**ARM, 'left': 'c', 'right': 'c'}, mass=10.0)
-    assert fit_payload(robot, PLANT) == {'payload_frame': 'c'}
-    assert fit_payload(robot, {**PLANT, 'payload_frame': 'left'}) == {}
+    assert fitted(robot) == {'payload_frame': 'c'}
+    assert fitted(robot, {**PLANT, 'payload_frame': 'left'}) == {}
 
 
 def test_no_payload_nothing_to_fit():
     robot = tree({**ARM, 'left': 'c', 'right': 'c'})
-    assert fit_payload(robot, {'payload_mass': 0.0}) == {}
-    assert fit_payload(robot, {}) == {}
+    assert fitted(robot, {'payload_mass': 0.0}) == {}
+    assert fitted(robot, {}) == {}
 
 
 def test_a_robot_without_masses_is_left_to_those_who_refuse_it():
-    assert fit_payload(tree(ARM, mass=0.0), PLANT) == {}
+    assert fitted(tree(ARM, mass=0.0)) == {}
+
+
+def test_the_sag_is_what_the_feedback_leaves():
+    # One joint about a horizontal axis, its link centred on it, and the payload beside it.
+    robot = tree({'a': 'base'}, mass=10.0)
+    gains = FeedbackGains()
+    plant = {'payload_mass': 2.0, 'payload_com': [0.3, 0.0, 0.0], 'mass_scale': 0.8}
+    expected = 2.0 * 9.81 * 0.3 / (1.0 * gains.bandwidth * gains.error_rate)
+    assert sag(robot, plant, np.zeros((1, 1))) == pytest.approx(expected)
+    # Above the axis there is no lever.
+    assert sag(robot, plant, np.full((1, 1), -np.pi / 2)) == pytest.approx(0.0, abs=1e-12)
+    # The worst posture counts.
+    assert sag(robot, plant, np.array([[-np.pi / 2], [0.0]])) == pytest.approx(expected)
+
+
+def test_a_wrist_is_not_pulled_far_away():
+    robot = Robot.from_urdf(shipped_robots()['puma560'])
+    # The wrist holds the payload out to the side.
+    postures = np.array([[0.0, 0.0, 0.0, 0.0, np.pi / 2, 0.0]])
+    assert sag(robot, PLANT, postures) > LARGEST_SAG
+    payload = fit_payload(robot, PLANT, postures)
+    assert 0.02 < payload['payload_mass'] < 2.0
+    assert sag(robot, {**PLANT, **payload}, postures) <= LARGEST_SAG
+    heavier = payload['payload_mass'] / 0.8
+    scale = np.cbrt(heavier / 2.0)
+    assert sag(robot, {**PLANT, 'payload_mass': heavier, 'payload_com': [0, 0, 0.15 * scale]},
+               postures) > LARGEST_SAG
+
+
+def test_a_joint_that_moves_no_mass_sags_without_end():
+    robot = tree(ARM)
+    parameters = np.array(robot.inertial_parameters)
+    parameters[-1] = 0.0
+    assert sag(robot.with_parameters(parameters), PLANT, np.zeros((1, 3))) == np.inf
