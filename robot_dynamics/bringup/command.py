@@ -50,9 +50,10 @@ def command_line(process: NodeProcess, parameter_file: Path) -> list[str]:
 def child_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the environment of nodes that talk on this machine only and disturb nobody.
 
-    What the user has set stays: a ``ROS_DOMAIN_ID`` or a discovery range that is
-    there already is a wish to be seen by others. Call this once a system, so that
-    all its processes share the domain.
+    What the user has set stays: a ``ROS_DOMAIN_ID`` or a wider discovery range that is
+    there already is a wish to be seen by others. A range of this machine alone is none:
+    what runs there in the default domain may be the driver of a real arm. Call this once
+    a system, so that all its processes share the domain.
 
     Parameters
     ----------
@@ -60,8 +61,9 @@ def child_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
         Where to start from; the environment of this process by default.
     """
     environment = dict(os.environ if base is None else base)
-    asked = {'ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY'}
-    if not asked & {name for name, value in environment.items() if value}:
+    seen_by_others = environment.get('ROS_DOMAIN_ID') or environment.get(
+        'ROS_AUTOMATIC_DISCOVERY_RANGE') not in (None, '', 'LOCALHOST', 'OFF')
+    if not seen_by_others:
         environment['ROS_DOMAIN_ID'] = str(random.SystemRandom().choice(PRIVATE_DOMAINS))
     if not environment.get('ROS_LOCALHOST_ONLY'):
         environment.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')

@@ -53,11 +53,23 @@ def test_systems_are_private_by_default():
 
 @pytest.mark.parametrize('wish', [
     {'ROS_DOMAIN_ID': '7'}, {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'},
-    {'ROS_LOCALHOST_ONLY': '1'}, {'ROS_DOMAIN_ID': '7', 'ROS_DISTRO': 'jazzy'}])
+    {'ROS_DOMAIN_ID': '7', 'ROS_LOCALHOST_ONLY': '1'},
+    {'ROS_DOMAIN_ID': '7', 'ROS_DISTRO': 'jazzy'}])
 def test_what_the_user_set_stays(wish):
     environment = child_environment(wish)
     assert {name: environment.get(name) for name in wish} == wish
     assert environment.get('ROS_DOMAIN_ID') == wish.get('ROS_DOMAIN_ID')
+
+
+@pytest.mark.parametrize('wish', [
+    {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}, {'ROS_LOCALHOST_ONLY': '1'},
+    {'ROS_AUTOMATIC_DISCOVERY_RANGE': ''}])
+def test_on_this_machine_alone_nothing_else_is_met(wish):
+    # In the default domain there may be the driver of a real arm.
+    environment = child_environment(wish)
+    assert int(environment['ROS_DOMAIN_ID']) in PRIVATE_DOMAINS
+    for name, value in wish.items():
+        assert not value or environment[name] == value
 
 
 def test_humble_knows_only_the_older_variable():
