@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import random
 import signal
 import subprocess
 import sys
@@ -32,6 +31,7 @@ from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from robot_dynamics.bringup.domains import private_domain
 from robot_dynamics.control.fourier import exciting_fourier
 from robot_dynamics.control.references import PointToPoint, Sequence
 from robot_dynamics.control.trajectory_points import sample_points
@@ -127,7 +127,7 @@ class Run:
     def __init__(self, setting: Setting, folder: Path):
         self.setting = setting
         self.folder = folder
-        os.environ.update(ROS_DOMAIN_ID=str(random.SystemRandom().randrange(10, 101)),
+        os.environ.update(ROS_DOMAIN_ID=str(private_domain()),
                           ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST', OPENBLAS_NUM_THREADS='1',
                           OMP_NUM_THREADS='1', PYTHONPATH=str(HERE.parent))
         self.children: dict[str, subprocess.Popen[bytes]] = {}

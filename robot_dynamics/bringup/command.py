@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import random
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,11 +11,8 @@ from pathlib import Path
 import yaml
 
 import robot_dynamics
+from robot_dynamics.bringup.domains import private_domain
 from robot_dynamics.bringup.processes import NodeProcess
-
-#: Domains whose ports lie below the ephemeral ones of Linux (from 32768), without
-#: the default domain 0: participants of domain d use ports from 7400 + 250 d.
-PRIVATE_DOMAINS = range(1, 102)
 
 
 def parameter_yaml(process: NodeProcess) -> str:
@@ -64,7 +60,7 @@ def child_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     seen_by_others = environment.get('ROS_DOMAIN_ID') or environment.get(
         'ROS_AUTOMATIC_DISCOVERY_RANGE') not in (None, '', 'LOCALHOST', 'OFF')
     if not seen_by_others:
-        environment['ROS_DOMAIN_ID'] = str(random.SystemRandom().choice(PRIVATE_DOMAINS))
+        environment['ROS_DOMAIN_ID'] = str(private_domain())
     if not environment.get('ROS_LOCALHOST_ONLY'):
         environment.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
         if environment.get('ROS_DISTRO') == 'humble':  # knows only the older variable

@@ -22,7 +22,7 @@ from robot_dynamics.model.robot import FloatArray, Robot
 LARGEST_SHARE = 0.15
 
 #: How far the payload may pull a joint away that nobody told of it. rad or m.
-LARGEST_SAG = 0.5
+LARGEST_SAG = 0.35
 
 #: Steps in which a payload is made lighter, and the share of it that is never gone below.
 _STEP, _LEAST = 0.8, 0.01

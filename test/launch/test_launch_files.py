@@ -2,7 +2,6 @@
 """Every launch file, started by ROS 2's own launch system, with real processes."""
 
 import os
-import random
 import subprocess
 import sys
 import time
@@ -28,6 +27,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 
 from robot_dynamics.bringup.command import child_environment  # noqa: E402
+from robot_dynamics.bringup.domains import private_domain  # noqa: E402
 from robot_dynamics.bringup.launching import node_actions  # noqa: E402
 from robot_dynamics.bringup.system import System  # noqa: E402
 from robot_dynamics.bringup.warmup import warm_up  # noqa: E402
@@ -55,15 +55,15 @@ sys.exit(service.run())
 """
 
 
-def private_domain():
+def alone():
     """Let the processes of a test, and the test itself, meet nobody else."""
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
-    os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randint(10, 100))
+    os.environ['ROS_DOMAIN_ID'] = str(private_domain())
 
 
 def system(*actions):
     """Return actions that a test runs, in a domain of their own, with their statuses noted."""
-    private_domain()
+    alone()
     STATUSES.clear()
     note = OnProcessExit(on_exit=lambda event, context: STATUSES.update(
         {event.process_name: event.returncode}))
@@ -178,7 +178,7 @@ def test_torque_by_its_parts_of_an_arm_that_runs():
 
 def run_to_the_end(name, **arguments):
     """Run a launch file in a process of its own until it ends by itself."""
-    private_domain()
+    alone()
     return subprocess.run(
         [sys.executable, '-c', RUN_TO_THE_END, str(FOLDER / f'{name}.launch.py'),
          *(f'{key}:={value}' for key, value in arguments.items())],

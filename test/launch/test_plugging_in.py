@@ -7,7 +7,6 @@ and how, and the simulated arm plays the arm.
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from launch import LaunchContext  # noqa: E402
 from launch.launch_description_sources import PythonLaunchDescriptionSource  # noqa: E402
 
 from robot_dynamics.bringup.command import child_environment  # noqa: E402
+from robot_dynamics.bringup.domains import private_domain  # noqa: E402
 from robot_dynamics.bringup.hardware import load_hardware  # noqa: E402
 from robot_dynamics.bringup.warmup import warm_up  # noqa: E402
 
@@ -57,7 +57,7 @@ class Launched:
     def __init__(self, name, log, environment, **arguments):
         self._log = log
         self._output = log.open('w')
-        domain = str(random.SystemRandom().randint(10, 100))
+        domain = str(private_domain())
         self.process = subprocess.Popen(
             [sys.executable, '-c', RUN, str(FOLDER / f'{name}.launch.py'),
              *(f'{key}:={value}' for key, value in arguments.items())],
@@ -209,7 +209,7 @@ def test_hardware_that_runs_is_taken_over(launched, workspace, tmp_path):
     parameters.write_text('adaptive_controller:\n  ros__parameters:\n    rate: 200.0\n'
                           '    command_topic: elsewhere\n    state_timeout: 1.0\n'
                           '    max_age: 2.0\n    resume_after: 20\n')
-    domain = str(random.SystemRandom().randint(10, 100))
+    domain = str(private_domain())
     environment = {'ROS_DOMAIN_ID': domain}
     arm = subprocess.Popen(
         [sys.executable, '-m', 'robot_dynamics.nodes.simulated_arm', '--ros-args',

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from rclpy.context import Context  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 
+from robot_dynamics.bringup.domains import private_domain  # noqa: E402
 from robot_dynamics.nodes.base import NodeParts  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def domain(monkeypatch: pytest.MonkeyPatch) -> int:
     """A DDS domain of this test's own; the environment of everything it starts says so."""
-    number = random.SystemRandom().randrange(10, 101)
+    number = private_domain()
     monkeypatch.setenv('ROS_DOMAIN_ID', str(number))
     monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     monkeypatch.setenv('PYTHONPATH', str(REPOSITORY))

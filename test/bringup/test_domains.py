@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from robot_dynamics.bringup import domains
+from robot_dynamics.bringup.domains import PRIVATE_DOMAINS, private_domain
+from robot_dynamics.errors import BringupError
+
+
+def test_ports_of_the_highest_domain_are_not_ephemeral():
+    assert 7400 + 250 * max(PRIVATE_DOMAINS) + 249 < 32768
+    assert 0 not in PRIVATE_DOMAINS
+
+
+def test_nobody_is_given_a_domain_twice(monkeypatch):
+    monkeypatch.setattr(domains, 'PRIVATE_DOMAINS', range(90, 94))
+    taken = {private_domain() for _ in range(3)}
+    assert len(taken) == 3
+    # Nor is another process.
+    code = ('from robot_dynamics.bringup import domains\n'
+            'domains.PRIVATE_DOMAINS = range(90, 94)\n'
+            'print(domains.private_domain())')
+    other = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True,
+                           check=True)
+    assert int(other.stdout) not in taken
+    # That process has ended, so its domain is free again; then there is none.
+    assert private_domain() == int(other.stdout)
+    with pytest.raises(BringupError, match='ROS_DOMAIN_ID: every DDS domain'):
+        private_domain()
+
+
+@pytest.mark.parametrize('participant', [0, 3])
+def test_a_domain_with_a_participant_is_in_use(monkeypatch, participant):
+    monkeypatch.setattr(domains, 'PRIVATE_DOMAINS', range(95, 96))
+    monkeypatch.setattr(domains, '_marks', domains.deque(maxlen=1))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
+        listener.bind(('127.0.0.1', 7400 + 250 * 95 + 10 + 2 * participant))
+        with pytest.raises(BringupError):
+            private_domain()
+    assert private_domain() == 95
+
+
+def test_a_real_node_is_seen(monkeypatch):
+    rclpy = pytest.importorskip('rclpy', reason='ROS 2 (rclpy) is not installed')
+    context = rclpy.Context()
+    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    number = private_domain()
+    monkeypatch.setattr(domains, '_marks', domains.deque(maxlen=1))
+    rclpy.init(args=[], context=context, domain_id=number)
+    try:
+        node = rclpy.create_node('listener', context=context)
+        monkeypatch.setattr(domains, 'PRIVATE_DOMAINS', range(number, number + 1))
+        with pytest.raises(BringupError):
+            private_domain()
+        node.destroy_node()
+    finally:
+        rclpy.shutdown(context=context)
