@@ -27,6 +27,7 @@ setup(
         (f'share/{package_name}', ['package.xml']),
         (f'share/{package_name}/launch', files('launch', '*.launch.py')),
         (f'share/{package_name}/config', files('config')),
+        (f'share/{package_name}/config/dds', files('config/dds')),
         (f'share/{package_name}/config/hardware', files('config/hardware')),
         (f'share/{package_name}/urdf', files('urdf')),
     ],

@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 import robot_dynamics
-from robot_dynamics.bringup.domains import private_domain
+from robot_dynamics.bringup.dds import dds_environment
 from robot_dynamics.bringup.processes import NodeProcess
 
 
@@ -46,10 +46,8 @@ def command_line(process: NodeProcess, parameter_file: Path) -> list[str]:
 def child_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the environment of nodes that talk on this machine only and disturb nobody.
 
-    What the user has set stays: a ``ROS_DOMAIN_ID`` or a wider discovery range that is
-    there already is a wish to be seen by others. A range of this machine alone is none:
-    what runs there in the default domain may be the driver of a real arm. Call this once
-    a system, so that all its processes share the domain.
+    See `dds_environment` for what the user may have set against that. Call this once a
+    system, so that all its processes share the domain.
 
     Parameters
     ----------
@@ -57,14 +55,7 @@ def child_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
         Where to start from; the environment of this process by default.
     """
     environment = dict(os.environ if base is None else base)
-    seen_by_others = environment.get('ROS_DOMAIN_ID') or environment.get(
-        'ROS_AUTOMATIC_DISCOVERY_RANGE') not in (None, '', 'LOCALHOST', 'OFF')
-    if not seen_by_others:
-        environment['ROS_DOMAIN_ID'] = str(private_domain())
-    if not environment.get('ROS_LOCALHOST_ONLY'):
-        environment.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
-        if environment.get('ROS_DISTRO') == 'humble':  # knows only the older variable
-            environment['ROS_LOCALHOST_ONLY'] = '1'
+    environment.update(dds_environment(environment))
     # Arm-sized matrices gain nothing from BLAS threads, which would fight for the cores.
     environment.setdefault('OPENBLAS_NUM_THREADS', '1')
     environment.setdefault('OMP_NUM_THREADS', '1')

@@ -7,7 +7,6 @@ import pytest
 import yaml
 
 from robot_dynamics.bringup.command import child_environment, command_line, parameter_yaml
-from robot_dynamics.bringup.domains import PRIVATE_DOMAINS
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.errors import BringupError
 
@@ -35,38 +34,6 @@ def test_command_line_names_node_namespace_and_files():
 
 def test_the_root_namespace_is_not_spelled_out():
     assert not any('__ns' in word for word in command_line(NodeProcess('arm'), Path('p.yaml')))
-
-
-def test_systems_are_private_by_default():
-    environment = child_environment({})
-    assert environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] == 'LOCALHOST'
-    assert int(environment['ROS_DOMAIN_ID']) in PRIVATE_DOMAINS
-    assert 'ROS_LOCALHOST_ONLY' not in environment
-
-
-@pytest.mark.parametrize('wish', [
-    {'ROS_DOMAIN_ID': '7'}, {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'},
-    {'ROS_DOMAIN_ID': '7', 'ROS_LOCALHOST_ONLY': '1'},
-    {'ROS_DOMAIN_ID': '7', 'ROS_DISTRO': 'jazzy'}])
-def test_what_the_user_set_stays(wish):
-    environment = child_environment(wish)
-    assert {name: environment.get(name) for name in wish} == wish
-    assert environment.get('ROS_DOMAIN_ID') == wish.get('ROS_DOMAIN_ID')
-
-
-@pytest.mark.parametrize('wish', [
-    {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}, {'ROS_LOCALHOST_ONLY': '1'},
-    {'ROS_AUTOMATIC_DISCOVERY_RANGE': ''}])
-def test_on_this_machine_alone_nothing_else_is_met(wish):
-    # In the default domain there may be the driver of a real arm.
-    environment = child_environment(wish)
-    assert int(environment['ROS_DOMAIN_ID']) in PRIVATE_DOMAINS
-    for name, value in wish.items():
-        assert not value or environment[name] == value
-
-
-def test_humble_knows_only_the_older_variable():
-    assert child_environment({'ROS_DISTRO': 'humble'})['ROS_LOCALHOST_ONLY'] == '1'
 
 
 def test_the_checkout_is_found_first_and_once():

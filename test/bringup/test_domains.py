@@ -16,12 +16,13 @@ def test_ports_of_the_highest_domain_are_not_ephemeral():
 
 
 def test_nobody_is_given_a_domain_twice(monkeypatch):
-    monkeypatch.setattr(domains, 'PRIVATE_DOMAINS', range(90, 94))
+    domains._marks.clear()  # of tests that are over
+    monkeypatch.setattr(domains, 'PRIVATE_DOMAINS', range(91, 95))
     taken = {private_domain() for _ in range(3)}
     assert len(taken) == 3
     # Nor is another process.
     code = ('from robot_dynamics.bringup import domains\n'
-            'domains.PRIVATE_DOMAINS = range(90, 94)\n'
+            'domains.PRIVATE_DOMAINS = range(91, 95)\n'
             'print(domains.private_domain())')
     other = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True,
                            check=True)

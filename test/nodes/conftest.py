@@ -22,7 +22,7 @@ from rclpy.context import Context  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 
-from robot_dynamics.bringup.domains import private_domain  # noqa: E402
+from robot_dynamics.bringup.command import child_environment  # noqa: E402
 from robot_dynamics.nodes.base import NodeParts  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -38,14 +38,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def domain(monkeypatch: pytest.MonkeyPatch) -> int:
     """A DDS domain of this test's own; the environment of everything it starts says so."""
-    number = private_domain()
-    monkeypatch.setenv('ROS_DOMAIN_ID', str(number))
-    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
-    monkeypatch.setenv('PYTHONPATH', str(REPOSITORY))
-    monkeypatch.setenv('PYTHONUNBUFFERED', '1')
-    for name in ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS'):
-        monkeypatch.setenv(name, '1')
-    return number
+    for name in ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE'):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in child_environment().items():
+        monkeypatch.setenv(name, value)
+    return int(os.environ['ROS_DOMAIN_ID'])
 
 
 class PartsNode(NodeParts, Node):

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
-from robot_dynamics.bringup.domains import private_domain
+from robot_dynamics.bringup.command import child_environment
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes import qos
@@ -39,11 +38,9 @@ LIMITS = Robot.from_urdf(resolve_robot('arm7')).limits.effort
 class System:
     """Processes in a DDS domain of their own, and what they say."""
 
-    def __init__(self, **controller):
-        domain = private_domain()
-        self._environment = dict(
-            os.environ, ROS_DOMAIN_ID=str(domain), ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST',
-            PYTHONPATH=str(REPOSITORY), OPENBLAS_NUM_THREADS='1', OMP_NUM_THREADS='1')
+    def __init__(self, environment, **controller):
+        self._environment = environment
+        domain = int(environment['ROS_DOMAIN_ID'])
         self._context = Context()
         rclpy.init(args=[], context=self._context, domain_id=domain)
         self.node = Node('observer', context=self._context)
@@ -129,11 +126,16 @@ class System:
 
 
 @pytest.fixture
-def make_system():
+def make_system(monkeypatch):
     systems: list[System] = []
 
     def make(**controller) -> System:
-        systems.append(System(**controller))
+        monkeypatch.delenv('ROS_DOMAIN_ID', raising=False)
+        environment = child_environment()
+        # This process is a participant as well.
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        systems.append(System(environment, **controller))
         return systems[-1]
 
     yield make

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far DDS reaches: this machine and nobody else, unless the user wishes otherwise."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+
+from robot_dynamics.bringup.domains import private_domain
+from robot_dynamics.model.shipped import candidate_folders
+
+#: Where Fast DDS looks for its profiles: from 3.0 on (Kilted), and before it.
+_PROFILES, _OLDER_PROFILES = 'FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE'
+#: Version of rclpy from which on ROS 2 comes with Fast DDS 3.
+_RCLPY_OF_FAST_DDS_3 = 8
+
+
+def dds_environment(base: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that keep a system to itself.
+
+    What the user has set stays: a ``ROS_DOMAIN_ID`` or a wider discovery range that is
+    there already is a wish to be seen by others. A range of this machine alone is none:
+    what runs there in the default domain may be the driver of a real arm. Call this once
+    a system, so that all its processes share the domain.
+
+    Parameters
+    ----------
+    base : mapping of str to str
+        The environment as the user has it.
+    """
+    chosen: dict[str, str] = {}
+    reach = base.get('ROS_AUTOMATIC_DISCOVERY_RANGE')
+    if not base.get('ROS_DOMAIN_ID') and reach in (None, '', 'LOCALHOST', 'OFF'):
+        chosen['ROS_DOMAIN_ID'] = str(private_domain())
+    if reach is None and not base.get('ROS_LOCALHOST_ONLY'):
+        chosen['ROS_AUTOMATIC_DISCOVERY_RANGE'] = reach = 'LOCALHOST'
+        if base.get('ROS_DISTRO') == 'humble':  # knows only the older variable
+            chosen['ROS_LOCALHOST_ONLY'] = '1'
+    if reach == 'LOCALHOST' or base.get('ROS_LOCALHOST_ONLY') == '1':
+        chosen.update(_profiles(base))
+    return chosen
+
+
+def this_machine_profile() -> Path | None:
+    """Return ``config/dds/this_machine.xml``, None where it is not installed."""
+    paths = (folder / 'dds' / 'this_machine.xml' for folder in candidate_folders('config'))
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _profiles(base: Mapping[str, str]) -> dict[str, str]:
+    """Return the variable that names our Fast DDS profile, unless the user has one."""
+    middleware = base.get('RMW_IMPLEMENTATION') or 'rmw_fastrtps_cpp'
+    path = this_machine_profile()
+    if path is None or 'fastrtps' not in middleware or base.get(_PROFILES) \
+            or base.get(_OLDER_PROFILES):
+        return {}
+    return {_PROFILES if _has_fast_dds_3() else _OLDER_PROFILES: os.fspath(path)}
+
+
+def _has_fast_dds_3() -> bool:
+    """Whether the ROS 2 of this Python has Fast DDS 3 or later; so where it has none."""
+    for name in ('rclpy', 'ros-rclpy'):
+        try:
+            return int(metadata.version(name).split('.')[0]) >= _RCLPY_OF_FAST_DDS_3
+        except metadata.PackageNotFoundError:
+            continue
+    return True

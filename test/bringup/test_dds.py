@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from robot_dynamics.bringup import dds
+from robot_dynamics.bringup.command import child_environment
+from robot_dynamics.bringup.domains import PRIVATE_DOMAINS
+
+
+def test_systems_are_private_by_default():
+    environment = child_environment({})
+    assert environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] == 'LOCALHOST'
+    assert int(environment['ROS_DOMAIN_ID']) in PRIVATE_DOMAINS
+    assert 'ROS_LOCALHOST_ONLY' not in environment
+
+
+@pytest.mark.parametrize('wish', [
+    {'ROS_DOMAIN_ID': '7'}, {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'},
+    {'ROS_DOMAIN_ID': '7', 'ROS_LOCALHOST_ONLY': '1'},
+    {'ROS_DOMAIN_ID': '7', 'ROS_DISTRO': 'jazzy'}])
+def test_what_the_user_set_stays(wish):
+    environment = child_environment(wish)
+    assert {name: environment.get(name) for name in wish} == wish
+    assert environment.get('ROS_DOMAIN_ID') == wish.get('ROS_DOMAIN_ID')
+
+
+@pytest.mark.parametrize('wish', [
+    {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}, {'ROS_LOCALHOST_ONLY': '1'},
+    {'ROS_AUTOMATIC_DISCOVERY_RANGE': ''}])
+def test_on_this_machine_alone_nothing_else_is_met(wish):
+    # In the default domain there may be the driver of a real arm.
+    environment = child_environment(wish)
+    assert int(environment['ROS_DOMAIN_ID']) in PRIVATE_DOMAINS
+    for name, value in wish.items():
+        assert not value or environment[name] == value
+
+
+def test_humble_knows_only_the_older_variable():
+    assert child_environment({'ROS_DISTRO': 'humble'})['ROS_LOCALHOST_ONLY'] == '1'
+
+
+PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
+
+
+@pytest.mark.parametrize(('newer', 'name'), [(True, PROFILES[0]), (False, PROFILES[1])])
+def test_fast_dds_is_told_where_it_looks(monkeypatch, newer, name):
+    monkeypatch.setattr(dds, '_has_fast_dds_3', lambda: newer)
+    environment = child_environment({})
+    assert {key for key in PROFILES if key in environment} == {name}
+    assert environment[name].endswith('this_machine.xml')
+
+
+@pytest.mark.parametrize('wish', [
+    {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'}, {'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'},
+    {PROFILES[0]: '/mine.xml'}, {PROFILES[1]: '/mine.xml'}])
+def test_the_profile_is_not_forced_on_anybody(wish):
+    environment = child_environment(wish)
+    assert {key: environment.get(key) for key in PROFILES} == {
+        key: wish.get(key) for key in PROFILES}
+
+
+def test_no_socket_listens_beyond_this_machine():
+    pytest.importorskip('rclpy', reason='ROS 2 (rclpy) is not installed')
+    code = (
+        'import os, rclpy\n'
+        'rclpy.init(); node = rclpy.create_node("listener")\n'
+        'mine = {os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")\n'
+        '        if os.path.exists(f"/proc/self/fd/{fd}")}\n'
+        'for kind in ("udp", "udp6", "tcp", "tcp6"):\n'
+        '    for line in open(f"/proc/net/{kind}").readlines()[1:]:\n'
+        '        fields = line.split()\n'
+        '        if f"socket:[{fields[9]}]" in mine:\n'
+        '            print(kind, *fields[1].split(":"))\n')
+    environment = child_environment(
+        {key: value for key, value in os.environ.items() if key not in PROFILES})
+    listed = subprocess.run([sys.executable, '-c', code], env=environment, text=True, check=True,
+                            capture_output=True).stdout.splitlines()
+    port = 7400 + 250 * int(environment['ROS_DOMAIN_ID'])
+    sockets = [line.split() for line in listed]
+    assert any(port <= int(number, 16) < port + 250 for _, _, number in sockets), listed
+    # 127.0.0.1, as the kernel writes it. Fast DDS reads from sockets with a number of their
+    # own; those it only sends from have the number the kernel gave them.
+    ephemeral = int(Path('/proc/sys/net/ipv4/ip_local_port_range').read_text().split()[0])
+    assert [line for line in listed if int(line.split()[2], 16) < ephemeral
+            and line.split()[:2] != ['udp', '0100007F']] == []
