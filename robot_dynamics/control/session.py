@@ -85,7 +85,7 @@ class ControlSession:
                                      'trajectories_refused'), 0)
         self.verdict: Verdict | None = None
         self._outlet = Outlet(self.limiter, SafeCommand(controller, robot.n, settings.safe_kind))
-        self._error = np.zeros(robot.n)
+        self._error, self._distance = np.zeros(robot.n), np.zeros(robot.n)
         self._stamp = 0.0
         self._first_step = True
         self._good_states = 0
@@ -282,8 +282,10 @@ class ControlSession:
         # While a pose is held, that is what the trajectory rests at.
         self.trajectory.sample_into(self._stamp, self.q_d, self.v_d, self.a_d)
         np.subtract(self.q_d, self.monitor.q, out=self._error)
-        joint = int(np.abs(self._error).argmax())
-        if not abs(self._error[joint]) <= self.settings.max_tracking_error:
+        np.abs(self._error, out=self._distance)
+        # Written so that NaN counts as far.
+        if not self._distance.max() <= self.settings.max_tracking_error:
+            joint = int(self._distance.argmax())
             self._go_safe(Cause.FAR_FROM_REFERENCE, f'{self.robot.joint_names[joint]} by '
                                                     f'{self._error[joint]:.3f} rad or m')
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The messages that carry efforts to an arm, one kind for each kind of controller there.
 
-Each is built once and filled in place; an effort controller of ros2_control takes an
+Each is built once and filled in place (``mode='clip'`` spares the copy that numpy makes to be
+able to raise, and no index is out of range here); an effort controller of ros2_control takes an
 array, a joint trajectory controller with an effort interface takes a trajectory.
 """
 
@@ -49,7 +50,7 @@ class EffortArray:
 
     def fill(self, effort: FloatArray, q: FloatArray) -> Float64MultiArray:
         """Write the efforts and return the message."""
-        np.take(effort, self._order, out=self._message.values)
+        np.take(effort, self._order, out=self._message.values, mode='clip')
         return self._message.message
 
 
@@ -78,8 +79,8 @@ class EffortTrajectory:
 
     def fill(self, effort: FloatArray, q: FloatArray) -> JointTrajectory:
         """Write the efforts and return the message."""
-        np.take(q, self._order, out=self._position)
-        np.take(effort, self._order, out=self._effort)
+        np.take(q, self._order, out=self._position, mode='clip')
+        np.take(effort, self._order, out=self._effort, mode='clip')
         return self._message
 
 

@@ -62,7 +62,7 @@ CONTROLLER_PARAMETERS = (
     Parameter('resume_after', 0, 'Good states in a row after which an arm made safe because '
               'states had stopped is held again, and moved; 0: only when activated anew.',
               low=0, high=1_000_000, read_only=True),
-    Parameter('telemetry_rate', 100.0, 'Rate of each topic for people and recorders; 0 for '
+    Parameter('telemetry_rate', 25.0, 'Rate of each topic for people and recorders; 0 for '
               'none.', 'Hz', 0.0, 2000.0, read_only=True),
 )
 
