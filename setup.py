@@ -29,6 +29,7 @@ setup(
         (f'share/{package_name}/config', files('config')),
         (f'share/{package_name}/config/dds', files('config/dds')),
         (f'share/{package_name}/config/hardware', files('config/hardware')),
+        (f'share/{package_name}/config/parameters', files('config/parameters')),
         (f'share/{package_name}/urdf', files('urdf')),
     ],
     python_requires='>=3.10',

@@ -21,6 +21,7 @@ from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
 from robot_dynamics.nodes.convert import ArrayMessage, JointStateMessage
 from robot_dynamics.nodes.diagnostics import Level, Status
 from robot_dynamics.nodes.effort_controller import EffortControllerNode
+from robot_dynamics.nodes.managed import AUTOSTART
 from robot_dynamics.nodes.parameters import Parameter, Values
 from robot_dynamics.nodes.runtime import run
 
@@ -143,7 +144,7 @@ def _group(values: Values, prefix: str, gains: type) -> dict[str, object]:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node."""
-    return run(AdaptiveControllerNode, args, (*CONTROLLER_PARAMETERS, *TABLE))
+    return run(AdaptiveControllerNode, args, (AUTOSTART, *CONTROLLER_PARAMETERS, *TABLE))
 
 
 if __name__ == '__main__':

@@ -5,9 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
 
-from robot_dynamics.nodes.parameters import NodeParameters, Parameter, Values
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.nodes.node_parameters import NodeParameters, refusal
+from robot_dynamics.nodes.parameters import Parameter, Values
 from robot_dynamics.nodes.runtime import RUNTIME_PARAMETERS
 from robot_dynamics.nodes.spinning import FastEntities, SlowGroup
 
@@ -16,6 +20,8 @@ class NodeParts:
     """Parameters, fast and slow entities of a node; mix it in before a class of rclpy."""
 
     _slow_group: SlowGroup | None = None
+    #: None until they are declared.
+    parameters: NodeParameters | None = None
 
     @property
     def default_callback_group(self) -> SlowGroup:
@@ -38,6 +44,24 @@ class NodeParts:
         self.stopped = stopped
         self.parameters = NodeParameters(self, (*RUNTIME_PARAMETERS, *table), self.check)
         self.fast = FastEntities(self)
+
+    def set_parameters(self, parameter_list: Sequence[RosParameter]) -> list[SetParametersResult]:
+        """Change parameters one by one; see `set_parameters_atomically`."""
+        return [self.set_parameters_atomically([parameter]) for parameter in parameter_list]
+
+    def set_parameters_atomically(self, parameter_list: Sequence[RosParameter]
+                                  ) -> SetParametersResult:
+        """Change parameters, all of them or none; the services of the node call this.
+
+        An integer is taken where a double is wanted. rclpy would refuse it, or, asked to be
+        lenient, make the parameter an integer for everybody who asks for it later.
+        """
+        if self.parameters is not None:
+            try:
+                parameter_list = self.parameters.promote(parameter_list)
+            except ParameterError as error:
+                return refusal(error)
+        return super().set_parameters_atomically(parameter_list)
 
     def check(self, values: Values) -> None:
         """Raise a ParameterError where values do not fit each other."""

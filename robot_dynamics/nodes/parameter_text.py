@@ -17,7 +17,7 @@ def help_text(title: str, table: Sequence[Parameter]) -> str:
              '    --ros-args -p NAME:=VALUE --params-file FILE -r FROM:=TO', '', 'Parameters:']
     for row in table:
         lines += ['', f'  {row.name} (default {default_text(row)})',
-                  *textwrap.wrap(_explanation(row), _WIDTH, initial_indent='      ',
+                  *textwrap.wrap(explanation(row), _WIDTH, initial_indent='      ',
                                  subsequent_indent='      ')]
     return '\n'.join(lines)
 
@@ -25,7 +25,7 @@ def help_text(title: str, table: Sequence[Parameter]) -> str:
 def markdown_table(table: Sequence[Parameter]) -> str:
     """Return the rows as a table in Markdown."""
     lines = ['| parameter | default | what it is |', '|---|---|---|']
-    lines += [f'| `{row.name}` | `{default_text(row)}` | {_explanation(row)} |' for row in table]
+    lines += [f'| `{row.name}` | `{default_text(row)}` | {explanation(row)} |' for row in table]
     return '\n'.join(lines)
 
 
@@ -39,7 +39,7 @@ def default_text(row: Parameter) -> str:
     return repr(row.default)
 
 
-def _explanation(row: Parameter) -> str:
+def explanation(row: Parameter) -> str:
     """Return everything about a row but its name and default."""
     parts = [row.text]
     if row.choices:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of a node: one table that declares, checks and promotes them.
+"""The rows of a parameter table: what a parameter is, and which values it takes.
 
 ROS 2 takes the type of a parameter from its text: ``10`` is an integer, ``[]``
 nothing at all, and refuses both where a double is wanted. Here an integer is
@@ -9,22 +9,15 @@ not finite gets in.
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import yaml
 from numpy.typing import NDArray
-from rcl_interfaces.msg import (
-    FloatingPointRange,
-    IntegerRange,
-    ParameterDescriptor,
-    SetParametersResult,
-)
-from rclpy.node import Node
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.parameter import Parameter as RosParameter
 
 from robot_dynamics.errors import ParameterError
@@ -94,6 +87,8 @@ class Parameter:
         if kind in (Type.DOUBLE_ARRAY, Type.STRING_ARRAY):
             # An empty list arrives as "not set" from YAML and as bytes from a service.
             elements = () if value is None else value
+            if kind == Type.DOUBLE_ARRAY and isinstance(value, str):
+                elements = _list_in(value)
             if isinstance(elements, (str, bytes)) or not isinstance(elements, Iterable):
                 raise self._error(f'is {value!r}, not {_TYPE_TEXTS[kind]}')
             return tuple(self._scalar(element, value) for element in elements)
@@ -105,7 +100,7 @@ class Parameter:
         if self.choices:
             text += ' One of: ' + ', '.join(self.choices) + '.'
         descriptor = ParameterDescriptor(name=self.name, type=self.type.value, description=text,
-                                         read_only=self.read_only, dynamic_typing=True)
+                                         read_only=self.read_only)
         if self.low is not None and self.type == Type.INTEGER:
             descriptor.integer_range = [IntegerRange(from_value=int(self.low),
                                                      to_value=int(self.high), step=0)]
@@ -140,92 +135,16 @@ class Parameter:
                               remedy=f'set it to {_TYPE_TEXTS[self.type]} (default {default!r})')
 
 
-class NodeParameters:
-    """The parameters of a node, declared from a table and read as one snapshot.
+def _list_in(text: str) -> Any:
+    """Return the list that a text is, or the text.
 
-    A change is checked when it is asked for and takes effect when `refresh` is
-    called, which the runtime does between two callbacks: all of a change or
-    nothing, and never inside a control cycle.
-
-    Parameters
-    ----------
-    node : Node
-        The node that declares them.
-    table : sequence of Parameter
-        Its table.
-    check : callable, optional
-        Takes all values together and raises ParameterError where they do not fit
-        each other.
+    ``ros2 param set`` takes ``[1, 2.5]`` for a text, because its elements differ in type.
     """
-
-    def __init__(self, node: Node, table: Sequence[Parameter],
-                 check: Callable[[Values], None] = lambda values: None):
-        self._node = node
-        self._table = {row.name: row for row in table}
-        self._check = check
-        self._changed = False
-        self._values = MappingProxyType({row.name: self._declare(row) for row in table})
-        check(self._values)
-        node.add_on_set_parameters_callback(self._on_set)
-
-    @property
-    def values(self) -> Values:
-        """Every value by name, as of the last `refresh`. Lists are tuples."""
-        return self._values
-
-    @property
-    def changed(self) -> bool:
-        """Whether an accepted change waits for `refresh`."""
-        return self._changed
-
-    def refresh(self) -> Values:
-        """Take over what was accepted since the last call, and return all values."""
-        self._changed = False
-        self._values = MappingProxyType({
-            name: row.convert(self._node.get_parameter(name).value)
-            for name, row in self._table.items()})
-        return self._values
-
-    def unknown(self) -> tuple[str, ...]:
-        """Return what was set from outside for this node though nothing here reads it."""
-        # rclpy offers no public way to see overrides that nobody declared.
-        overrides = getattr(self._node, '_parameter_overrides', {})
-        texts = []
-        for name in overrides:
-            if name in self._table or self._node.has_parameter(name) \
-                    or name.startswith('qos_overrides.'):
-                continue
-            close = difflib.get_close_matches(name, self._table, n=1)
-            texts.append(f'{name} (did you mean {close[0]}?)' if close else name)
-        return tuple(texts)
-
-    def _declare(self, row: Parameter) -> Any:
-        """Declare one row with what was given for it, promoted to its type."""
-        node = self._node
-        default = list(row.default) if isinstance(row.default, tuple) else row.default
-        given = node.declare_parameter(row.name, default, ParameterDescriptor(dynamic_typing=True))
-        value = row.convert(given.value)
-        stored = list(value) if isinstance(value, tuple) else value
-        node.set_parameters([RosParameter(row.name, row.type, stored)])
-        node.set_descriptor(row.name, row.descriptor())
-        return value
-
-    def _on_set(self, parameters: Sequence[RosParameter]) -> SetParametersResult:
-        """Accept or refuse a change asked for at run time, as a whole."""
-        ours = [parameter for parameter in parameters if parameter.name in self._table]
-        try:
-            changes = {parameter.name: self._table[parameter.name].convert(parameter.value)
-                       for parameter in ours}
-            self._check(MappingProxyType({**self._pending(), **changes}))
-        except ParameterError as error:
-            return SetParametersResult(successful=False, reason=str(error))
-        self._changed = self._changed or bool(ours)
-        return SetParametersResult(successful=True)
-
-    def _pending(self) -> dict[str, Any]:
-        """Return the values as they will be after the next `refresh`."""
-        return {name: row.convert(self._node.get_parameter(name).value)
-                for name, row in self._table.items()}
+    try:
+        value = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError):
+        return text
+    return value if isinstance(value, list) else text
 
 
 def per_joint(values: Values, name: str, joint_names: Sequence[str], *,

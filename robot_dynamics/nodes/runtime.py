@@ -21,8 +21,10 @@ from rclpy.logging import LoggingSeverity, set_logger_level
 from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.node_parameters import NodeParameters
 from robot_dynamics.nodes.parameter_text import help_text
-from robot_dynamics.nodes.parameters import NodeParameters, Parameter, Values
+from robot_dynamics.nodes.parameters import Parameter, Values
+from robot_dynamics.nodes.ros_arguments import readable_arguments
 from robot_dynamics.nodes.spinning import SPIN, FastEntities, make_spinner
 
 STOP_WITH_PARENT = Parameter(
@@ -171,7 +173,8 @@ def _run(make_node: Callable[[StopRequest], RuntimeNode], args: Sequence[str] | 
     # rcl would say the same as we do once more, and on another line.
     set_logger_level('rcl', LoggingSeverity.FATAL)
     try:
-        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        with readable_arguments(sys.argv if args is None else args) as readable:
+            rclpy.init(args=readable, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
         return _refuse(f'cannot read the ROS arguments: {error}')
     set_logger_level('rcl', LoggingSeverity.WARN)

@@ -1,31 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-from pathlib import Path
-
 import pytest
 
 from robot_dynamics.nodes import adaptive_controller, recorder, runtime
-from robot_dynamics.nodes.parameter_page import TABLES, page
 from robot_dynamics.nodes.parameter_text import default_text, help_text, markdown_table
 from robot_dynamics.nodes.parameters import Parameter
 
-ROOT = Path(__file__).resolve().parents[2]
-
 SPEED = Parameter('speed', 0.9, 'How fast.', 'rad/s', 0.001, 100.0)
 KIND = Parameter('kind', 'a', 'Which.', choices=('a', 'b'), read_only=True)
-
-
-def test_the_page_in_the_documentation_is_what_the_nodes_declare():
-    assert (ROOT / 'docs' / 'parameters.md').read_text(encoding='utf-8') == page(), \
-        'run python -m robot_dynamics.nodes.parameter_page docs/parameters.md'
-
-
-def test_every_parameter_of_every_node_is_on_the_page():
-    text = page()
-    for table in TABLES.values():
-        for row in table:
-            assert f'| `{row.name}` |' in text
-    sections = text.split('\n## ')
-    assert sum(section.startswith(tuple(TABLES)) for section in sections) == len(TABLES)
 
 
 def test_a_row_tells_choices_bounds_units_and_whether_it_can_change():

@@ -1,120 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import json
-
-import numpy as np
 import pytest
 from rclpy.parameter import Parameter as RosParameter
 
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.nodes.parameters import NodeParameters, Parameter, per_joint
+from robot_dynamics.nodes.parameters import Parameter, per_joint
 
-TABLE = (
-    Parameter('adaptation_gain', 1.0, 'Gain.', '1/s', 0.0, 100.0),
-    Parameter('kd', (), 'Damping.', 'N m s/rad', 0.0, 1e4),
-    Parameter('lambda', (1.0,), 'Error rate.', '1/s', 0.0, 100.0),
-    Parameter('effort_limit', (5.0,), 'Limit.', 'N m', 0.0, 1e4),
-    Parameter('rate', 500.0, 'Rate.', 'Hz', 1.0, 1000.0, read_only=True),
-    Parameter('count', 3, 'How many.', low=1, high=9),
-    Parameter('law', 'adaptive', 'Law.', choices=('adaptive', 'pd_gravity')),
-    Parameter('joints', (), 'Joints.', element=str),
-    Parameter('adapt', True, 'Adapt.'),
-)
+NUMBER = Parameter('x', 1.0, 'A number.', 'Hz', 0.5, 2.0)
+COUNT = Parameter('x', 1, 'A count.', low=0, high=9)
+LIST = Parameter('x', (1.0,), 'Numbers.', 'N m', 0.0, 3.0)
+TEXTS = Parameter('x', ('a',), 'Texts.', element=str, choices=('a', 'b'))
+SWITCH = Parameter('x', True, 'A switch.')
 
 
-def test_case_param_types(cases, make_node):
-    case = cases / 'param_types'
-    assert json.loads((case / 'expected.json').read_text())['outcome'] == 'accept_or_explain'
-    node = make_node('node', '--params-file', str(case / 'params.yaml'))
-    values = NodeParameters(node, TABLE).values
-    assert values['adaptation_gain'] == 10.0 and type(values['adaptation_gain']) is float
-    assert values['kd'] == (20.0, 15.0, 5.0)
-    assert values['lambda'] == (5.0, 5.0, 5.0)
-    assert values['rate'] == 250.0
-    assert values['effort_limit'] == ()
-    # The type stays that of the table, whatever was given, also for the empty lists.
-    kinds = {name: node.get_parameter(name).type_ for name in values}
-    assert kinds['adaptation_gain'] == kinds['rate'] == RosParameter.Type.DOUBLE
-    assert kinds['kd'] == kinds['effort_limit'] == RosParameter.Type.DOUBLE_ARRAY
-    assert kinds['joints'] == RosParameter.Type.STRING_ARRAY
+@pytest.mark.parametrize(('row', 'given', 'value'), [
+    (NUMBER, 1, 1.0), (NUMBER, 0.5, 0.5), (NUMBER, 2, 2.0), (COUNT, 9, 9), (SWITCH, False, False),
+    (LIST, [1, 2], (1.0, 2.0)), (LIST, [1, 2.5], (1.0, 2.5)), (LIST, '[1, 2.5]', (1.0, 2.5)),
+    (LIST, None, ()), (LIST, [], ()), (TEXTS, ['b', 'a'], ('b', 'a'))])
+def test_values_come_in_the_type_of_the_row(row, given, value):
+    converted = row.convert(given)
+    assert converted == value
+    assert type(converted) is type(value)
+    if isinstance(value, tuple):
+        assert [type(item) for item in converted] == [type(item) for item in value]
 
 
-@pytest.mark.parametrize(('name', 'text', 'wanted'), [
-    ('adaptation_gain', 'high', 'a number'), ('adaptation_gain', 'true', 'a number'),
-    ('adaptation_gain', '.nan', 'not finite'), ('adaptation_gain', '-1.0', 'outside 0 to 100'),
-    ('kd', '[1.0, .inf]', 'not finite'), ('kd', '[1.0, -2.0]', 'outside 0 to'),
-    ('kd', '["a"]', 'a list of numbers'), ('kd', '3.0', 'a list of numbers'),
-    ('rate', '2000', 'outside 1 to 1000 Hz'), ('count', '2.5', 'an integer'),
-    ('count', '10', 'outside 1 to 9'), ('law', 'pid', 'adaptive, pd_gravity'),
-    ('joints', '[1, 2]', 'a list of texts'), ('adapt', '1', 'true or false'),
-])
-def test_wrong_values_are_refused_at_the_start(make_node, name, text, wanted):
-    node = make_node('node', '-p', f'{name}:={text}')
+@pytest.mark.parametrize(('row', 'given', 'words'), [
+    (NUMBER, True, 'a number'), (NUMBER, '1.0', 'a number'), (NUMBER, None, 'a number'),
+    (NUMBER, float('nan'), 'not finite'), (NUMBER, float('-inf'), 'not finite'),
+    (NUMBER, 2.0001, 'outside 0.5 to 2 Hz'), (COUNT, 1.0, 'an integer'),
+    (COUNT, True, 'an integer'), (COUNT, -1, 'outside 0 to 9'), (SWITCH, 1, 'true or false'),
+    (LIST, 1.0, 'a list of numbers'), (LIST, '1.0', 'a list of numbers'),
+    (LIST, [[1.0]], 'a list of numbers'), (LIST, [1.0, float('inf')], 'not finite'),
+    (LIST, '[1, 4]', 'outside 0 to 3 N m'), (LIST, '[' * 5000, 'a list of numbers'),
+    (TEXTS, ['c'], 'one of: a, b'), (TEXTS, 'a', 'a list of texts'),
+    (TEXTS, b'a', 'a list of texts')])
+def test_what_is_no_value_is_refused_with_what_to_do(row, given, words):
     with pytest.raises(ParameterError) as caught:
-        NodeParameters(node, TABLE)
-    assert caught.value.subject == f'parameter {name}'
-    assert wanted in str(caught.value)
-    assert '\n' not in str(caught.value)
+        row.convert(given)
+    assert words in str(caught.value)
+    assert caught.value.subject == 'parameter x' and 'default' in caught.value.remedy
 
 
-def test_ranges_shown_are_finite(make_node):
-    node = make_node('node')
-    NodeParameters(node, TABLE)
-    for row in TABLE:
-        descriptor = node.describe_parameter(row.name)
-        assert descriptor.description.startswith(row.text)
-        assert descriptor.read_only == row.read_only
-        for span in (*descriptor.floating_point_range, *descriptor.integer_range):
-            assert np.isfinite(span.from_value) and np.isfinite(span.to_value)
-        assert (row.low is not None) == bool(descriptor.floating_point_range
-                                             or descriptor.integer_range)
-
-
-def test_a_change_waits_for_refresh_and_is_taken_as_a_whole(make_node):
-    node = make_node('node')
-    parameters = NodeParameters(node, TABLE)
-    results = node.set_parameters_atomically([
-        RosParameter('adaptation_gain', value=7), RosParameter('kd', value=[1, 2])])
-    assert results.successful
-    assert parameters.changed and parameters.values['adaptation_gain'] == 1.0
-    values = parameters.refresh()
-    assert values['adaptation_gain'] == 7.0 and values['kd'] == (1.0, 2.0)
-    assert not parameters.changed
-    refused = node.set_parameters_atomically([
-        RosParameter('adaptation_gain', value=8.0), RosParameter('kd', value=[float('nan')])])
-    assert not refused.successful and 'kd' in refused.reason and 'finite' in refused.reason
-    assert not parameters.changed
-    assert parameters.refresh()['adaptation_gain'] == 7.0
-
-
-def test_read_only_parameters_stay(make_node):
-    node = make_node('node')
-    parameters = NodeParameters(node, TABLE)
-    assert not node.set_parameters([RosParameter('rate', value=100.0)])[0].successful
-    assert parameters.refresh()['rate'] == 500.0
-
-
-def test_values_that_do_not_fit_each_other_are_refused(make_node):
-    def check(values):
-        if values['count'] > 5 and not values['adapt']:
-            raise ParameterError('is too many', subject='parameter count')
-
-    node = make_node('node')
-    parameters = NodeParameters(node, TABLE, check)
-    assert node.set_parameters([RosParameter('adapt', value=False)])[0].successful
-    refused = node.set_parameters([RosParameter('count', value=6)])[0]
-    assert not refused.successful and 'too many' in refused.reason
-    assert node.set_parameters_atomically([RosParameter('count', value=6),
-                                           RosParameter('adapt', value=True)]).successful
-    assert parameters.refresh()['count'] == 6
-
-
-def test_misspelt_parameters_are_named(make_node):
-    node = make_node('node', '-p', 'adaptation_gian:=3.0', '-p', 'use_sim_time:=false',
-                     '-p', 'qos_overrides./joint_states.subscription.depth:=5')
-    assert NodeParameters(node, TABLE).unknown() == (
-        'adaptation_gian (did you mean adaptation_gain?)',)
+def test_types_are_those_of_defaults():
+    kinds = RosParameter.Type
+    assert [row.type for row in (NUMBER, COUNT, LIST, TEXTS, SWITCH)] == [
+        kinds.DOUBLE, kinds.INTEGER, kinds.DOUBLE_ARRAY, kinds.STRING_ARRAY, kinds.BOOL]
 
 
 def test_per_joint():
