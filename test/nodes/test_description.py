@@ -12,7 +12,7 @@ from robot_dynamics.errors import ModelError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes.description import ROBOT_PARAMETERS, load_robot
-from robot_dynamics.nodes.parameters import NodeParameters
+from robot_dynamics.nodes.node_parameters import NodeParameters
 
 
 @pytest.fixture
