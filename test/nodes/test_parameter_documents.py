@@ -97,6 +97,12 @@ def test_awkward_defaults_are_written_as_rcl_reads_them(make_node, tmp_path):
     assert NodeParameters(made, bare).values == {row.name: row.default for row in table}
 
 
+def test_little_can_change_while_a_node_runs():
+    """No topic, joint or limit: another name in here has to be safe at any value, any time."""
+    assert {row.name for table in TABLES.values() for row in table if not row.read_only} == {
+        'adapt', 'adapt_after', 'regressor_rate'}
+
+
 @pytest.mark.parametrize('row', ROWS)
 def test_a_row_refuses_what_it_must(row):
     wrong = [float('nan'), float('inf'), -float('inf')] if row.type != Type.INTEGER else []

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every node as it runs: its parameters are those of its table, and none moves its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rcl_interfaces.msg import ParameterDescriptor
+from rcl_interfaces.srv import (
+    DescribeParameters,
+    GetParameters,
+    ListParameters,
+    SetParameters,
+    SetParametersAtomically,
+)
+from rclpy.parameter import Parameter as RosParameter
+from rclpy.parameter import parameter_value_to_python
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.shipped import resolve_robot
+from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.parameter_tables import TABLES
+from robot_dynamics.nodes.parameters import Parameter
+
+pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
+
+FOLDER = Path(__file__).resolve().parents[2] / 'config' / 'parameters'
+#: What rclpy declares by itself; its overrides of QoS can be given at the start only.
+OF_RCLPY = {'use_sim_time', 'start_type_description_service'}
+OVERRIDES = 'qos_overrides.'
+#: What a node needs beside its file of defaults, and a machine that stalls.
+NEEDS = {
+    'simulated_arm': {'robot': 'arm7', 'hold_time': 0.5},
+    'adaptive_controller': {'robot': 'arm7', 'state_timeout': 0.5, 'max_age': 1.0},
+    'inverse_dynamics': {'robot': 'arm7'}, 'reference': {'robot': 'arm7'},
+    'recorder': {},
+}
+LIMITS = Robot.from_urdf(resolve_robot('arm7')).limits.effort
+COMMANDS = 'effort_controller/commands'
+DEEP = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
+
+
+class Live:
+    """The nodes of a system, their parameters and the commands they give."""
+
+    def __init__(self, observer):
+        self.observer = observer
+        self.modes = observer.collect(String, 'adaptive_controller/mode', qos.latched())
+        self.errors = observer.collect(JointState, 'adaptive_controller/tracking_error', DEEP)
+        self.commands = observer.collect(Float64MultiArray, COMMANDS, DEEP)
+
+    def tracks(self) -> bool:
+        return bool(self.modes) and self.modes[-1].data == 'tracking' and bool(self.errors)
+
+    def worst(self) -> float:
+        """Return the largest share of its limit that any effort had; NaN is over it."""
+        shares = np.abs([message.data for message in self.commands]) / LIMITS
+        return np.inf if np.isnan(shares).any() else float(shares.max())
+
+    def names(self, node: str) -> set[str]:
+        return set(self.observer.call(ListParameters, f'{node}/list_parameters',
+                                      ListParameters.Request()).result.names)
+
+    def describe(self, node: str, names: Sequence[str]) -> dict[str, ParameterDescriptor]:
+        descriptors = self.observer.call(
+            DescribeParameters, f'{node}/describe_parameters',
+            DescribeParameters.Request(names=list(names))).descriptors
+        return dict(zip(names, descriptors, strict=True))
+
+    def get(self, node: str, names: Sequence[str]) -> dict[str, object]:
+        values = self.observer.call(GetParameters, f'{node}/get_parameters',
+                                    GetParameters.Request(names=list(names))).values
+        return {name: parameter_value_to_python(value)
+                for name, value in zip(names, values, strict=True)}
+
+    def set(self, node: str, *parameters: RosParameter):
+        request = SetParameters.Request(
+            parameters=[parameter.to_parameter_msg() for parameter in parameters])
+        return self.observer.call(SetParameters, f'{node}/set_parameters', request).results
+
+    def set_atomically(self, node: str, *parameters: RosParameter):
+        request = SetParametersAtomically.Request(
+            parameters=[parameter.to_parameter_msg() for parameter in parameters])
+        return self.observer.call(SetParametersAtomically, f'{node}/set_parameters_atomically',
+                                  request).result
+
+
+@pytest.fixture
+def live(start, observer, tmp_path) -> Live:
+    system = Live(observer)
+    for node, needs in NEEDS.items():
+        if node == 'recorder':
+            needs = {'output': tmp_path / 'recording'}
+        start(node, '--params-file', str(FOLDER / f'{node}.yaml'), **needs)
+    assert observer.spin(90.0, system.tracks), 'the arm is not tracked'
+    return system
+
+
+def test_nodes_declare_their_tables_and_no_change_moves_a_limit(live):
+    for node, table in TABLES.items():
+        names = live.names(node)
+        foreign = {name for name in names - OF_RCLPY if not name.startswith(OVERRIDES)}
+        assert foreign == {row.name for row in table}
+        descriptors = live.describe(node, sorted(names))
+        for row in table:
+            assert descriptors[row.name] == row.descriptor()
+        for name in names - foreign - OF_RCLPY:
+            assert descriptors[name].read_only, name
+        values = live.get(node, [row.name for row in table])
+        for row in table:
+            default = list(row.default) if isinstance(row.default, tuple) else row.default
+            given = (*NEEDS[node], 'output') if row.name in (*NEEDS[node], 'output') else ()
+            assert row.name in given or list_of(values[row.name]) == list_of(default), row.name
+        refuse_what_is_fixed(live, node, names)
+        go_to_extremes(live, node, [row for row in table if not row.read_only])
+    publishers = live.observer.node.get_publishers_info_by_topic(f'/{COMMANDS}')
+    assert [info.node_name for info in publishers] == ['adaptive_controller']
+    assert live.tracks()
+    assert 0.0 < live.worst() <= 1.0
+
+
+def list_of(value):
+    return list(value) if isinstance(value, (list, tuple)) or hasattr(value, 'tolist') else value
+
+
+def refuse_what_is_fixed(live: Live, node: str, names: set[str]) -> None:
+    """Ask for another value of everything that is fixed, and for names that do not exist."""
+    fixed = [row for row in TABLES[node] if row.read_only]
+    before = live.get(node, sorted(names))
+    asked = [RosParameter(row.name, row.type, list(value) if isinstance(value, tuple) else value)
+             for row in fixed for value in values_of(row)]
+    asked += [RosParameter(row.name, RosParameter.Type.NOT_SET) for row in TABLES[node]]
+    asked += [RosParameter('use_sim_time', value=True),
+              RosParameter('no_such_parameter', value=1.0),
+              RosParameter('qos_overrides./joint_states.subscription.depth', value=7),
+              RosParameter('effort_limits', value=[1e9])]
+    for parameter, result in zip(asked, live.set(node, *asked), strict=True):
+        assert not result.successful, parameter.name
+    assert live.get(node, sorted(names)) == before
+    assert live.names(node) == names
+
+
+def go_to_extremes(live: Live, node: str, rows: Sequence[Parameter]) -> None:
+    """Set everything that can be changed to its ends, one by one and all at once."""
+    if not rows:
+        return
+    settings = [(row, value) for row in rows for value in values_of(row)]
+    for row, value in settings:
+        # As somebody types it: an end such as 0.0 without its point.
+        typed = int(value) if isinstance(value, float) and value.is_integer() else value
+        (result,) = live.set(node, RosParameter(row.name, value=typed))
+        assert result.successful, (row.name, value, result.reason)
+        (stored,) = live.get(node, [row.name]).values()
+        assert stored == value and type(stored) is type(value)
+        if row.low is not None:
+            (result,) = live.set(node, RosParameter(row.name, value=2.0 * row.high + 1.0))
+            assert not result.successful and f'outside {row.low:g} to' in result.reason
+        live.observer.spin(0.3)
+    for pick in (0, -1):
+        result = live.set_atomically(node, *(
+            RosParameter(row.name, row.type, values_of(row)[pick]) for row in rows))
+        assert result.successful, result.reason
+        live.observer.spin(0.3)
+    refused = live.set_atomically(node, *(
+        RosParameter(row.name, row.type, values_of(row)[0]) for row in rows),
+        RosParameter('spin', value='events'))
+    assert not refused.successful
+    assert live.get(node, [row.name for row in rows]) == {
+        row.name: values_of(row)[-1] for row in rows}
+
+
+def values_of(row: Parameter) -> list[object]:
+    """Return the ends of what a row can be, in its own type."""
+    if row.type == RosParameter.Type.BOOL:
+        return [not row.default, row.default]
+    if row.low is not None:
+        ends = [type(row.low)(row.low), type(row.low)(row.high)]
+    else:
+        ends = list(row.choices) or ['elsewhere']
+    return [(end,) for end in ends] if isinstance(row.default, tuple) else ends
