@@ -24,7 +24,7 @@ def documents() -> dict[Path, str]:
                for name, table in TABLES.items()}}
 
 
-def main() -> None:
+def write() -> None:
     """Write them below the current folder, which has to be the repository."""
     for path, text in documents().items():
         path.write_text(text, encoding='utf-8')
@@ -32,4 +32,4 @@ def main() -> None:
 
 
 if __name__ == '__main__':
-    main()
+    write()
