@@ -10,17 +10,16 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import numpy as np
-
 from robot_dynamics.bringup import demo
 from robot_dynamics.bringup.arguments import ARGUMENTS
 from robot_dynamics.bringup.command import child_environment
 from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.doctor import command as doctor
+from robot_dynamics.bringup.doctor.robot import joint_count, robot_line, robot_table
 from robot_dynamics.bringup.session import require_ros, run_until_stopped
 from robot_dynamics.bringup.system import NO_PLANT, System, find_plant
 from robot_dynamics.bringup.warmup import warm_up
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.model.robot import JointType, Robot
 from robot_dynamics.model.shipped import shipped_robots
 
 
@@ -61,6 +60,10 @@ def _parser() -> argparse.ArgumentParser:
     _add_report(commands)
     robots = commands.add_parser('robots', help='list the robots of this package')
     robots.set_defaults(run=_robots)
+    examine = commands.add_parser('doctor', help=doctor.SUMMARY, description=doctor.DESCRIPTION,
+                                  formatter_class=_Help)
+    doctor.add_arguments(examine)
+    examine.set_defaults(run=doctor.run)
     check = commands.add_parser(
         'check', help='read a robot description and say what is wrong with it',
         description='Read a URDF, xacro or DH file, say what it holds and what is wrong with it. '
@@ -148,24 +151,13 @@ def _report(options: argparse.Namespace) -> int:
 def _robots(options: argparse.Namespace) -> int:
     for name, path in shipped_robots().items():
         robot = load_description(path).robot
-        print(f'{name:<24} {_joints(robot)}')
+        print(f'{name:<24} {joint_count(robot)}')
     return 0
 
 
 def _check(options: argparse.Namespace) -> int:
-    description = load_description(options.robot)
-    robot = description.robot
-    mass = float(robot.inertial_parameters[:, 0].sum())
-    print(f'{robot.name}: {_joints(robot)}, {mass:.3g} kg moving')
-    width = max(map(len, robot.joint_names))
-    for name, low, high, effort in zip(robot.joint_names, robot.limits.lower, robot.limits.upper,
-                                       robot.limits.effort, strict=True):
-        slides = _is_prismatic(robot, name)
-        positions = f'{low:8.3f} to {high:7.3f} {"m  " if slides else "rad"}' \
-            if np.isfinite([low, high]).any() else f'{"without limits":<23}'
-        efforts = f'effort to {effort:g} {"N" if slides else "N m"}' \
-            if np.isfinite(effort) else 'no effort limit'
-        print(f'  {name:<{width}} {positions}   {efforts}')
+    robot = load_description(options.robot).robot
+    print('\n'.join([robot_line(robot), *robot_table(robot)]))
     for finding in robot.findings:
         print(f'{finding.severity.value}: {finding}')
     return 0
@@ -174,16 +166,6 @@ def _check(options: argparse.Namespace) -> int:
 def _warmup(options: argparse.Namespace) -> int:
     print(f'ready after {warm_up():.2f} s')
     return 0
-
-
-def _joints(robot: Robot) -> str:
-    prismatic = sum(_is_prismatic(robot, name) for name in robot.joint_names)
-    rest = f', {prismatic} of them prismatic' if prismatic else ''
-    return f'{robot.n} joint{"s" if robot.n > 1 else ""}{rest}'
-
-
-def _is_prismatic(robot: Robot, joint: str) -> bool:
-    return robot.joint_types[robot.body_joint_names.index(joint)] == JointType.PRISMATIC
 
 
 def _version() -> str:

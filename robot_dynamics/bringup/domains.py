@@ -14,6 +14,8 @@ from __future__ import annotations
 import random
 import socket
 from collections import deque
+from collections.abc import Iterable
+from pathlib import Path
 
 from robot_dynamics.errors import BringupError
 
@@ -56,6 +58,30 @@ def private_domain() -> int:
     raise BringupError(
         f'every DDS domain from {PRIVATE_DOMAINS[0]} to {PRIVATE_DOMAINS[-1]} is in use on this '
         f'machine', subject='ROS_DOMAIN_ID', remedy='end other ROS 2 systems, or set it yourself')
+
+
+def listening_domains() -> tuple[int, ...]:
+    """Return the domains in which something listens on this machine, as far as Linux tells."""
+    ports: set[int] = set()
+    for table in ('/proc/net/udp', '/proc/net/udp6'):
+        try:
+            lines = Path(table).read_text(encoding='ascii').splitlines()[1:]
+        except OSError:
+            continue
+        ports.update(int(line.split()[1].rpartition(':')[2], 16) for line in lines)
+    return domains_of_ports(ports)
+
+
+def domains_of_ports(ports: Iterable[int]) -> tuple[int, ...]:
+    """Return the domains in which a participant has one of these UDP ports, in order."""
+    domains = set()
+    for port in ports:
+        number, rest = divmod(port - _FIRST_PORT, _DOMAIN_PORTS)
+        participant, odd = divmod(rest - _FIRST_PARTICIPANT, _PARTICIPANT_PORTS)
+        # The lowest port of a participant: what else listens there does so at any of them.
+        if 0 <= number <= PRIVATE_DOMAINS[-1] and odd == 0 and 0 <= participant < _PARTICIPANTS:
+            domains.add(number)
+    return tuple(sorted(domains))
 
 
 def _take(number: int) -> socket.socket | None:

@@ -18,8 +18,13 @@ def warm_up() -> float:
     Nodes do this themselves. Done before, several that start together need not wait
     for each other, and the user sees what takes so long.
     """
+    import_kernels()
+    return warm_up_imported()
+
+
+def import_kernels() -> None:
+    """Import every module that defines kernels, without compiling any."""
     for room in _ROOMS:
         path = [f'{folder}/{room}' for folder in robot_dynamics.__path__]
         for module in pkgutil.walk_packages(path, f'robot_dynamics.{room}.'):
             importlib.import_module(module.name)
-    return warm_up_imported()

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where to look for a running system: the user's domain, or the one in use on this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from robot_dynamics.bringup.doctor.remarks import Remark, note
+from robot_dynamics.bringup.domains import listening_domains
+from robot_dynamics.bringup.session import require_ros
+from robot_dynamics.nodes.graph_seen import GraphSeen
+
+_REACH, _OLDER_REACH = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY'
+
+
+def look_around(seconds: float, *, namespace: str | None, domain: int | None
+                ) -> tuple[GraphSeen, list[Remark]]:
+    """Return what runs, and what is to be said of where it was found.
+
+    A system that keeps to this machine, as those of this package do, binds its sockets to
+    127.0.0.1: whoever speaks to the whole network does not meet it. So where nothing is
+    found the way the user's environment says, and something listens on this machine, that
+    is looked at, too.
+
+    Parameters
+    ----------
+    seconds : float
+        How long to listen.
+    namespace : str, optional
+        Where to look for the arm.
+    domain : int, optional
+        ROS domain; that of the environment, or else any that is in use here.
+
+    Raises
+    ------
+    BringupError
+        When there is no ROS 2, or it cannot be started.
+    """
+    require_ros()
+    from robot_dynamics.nodes.graph_probe import look
+    here = listening_domains()
+    graph = look(seconds, namespace=namespace, domain=domain)
+    asked = domain is not None or bool(os.environ.get('ROS_DOMAIN_ID'))
+    others = [number for number in here if number != graph.domain]
+    if not graph.is_empty:
+        return graph, _elsewhere(others)
+    if not _is_chosen(os.environ):
+        candidates = [graph.domain] if graph.domain in here else [] if asked else others
+        if len(candidates) == 1:
+            with _on_this_machine():
+                found = look(seconds, namespace=namespace, domain=candidates[0])
+            if not found.is_empty:
+                where = '' if found.domain == graph.domain else f', in domain {found.domain}'
+                return found, [note('ROS 2', f'this system keeps to this machine{where}',
+                                    'to speak to it set ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST '
+                                    f'and ROS_DOMAIN_ID={found.domain}')]
+    return graph, _elsewhere(others)
+
+
+def _elsewhere(domains: list[int]) -> list[Remark]:
+    """Say where else something listens on this machine."""
+    if not domains:
+        return []
+    numbers = ', '.join(map(str, domains))
+    plural = 's' if len(domains) > 1 else ''
+    return [note('ROS_DOMAIN_ID', f'ROS nodes listen on this machine in domain{plural} {numbers}',
+                 f'robot-dynamics doctor --domain {domains[0]}')]
+
+
+def _is_chosen(environment: Mapping[str, str]) -> bool:
+    """Whether the user has said how far discovery reaches."""
+    return _REACH in environment or _OLDER_REACH in environment
+
+
+@contextmanager
+def _on_this_machine() -> Iterator[None]:
+    """Keep discovery to this machine inside the block."""
+    names = [_REACH, _OLDER_REACH] if os.environ.get('ROS_DISTRO') == 'humble' else [_REACH]
+    os.environ.update(zip(names, ('LOCALHOST', '1'), strict=False))
+    try:
+        yield
+    finally:
+        for name in names:
+            del os.environ[name]

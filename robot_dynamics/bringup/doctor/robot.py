@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks at a robot description."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.doctor.described import judge_described, read_described
+from robot_dynamics.bringup.doctor.masses import judge_gravity, judge_masses
+from robot_dynamics.bringup.doctor.ranges import judge_ranges
+from robot_dynamics.bringup.doctor.rates import judge_control
+from robot_dynamics.bringup.doctor.remarks import (
+    Examination,
+    Level,
+    Remark,
+    Section,
+    from_error,
+    from_finding,
+    gathered,
+    ok,
+)
+from robot_dynamics.bringup.doctor.strength import judge_strength, measure_strength
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model.robot import JointType, Robot
+
+
+def examine_robot(name_or_path: str) -> Examination:
+    """Return what is to be said of the robot that a user names."""
+    try:
+        description = load_description(name_or_path)
+    except RobotDynamicsError as refusal:
+        return Examination(f'{name_or_path} cannot be used', (
+            Section('description', (from_error(refusal, name_or_path),)),))
+    robot = description.robot
+    return Examination(robot_line(robot), robot_sections(robot, description.urdf),
+                       robot_table(robot))
+
+
+def robot_sections(robot: Robot, urdf: str) -> tuple[Section, ...]:
+    """Return all remarks about a robot and the text that describes it."""
+    return (Section('description', tuple(judge_reading(robot, urdf))),
+            Section('masses', (*judge_masses(robot), *judge_gravity(robot))),
+            Section('limits', tuple(judge_ranges(robot))),
+            Section('control', (*judge_weight(robot), *judge_control(robot))))
+
+
+def judge_reading(robot: Robot, urdf: str) -> list[Remark]:
+    """Return what the reader noticed, and what else the text says."""
+    remarks = gathered([*map(from_finding, robot.findings),
+                        *judge_described(read_described(urdf), robot)])
+    if any(remark.level >= Level.WARNING for remark in remarks):
+        return remarks
+    return [ok('read', f'{robot.n_bodies} moving links, each a body that there can be'), *remarks]
+
+
+def robot_line(robot: Robot) -> str:
+    """Return a robot in one line."""
+    mass = float(robot.inertial_parameters[:, 0].sum())
+    return f'{robot.name}: {joint_count(robot)}, {mass:.3g} kg moving'
+
+
+def robot_table(robot: Robot) -> tuple[str, ...]:
+    """Return a line for each joint: where it moves and what it may exert."""
+    width = max(map(len, robot.joint_names))
+    lines = []
+    for name, low, high, effort in zip(robot.joint_names, robot.limits.lower, robot.limits.upper,
+                                       robot.limits.effort, strict=True):
+        slides = _is_prismatic(robot, name)
+        positions = f'{low:8.3f} to {high:7.3f} {"m  " if slides else "rad"}' \
+            if np.isfinite([low, high]).any() else f'{"without limits":<23}'
+        efforts = f'effort to {effort:g} {"N" if slides else "N m"}' \
+            if np.isfinite(effort) else 'no effort limit'
+        lines.append(f'  {name:<{width}} {positions}   {efforts}')
+    return tuple(lines)
+
+
+def joint_count(robot: Robot) -> str:
+    """Return how many joints a robot has, and how many of them slide."""
+    prismatic = sum(_is_prismatic(robot, name) for name in robot.joint_names)
+    rest = f', {prismatic} of them prismatic' if prismatic else ''
+    return f'{robot.n} joint{"s" if robot.n > 1 else ""}{rest}'
+
+
+def judge_weight(robot: Robot) -> list[Remark]:
+    """Say whether a robot can carry itself."""
+    if not np.any(robot.inertial_parameters):
+        return []  # The reader has said so.
+    return judge_strength(robot, measure_strength(robot))
+
+
+def _is_prismatic(robot: Robot, joint: str) -> bool:
+    return robot.joint_types[robot.body_joint_names.index(joint)] == JointType.PRISMATIC
+

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a controller asks of joint states, from its parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from robot_dynamics.control.gains import AdaptationGains, FeedbackGains
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.graph_seen import GraphSeen, NodeSeen
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """Parameters of a controller that joint states have to live up to; the defaults are its own.
+
+    Parameters
+    ----------
+    rate : float
+        Rate at which it takes states. Hz.
+    state_timeout, state_skew, max_age, max_future : float
+        Silence, skew, age and lead that it stands. s.
+    velocity_cutoff : float
+        Corner frequency of estimated velocities. Hz.
+    state_publishers : int
+        How many publishers it wants; 0 for any number.
+    delay : float
+        Time that it takes to answer. s.
+    effort_kind : str
+        What it takes reported efforts for.
+    hardware_gravity_compensation : bool
+        Whether it leaves gravity to the arm.
+    """
+
+    rate: float = 500.0
+    state_timeout: float = 0.1
+    state_skew: float = 0.02
+    max_age: float = 0.2
+    max_future: float = 0.05
+    velocity_cutoff: float = 30.0
+    state_publishers: int = 1
+    delay: float = 0.001
+    effort_kind: str = 'torque'
+    hardware_gravity_compensation: bool = False
+
+    @classmethod
+    def of(cls, node: NodeSeen) -> Wishes:
+        """Return those of a controller; the defaults where it does not say."""
+        told = node.parameters or {}
+        return cls(**{field.name: told[field.name] for field in fields(cls)
+                      if field.name in told})
+
+
+def first_controller(graph: GraphSeen) -> NodeSeen | None:
+    """Return the controller that joint states are judged for."""
+    return graph.controllers[0] if graph.controllers else None
+
+
+def gains_of(node: NodeSeen) -> tuple[FeedbackGains, AdaptationGains | None]:
+    """Return the gains that a controller runs with; the defaults where it does not say."""
+    told = node.parameters or {}
+    feedback = _group(told, 'feedback.', FeedbackGains)
+    adaptation = _group(told, 'adaptation.', AdaptationGains)
+    return feedback, None if told.get('law') == 'pd_gravity' else adaptation
+
+
+def _group(told, prefix, gains):
+    values = {field.name: told[prefix + field.name] for field in fields(gains)
+              if prefix + field.name in told}
+    try:
+        return gains(**{name: tuple(value) if isinstance(value, list) else value
+                        for name, value in values.items()})
+    except RobotDynamicsError:  # No node starts with such; it is another's parameter.
+        return gains()
