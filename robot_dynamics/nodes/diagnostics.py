@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -139,6 +140,7 @@ class CycleStatistics:
             'worst period [ms]': 1e3 * periods.max(),
             'duration p50 [ms]': 1e3 * np.median(durations),
             'duration p99 [ms]': 1e3 * np.percentile(durations, 99),
+            'garbage collector': 'on' if gc.isenabled() else 'off',
         }
         if nominal_period is None:
             return Status(values=values)

@@ -85,13 +85,13 @@ def _read(controller: NodeSeen | None, published: str) -> tuple[Robot, str] | No
     """Return the robot as a controller reads it, and the text it is read from."""
     told = (controller.parameters if controller is not None else None) or {}
     if told.get('robot'):
-        description = load_description(told['robot'])
-        return description.robot, description.urdf
-    text = told.get('robot_description') or published
+        text = load_description(told['robot']).urdf
+    else:
+        text = told.get('robot_description') or published
     if not text:
         return None
     # As bytes it is always content: what comes over a network names no file to be read.
     robot = Robot.from_urdf(text.encode(), joints=told.get('joints') or None,
                             base_link=told.get('base_link') or None)
     gravity = told.get('gravity')
-    return (robot.with_gravity(gravity) if gravity else robot), text
+    return (robot.with_gravity(list(gravity)) if gravity else robot), text

@@ -93,6 +93,10 @@ def judge_node(node: NodeSeen, statuses: tuple[StatusSeen, ...]) -> list[Remark]
                        ITEMS.get(status.name.rpartition(': ')[2], 'see the log of the node'))
                 for status in statuses
                 if status.level in _LEVELS and not _is_told(status, remarks)]
+    if _value(statuses, 'loop', 'garbage collector') == 'on':
+        remarks.append(warning(node.name, 'its garbage collector runs: now and then a cycle stops '
+                               'for tens of milliseconds', 'gc.freeze() and gc.disable() once it '
+                                                           'is configured'))
     if node.is_controller and node.parameters is not None:
         remarks += judge_gains(node.name, Wishes.of(node), *gains_of(node))
     if not any(remark.level >= Level.WARNING for remark in remarks):

@@ -32,8 +32,10 @@ def as_text(examination: Examination, width: int, *, colours: bool = False) -> s
     for section in examination.sections:
         if section.remarks:
             lines += ['', _painted(section.title, '1', colours)]
+        subject = None
         for remark in section.remarks:
-            lines += _laid_out(remark, width, colours)
+            lines += _laid_out(remark, subject, width, colours)
+            subject = remark.subject
     return '\n'.join([*lines, '', summary(examination)])
 
 
@@ -65,12 +67,13 @@ def summary(examination: Examination) -> str:
     return ', '.join(counts)
 
 
-def _laid_out(remark: Remark, width: int, colours: bool) -> list[str]:
-    """Return the lines of a remark: level, message, and the remedy below."""
+def _laid_out(remark: Remark, before: str | None, width: int, colours: bool) -> list[str]:
+    """Return the lines of a remark: level, message, the remedy below; a subject is told once."""
     word = _WORDS[remark.level]
     margin = ' ' * _INDENT
-    first, *rest = textwrap.wrap(f'{remark.subject}: {remark.message}', width - _INDENT,
-                                 break_long_words=False, break_on_hyphens=False) or ['']
+    text = remark.message if remark.subject == before else f'{remark.subject}: {remark.message}'
+    first, *rest = textwrap.wrap(text, width - _INDENT, break_long_words=False,
+                                 break_on_hyphens=False) or ['']
     painted = _painted(word, _COLOURS[remark.level], colours)
     lines = [f'  {painted}{" " * (_INDENT - 2 - len(word))}{first}',
              *(margin + line for line in rest)]

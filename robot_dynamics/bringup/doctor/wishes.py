@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any, TypeVar
 
 from robot_dynamics.control.gains import AdaptationGains, FeedbackGains
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.graph_seen import GraphSeen, NodeSeen
+
+_Gains = TypeVar('_Gains', FeedbackGains, AdaptationGains)
 
 
 @dataclass(frozen=True)
@@ -64,11 +68,13 @@ def gains_of(node: NodeSeen) -> tuple[FeedbackGains, AdaptationGains | None]:
     return feedback, None if told.get('law') == 'pd_gravity' else adaptation
 
 
-def _group(told, prefix, gains):
+def _group(told: Mapping[str, Any], prefix: str, gains: type[_Gains]) -> _Gains:
+    """Return the gains that parameters with a prefix tell."""
     values = {field.name: told[prefix + field.name] for field in fields(gains)
               if prefix + field.name in told}
+    if 'terms' in values:  # An empty list is told as nothing.
+        values['terms'] = tuple(values['terms'] or ())
     try:
-        return gains(**{name: tuple(value) if isinstance(value, list) else value
-                        for name, value in values.items()})
+        return gains(**values)
     except RobotDynamicsError:  # No node starts with such; it is another's parameter.
         return gains()
