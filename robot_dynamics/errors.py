@@ -3,11 +3,18 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
+
+#: Longest texts of an error, in characters: what is wrong may quote a whole file.
+LONGEST_MESSAGE, LONGEST_SUBJECT, LONGEST_REMEDY = 500, 220, 480
 
 
 class RobotDynamicsError(Exception):
     """Base of every exception this package raises on purpose.
+
+    Its texts can be shown anywhere: what cannot be printed is written as an escape
+    sequence, and what is too long is cut.
 
     Parameters
     ----------
@@ -20,10 +27,10 @@ class RobotDynamicsError(Exception):
     """
 
     def __init__(self, message: str, *, subject: str | None = None, remedy: str | None = None):
-        super().__init__(message, subject, remedy)
-        self.message = message
-        self.subject = subject
-        self.remedy = remedy
+        self.message = printable(message, LONGEST_MESSAGE)
+        self.subject = None if subject is None else printable(subject, LONGEST_SUBJECT)
+        self.remedy = None if remedy is None else printable(remedy, LONGEST_REMEDY)
+        super().__init__(self.message, self.subject, self.remedy)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Subject and remedy are given by keyword, which a plain pickle knows nothing of.
@@ -72,6 +79,35 @@ class RecordingError(RobotDynamicsError):
 
 class BringupError(RobotDynamicsError):
     """Processes cannot be started, did not become ready or died."""
+
+
+def printable(text: str, longest: int) -> str:
+    """Return a text in one line that can be printed, cut where it is too long.
+
+    Parameters
+    ----------
+    text : str
+        Anything, also what somebody else wrote.
+    longest : int
+        Number of characters after which it is cut.
+    """
+    # Cut first: escaping a text of megabytes would take its time.
+    short = ' '.join(text[:longest + 1].split()) if not text.isprintable() else text
+    if not short.isprintable():
+        short = ''.join(c if c.isprintable() else c.encode('unicode_escape').decode()
+                        for c in short)
+    return short if len(short) <= longest else f'{short[:longest - 3]}...'
+
+
+def shown(value: Any) -> str:
+    """Return a value of any type as it looks in a message, however large it is."""
+    short = reprlib.Repr()
+    short.maxstring = short.maxother = short.maxlong = 40
+    short.maxlevel, short.maxlist, short.maxdict = 2, 4, 4
+    try:
+        return short.repr(value)
+    except ValueError:  # An integer of more digits than Python prints.
+        return 'a huge number'
 
 
 def _rebuilt(kind: type[RobotDynamicsError], message: str, subject: str | None,

@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import yaml
-
+from robot_dynamics.bringup.parameter_files import read_parameter_file
 from robot_dynamics.bringup.processes import NodeProcess, ParameterValue
 from robot_dynamics.bringup.system import System
 from robot_dynamics.errors import BringupError
@@ -77,23 +74,11 @@ def load_hardware(name_or_path: str) -> dict[str, dict[str, ParameterValue]]:
         When there is none or it is no such file.
     """
     path = _find(name_or_path)
-    try:
-        content = yaml.safe_load(path.read_text(encoding='utf-8'))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise BringupError(f'cannot be read: {" ".join(str(error).split())}', subject=str(path),
-                           remedy='give a ROS 2 parameter file') from error
-    if not isinstance(content, dict):
-        raise BringupError('holds no nodes', subject=str(path), remedy=_shape())
-    parameters = {}
-    for node, below in content.items():
+    parameters = read_parameter_file(path)
+    for node in parameters:
         if node not in NODES:
             raise BringupError(f'{node} is not a node it can be for', subject=str(path),
                                remedy='give parameters of: ' + ', '.join(NODES))
-        values = below.get('ros__parameters') if isinstance(below, dict) else None
-        if not isinstance(values, dict):
-            raise BringupError(f'{node} has no ros__parameters', subject=str(path),
-                               remedy=_shape())
-        parameters[node] = dict(_flat(values))
     return parameters
 
 
@@ -106,16 +91,3 @@ def _find(name_or_path: str) -> Path:
         return known[name_or_path]
     raise BringupError('is neither a file nor a driver known here', subject=name_or_path or "''",
                        remedy='give the path of a parameter file or one of: ' + ', '.join(known))
-
-
-def _flat(values: Mapping[str, Any], prefix: str = '') -> Iterator[tuple[str, ParameterValue]]:
-    """Yield parameters with groups as part of their names."""
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f'{prefix}{name}.')
-        else:
-            yield f'{prefix}{name}', value
-
-
-def _shape() -> str:
-    return 'write: <node>: {ros__parameters: {<name>: <value>}}'

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.parameter_files import read_parameter_file
 from robot_dynamics.bringup.payload import fit_payload
 from robot_dynamics.bringup.processes import NodeProcess, ParameterValue
 from robot_dynamics.control.fourier import exciting_fourier
@@ -173,12 +173,15 @@ def shipped_plants() -> dict[str, Path]:
 
 
 def read_plant(path: Path) -> dict[str, Any]:
-    """Return the parameters of a plant as its file has them."""
-    document = yaml.safe_load(path.read_text(encoding='utf-8'))
-    merged: dict[str, Any] = {}
-    for section in document.values():
-        merged.update(section.get('ros__parameters', {}))
-    return merged
+    """Return the parameters of a plant as its file has them.
+
+    Raises
+    ------
+    BringupError
+        When it is no ROS 2 parameter file.
+    """
+    return {name: value for values in read_parameter_file(path).values()
+            for name, value in values.items()}
 
 
 def find_plant(name_or_path: str) -> Path:

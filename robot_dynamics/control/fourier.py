@@ -62,7 +62,8 @@ class FourierSeries(Reference):
         if self.sine.ndim != 2 or self.sine.shape != self.cosine.shape \
                 or self.sine.shape[0] != self.n:
             raise DimensionError(f'have shapes {self.sine.shape} and {self.cosine.shape} for '
-                                 f'{self.n} joints', subject='sine and cosine')
+                                 f'{self.n} joints', subject='sine and cosine',
+                                 remedy='give both one row a joint and one column a harmonic')
         self.base_frequency = positive('base_frequency', base_frequency, 'Hz')
         self.ramp = not_negative('ramp', ramp, 's')
         self.duration = math.inf
@@ -181,7 +182,9 @@ def _usable_range(robot: Robot, margin: float, start: ArrayLike | None
     """Return position bounds less the margin; a joint without gets `FREE_RANGE` to each side."""
     centre = np.zeros(robot.n) if start is None else np.asarray(start, dtype=np.float64)
     if centre.shape != (robot.n,):
-        raise DimensionError(f'has shape {centre.shape}, not ({robot.n},)', subject='start')
+        raise DimensionError(f'has shape {centre.shape}, not ({robot.n},)', subject='start',
+                             remedy='give one position for each of: '
+                                    + ', '.join(robot.joint_names))
     lower, upper = robot.limits.lower, robot.limits.upper
     both = np.isfinite(lower) & np.isfinite(upper)
     with np.errstate(invalid='ignore'):

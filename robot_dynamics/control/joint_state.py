@@ -160,7 +160,9 @@ class JointStateMonitor:
             else np.array(velocity_limit, dtype=np.float64)
         for name, array in (('continuous', self._continuous), ('velocity_limit', speed)):
             if array.shape != (n,):
-                raise DimensionError(f'has shape {array.shape}, not ({n},)', subject=name)
+                raise DimensionError(f'has shape {array.shape}, not ({n},)', subject=name,
+                                     remedy='give one value for each of: '
+                                            + ', '.join(self.joint_names))
         self._speed = np.where(np.isnan(speed), UNKNOWN_SPEED_LIMIT, speed)
         self._dependent = tuple(dependent)
         self._state_skew = not_negative('state_skew', state_skew, 's')

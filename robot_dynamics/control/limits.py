@@ -142,7 +142,9 @@ class EffortLimiter:
         """
         if tau.shape != self.effort.shape:
             raise DimensionError(f'has shape {tau.shape}, not {self.effort.shape}',
-                                 subject='effort command')
+                                 subject='effort command',
+                                 remedy='give one effort for each of: '
+                                        + ', '.join(self.joint_names))
         # Before the first effort there is nothing its rate could be measured against.
         # Time that goes back, or is not a number, allows no change.
         since = math.inf if not self._has_last else dt if dt > 0.0 else 0.0
@@ -166,7 +168,8 @@ class EffortLimiter:
         array = np.array(values, dtype=np.float64)
         if array.shape != (len(self.joint_names),):
             raise DimensionError(f'has shape {array.shape}, not ({len(self.joint_names)},)',
-                                 subject=parameter)
+                                 subject=parameter, remedy='give one value for each of: '
+                                 + ', '.join(self.joint_names))
         bad = [name for name, value in zip(self.joint_names, array, strict=True)
                if not (value > 0.0 and math.isfinite(value))]
         if bad:

@@ -106,7 +106,8 @@ class PointToPoint(Reference):
         goal = np.array(goal, dtype=np.float64)
         if start.ndim != 1 or start.shape != goal.shape:
             raise DimensionError(f'have shapes {start.shape} and {goal.shape}',
-                                 subject='start and goal')
+                                 subject='start and goal',
+                                 remedy='give both one position a joint')
         self.n = start.size
         way = np.abs(goal - start)
         speed, acceleration = (_usable(name, value) for name, value in (
@@ -146,7 +147,8 @@ class Sequence(Reference):
 
     def __init__(self, *members: Reference):
         if not members:
-            raise TrajectoryError('has no member', subject='sequence')
+            raise TrajectoryError('has no member', subject='sequence',
+                                  remedy='give at least one reference')
         self._members = members
         self.n = members[0].n
         self._starts = [0.0]
@@ -201,7 +203,8 @@ def through_poses(poses: SequenceOf[ArrayLike], *, velocity_limit: ArrayLike,
         Rest at each pose but the first. s.
     """
     if len(poses) < 2:
-        raise TrajectoryError('needs at least two poses', subject='poses')
+        raise TrajectoryError('needs at least two poses', subject='poses',
+                              remedy='give where the motion starts and where it goes')
     dwell = not_negative('dwell', dwell, 's')
     members: list[Reference] = []
     for start, goal in pairwise(poses):
@@ -216,7 +219,8 @@ def _usable(name: str, limits: ArrayLike) -> FloatArray:
     limits = np.asarray(limits, dtype=np.float64)
     limits = np.where(np.isnan(limits), np.inf, limits)
     if not np.all(limits > 0.0):
-        raise TrajectoryError('is not positive', subject=name)
+        raise TrajectoryError('is not positive', subject=name,
+                              remedy='give a limit above zero, or nan where there is none')
     return limits
 
 
@@ -224,10 +228,12 @@ def _check_continuous(member: Reference, following: Reference) -> None:
     """Refuse a jump between the end of one reference and the start of another."""
     if member.n != following.n:
         raise DimensionError(f'have {member.n} and {following.n} joints',
-                             subject='members of a sequence')
+                             subject='members of a sequence',
+                             remedy='let all of them move the same joints')
     if not math.isfinite(member.duration):
         raise TrajectoryError('never ends, so nothing can follow it',
-                              subject=type(member).__name__)
+                              subject=type(member).__name__,
+                              remedy='put it at the end of the sequence')
     for name, end, start in zip(('position', 'velocity', 'acceleration'),
                                 member.sample(member.duration), following.sample(0.0),
                                 strict=True):

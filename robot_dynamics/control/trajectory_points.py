@@ -88,7 +88,8 @@ def read_points(joint_names: tuple[str, ...], names: Sequence[str],
     """
     order = _order(joint_names, names)
     if not points:
-        raise TrajectoryError('has no point', subject='trajectory')
+        raise TrajectoryError('has no point', subject='trajectory',
+                              remedy='send at least one point')
     if len(points) > max_points:
         raise TrajectoryError(f'has {len(points)} points, more than {max_points}',
                               subject='trajectory', remedy='send it in parts')
@@ -96,20 +97,24 @@ def read_points(joint_names: tuple[str, ...], names: Sequence[str],
     v = _field(points, 'velocities', names)
     a = _field(points, 'accelerations', names)
     if q is None:
-        raise TrajectoryError('has no positions', subject='trajectory')
+        raise TrajectoryError('has no positions', subject='trajectory',
+                              remedy='give every point one position a joint')
     if v is None and a is not None:
-        raise TrajectoryError('has accelerations without velocities', subject='trajectory')
+        raise TrajectoryError('has accelerations without velocities', subject='trajectory',
+                              remedy='give velocities, too, or leave the accelerations out')
     times = np.array([point.time_from_start for point in points], dtype=np.float64)
     if not np.isfinite(times).all():
         k = int(np.argmin(np.isfinite(times)))
-        raise TrajectoryError(f'is {times[k]:g}', subject=f'points[{k}].time_from_start')
+        raise TrajectoryError(f'is {times[k]:g}', subject=f'points[{k}].time_from_start',
+                              remedy='send finite times only')
     if times[-1] > LONGEST:
         raise TrajectoryError(f'is {times[-1]:g}, more than {LONGEST:g}',
                               subject=f'points[{times.size - 1}].time_from_start',
                               remedy='send it in parts')
     if times[0] < 0.0:
         raise TrajectoryError(f'is {times[0]:g}, not zero or later',
-                              subject='points[0].time_from_start')
+                              subject='points[0].time_from_start',
+                              remedy='let no point lie before the stamp of the trajectory')
     wrong = np.flatnonzero(~(np.diff(times) >= SHORTEST_SEGMENT))
     if wrong.size:
         k = int(wrong[0]) + 1

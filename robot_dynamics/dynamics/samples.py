@@ -47,7 +47,7 @@ def gather(arguments: dict[str, tuple[ArrayLike, int, str]]) -> Samples:
         shape = np.broadcast_shapes(*(array.shape[:-1] for array in arrays.values()))
     except ValueError:
         given = ', '.join(f'{name} {array.shape}' for name, array in arrays.items())
-        raise DimensionError(f'batch shapes do not fit each other: {given}',
+        raise DimensionError(f'batch shapes do not fit each other: {given}', subject='arguments',
                              remedy='give all arguments the same leading axes, or none') from None
     rows = []
     for array in arrays.values():

@@ -108,7 +108,8 @@ def parameters_from_pseudo_inertia(matrix: ArrayLike) -> FloatArray:
     """
     P = real_array(matrix, 'pseudo-inertia')
     if P.shape[-2:] != (4, 4):
-        raise DimensionError(f'has shape {P.shape}, not (..., 4, 4)', subject='pseudo-inertia')
+        raise DimensionError(f'has shape {P.shape}, not (..., 4, 4)', subject='pseudo-inertia',
+                             remedy='give matrices of four rows and columns')
     sigma = P[..., :3, :3]
     trace = np.trace(sigma, axis1=-2, axis2=-1)[..., None, None]
     first_moment = 0.5 * (P[..., :3, 3] + P[..., 3, :3])
@@ -132,7 +133,8 @@ def check_body(parameters: ArrayLike, *, tolerance: float = RELATIVE_TOLERANCE) 
     """
     p = real_array(parameters, 'parameters')
     if p.shape != (10,):
-        raise DimensionError(f'has shape {p.shape}, not (10,)', subject='parameters')
+        raise DimensionError(f'has shape {p.shape}, not (10,)', subject='parameters',
+                             remedy='give the ten parameters of one body')
     if not np.all(np.isfinite(p)):
         return Consistency(False, False, float('nan'), np.full(3, np.nan),
                            'a parameter is not finite')

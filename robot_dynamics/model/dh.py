@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.errors import ModelError
+from robot_dynamics.errors import ModelError, shown
 from robot_dynamics.model.assemble import assemble
-from robot_dynamics.model.dh_fields import Fields, sequence, shown
+from robot_dynamics.model.dh_fields import Fields, sequence
 from robot_dynamics.model.dh_inertia import inertia_order, inertial_parameters, is_point_mass
 from robot_dynamics.model.dh_row import (
     ROW_FIELDS,

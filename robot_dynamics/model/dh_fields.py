@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import difflib
 import math
-import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.errors import ModelError
+from robot_dynamics.errors import ModelError, shown
 from robot_dynamics.model.rotation import rotation_from_rpy
 
 FloatArray = NDArray[np.float64]
@@ -156,17 +155,6 @@ def sequence(value: Any, subject: str, wanted: str) -> list[Any]:
         raise ModelError(f'is {shown(value)}, not a list', subject=subject,
                          remedy=f'give a list of {wanted}')
     return list(value)
-
-
-def shown(value: Any) -> str:
-    """Return a value as it looks in a message, however large it is."""
-    short = reprlib.Repr()
-    short.maxstring = short.maxother = short.maxlong = 40
-    short.maxlevel, short.maxlist, short.maxdict = 2, 4, 4
-    try:
-        return short.repr(value)
-    except ValueError:  # An integer of more digits than Python prints.
-        return 'a huge number'
 
 
 def _float(value: Any) -> float | None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.errors import ModelError
-from robot_dynamics.model.dh_fields import Fields, matrix, sequence, shown, vector
+from robot_dynamics.errors import ModelError, shown
+from robot_dynamics.model.dh_fields import Fields, matrix, sequence, vector
 from robot_dynamics.model.inertia import (
     com_from_parameters,
     parameters_from_com,

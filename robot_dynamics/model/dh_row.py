@@ -27,8 +27,8 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.errors import ModelError
-from robot_dynamics.model.dh_fields import Fields, shown, vector
+from robot_dynamics.errors import ModelError, shown
+from robot_dynamics.model.dh_fields import Fields, vector
 from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.tree import JointKind, LimitDescription
 

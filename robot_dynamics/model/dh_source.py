@@ -5,8 +5,7 @@ YAML here means the safe subset without surprises: scalars are text or ``null``,
 and whoever reads a field decides whether its text is a number. So ``1e-3``, which
 PyYAML takes for a string, ``010``, which it takes for eight, and ``1:30``, which
 it takes for ninety, are a thousandth, ten and an error. Tags that create objects
-are refused, and so is a key that stands twice; merge keys (``<<``), which a short
-text can grow without bound, have no meaning.
+are refused, and so is a key that stands twice; merge keys (``<<``) have no meaning.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from typing import Any
 import yaml
 
 from robot_dynamics.errors import ModelError
+from robot_dynamics.model.yaml_text import SafeLoader, UnusableYamlError, parse_yaml
 
 #: Largest table read, in bytes; a table of ten links is a few kilobytes.
 MAX_BYTES = 2**18
@@ -100,8 +100,8 @@ def _parse(text: str, label: str) -> tuple[dict[str, Any], str]:
         raise _too_large(label)
     try:
         content = _load(text)
-    except (yaml.YAMLError, _DuplicateKeyError, ValueError, TypeError) as error:
-        raise ModelError(f'is not YAML or JSON: {" ".join(str(error).split())}', subject=label,
+    except (UnusableYamlError, _DuplicateKeyError) as error:
+        raise ModelError(f'is not YAML or JSON: {error}', subject=label,
                          remedy='correct it there; see docs/dh_tables.md for the format'
                          ) from error
     except RecursionError:
@@ -119,7 +119,7 @@ def _load(text: str) -> Any:
                               parse_constant=str)
         except json.JSONDecodeError:
             pass  # YAML may begin with a brace, too.
-    return yaml.load(text, Loader=_TextLoader)
+    return parse_yaml(text, _TextLoader)
 
 
 def _checked(content: Any, label: str) -> tuple[dict[str, Any], str]:
@@ -152,12 +152,12 @@ def _unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
     return mapping
 
 
-class _TextLoader(yaml.SafeLoader):
+class _TextLoader(SafeLoader):
     """PyYAML's safe loader without its guesses about numbers, dates and truth."""
 
     yaml_implicit_resolvers = {
         first: [(tag, pattern) for tag, pattern in resolvers if tag == 'tag:yaml.org,2002:null']
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()}
+        for first, resolvers in SafeLoader.yaml_implicit_resolvers.items()}
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         _unique([(self.construct_object(key, deep=True), None) for key, _ in node.value])

@@ -208,5 +208,6 @@ def _shaped(value: ArrayLike, tail: tuple[int, ...], name: str) -> FloatArray:
     array = real_array(value, name)
     if array.shape[-len(tail):] != tail:
         wanted = ', '.join(['...', *map(str, tail)])
-        raise DimensionError(f'has shape {array.shape}, not ({wanted})', subject=name)
+        raise DimensionError(f'has shape {array.shape}, not ({wanted})', subject=name,
+                             remedy=f'give an array of shape ({wanted})')
     return array

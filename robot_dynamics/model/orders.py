@@ -246,7 +246,8 @@ def _last(value: ArrayLike, length: int, name: str) -> FloatArray:
     """Return a float array after a check of its last axis."""
     array = real_array(value, name)
     if array.shape[-1:] != (length,):
-        raise DimensionError(f'has shape {array.shape}, not (..., {length})', subject=name)
+        raise DimensionError(f'has shape {array.shape}, not (..., {length})', subject=name,
+                             remedy=f'give {length} numbers for each body')
     return array
 
 

@@ -29,7 +29,8 @@ def rotation_from_rpy(rpy: ArrayLike) -> FloatArray:
     """
     angles = real_array(rpy, 'rpy')
     if angles.shape != (3,):
-        raise DimensionError(f'has shape {angles.shape}, not (3,)', subject='rpy')
+        raise DimensionError(f'has shape {angles.shape}, not (3,)', subject='rpy',
+                             remedy='give roll, pitch and yaw')
     (sr, sp, sy), (cr, cp, cy) = np.sin(angles), np.cos(angles)
     return np.array([
         [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
@@ -57,7 +58,8 @@ def rpy_from_rotation(rotation: ArrayLike) -> FloatArray:
     """
     R = real_array(rotation, 'rotation')
     if R.shape != (3, 3):
-        raise DimensionError(f'has shape {R.shape}, not (3, 3)', subject='rotation')
+        raise DimensionError(f'has shape {R.shape}, not (3, 3)', subject='rotation',
+                             remedy='give one rotation matrix')
     yaw = math.atan2(R[1, 0], R[0, 0])
     cy, sy = math.cos(yaw), math.sin(yaw)
     pitch = math.atan2(-R[2, 0], cy * R[0, 0] + sy * R[1, 0])

@@ -67,6 +67,7 @@ class BagWriter:
             from rosbags.typesys import Stores, get_typestore
         except ImportError as error:
             raise RecordingError('recording needs the rosbags library, which is not installed',
+                                 subject='rosbags',
                                  remedy="install it: pip install 'rosbags>=0.10'") from error
         self.folder = folder
         self._capacity = capacity

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.parameter import Parameter as RosParameter
 
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, shown
+from robot_dynamics.model.yaml_text import UnusableYamlError, parse_yaml
 
 Type = RosParameter.Type
 Values = Mapping[str, Any]
@@ -90,7 +90,7 @@ class Parameter:
             if kind == Type.DOUBLE_ARRAY and isinstance(value, str):
                 elements = _list_in(value)
             if isinstance(elements, (str, bytes)) or not isinstance(elements, Iterable):
-                raise self._error(f'is {value!r}, not {_TYPE_TEXTS[kind]}')
+                raise self._error(f'is {shown(value)}, not {_TYPE_TEXTS[kind]}')
             return tuple(self._scalar(element, value) for element in elements)
         return self._scalar(value, value)
 
@@ -114,19 +114,23 @@ class Parameter:
         kind = self.type
         if kind in (Type.DOUBLE, Type.DOUBLE_ARRAY):
             if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise self._error(f'is {whole!r}, not {_TYPE_TEXTS[kind]}')
-            value = float(value)
+                raise self._error(f'is {shown(whole)}, not {_TYPE_TEXTS[kind]}')
+            try:
+                value = float(value)
+            except OverflowError:  # an integer of more than 308 digits
+                value = math.inf
             if not math.isfinite(value):
                 raise self._error(f'holds {value}, which is not finite')
         else:
             wanted = {Type.BOOL: bool, Type.INTEGER: int}.get(kind, str)
             if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-                raise self._error(f'is {whole!r}, not {_TYPE_TEXTS[kind]}')
+                raise self._error(f'is {shown(whole)}, not {_TYPE_TEXTS[kind]}')
         if self.low is not None and not self.low <= value <= self.high:
-            raise self._error(f'holds {value:g}, outside {self.low:g} to {self.high:g}'
+            text = f'{value:g}' if isinstance(value, float) else shown(value)
+            raise self._error(f'holds {text}, outside {self.low:g} to {self.high:g}'
                               + (f' {self.unit}' if self.unit else ''))
         if self.choices and value not in self.choices:
-            raise self._error(f'is {value!r}, not one of: ' + ', '.join(self.choices))
+            raise self._error(f'is {shown(value)}, not one of: ' + ', '.join(self.choices))
         return value
 
     def _error(self, message: str) -> ParameterError:
@@ -141,8 +145,8 @@ def _list_in(text: str) -> Any:
     ``ros2 param set`` takes ``[1, 2.5]`` for a text, because its elements differ in type.
     """
     try:
-        value = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError):
+        value = parse_yaml(text)
+    except UnusableYamlError:
         return text
     return value if isinstance(value, list) else text
 

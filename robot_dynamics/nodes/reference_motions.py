@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from robot_dynamics.control.fourier import exciting_fourier
 from robot_dynamics.control.references import (
@@ -22,6 +21,7 @@ from robot_dynamics.control.trajectory import TrajectoryBuffer
 from robot_dynamics.control.trajectory_points import TrajectoryPoint
 from robot_dynamics.errors import ParameterError, TrajectoryError
 from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.yaml_text import read_yaml
 from robot_dynamics.nodes.parameters import Parameter, Values
 
 MOTION_PARAMETERS = (
@@ -52,6 +52,8 @@ _POSE_SPREAD = 0.2
 #: Range of a joint without limits, to each side of where it is. rad or m.
 _FREE_RANGE = 1.0
 _RANDOM_POSES = 4
+_SHAPE = ('give joint_names, and points with positions, velocities, accelerations and '
+          'time_from_start')
 
 
 def make_motion(robot: Robot, values: Values, start: FloatArray) -> Reference:
@@ -150,26 +152,22 @@ def _around_poses(poses: SequenceOf[FloatArray], start: FloatArray, values: Valu
 
 def _read_trajectory(path: Path) -> tuple[list[str], list[TrajectoryPoint]]:
     """Read names and points, whose values the buffer checks."""
+    content = read_yaml(path, TrajectoryError,
+                        'set the parameter file to an existing JointTrajectory in YAML')
     try:
-        content = yaml.safe_load(path.read_text(encoding='utf-8'))
         names = [str(name) for name in content['joint_names']]
         points = [TrajectoryPoint(
             _seconds(point['time_from_start']),
             *([float(value) for value in point.get(field) or ()]
               for field in ('positions', 'velocities', 'accelerations')))
             for point in content['points']]
-    except (OSError, UnicodeDecodeError) as error:
-        raise TrajectoryError(f'cannot be read ({error})', subject=f'file {path}',
-                              remedy='set the parameter file to an existing file') from error
-    except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
-        reason = ' '.join(str(error).split())
-        raise TrajectoryError(f'is no JointTrajectory ({type(error).__name__}: {reason})',
-                              subject=f'file {path}',
-                              remedy='give joint_names, and points with positions, velocities, '
-                                     'accelerations and time_from_start') from error
+    # What is not there, or of another type, or a number too large for a float.
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise TrajectoryError(f'is no JointTrajectory ({type(error).__name__}: {error})',
+                              subject=f'file {path}', remedy=_SHAPE) from error
     if not points or len(points[0].positions) != len(names):
         raise TrajectoryError('has no point with one position for each joint name',
-                              subject=f'file {path}')
+                              subject=f'file {path}', remedy=_SHAPE)
     return names, points
 
 

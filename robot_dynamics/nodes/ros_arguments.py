@@ -43,7 +43,8 @@ def with_uniform_lists(text: str) -> str:
     """Return YAML in which no list mixes integers and other numbers; what is no YAML as it is."""
     try:
         root = yaml.compose(text, Loader=_LOADER)
-    except (yaml.YAMLError, RecursionError):
+    # ValueError: bytes on a command line that are no text.
+    except (yaml.YAMLError, RecursionError, ValueError):
         return text  # rcl says what is wrong with it
     for place in sorted(_places(root), reverse=True):
         text = f'{text[:place]}.0{text[place:]}'

@@ -93,7 +93,7 @@ class SimulatedArmNode(PlainNode):
         """Build the plant and go."""
         values = self.parameters.values
         model = description.load_robot(self, values, self.stopped)
-        plant = self._build_plant(model, values)
+        plant = build_plant(model, values)
         self._plant = plant
         catching_effort = GravityAndDamping(Dynamics(plant.robot))
         catching_effort(plant.q, plant.v)  # compiled now, not when it is needed
@@ -113,23 +113,6 @@ class SimulatedArmNode(PlainNode):
         self._period = 1.0 / values['rate']
         self._latch_description(model, values)
         self._connect(values, model.name)
-
-    def _build_plant(self, model: Robot, values: Values) -> Plant:
-        """Return the arm as it really is, which its description need not know."""
-        names = model.joint_names
-        robot = with_scaled_masses(model, values['mass_scale'])
-        if values['payload_mass'] > 0.0:
-            robot = with_payload(robot, values['payload_mass'], values['payload_com'],
-                                 frame=values['payload_frame'] or None)
-        robot = replace(
-            robot, damping=per_joint(values, 'viscous_friction', names, default=robot.damping),
-            friction=per_joint(values, 'coulomb_friction', names, default=robot.friction),
-            armature=per_joint(values, 'armature', names, default=robot.armature))
-        plant = Plant(robot, timestep=values['timestep'],
-                      effort_gain=per_joint(values, 'effort_gain', names))
-        if values['initial_position']:
-            plant.reset(per_joint(values, 'initial_position', names))
-        return plant
 
     def _latch_description(self, model: Robot, values: Values) -> None:
         """Publish the description for those who come later."""
@@ -194,6 +177,37 @@ class SimulatedArmNode(PlainNode):
         if drive.refused:
             return Status(Level.WARN, 'commands were refused', values)
         return Status(Level.OK, drive.state.value, values)
+
+
+def build_plant(model: Robot, values: Values) -> Plant:
+    """Return the arm as it really is, which its description need not know.
+
+    Parameters
+    ----------
+    model : Robot
+        The arm as described.
+    values : mapping
+        Values of `TABLE`.
+
+    Raises
+    ------
+    RobotDynamicsError
+        Where they do not fit the arm.
+    """
+    names = model.joint_names
+    robot = with_scaled_masses(model, values['mass_scale'])
+    if values['payload_mass'] > 0.0:
+        robot = with_payload(robot, values['payload_mass'], values['payload_com'],
+                             frame=values['payload_frame'] or None)
+    robot = replace(
+        robot, damping=per_joint(values, 'viscous_friction', names, default=robot.damping),
+        friction=per_joint(values, 'coulomb_friction', names, default=robot.friction),
+        armature=per_joint(values, 'armature', names, default=robot.armature))
+    plant = Plant(robot, timestep=values['timestep'],
+                  effort_gain=per_joint(values, 'effort_gain', names))
+    if values['initial_position']:
+        plant.reset(per_joint(values, 'initial_position', names))
+    return plant
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -28,6 +28,7 @@ def import_mujoco() -> ModuleType:
         import mujoco
     except ImportError as error:
         raise SimulationError('the simulated arm needs MuJoCo, which is not installed',
+                              subject='mujoco',
                               remedy="install it: pip install 'mujoco>=3.1' (or this package "
                                      "with its extra: pip install '.[sim]')") from error
     return mujoco
@@ -170,7 +171,8 @@ class Plant:
         """
         if (seconds is None) == (steps is None):
             raise SimulationError('needs either a duration or a number of steps',
-                                  subject='advance')
+                                  subject='advance',
+                                  remedy='give one of seconds and steps')
         count = round(seconds / self.timestep) if steps is None else steps
         if count <= 0:
             return 0
@@ -203,7 +205,8 @@ class Plant:
             return self._mujoco.MjModel.from_xml_string(text)
         except ValueError as error:
             raise SimulationError(f'MuJoCo does not take this robot ({error})',
-                                  subject=self.robot.name) from error
+                                  subject=self.robot.name,
+                                  remedy='check its masses and inertias') from error
 
     def _restore_inertias(self) -> None:
         """Write the exact inertias, which the compiler may have rounded or balanced.
@@ -249,10 +252,12 @@ class Plant:
         vector = np.asarray(values, dtype=np.float64)
         if vector.shape != (self.robot.n,):
             raise DimensionError(f'has shape {vector.shape}, not ({self.robot.n},)',
-                                 subject=subject)
+                                 subject=subject, remedy='give one value for each of: '
+                                 + ', '.join(self.robot.joint_names))
         if not np.all(np.isfinite(vector)):
             joint = self.robot.joint_names[int(np.argmin(np.isfinite(vector)))]
-            raise SimulationError(f'the {subject} is not finite', subject=joint)
+            raise SimulationError(f'the {subject} is not finite', subject=joint,
+                                  remedy='give finite values only')
         return vector
 
 
