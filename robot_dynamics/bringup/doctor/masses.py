@@ -142,8 +142,8 @@ def _inertias(robot: Robot, mass: FloatArray, moments: FloatArray, length: float
         gyration = float(np.sqrt(largest / m))
         if gyration > WIDEST * max(length, _LEAST_LENGTH):
             ratio = gyration / max(length, _LEAST_LENGTH)
-            unit = 'kg mm^2' if ratio < 3e3 else 'g mm^2'
-            guess = f'was it written in {unit}?' if ratio > 30.0 else 'check it'
+            unit = 'kg mm^2' if ratio < 700.0 else 'g mm^2'
+            guess = f'was it written in {unit}?' if ratio > 10.0 else 'check it'
             remarks.append(warning(
                 name, f'turns like a body that reaches {gyration:.3g} m from its centre of mass '
                 f'(inertia {largest:.3g} kg m^2 for {m:.3g} kg)',

@@ -69,7 +69,10 @@ def judge_stamps(topic: str, samples: Sequence[StateSample], clock: Sequence[Clo
     if not stamped:
         return [warning(topic, 'no message has a stamp: the time of receiving is taken',
                         'let the driver stamp them; delays go unnoticed like this')]
-    remarks = [*_sequence(topic, stamped, replayed)]
+    if len(stamped) > 2 and len({sample.stamp for sample in stamped}) == 1:
+        return [error(topic, f'the stamp never changes in {len(stamped)} messages',
+                      'the driver repeats an old state: is the hardware connected and active?')]
+    remarks = _sequence(topic, replayed)
     if len(stamped) < len(samples):
         remarks.append(warning(topic, f'{len(samples) - len(stamped)} of {len(samples)} messages '
                                'have no stamp', 'let everything that publishes stamp them'))
@@ -111,11 +114,8 @@ def _unsteady(topic: str, gaps: FloatArray, rate: float, wishes: Wishes | None) 
     return []
 
 
-def _sequence(topic: str, stamped: Sequence[StateSample], replayed: Replay) -> list[Remark]:
-    """Say where stamps stand still or go back."""
-    if len(stamped) > 2 and len({sample.stamp for sample in stamped}) == 1:
-        return [error(topic, f'the stamp never changes in {len(stamped)} messages',
-                      'the driver repeats an old state: is the hardware connected and active?')]
+def _sequence(topic: str, replayed: Replay) -> list[Remark]:
+    """Say where stamps repeat or go back."""
     remarks = []
     for reason, remedy in (
             (Reason.DUPLICATE, 'one of them is ignored: stop whatever repeats states'),

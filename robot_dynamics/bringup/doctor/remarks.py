@@ -7,8 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError, printable
 from robot_dynamics.model.findings import Finding, Severity
+
+#: Longest of a subject, message or remedy, in characters.
+LONGEST_TEXT = 500
 
 
 class Level(IntEnum):
@@ -44,6 +47,11 @@ class Remark:
     subject: str
     message: str
     remedy: str = ''
+
+    def __post_init__(self) -> None:
+        # Names and texts come from files and from a network: none may steer a terminal.
+        for name in ('subject', 'message', 'remedy'):
+            object.__setattr__(self, name, printable(getattr(self, name), LONGEST_TEXT))
 
     def __str__(self) -> str:
         text = f'{self.subject}: {self.message}'

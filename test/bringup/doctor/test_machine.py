@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+from robot_dynamics.bringup.command import child_environment
+from robot_dynamics.bringup.doctor.machine import judge_kernels, judge_machine
+from robot_dynamics.bringup.doctor.machine_seen import MachineSeen, MachineWatch, ProcessSeen
+from robot_dynamics.bringup.doctor.remarks import Level
+
+QUIET = MachineSeen(
+    cores=4, load=0.7, busy=0.15, stolen=0.0, governor='performance', kernels=30, compiled=30,
+    processes=(ProcessSeen(7, 'adaptive_controller', 0.15, 3),
+               ProcessSeen(8, 'simulated_arm', 0.2, 3, is_real_time=True),
+               ProcessSeen(9, 'reference', 0.95, 4, nice=5)))
+
+
+def test_a_quiet_machine():
+    remarks = judge_machine(QUIET, domain=3)
+    assert [(remark.level, remark.message) for remark in remarks] == [
+        (Level.OK, 'load 0.7 on 4 cores, 15 % busy'),
+        (Level.OK, 'adaptive_controller 15 %, simulated_arm 20 % (real time)'),
+        (Level.OK, 'all 30 compiled and on disk')]
+
+
+@pytest.mark.parametrize(('change', 'level', 'words'), [
+    ({'busy': 0.97}, Level.WARNING, '97 % busy'),
+    ({'stolen': 0.1}, Level.WARNING, '10 % of it is taken by other guests'),
+    ({'governor': 'powersave'}, Level.NOTE, 'powersave'),
+    ({'compiled': 12}, Level.NOTE, '18 of 30 are not compiled yet'),
+    ({'keeps_kernels': False}, Level.WARNING, 'nowhere to keep compiled equations')])
+def test_what_makes_cycles_late(change, level, words):
+    found = [remark for remark in judge_machine(replace(QUIET, **change), domain=3)
+             if remark.level is not Level.OK]
+    assert [remark.level for remark in found] == [level]
+    assert words in found[0].message and found[0].remedy
+
+
+def test_processes_of_the_domain_looked_at():
+    found = [remark for remark in judge_machine(QUIET) if remark.level is Level.WARNING]
+    assert [(remark.subject, remark.message) for remark in found] == [
+        ('reference (9)', 'takes 95 % of a core'),
+        ('reference (9)', 'has niceness 5: everything else goes first')]
+    unknown = replace(QUIET, processes=(replace(QUIET.processes[2], domain=None),))
+    assert any(remark.level is Level.WARNING for remark in judge_machine(unknown, domain=3))
+
+
+def test_a_machine_that_tells_little():
+    bare = MachineSeen(cores=1, kernels=2, compiled=2)
+    assert [remark.message for remark in judge_machine(bare)] == [
+        '1 core', 'all 2 compiled and on disk']
+
+
+BUSY = """
+import sys
+while True:
+    pass
+"""
+
+
+def test_a_node_and_its_share_are_seen():
+    environment = {**child_environment(), 'ROS_DOMAIN_ID': '77'}
+    with subprocess.Popen([sys.executable, '-c', BUSY, 'robot_dynamics.nodes.made_up',
+                           '--ros-args'], env=environment) as process:
+        try:
+            time.sleep(0.1)
+            watch = MachineWatch()
+            time.sleep(0.4)
+            seen = watch.seen()
+        finally:
+            process.kill()
+    (found,) = [item for item in seen.processes if item.pid == process.pid]
+    assert (found.node, found.domain, found.nice) == ('made_up', 77, 0)
+    assert 0.02 < found.cpu < 1.3
+    assert not found.is_real_time
+    assert seen.cores >= 1
+    assert 0.0 < seen.busy <= 1.0
+    assert seen.kernels >= seen.compiled >= 0 and seen.kernels > 10
+
+
+def test_kernels_that_nobody_keeps(tmp_path):
+    # A home that cannot be written leaves no place for them.
+    code = ('from robot_dynamics.bringup.doctor.machine_seen import MachineWatch\n'
+            'print(MachineWatch().seen().keeps_kernels)')
+    kept = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True,
+                          env={**child_environment(), 'NUMBA_CACHE_DIR': str(tmp_path)})
+    assert kept.stdout.strip() == 'True', kept.stderr
+    file = tmp_path / 'file'
+    file.touch()
+    environment = {**child_environment(), 'HOME': str(file)}
+    for name in ('NUMBA_CACHE_DIR', 'XDG_CACHE_HOME'):
+        environment.pop(name, None)
+    lost = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True,
+                          env=environment)
+    assert lost.stdout.strip() == 'False', lost.stderr
+    assert judge_kernels(replace(QUIET, keeps_kernels=False))[0].level is Level.WARNING
