@@ -27,8 +27,8 @@ FloatArray = NDArray[np.float64]
 
 #: Speed taken for a joint whose description gives none. rad/s or m/s.
 UNKNOWN_SPEED_LIMIT = 10.0
-#: Layouts of names remembered; more than any sane topic has.
-MAX_LAYOUTS = 16
+#: Layouts of names remembered, and names in one of them; more than any sane topic has.
+MAX_LAYOUTS, MAX_NAMES = 16, 1000
 
 
 class Outcome(Enum):
@@ -285,7 +285,8 @@ class JointStateMonitor:
             if len(self._layouts) >= MAX_LAYOUTS:
                 self._layouts.clear()
             layout = Layout.build(key, self.joint_names, self._dependent)
-            self._layouts[key] = layout
+            if len(key) <= MAX_NAMES:
+                self._layouts[key] = layout
         return layout
 
     def _verdict(self, reason: Reason, joint: int = -1) -> Verdict:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -70,7 +71,8 @@ class Layout:
         defect, joint = None, -1
         if np.all(source < 0):
             defect = 'FOREIGN'
-        repeated = [i for i, name in enumerate(joint_names) if names.count(name) > 1]
+        counts = Counter(names) if len(index) < len(names) else {}
+        repeated = [i for i, name in enumerate(joint_names) if counts.get(name, 0) > 1]
         if repeated:
             defect, joint = 'REPEATED_NAME', repeated[0]
         return cls(list(names), source, [(index[d.name], d) for d in dependent if d.name in index],

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,9 @@ FloatArray = NDArray[np.float64]
 SHORTEST_SEGMENT = 1e-4
 #: Longest trajectory. s.
 LONGEST = 1e5
+
+# Names that a message about wrong ones lists.
+_NAMES_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -127,16 +131,21 @@ def read_points(joint_names: tuple[str, ...], names: Sequence[str],
 
 def _order(joint_names: tuple[str, ...], names: Sequence[str]) -> list[int]:
     """Return where each of our joints stands in the message."""
-    missing = [name for name in joint_names if name not in names]
-    unknown = [name for name in names if name not in joint_names]
-    repeated = sorted({name for name in names if list(names).count(name) > 1})
+    # A message may hold names by the ten thousand, and a controller waits for this.
+    places = {name: place for place, name in enumerate(names)}
+    missing = [name for name in joint_names if name not in places]
+    unknown = places.keys() - set(joint_names)
+    repeated = [name for name, count in Counter(names).items() if count > 1] \
+        if len(places) < len(names) else []
     for what, wrong in (('is unknown', unknown), ('is named twice', repeated),
                         ('is missing', missing)):
         if wrong:
-            raise TrajectoryError(what, subject=', '.join(wrong),
+            # A name without letters would not show.
+            shown = [name if name.strip() else repr(name) for name in sorted(wrong)]
+            raise TrajectoryError(what, subject=', '.join(shown[:_NAMES_SHOWN]),
                                   remedy='name each of these joints once: '
                                          + ', '.join(joint_names))
-    return [list(names).index(name) for name in joint_names]
+    return [places[name] for name in joint_names]
 
 
 def _field(points: Sequence[TrajectoryPoint], field: str,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import math
+import time
 from array import array
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from robot_dynamics.control.joint_state import (
     MAX_LAYOUTS,
+    MAX_NAMES,
     JointStateMonitor,
     Note,
     Outcome,
@@ -29,6 +31,19 @@ def monitor(continuous=(False, False, False), **settings):
 
 def feed(guard, t, position, velocity=(), effort=(), names=NAMES):
     return guard.update(t, t, list(names), position, velocity, effort)
+
+
+def test_names_by_the_ten_thousand_cost_little_and_are_not_kept():
+    guard = monitor()
+    many = [f'j{k}' for k in range(100_000)]
+    for k, names in enumerate((many, [*NAMES, *many], list(NAMES) * 30_000)):
+        begin = time.process_time()
+        verdict = feed(guard, 1.0 + k, [0.1] * len(names), names=names)
+        assert verdict.reason is (Reason.FOREIGN, Reason.ACCEPTED, Reason.REPEATED_NAME)[k]
+        assert time.process_time() - begin < 0.5
+    assert not guard._layouts
+    feed(guard, 5.0, [0.1] * MAX_NAMES, names=[*NAMES, *many[:MAX_NAMES - 3]])
+    assert len(guard._layouts) == 1
 
 
 def test_joints_are_found_by_name_in_any_order_between_foreign_ones():

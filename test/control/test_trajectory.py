@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 import math
+import time
 
 import numpy as np
 import pytest
@@ -62,6 +63,17 @@ def bad_references(cases):
     folder = cases / 'loop_bad_reference'
     return (json.loads((folder / 'references.json').read_text()),
             json.loads((folder / 'expected.json').read_text())['numbers'])
+
+
+def test_names_by_the_ten_thousand_do_not_hold_a_controller_up():
+    names = [f'j{k}' for k in range(100_000)]
+    for wrong in (names, [*JOINTS, *names], names * 2, list(JOINTS) * 20_000, ['', ' ']):
+        begin = time.process_time()
+        with pytest.raises(TrajectoryError, match=r'is (unknown|named twice)') as caught:
+            accept(buffer_at(), point(1.0, [0.0] * len(JOINTS)), names=wrong)
+        assert time.process_time() - begin < 0.5
+        assert caught.value.subject
+        assert len(str(caught.value)) < 1000
 
 
 def test_reported_faults_are_refused_as_a_whole(bad_references):
