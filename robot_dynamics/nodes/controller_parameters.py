@@ -37,7 +37,7 @@ CONTROLLER_PARAMETERS = (
     Parameter('state_publishers', 1, 'How many publishers joint_states has to have; 0 for any '
               'number.', low=0, high=10, read_only=True),
     Parameter('command_topic', 'effort_controller/commands', 'Where efforts are sent.',
-              read_only=True),
+              read_only=True, topic=True),
     Parameter('command_type', 'effort_array', 'What is sent: effort_array for an effort '
               'controller such as forward_command_controller, joint_trajectory for a joint '
               'trajectory controller with an effort interface and no gains.',

@@ -17,7 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rclpy.exceptions import NameValidationException
+from rclpy.expand_topic_name import expand_topic_name
 from rclpy.parameter import Parameter as RosParameter
+from rclpy.validate_full_topic_name import validate_full_topic_name
 
 from robot_dynamics.errors import ParameterError, shown
 from robot_dynamics.model.yaml_text import UnusableYamlError, parse_yaml
@@ -56,6 +59,8 @@ class Parameter:
         Whether it is fixed once the node runs.
     element : type
         Type of the elements of a list: float or str.
+    topic : bool
+        Whether a text is the name of a topic, or a list has such names.
     """
 
     name: str
@@ -67,6 +72,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     read_only: bool = False
     element: type = float
+    topic: bool = False
 
     @property
     def type(self) -> Type:
@@ -131,12 +137,23 @@ class Parameter:
                               + (f' {self.unit}' if self.unit else ''))
         if self.choices and value not in self.choices:
             raise self._error(f'is {shown(value)}, not one of: ' + ', '.join(self.choices))
+        if self.topic and not _is_topic(value):
+            raise self._error(f'holds {shown(value)}, which is no name of a topic')
         return value
 
     def _error(self, message: str) -> ParameterError:
         default = list(self.default) if isinstance(self.default, tuple) else self.default
         return ParameterError(message, subject=f'parameter {self.name}',
                               remedy=f'set it to {_TYPE_TEXTS[self.type]} (default {default!r})')
+
+
+def _is_topic(name: str) -> bool:
+    """Whether ROS takes a text for the name of a topic, wherever the node is."""
+    try:
+        validate_full_topic_name(expand_topic_name(name, 'node', '/'))
+    except (NameValidationException, ValueError, RuntimeError):
+        return False
+    return True
 
 
 def _list_in(text: str) -> Any:

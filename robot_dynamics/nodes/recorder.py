@@ -41,7 +41,7 @@ TABLE = (
     Parameter('output', '', 'Folder of the recording; a recording that is there is replaced.',
               read_only=True),
     Parameter('topics', DEFAULT_TOPICS, 'Topics to record, as soon as somebody publishes them.',
-              element=str, read_only=True),
+              element=str, read_only=True, topic=True),
     Parameter('progress_period', 0.0, 'Time between two lines of progress in JSON on stdout; 0 '
               'for none.', 's', 0.0, 3600.0, read_only=True),
     Parameter('buffer_size', 64, 'What may wait to be written; beyond that messages are dropped '

@@ -36,7 +36,7 @@ TABLE = (
     *ROBOT_PARAMETERS,
     *MOTION_PARAMETERS,
     Parameter('controller', 'adaptive_controller', 'Name of the controller to lead.',
-              read_only=True),
+              read_only=True, topic=True),
     Parameter('chunk_period', 0.25, 'Time between two chunks.', 's', 0.02, 10.0, read_only=True),
     Parameter('horizon', 1.0, 'Length of a chunk, several of its periods.', 's', 0.05, 30.0,
               read_only=True),

@@ -47,7 +47,7 @@ TABLE = (
     Parameter('initial_position', (), 'Joint positions at the start; empty means zero, or the '
               'nearest that limits allow.', 'rad or m', -1e3, 1e3, read_only=True),
     Parameter('command_topic', 'effort_controller/commands', 'Where efforts are commanded.',
-              read_only=True),
+              read_only=True, topic=True),
     Parameter('hold_time', 0.1, 'How long the last command acts when no other comes; then the '
               'arm is caught.', 's', 0.001, 0.9, read_only=True),
     Parameter('release_time', 0.5, 'How long commands must come steadily before a caught arm '

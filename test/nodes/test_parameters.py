@@ -12,6 +12,8 @@ COUNT = Parameter('x', 1, 'A count.', low=0, high=9)
 LIST = Parameter('x', (1.0,), 'Numbers.', 'N m', 0.0, 3.0)
 TEXTS = Parameter('x', ('a',), 'Texts.', element=str, choices=('a', 'b'))
 SWITCH = Parameter('x', True, 'A switch.')
+TOPIC = Parameter('x', 'a/b', 'A topic.', topic=True)
+TOPICS = Parameter('x', ('a', '/b'), 'Topics.', element=str, topic=True)
 
 
 @pytest.mark.parametrize(('row', 'given', 'value'), [
@@ -34,6 +36,13 @@ def test_values_come_in_the_type_of_the_row(row, given, value):
     (LIST, 1.0, 'a list of numbers'), (LIST, '1.0', 'a list of numbers'),
     (LIST, [[1.0]], 'a list of numbers'), (LIST, [1.0, float('inf')], 'not finite'),
     (LIST, '[1, 4]', 'outside 0 to 3 N m'), (LIST, '[' * 5000, 'a list of numbers'),
+    (LIST, '[2001-99-99]', 'a list of numbers'), (LIST, '[!!int x]', 'a list of numbers'),
+    (LIST, '&a [*a]', 'a list of numbers'), (LIST, [10**400], 'not finite'),
+    (COUNT, 10**400, 'outside 0 to 9'), (COUNT, 'x' * 10_000, "is 'xxx"),
+    (TOPIC, '', 'no name of a topic'), (TOPIC, 'a b', 'no name of a topic'),
+    (TOPIC, 'a//b', 'no name of a topic'), (TOPIC, '../x', 'no name of a topic'),
+    (TOPIC, 'é', 'no name of a topic'), (TOPIC, '{x}/y', 'no name of a topic'),
+    (TOPIC, 'a' * 10_000, 'no name of a topic'), (TOPICS, ['a', '/b/'], 'no name of a topic'),
     (TEXTS, ['c'], 'one of: a, b'), (TEXTS, 'a', 'a list of texts'),
     (TEXTS, b'a', 'a list of texts')])
 def test_what_is_no_value_is_refused_with_what_to_do(row, given, words):
@@ -41,6 +50,12 @@ def test_what_is_no_value_is_refused_with_what_to_do(row, given, words):
         row.convert(given)
     assert words in str(caught.value)
     assert caught.value.subject == 'parameter x' and 'default' in caught.value.remedy
+
+
+@pytest.mark.parametrize('name', ['a', '/a/b', '~/x', '{node}/x'])
+def test_names_of_topics_are_what_ros_takes_for_one(name):
+    assert TOPIC.convert(name) == name
+    assert TOPICS.convert([name]) == (name,)
 
 
 def test_types_are_those_of_defaults():
