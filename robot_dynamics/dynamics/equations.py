@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.dynamics import joint_terms
+from robot_dynamics.dynamics.batches import Batches
 from robot_dynamics.dynamics.coupling import Coupling
 from robot_dynamics.dynamics.kernels import (
     kinematics,
@@ -57,15 +58,20 @@ class Dynamics:
         The robot.
     coulomb_velocity : float, default 0.05
         epsilon in the smooth sign tanh(v / epsilon) of the Coulomb term. rad/s or m/s.
+    threads : int, optional
+        Number of threads that share a batch of thousands of samples; by default one for
+        each core that the process may use. Smaller ones are done by the caller's.
 
     Notes
     -----
     Methods may be called from several threads at once. A kernel is compiled at its
     first use and then kept on disk; `robot_dynamics.dynamics.warmup.warm_up` does it
-    for all kernels ahead of time, which is what a control loop wants.
+    ahead of time for all kernels that a control loop needs, not for those of large
+    batches.
     """
 
-    def __init__(self, robot: Robot, *, coulomb_velocity: float = 0.05):
+    def __init__(self, robot: Robot, *, coulomb_velocity: float = 0.05,
+                 threads: int | None = None):
         if not isinstance(robot, Robot):
             raise ModelError('is no Robot', subject=type(robot).__name__,
                              remedy='read one with Robot.from_urdf or Robot.from_dh')
@@ -82,6 +88,8 @@ class Dynamics:
         self._inertial = 10 * robot.n_bodies
         self._coupling = Coupling(robot)
         self._is_direct = self._coupling.is_direct
+        self._threads = threads
+        self._batches = Batches(robot, self._model, self._coupling, threads)
         self._choices: dict[tuple[str, ...], tuple[FloatArray, int]] = {}
         self._choose(())
 
@@ -90,7 +98,8 @@ class Dynamics:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy packs its robot anew: nothing of this one is shared with another process.
-        return partial(Dynamics, coulomb_velocity=self._epsilon), (self.robot,)
+        return partial(Dynamics, coulomb_velocity=self._epsilon, threads=self._threads), (
+            self.robot,)
 
     def parameter_names(self, terms: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the name of each column of a regressor.
@@ -151,6 +160,8 @@ class Dynamics:
                 newton_euler.inverse_dynamics.load()
         samples = self._gather(q=q, v=v, a=a)
         q, v, a = samples.rows
+        if self._batches.takes(len(q)):
+            return self._batches.inverse_dynamics(q, v, a).reshape(*samples.shape, self.n)
         tau = np.empty((len(q), self._bodies))
         newton_euler.many_inverse_dynamics.load()(
             self._model, self._coupling.positions(q), self._coupling.rates(v),
@@ -437,6 +448,8 @@ class Dynamics:
 
     def _matrices(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """M, C and g of rows of samples."""
+        if self._batches.takes(len(q)):
+            return self._batches.matrices(q, v)
         count, bodies = len(q), self._bodies
         M, C = np.empty((count, bodies, bodies)), np.empty((count, bodies, bodies))
         g = np.empty((count, bodies))
@@ -453,6 +466,9 @@ class Dynamics:
         disown(result)
         q, v, v_r, a_r = samples.apart_from(result)
         rows = result.reshape(-1, self.n, columns)
+        if self._batches.takes(len(q)):
+            self._batches.regressors(choice, q, v, v_r, a_r, rows)
+            return result if out is None else out
         of_bodies = rows if self._is_direct else np.empty((len(q), self._bodies, self._inertial))
         slotine_li.slotine_li_regressors.load()(
             self._model, self._coupling.positions(q), self._coupling.rates(v),

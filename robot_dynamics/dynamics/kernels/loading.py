@@ -53,6 +53,8 @@ class Kernel:
         What to compile.
     signature : str or tuple
         Types for numba.
+    is_for_batches : bool
+        Whether only large batches use the kernel, so that no control loop waits for it.
     options : dict
         For `numba.njit`, beside `OPTIONS`.
 
@@ -63,11 +65,13 @@ class Kernel:
         arguments of other types.
     """
 
-    __slots__ = ('_dispatcher', '_signature', 'call', 'directory', 'name')
+    __slots__ = ('_dispatcher', '_signature', 'call', 'directory', 'is_for_batches', 'name')
 
-    def __init__(self, function: Callable[..., Any], signature: Any, **options: Any):
+    def __init__(self, function: Callable[..., Any], signature: Any, *,
+                 is_for_batches: bool = False, **options: Any):
         self.name = f'{function.__module__.rpartition(".")[2]}.{function.__name__}'
         self.directory = cache_directory(Path(function.__code__.co_filename))
+        self.is_for_batches = is_for_batches
         self.call = self._not_loaded
         self._signature = signature
         self._dispatcher = _cached_in(self.directory, function, options)
@@ -122,9 +126,14 @@ def kernel(signature: str) -> Callable[[Callable[..., Any]], Kernel]:
     return lambda function: Kernel(function, signature, nogil=True)
 
 
+def batch_kernel(signature: str) -> Callable[[Callable[..., Any]], Kernel]:
+    """Make a `Kernel` for large batches, compiled when the first of them comes."""
+    return lambda function: Kernel(function, signature, is_for_batches=True, nogil=True)
+
+
 def all_kernels() -> tuple[Kernel, ...]:
-    """Return every kernel defined so far."""
-    return tuple(_KERNELS)
+    """Return every kernel defined so far that one sample may need."""
+    return tuple(kernel for kernel in _KERNELS if not kernel.is_for_batches)
 
 
 def progress(text: str) -> None:

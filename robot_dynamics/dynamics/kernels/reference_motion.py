@@ -156,11 +156,17 @@ def put_wrench_columns(W, i, axes, p, d, L):
 
 
 @part
-def move_all(model, q, v, v_r, a_r, frames, W):
-    """Frames, shape (nb + 1, FRAME_WIDTH), and wrench columns W, shape (6, 10 nb)."""
+def start_at_base(model, frames):
+    """Store the frame of the base, which falls upwards."""
     clear_base(frames)
     store_matrix(frames, 0, AXES, IDENTITY)
     store(frames, 0, LINEAR, scale(load(model, model.shape[0] - 1, GRAVITY), -1.0))
+
+
+@part
+def move_all(model, q, v, v_r, a_r, frames, W):
+    """Frames, shape (nb + 1, FRAME_WIDTH), and wrench columns W, shape (6, 10 nb)."""
+    start_at_base(model, frames)
     store_sines(model, q, frames, SINES)
     for i in range(model.shape[0] - 1):
         axes, p, d, L = move_body(model, i, q[i], v[i], v_r[i], a_r[i], frames)
