@@ -30,6 +30,8 @@ setup(
         (f'share/{package_name}/config/dds', files('config/dds')),
         (f'share/{package_name}/config/hardware', files('config/hardware')),
         (f'share/{package_name}/config/parameters', files('config/parameters')),
+        (f'share/{package_name}/config/security', files('config/security')),
+        (f'share/{package_name}/config/security/common', files('config/security/common')),
         (f'share/{package_name}/urdf', files('urdf')),
     ],
     python_requires='>=3.10',

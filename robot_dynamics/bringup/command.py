@@ -13,6 +13,7 @@ import yaml
 import robot_dynamics
 from robot_dynamics.bringup.dds import dds_environment
 from robot_dynamics.bringup.processes import NodeProcess
+from robot_dynamics.bringup.security import enclave_arguments
 
 
 def parameter_yaml(process: NodeProcess) -> str:
@@ -23,7 +24,8 @@ def parameter_yaml(process: NodeProcess) -> str:
                           allow_unicode=True, width=float('inf'))
 
 
-def command_line(process: NodeProcess, parameter_file: Path) -> list[str]:
+def command_line(process: NodeProcess, parameter_file: Path,
+                 environment: Mapping[str, str] | None = None) -> list[str]:
     """Return the command that runs a node with this Python.
 
     Parameters
@@ -32,8 +34,12 @@ def command_line(process: NodeProcess, parameter_file: Path) -> list[str]:
         What to run.
     parameter_file : Path
         File that holds `parameter_yaml` of it.
+    environment : mapping of str to str, optional
+        Its environment, which says whether DDS is to be secure; that of this process by
+        default.
     """
-    command = [sys.executable, '-m', process.module, '--ros-args', '-r', f'__node:={process.node}']
+    command = [sys.executable, '-m', process.module, '--ros-args', '-r', f'__node:={process.node}',
+               *enclave_arguments(process, environment)]
     if process.namespace:
         command += ['-r', f'__ns:=/{process.namespace.strip("/")}']
     for old, new in process.remappings:

@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 from robot_dynamics.bringup.domains import private_domain
+from robot_dynamics.bringup.security import require_domain
 from robot_dynamics.model.shipped import candidate_folders
 
 #: Where Fast DDS looks for its profiles: from 3.0 on (Kilted), and before it.
@@ -29,7 +30,13 @@ def dds_environment(base: Mapping[str, str]) -> dict[str, str]:
     ----------
     base : mapping of str to str
         The environment as the user has it.
+
+    Raises
+    ------
+    BringupError
+        When DDS is to be secure and no domain is set.
     """
+    require_domain(base)
     chosen: dict[str, str] = {}
     reach = base.get('ROS_AUTOMATIC_DISCOVERY_RANGE')
     if not base.get('ROS_DOMAIN_ID') and reach in (None, '', 'LOCALHOST', 'OFF'):
@@ -41,6 +48,25 @@ def dds_environment(base: Mapping[str, str]) -> dict[str, str]:
     if reach == 'LOCALHOST' or base.get('ROS_LOCALHOST_ONLY') == '1':
         chosen.update(_profiles(base))
     return chosen
+
+
+def launch_environment(base: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that keep the nodes of a launch file on this machine.
+
+    They stay in the domain that the user has, because the driver of the arm is there and
+    ``ros2 topic`` in another terminal looks there. Nodes that are bound to this machine and
+    nodes that are not hear each other on it; with the older variable of Humble they may
+    not, so there nothing is changed.
+
+    Parameters
+    ----------
+    base : mapping of str to str
+        The environment as the user has it.
+    """
+    if base.get('ROS_DISTRO') == 'humble':
+        return {}
+    chosen = dds_environment({**base, 'ROS_DOMAIN_ID': base.get('ROS_DOMAIN_ID') or '0'})
+    return {name: value for name, value in chosen.items() if name != 'ROS_DOMAIN_ID'}
 
 
 def this_machine_profile() -> Path | None:

@@ -15,8 +15,10 @@ from typing import Any
 
 from robot_dynamics.bringup.ament import find_package
 from robot_dynamics.bringup.arguments import ARGUMENTS, launch_text, system_from_texts
+from robot_dynamics.bringup.dds import launch_environment
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.processes import NodeProcess
+from robot_dynamics.bringup.security import enclave_arguments, is_secure
 from robot_dynamics.bringup.system import NO_PLANT, System
 
 _ROBOT_OR_TOPIC = ('Path of a URDF, xacro or DH file, or name of a robot of this package; empty '
@@ -75,9 +77,10 @@ def state_publisher(system: System) -> list[Any]:
     """Return the robot_state_publisher of a simulated arm, where it is installed.
 
     It is for those who look, as in RViz; nothing here needs it. An arm that is not ours
-    has its own.
+    has its own, and a secure system needs keys for everybody.
     """
-    if system.plant == NO_PLANT or find_package('robot_state_publisher') is None:
+    if system.plant == NO_PLANT or is_secure(os.environ) \
+            or find_package('robot_state_publisher') is None:
         return []
     from launch_ros.actions import Node
     urdf = load_description(system.robot).urdf
@@ -101,6 +104,7 @@ def node_action(process: NodeProcess) -> Any:
     return Node(
         **_executable(process), name=process.node, namespace=process.namespace,
         parameters=parameters, remappings=list(process.remappings), output=process.output,
+        ros_arguments=enclave_arguments(process), additional_env=launch_environment(os.environ),
         sigterm_timeout=str(process.stop_timeout),
         on_exit=[Shutdown(reason=f'{process.full_name} ended')] if process.essential else None)
 

@@ -155,10 +155,10 @@ class ProcessRunner:
     def _start(self, process: NodeProcess) -> None:
         path = Path(self._folder.name) / f'{process.full_name.strip("/").replace("/", "-")}.yaml'
         path.write_text(parameter_yaml(process), encoding='utf-8')
-        handle = subprocess.Popen(command_line(process, path), env=self.environment,
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, start_new_session=True,
-                                  preexec_fn=_DieWithParent())
+        handle = subprocess.Popen(command_line(process, path, self.environment),
+                                  env=self.environment, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  start_new_session=True, preexec_fn=_DieWithParent())
         child = _Child(process, handle)
         self._children.append(child)
         for stream in ('stdout', 'stderr'):

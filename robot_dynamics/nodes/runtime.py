@@ -12,20 +12,24 @@ import gc
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Protocol
 
 import rclpy
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.logging import LoggingSeverity, set_logger_level
 from rclpy.signals import SignalHandlerOptions
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import BringupError, RobotDynamicsError
 from robot_dynamics.nodes.node_parameters import NodeParameters
 from robot_dynamics.nodes.parameter_text import help_text
 from robot_dynamics.nodes.parameters import Parameter, Values
 from robot_dynamics.nodes.ros_arguments import readable_arguments
 from robot_dynamics.nodes.spinning import SPIN, FastEntities, make_spinner
+
+RCLError: type[RuntimeError] = _rclpy.RCLError
 
 STOP_WITH_PARENT = Parameter(
     'stop_with_parent', True, 'Stop, with a safe command, when the process that started this '
@@ -176,7 +180,7 @@ def _run(make_node: Callable[[StopRequest], RuntimeNode], args: Sequence[str] | 
         with readable_arguments(sys.argv if args is None else args) as readable:
             rclpy.init(args=readable, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
-        return _refuse(f'cannot read the ROS arguments: {error}')
+        return _refuse(f'ROS 2 cannot be started: {error}')
     set_logger_level('rcl', LoggingSeverity.WARN)
     try:
         return _run_node(make_node, stop)
@@ -188,7 +192,7 @@ def _run_node(make_node: Callable[[StopRequest], RuntimeNode], stop: StopRequest
     """Make, start, spin and stop a node."""
     node: RuntimeNode | None = None
     try:
-        node = make_node(stop)
+        node = _made(make_node, stop)
         values = node.parameters.values
         if not values[STOP_WITH_PARENT.name]:
             stop.outlive_parent()
@@ -205,6 +209,18 @@ def _run_node(make_node: Callable[[StopRequest], RuntimeNode], stop: StopRequest
                 node.stop()
             finally:
                 node.destroy_node()
+
+
+def _made(make_node: Callable[[StopRequest], RuntimeNode], stop: StopRequest) -> RuntimeNode:
+    """Make a node, or say what ROS has against it: keys that are missing, for example."""
+    try:
+        with warnings.catch_warnings():
+            # rclpy warns of what it takes back before it raises.
+            warnings.simplefilter('ignore', RuntimeWarning)
+            return make_node(stop)
+    except RCLError as error:
+        raise BringupError(f'cannot be made: {error}', subject='node', remedy='see what the '
+                           'environment says of ROS_SECURITY, RMW and DDS profiles') from error
 
 
 def _spin(node: RuntimeNode, style: str, stop: StopRequest) -> None:

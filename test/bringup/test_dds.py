@@ -43,6 +43,17 @@ def test_humble_knows_only_the_older_variable():
     assert child_environment({'ROS_DISTRO': 'humble'})['ROS_LOCALHOST_ONLY'] == '1'
 
 
+@pytest.mark.parametrize(('base', 'reach'), [
+    ({}, 'LOCALHOST'), ({'ROS_DOMAIN_ID': '7'}, 'LOCALHOST'),
+    ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'}, None), ({'ROS_LOCALHOST_ONLY': '0'}, None),
+    ({'ROS_DISTRO': 'humble'}, None)])
+def test_launch_files_keep_the_domain_and_this_machine_unless_asked(base, reach):
+    chosen = dds.launch_environment(base)
+    assert 'ROS_DOMAIN_ID' not in chosen
+    assert chosen.get('ROS_AUTOMATIC_DISCOVERY_RANGE') == reach
+    assert bool(set(PROFILES) & chosen.keys()) == (reach is not None)
+
+
 PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 
 

@@ -62,6 +62,19 @@ def test_refuses_in_one_line(start, parameters, arguments, wanted):
     assert output == ''
 
 
+@pytest.mark.parametrize('folder', ['enclaves', 'enclaves/arm'])
+def test_without_its_keys_it_refuses_in_one_line(start, monkeypatch, tmp_path, folder):
+    """Without the folder rcl refuses, without what has to be in it DDS."""
+    (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.setenv('ROS_SECURITY_ENABLE', 'true')
+    monkeypatch.setenv('ROS_SECURITY_STRATEGY', 'Enforce')
+    monkeypatch.setenv('ROS_SECURITY_KEYSTORE', str(tmp_path))
+    status, output, stderr = start(NODE, '--enclave', '/arm', robot='arm7').wait()
+    assert (status, output) == (1, '')
+    (line,) = stderr.strip().splitlines()
+    assert 'cannot be' in line and 'security' in line.lower()
+
+
 @pytest.mark.parametrize(('number', 'style'), [
     (signal.SIGINT, 'single'), (signal.SIGTERM, 'single'), (signal.SIGHUP, 'single'),
     (signal.SIGINT, 'events'), (signal.SIGTERM, 'waitset')])

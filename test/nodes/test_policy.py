@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The SROS2 policy against what the nodes really publish, hear and serve."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from std_msgs.msg import String
+
+from robot_dynamics.bringup.security import ENCLAVES
+from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.parameter_tables import TABLES
+
+pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
+etree = pytest.importorskip('lxml.etree', reason='reading the policy needs lxml')
+
+FOLDER = Path(__file__).resolve().parents[2] / 'config' / 'security'
+OPERATOR = 'operator'
+#: Elements of a policy, their children and attributes, as the schema of SROS2 has them.
+GRAMMAR = {
+    'policy': ({'enclaves'}, {'version'}), 'enclaves': ({'enclave'}, set()),
+    'enclave': ({'profiles'}, {'path'}), 'profiles': ({'profile'}, {'type'}),
+    'profile': ({'topics', 'services', 'actions'}, {'ns', 'node'}),
+    'topics': ({'topic'}, {'publish', 'subscribe'}),
+    'services': ({'service'}, {'reply', 'request'}),
+    'topic': (set(), set()), 'service': (set(), set()),
+}
+KINDS = {'publish': 'publisher', 'subscribe': 'subscriber', 'reply': 'service',
+         'request': 'client'}
+#: What is there for a moment at the start, or from Jazzy on only.
+BRIEF = {('subscribe', '/robot_description')}
+NEWER = re.compile(r'/\w+/get_type_description')
+
+
+@pytest.fixture(scope='module')
+def policy():
+    tree = etree.parse(str(FOLDER / 'policy.xml'))
+    tree.xinclude()
+    return tree.getroot()
+
+
+@pytest.fixture(scope='module')
+def allowed(policy) -> dict[str, dict[str, set[str]]]:
+    """Full names by node and by what it may do with them."""
+    found = {}
+    for enclave in policy.iter('enclave'):
+        (profile,) = enclave.iter('profile')
+        node = profile.get('node')
+        assert enclave.get('path') == f'{ENCLAVES}/{node}' and profile.get('ns') == '/'
+        rules = defaultdict(set)
+        for group in profile.iterchildren('topics', 'services'):
+            for action in KINDS:
+                if group.get(action) is not None:
+                    assert group.get(action) == 'ALLOW'
+                    rules[action] |= {_full(item.text, node) for item in group.iterchildren('*')}
+        found[node] = rules
+    return found
+
+
+def _full(name: str, node: str) -> str:
+    """Return a name as SROS2 expands it in the root namespace."""
+    return name if name.startswith('/') else '/' + name.replace('~', node)
+
+
+def test_the_policy_is_one(policy):
+    assert policy.tag == 'policy' and policy.get('version') == '0.2.0'
+    # sros2 takes even a comment between two enclaves for an enclave.
+    assert all(child.tag == 'enclave' for child in policy.find('enclaves'))
+    for element in policy.iter('*'):
+        children, attributes = GRAMMAR[element.tag]
+        assert {child.tag for child in element.iterchildren('*')} <= children
+        assert set(element.attrib) - {'{http://www.w3.org/XML/1998/namespace}base'} <= attributes
+        if not children:
+            assert re.fullmatch(r'(~?/)?[a-z_]+(/[a-z_]+)*', element.text), element.text
+
+
+def test_every_node_has_an_enclave(allowed):
+    assert set(allowed) == {*TABLES, OPERATOR}
+
+
+def test_who_moves_the_arm_and_who_says_where_it_is(allowed):
+    def who(action, name):
+        return {node for node, rules in allowed.items() if name in rules[action]}
+
+    assert who('publish', '/effort_controller/commands') == {'adaptive_controller'}
+    assert who('subscribe', '/effort_controller/commands') == {'simulated_arm', 'recorder',
+                                                               OPERATOR}
+    assert who('publish', '/adaptive_controller/reference') == {'reference'}
+    assert who('publish', '/adaptive_controller/mode') == {'adaptive_controller'}
+    for topic in ('/joint_states', '/robot_description', '/clock'):
+        assert who('publish', topic) == {'simulated_arm'}
+    requests = {node: rules['request'] for node, rules in allowed.items() if rules['request']}
+    assert set(requests) == {OPERATOR}
+    replies = set().union(*(rules['reply'] for rules in allowed.values()))
+    assert requests[OPERATOR] <= replies
+    common = {'/diagnostics', '/rosout', '/parameter_events'}
+    assert allowed[OPERATOR]['publish'] == common
+
+
+def test_the_policy_allows_what_the_nodes_do_and_nothing_else(allowed, start, observer, tmp_path):
+    start('recorder', output=tmp_path / 'recording', use_sim_time=True,
+          topics=[*sorted(allowed['recorder']['subscribe'] - {'/clock'})])
+    start('simulated_arm', robot='arm7', hold_time=0.5, publish_description=True,
+          use_sim_time=True)
+    for node in ('adaptive_controller', 'inverse_dynamics', 'reference'):
+        start(node, description_timeout=60.0, use_sim_time=True)
+    modes = observer.collect(String, 'adaptive_controller/mode', qos.latched())
+    seen = {node: defaultdict(set) for node in TABLES}
+
+    def look() -> bool:
+        for node, rules in seen.items():
+            for action, kind in KINDS.items():
+                ask = getattr(observer.node, f'get_{kind}_names_and_types_by_node')
+                if node in observer.node.get_node_names():
+                    rules[action] |= {name for name, _ in ask(node, '/')}
+        return bool(modes) and modes[-1].data == 'tracking' and not missing()
+
+    def missing() -> set[tuple[str, str, str]]:
+        return {(node, action, name) for node, rules in seen.items() for action in KINDS
+                for name in allowed[node][action] - rules[action]
+                if (action, name) not in BRIEF and not NEWER.fullmatch(name)}
+
+    assert observer.spin(90.0, look), missing()
+    for node, rules in seen.items():
+        for action, names in rules.items():
+            assert names <= allowed[node][action], (node, action)
