@@ -79,6 +79,7 @@ class Dynamics:
             raise ParameterError(f'is {coulomb_velocity!r}, not a positive number',
                                  subject='coulomb_velocity',
                                  remedy='give the speed below which Coulomb friction fades out')
+        robot.require_single_coordinates('this version of the equations of motion')
         self.robot = robot
         self.n = robot.n
         self.parameters = robot.parameters

@@ -10,72 +10,95 @@ from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.kernels.layout import (
     AXIS,
+    BODIES,
+    BODY,
     BUFFER_MARK,
     BUFFER_SIGN,
     BUFFER_SIZE,
     BUFFER_START,
+    COORDINATE,
     COSINE,
+    FIRST,
     FIXED,
     GRAVITY,
     HAS_OFFSET,
     INERTIA,
     IS_PRISMATIC,
     IS_SCATTERED,
+    KIND,
+    LAST,
     MARK,
     NOBODY,
     OFFSET,
     ORIGIN,
     PARENT,
     POINT,
+    POSITIONS,
     RUN_END,
     SIGN,
     SINE,
     SLIDE,
     WIDTH,
 )
+from robot_dynamics.model.joint_geometry import directions
 from robot_dynamics.model.robot import JointType, Robot
 
 
 def pack(robot: Robot) -> NDArray[np.float64]:
-    """Return the model array of a robot, shape (nb + 1, WIDTH)."""
-    model = np.zeros((robot.n_bodies + 1, WIDTH))
+    """Return the model array of a robot, shape (velocities of all bodies + 1, WIDTH)."""
+    coordinates = robot.body_coordinates
+    model = np.zeros((coordinates.n + 1, WIDTH))
     origin = robot.placements[0, :3, 3]
     model[-1, GRAVITY:GRAVITY + 3] = robot.gravity
     model[-1, ORIGIN:ORIGIN + 3] = origin
-    model[-1, MARK] = _mark(robot.parents)
+    model[-1, MARK] = _mark(robot)
+    model[-1, BODIES], model[-1, POSITIONS] = robot.n_bodies, coordinates.nq
     run_end, is_scattered = _subtrees(robot.parents)
-    for i in range(robot.n_bodies):
-        row = model[i]
-        row[PARENT] = robot.parents[i]
-        row[IS_PRISMATIC] = robot.joint_types[i] == JointType.PRISMATIC
-        row[HAS_OFFSET] = np.any(robot.link_offsets[i])
-        row[RUN_END] = run_end[i]
-        row[IS_SCATTERED] = is_scattered[i]
-        rotation, point = robot.placements[i, :3, :3], robot.placements[i, :3, 3]
-        axis = robot.axes[i]
-        along = np.outer(axis, axis)
-        if row[IS_PRISMATIC]:
-            row[FIXED:FIXED + 9] = rotation.T.ravel()
-            row[SLIDE:SLIDE + 3] = rotation @ axis
+    for i, kind in enumerate(coordinates.types):
+        rows = coordinates.velocities(i)
+        joint, parent = model[rows], robot.parents[i]
+        joint[:, FIRST], joint[:, LAST] = rows.start, rows.stop - 1
+        joint[:, KIND], joint[:, BODY] = kind, i
+        joint[:, COORDINATE] = coordinates.positions(i).start
+        joint[:, RUN_END], joint[:, IS_SCATTERED] = run_end[i], is_scattered[i]
+        joint[:, PARENT] = np.arange(rows.start - 1, rows.stop - 1)
+        joint[0, PARENT] = -1 if parent < 0 else coordinates.velocities(parent).stop - 1
+        point = robot.placements[i, :3, 3]
+        joint[0, POINT:POINT + 3] = point - origin if parent < 0 else point
+        joint[-1, HAS_OFFSET] = np.any(robot.link_offsets[i])
+        joint[-1, OFFSET:OFFSET + 3] = robot.link_offsets[i]
+        joint[-1, INERTIA:INERTIA + 10] = robot.inertial_parameters[i]
+        if kind.has_one_coordinate:
+            _pack_single(joint[0], robot, i)
         else:
-            row[FIXED:FIXED + 9] = (rotation @ along).T.ravel()
-            row[SINE:SINE + 9] = (rotation @ _skew(axis)).T.ravel()
-            row[COSINE:COSINE + 9] = (rotation @ (np.eye(3) - along)).T.ravel()
-        row[POINT:POINT + 3] = point - origin if robot.parents[i] < 0 else point
-        row[AXIS:AXIS + 3] = rotation @ axis
-        row[OFFSET:OFFSET + 3] = robot.link_offsets[i]
-        row[INERTIA:INERTIA + 10] = robot.inertial_parameters[i]
+            joint[0, FIXED:FIXED + 9] = robot.placements[i, :3, :3].T.ravel()
+            joint[:, IS_PRISMATIC], joint[:, AXIS:AXIS + 3] = directions(kind, robot.axes[i])
     return model
 
 
+def _pack_single(row: NDArray[np.float64], robot: Robot, i: int) -> None:
+    """Write how a joint of one coordinate moves body i."""
+    rotation, axis = robot.placements[i, :3, :3], robot.axes[i]
+    along = np.outer(axis, axis)
+    row[IS_PRISMATIC] = robot.joint_types[i] == JointType.PRISMATIC
+    if row[IS_PRISMATIC]:
+        row[FIXED:FIXED + 9] = rotation.T.ravel()
+        row[SLIDE:SLIDE + 3] = rotation @ axis
+    else:
+        row[FIXED:FIXED + 9] = (rotation @ along).T.ravel()
+        row[SINE:SINE + 9] = (rotation @ _skew(axis)).T.ravel()
+        row[COSINE:COSINE + 9] = (rotation @ (np.eye(3) - along)).T.ravel()
+    row[AXIS:AXIS + 3] = rotation @ axis
+
+
 def prepared_buffer(model: NDArray[np.float64], columns: int) -> NDArray[np.float64]:
-    """Return zeros of shape (nb, columns) that carry the mark of the model's tree."""
-    bodies = len(model) - 1
-    memory = np.zeros(BUFFER_START + bodies * columns)
+    """Return zeros of shape (velocities, columns) that carry the mark of the model's tree."""
+    rows = len(model) - 1
+    memory = np.zeros(BUFFER_START + rows * columns)
     memory[BUFFER_SIGN] = SIGN
-    memory[BUFFER_SIZE] = bodies * columns
+    memory[BUFFER_SIZE] = rows * columns
     memory[BUFFER_MARK] = model[-1, MARK]
-    return memory[BUFFER_START:].reshape(bodies, columns)
+    return memory[BUFFER_START:].reshape(rows, columns)
 
 
 def disown(out: NDArray[np.float64]) -> None:
@@ -86,9 +109,10 @@ def disown(out: NDArray[np.float64]) -> None:
         memory[BUFFER_MARK] = NOBODY
 
 
-def _mark(parents: NDArray[np.int64]) -> float:
-    """Return a number, not zero, that stands for a tree."""
-    digest = hashlib.sha256(parents.tobytes()).digest()
+def _mark(robot: Robot) -> float:
+    """Return a number, not zero, that stands for the places of zeros in a regressor."""
+    places = np.concatenate([robot.parents, robot.body_coordinates.velocity_counts])
+    digest = hashlib.sha256(places.tobytes()).digest()
     return float(int.from_bytes(digest[:6], 'little') + 1)
 
 

@@ -103,6 +103,11 @@ def frozen_integers(value: ArrayLike, shape: tuple[int, ...], subject: str) -> N
     return array
 
 
+def store(owner: Any, name: str, value: Any) -> None:
+    """Set a field of a frozen dataclass while it is being built."""
+    object.__setattr__(owner, name, value)
+
+
 class Rebuilt:
     """A dataclass whose copies and pickles are built anew.
 

@@ -19,32 +19,29 @@ from robot_dynamics.model.arrays import real_array
 from robot_dynamics.model.consistency import check_body, pseudo_inertia
 from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.inertia import transform_parameters
+from robot_dynamics.model.joint_types import Coordinates
 from robot_dynamics.model.limits import Follower, joint_limits
-from robot_dynamics.model.robot import Frame, JointType, Robot
+from robot_dynamics.model.robot import Frame, Robot
 from robot_dynamics.model.selection import Selection, select
 from robot_dynamics.model.singularity import singular_directions
-from robot_dynamics.model.tree import JointDescription, JointKind, RobotTree
+from robot_dynamics.model.tree import JointDescription, RobotTree
 
 FloatArray = NDArray[np.float64]
 
 #: Largest number of moving bodies: the coupling matrix grows with its square.
 MAX_BODIES = 500
 
-_JOINT_TYPES = {JointKind.REVOLUTE: JointType.REVOLUTE,
-                JointKind.CONTINUOUS: JointType.CONTINUOUS,
-                JointKind.PRISMATIC: JointType.PRISMATIC}
-
 
 def assemble(tree: RobotTree, *, joints: Sequence[str] | None = None,
-             locked: Mapping[str, float] | None = None, base_link: str | None = None,
-             gravity: ArrayLike = (0.0, 0.0, -9.81)) -> Robot:
+             locked: Mapping[str, ArrayLike] | None = None, base_link: str | None = None,
+             gravity: ArrayLike = (0.0, 0.0, -9.81), floating_base: bool = False) -> Robot:
     """Build a robot from a description.
 
     Parameters
     ----------
     tree : RobotTree
         A tree for which `check_tree` holds.
-    joints, locked, base_link
+    joints, locked, base_link, floating_base
         Which joints move; see `robot_dynamics.model.selection.select`.
     gravity : array_like, shape (3,)
         Acceleration of free fall in the frame of the base link, m/s^2.
@@ -59,21 +56,23 @@ def assemble(tree: RobotTree, *, joints: Sequence[str] | None = None,
     ModelError
         If the choice is impossible or nothing is left that moves.
     """
-    selection = select(tree, joints=joints, locked=locked, base_link=base_link)
+    selection = select(tree, joints=joints, locked=locked, base_link=base_link,
+                       floating_base=floating_base)
+    tree = selection.tree
     bodies = _lump(tree, selection)
     inertial_parameters, inertia_findings = _inertia(tree, bodies)
     coupling, offset = _coupling(bodies.joints, selection)
     independent = [tree.joints[name] for name in selection.independent]
     limits, limit_findings = joint_limits(independent, _followers(selection))
     findings = [*selection.findings, *_base_findings(tree, selection.base),
-                *inertia_findings, *limit_findings]
+                *inertia_findings, *limit_findings, *_ignored(bodies.joints)]
     robot = Robot(
         name=tree.name,
         base_name=selection.base,
         body_names=tuple(joint.child for joint in bodies.joints),
         body_joint_names=tuple(joint.name for joint in bodies.joints),
         parents=np.array(bodies.parents, dtype=np.int64),
-        joint_types=np.array([_JOINT_TYPES[joint.kind] for joint in bodies.joints],
+        joint_types=np.array([joint.kind.joint_type for joint in bodies.joints],
                              dtype=np.int64),
         placements=np.array(bodies.placements).reshape(-1, 4, 4),
         axes=np.array([joint.axis for joint in bodies.joints]).reshape(-1, 3),
@@ -85,9 +84,9 @@ def assemble(tree: RobotTree, *, joints: Sequence[str] | None = None,
         coupling=coupling,
         coupling_offset=offset,
         limits=limits,
-        damping=_reflected(coupling, [joint.damping for joint in bodies.joints], power=2),
-        friction=_reflected(coupling, [joint.friction for joint in bodies.joints], power=1),
-        armature=_reflected(coupling, [joint.armature for joint in bodies.joints], power=2),
+        damping=_reflected(coupling, bodies.joints, 'damping', power=2),
+        friction=_reflected(coupling, bodies.joints, 'friction', power=1),
+        armature=_reflected(coupling, bodies.joints, 'armature', power=2),
         frames=bodies.frames)
     singular = singular_directions(robot)
     findings += [*singular, *_massless_bodies(robot, singular)]
@@ -114,7 +113,7 @@ def _lump(tree: RobotTree, selection: Selection) -> _Bodies:
         if drive.joint is not None:
             _open_body(bodies, joint, carrier, tree.name)
         else:
-            pose = carrier.pose @ joint.pose(drive.offset)
+            pose = carrier.pose @ joint.pose(np.asarray(drive.offset))
             bodies.frames[joint.child] = Frame(carrier.body, pose)
     return bodies
 
@@ -181,26 +180,46 @@ def _followers(selection: Selection) -> dict[str, list[Follower]]:
 
 def _coupling(joints: Sequence[JointDescription], selection: Selection
               ) -> tuple[FloatArray, FloatArray]:
-    """Return S (nb, n) and s0 (nb,) in q_bodies = S q + s0."""
-    column = {name: index for index, name in enumerate(selection.independent)}
-    coupling = np.zeros((len(joints), len(column)))
-    offset = np.zeros(len(joints))
-    for row, joint in enumerate(joints):
+    """Return S (velocities of the bodies, n) and s0 in q_bodies = S q + s0."""
+    bodies, independent = (_coordinates(some) for some in (
+        joints, [selection.tree.joints[name] for name in selection.independent]))
+    coupling = np.zeros((bodies.n, independent.n))
+    offset = np.zeros(bodies.n)
+    for k, joint in enumerate(joints):
         drive = selection.drives[joint.name]
         assert drive.joint is not None
-        coupling[row, column[drive.joint]] = drive.multiplier
-        offset[row] = drive.offset
+        rows, columns = bodies.velocities(k), independent.velocities(drive.joint)
+        coupling[rows, columns] = drive.multiplier * np.eye(rows.stop - rows.start)
+        offset[rows] = drive.offset
     return coupling, offset
 
 
-def _reflected(coupling: FloatArray, values: Sequence[float], *, power: int) -> FloatArray:
-    """Return what a coefficient of every body's joint is to the independent joints.
+def _coordinates(joints: Sequence[JointDescription]) -> Coordinates:
+    return Coordinates(tuple(joint.name for joint in joints),
+                       tuple(joint.kind.joint_type for joint in joints))
 
-    With v_bodies = S v and one driving joint in each row of S, viscous torques
+
+def _reflected(coupling: FloatArray, joints: Sequence[JointDescription], coefficient: str, *,
+               power: int) -> FloatArray:
+    """Return what a coefficient of every body's joint is to the independent coordinates.
+
+    With v_bodies = S v and one driving coordinate in each row of S, viscous torques
     S^T D S v and inertias S^T A S a have the diagonal ``sum_i S_ij^2 d_i``, and
-    Coulomb torques S^T f sign(S v) the factor ``sum_i |S_ij| f_i``.
+    Coulomb torques S^T f sign(S v) the factor ``sum_i |S_ij| f_i``. A joint of several
+    coordinates has none: one number cannot be its friction along and about axes.
     """
-    return np.abs(coupling.T) ** power @ np.array(values, dtype=np.float64).reshape(-1)
+    values = [getattr(joint, coefficient) if joint.kind.has_coordinate else 0.0
+              for joint in joints]
+    rows = np.repeat(values, _coordinates(joints).velocity_counts)
+    return np.abs(coupling.T) ** power @ rows
+
+
+def _ignored(joints: Sequence[JointDescription]) -> list[Finding]:
+    """Note the coefficients of joints of several coordinates."""
+    return [Finding(Severity.INFO, joint.name,
+                    f'is {joint.kind.value}: its damping, friction and armature do not count')
+            for joint in joints if not joint.kind.has_coordinate
+            and (joint.damping or joint.friction or joint.armature)]
 
 
 def _base_findings(tree: RobotTree, base: str) -> list[Finding]:
@@ -210,7 +229,7 @@ def _base_findings(tree: RobotTree, base: str) -> list[Finding]:
     link = base
     while link in carrying:
         joint = carrying[link]
-        pose = joint.pose(joint.clip(0.0)) @ pose
+        pose = joint.resting_pose() @ pose
         link = joint.parent
     # The vertical of the root, seen in the base link.
     if abs(pose[2, 2] - 1.0) < 1e-6:

@@ -87,7 +87,8 @@ def robot_to_urdf(robot: Robot) -> str:
     ------
     ModelError
         For what no URDF can say, naming the link or joint: a joint that follows
-        several others, a first moment without mass, a name that xacro would expand.
+        several others, a spherical joint, a first moment without mass, a name that xacro
+        would expand.
     """
     _check_names((robot.name, robot.base_name, *robot.body_names, *robot.body_joint_names,
                   *robot.frames))
@@ -183,13 +184,27 @@ def _about_com(parameters: FloatArray, link: str) -> UrdfInertia:
 def _write_joint(root: ElementTree.Element, robot: Robot, index: int, mount: _Mount,
                  parent: _Mount) -> None:
     name = robot.body_joint_names[index]
-    source, multiplier, offset = _drive(robot, index)
-    is_coordinate = name == robot.joint_names[source]
+    kind = JointType(robot.joint_types[index])
     joint = ElementTree.SubElement(root, 'joint', name=name)
     ElementTree.SubElement(joint, 'parent', link=parent.link)
     ElementTree.SubElement(joint, 'child', link=mount.link)
     _write_origin(joint, parent.to_urdf_frame(mount.placement))
-    ElementTree.SubElement(joint, 'axis', xyz=_words(robot.axes[index]))
+    if kind is not JointType.FLOATING:
+        ElementTree.SubElement(joint, 'axis', xyz=_words(robot.axes[index]))
+    if kind.has_one_coordinate:
+        _write_coordinate(joint, robot, index)
+    elif kind is JointType.SPHERICAL:
+        raise ModelError('is spherical, which no joint of a URDF is', subject=name,
+                         remedy='describe it by three revolute joints')
+    else:
+        joint.set('type', kind.name.lower())
+
+
+def _write_coordinate(joint: ElementTree.Element, robot: Robot, index: int) -> None:
+    """Write type, limit, mimic and dynamics of a joint of one coordinate."""
+    source, multiplier, offset = _drive(robot, index)
+    leader = robot.velocity_names[source]
+    is_coordinate = robot.body_joint_names[index] == leader
     limits = robot.limits
     lower, upper = sorted(multiplier * end + offset
                           for end in (limits.lower[source], limits.upper[source]))
@@ -199,7 +214,7 @@ def _write_joint(root: ElementTree.Element, robot: Robot, index: int, mount: _Mo
     _write_type_and_limit(joint, JointType(robot.joint_types[index]), lower, upper, velocity,
                           effort)
     if not is_coordinate:
-        ElementTree.SubElement(joint, 'mimic', joint=robot.joint_names[source],
+        ElementTree.SubElement(joint, 'mimic', joint=leader,
                                multiplier=_number(multiplier), offset=_number(offset))
         return
     damping, friction, armature = (float(values[source]) for values in
@@ -236,15 +251,16 @@ def _write_type_and_limit(joint: ElementTree.Element, kind: JointType, lower: fl
 
 def _drive(robot: Robot, index: int) -> tuple[int, float, float]:
     """Return the coordinate that moves a body, and multiplier and offset of the coupling."""
-    row, offset = robot.coupling[index], robot.coupling_offset[index]
+    at = robot.body_coordinates.velocities(index).start
+    row, offset = robot.coupling[at], robot.coupling_offset[at]
     name = robot.body_joint_names[index]
     sources = np.flatnonzero(row)
     if len(sources) != 1:
-        followed = ', '.join(robot.joint_names[k] for k in sources) or 'no joint'
+        followed = ', '.join(robot.velocity_names[k] for k in sources) or 'no joint'
         raise ModelError(f'follows {followed}; a URDF joint follows exactly one', subject=name,
                          remedy='export the robot without this coupling')
     source = int(sources[0])
-    coordinate = robot.joint_names[source]
+    coordinate = robot.velocity_names[source]
     if coordinate not in robot.body_joint_names:
         raise ModelError('is the joint of no body, so that a URDF cannot drive others by it',
                          subject=coordinate, remedy='name it after the joint that moves 1:1')

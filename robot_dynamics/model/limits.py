@@ -86,8 +86,9 @@ def joint_limits(joints: Sequence[JointDescription],
 
     Parameters
     ----------
-    joints : sequence of JointDescription, length n
-        The independent joints, in the order of the joint vectors.
+    joints : sequence of JointDescription
+        The independent joints, in the order of the joint vectors. Those of several
+        coordinates have no limits: what is written of one number does not say which.
     followers : mapping of str to sequence of Follower
         The joints that move with each of them, by its name; none where it is missing.
 
@@ -101,6 +102,10 @@ def joint_limits(joints: Sequence[JointDescription],
     findings: list[Finding] = []
     rows = []
     for joint in joints:
+        if not joint.kind.has_coordinate:
+            free = (-math.inf, math.inf, math.nan, math.nan)
+            rows += [free] * len(joint.kind.joint_type.velocity_names)
+            continue
         written = joint.limit or _UNDESCRIBED
         reach = _own_range(joint)
         effort = _usable(written.effort)

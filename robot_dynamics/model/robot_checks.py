@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import ModelError
+from robot_dynamics.model.joint_types import Coordinates, JointType
+from robot_dynamics.model.robot_parts import JointLimits
 
 FloatArray = NDArray[np.float64]
 
@@ -43,17 +45,47 @@ def check_names(kind: str, names: Iterable[str], taken: Iterable[str] = ()) -> N
         seen.add(name)
 
 
-def check_joints(bodies: Sequence[str], joint_types: NDArray[np.int64], kinds: Sequence[int],
-                 axes: FloatArray) -> None:
-    """Refuse unknown types of joints and axes that have not unit length."""
-    for body, kind, axis in zip(bodies, joint_types, axes, strict=True):
+def check_joint_types(bodies: Sequence[str], joint_types: NDArray[np.int64]) -> None:
+    """Refuse unknown types of joints."""
+    kinds = tuple(JointType)
+    for body, kind in zip(bodies, joint_types, strict=True):
         if kind not in kinds:
             raise ModelError(f'moves by a joint of the unknown type {kind}', subject=body,
                              remedy='use the values of JointType')
+
+
+def check_axes(bodies: Sequence[str], axes: FloatArray) -> None:
+    """Refuse axes that have not unit length."""
+    for body, axis in zip(bodies, axes, strict=True):
         length = float(np.linalg.norm(axis))
         if abs(length - 1.0) > _ROUNDING:
             raise ModelError(f'has a joint axis of length {length:g}', subject=body,
                              remedy='give a unit axis')
+
+
+def check_several(bodies: Coordinates, joints: Coordinates, coupling: FloatArray,
+                  offset: FloatArray, link_offsets: FloatArray, limits: JointLimits) -> None:
+    """Refuse joints of several coordinates that follow others, have limits or an offset."""
+    for body in bodies.several:
+        name, rows = bodies.joints[body], bodies.velocities(body)
+        kind = bodies.types[body].name.lower()
+        if name not in joints.joints:
+            raise ModelError(f'is {kind} and not among the independent joints', subject=name,
+                             remedy='add it to joint_names: no joint can drive it')
+        columns = joints.velocities(name)
+        alone = np.zeros_like(coupling)
+        alone[rows, columns] = np.eye(rows.stop - rows.start)
+        if (np.any(coupling[rows] != alone[rows]) or np.any(coupling[:, columns]
+                                                            != alone[:, columns])
+                or np.any(offset[rows])):
+            raise ModelError(f'is {kind} and coupled to other coordinates', subject=name,
+                             remedy='make the coupling the identity in its rows and columns')
+        if np.any(link_offsets[body]):
+            raise ModelError(f'is {kind} and has its link frame off the joint', subject=name,
+                             remedy='move the link frame to the joint, with a zero offset')
+        if np.any(np.isfinite([limits.lower[columns], limits.upper[columns]])):
+            raise ModelError(f'is {kind} and has position limits', subject=name,
+                             remedy='give -inf and inf for its coordinates')
 
 
 def check_poses(names: Sequence[str], poses: FloatArray) -> None:

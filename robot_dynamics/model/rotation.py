@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Roll-pitch-yaw angles, as a URDF writes them, and rotation matrices."""
+"""Rotation matrices, from roll-pitch-yaw angles, as a URDF writes them, and from axes."""
 
 from __future__ import annotations
 
@@ -66,3 +66,32 @@ def rpy_from_rotation(rotation: ArrayLike) -> FloatArray:
     # Second row of Rz(-yaw) R: [0, cos(roll), -sin(roll)].
     roll = math.atan2(sy * R[0, 2] - cy * R[1, 2], cy * R[1, 1] - sy * R[0, 1])
     return np.array([roll, pitch, yaw])
+
+
+def axis_rotation(axis: FloatArray, angle: float) -> FloatArray:
+    """Return the rotation about a unit axis, shape (3, 3).
+
+    ``R = cos(q) 1 + sin(q) [a] + (1 - cos(q)) a a^T`` (Rodrigues).
+    """
+    x, y, z = axis
+    cosine, sine = np.cos(angle), np.sin(angle)
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    rotation: FloatArray = (cosine * np.eye(3) + sine * cross
+                            + (1.0 - cosine) * np.outer(axis, axis))
+    return rotation
+
+
+def plane_axes(normal: FloatArray) -> FloatArray:
+    """Return the axes x, y and normal of a plane as columns, shape (3, 3).
+
+    They are what the shortest turn that takes z to the normal makes of x, y and z; for a
+    normal of -z, half a turn about x.
+    """
+    x, y, z = normal
+    if z < -1.0 + 1e-12:
+        return np.diag([1.0, -1.0, -1.0])
+    # 1 + [k] + [k]^2 / (1 + z) for the turn with k = z x normal = (-y, x, 0).
+    k = 1.0 / (1.0 + z)
+    return np.array([[1.0 - k * x * x, -k * x * y, x],
+                     [-k * x * y, 1.0 - k * y * y, y],
+                     [-x, -y, z]])

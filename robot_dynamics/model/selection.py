@@ -4,12 +4,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from robot_dynamics.errors import DimensionError, ModelError
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robot_dynamics.errors import DimensionError, ModelError, RobotDynamicsError
 from robot_dynamics.model.arrays import real_array
 from robot_dynamics.model.findings import Finding, Severity
+from robot_dynamics.model.floating_base import on_floating_base
+from robot_dynamics.model.joint_types import Coordinates
+from robot_dynamics.model.motion import FloatArray, check_positions
 from robot_dynamics.model.tree import (
     JointDescription,
     JointKind,
@@ -28,6 +34,8 @@ _FARTHEST = 1e9
 class Drive:
     """How a joint follows the coordinates: q_joint = multiplier * q_of(joint) + offset.
 
+    A joint of several coordinates is its own or is held.
+
     Parameters
     ----------
     joint : str, optional
@@ -35,13 +43,13 @@ class Drive:
         None for a joint that is held at ``offset``.
     multiplier : float
         Ratio.
-    offset : float
+    offset : float or tuple of float
         Position where the followed joint is at zero, rad or m.
     """
 
     joint: str | None
     multiplier: float
-    offset: float
+    offset: float | tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,8 @@ class Selection:
 
     Parameters
     ----------
+    tree : RobotTree
+        The tree, with a joint from the world to the base if that floats.
     base : str
         The link that stands still.
     below : tuple of JointDescription
@@ -62,6 +72,7 @@ class Selection:
         What was decided for the caller.
     """
 
+    tree: RobotTree
     base: str
     below: tuple[JointDescription, ...]
     independent: tuple[str, ...]
@@ -70,8 +81,8 @@ class Selection:
 
 
 def select(tree: RobotTree, *, joints: Sequence[str] | None = None,
-           locked: Mapping[str, float] | None = None,
-           base_link: str | None = None) -> Selection:
+           locked: Mapping[str, ArrayLike] | None = None,
+           base_link: str | None = None, floating_base: bool = False) -> Selection:
     """Choose the joints that move.
 
     Parameters
@@ -80,13 +91,16 @@ def select(tree: RobotTree, *, joints: Sequence[str] | None = None,
         A checked tree.
     joints : sequence of str, optional
         The independent joints, in the order of the joint vectors; every other
-        joint is held. By default all joints with one coordinate that mimic none
-        and are not locked.
-    locked : mapping of str to float, optional
-        Positions of held joints. A joint that is held without being named here
-        stands at zero, or at the limit nearest to zero.
+        joint is held. By default all joints that are not fixed, mimic none and are
+        not locked.
+    locked : mapping of str to float or array_like, optional
+        Positions of held joints; of a joint of several coordinates all its positions,
+        or 0. A joint that is held without being named here stands at zero, or at the
+        limit nearest to zero.
     base_link : str, optional
-        The link that stands still; by default the root.
+        The link that stands still, or floats; by default the root.
+    floating_base : bool
+        Whether it floats.
 
     Returns
     -------
@@ -94,13 +108,15 @@ def select(tree: RobotTree, *, joints: Sequence[str] | None = None,
         The choice.
     """
     base = _base(tree, base_link)
+    if floating_base:
+        tree, base = on_floating_base(tree, base)
     below = tuple(tree.depth_first(base))
     held = _locked_positions(tree, {} if locked is None else locked)
-    independent = (_all_free(below, held) if joints is None
-                   else _chosen(tree, below, joints, held))
+    independent = (tuple(name for name in _movable(below) if name not in held)
+                   if joints is None else _chosen(tree, below, joints, held))
     resolver = _Resolver(tree, set(independent), held)
     drives = {joint.name: resolver.drive(joint) for joint in below}
-    return Selection(base, below, independent, drives,
+    return Selection(tree, base, below, independent, drives,
                      tuple(resolver.findings(below)))
 
 
@@ -118,35 +134,55 @@ def _base(tree: RobotTree, base_link: str | None) -> str:
     return roots[0]
 
 
-def _locked_positions(tree: RobotTree, locked: Mapping[str, float]) -> dict[str, float]:
+def _locked_positions(tree: RobotTree, locked: Mapping[str, ArrayLike]
+                      ) -> dict[str, float | tuple[float, ...]]:
     """Return the positions of explicitly locked joints after checking them."""
     if not isinstance(locked, Mapping):
         raise ModelError(f'is a {type(locked).__name__}', subject='locked',
                          remedy="give positions by joint name: locked={'joint': 0.0}")
-    positions: dict[str, float] = {}
+    positions: dict[str, float | tuple[float, ...]] = {}
     for name, value in locked.items():
         joint = _known(tree, name, 'locked')
         if joint.kind is JointKind.FIXED:
             raise ModelError('is fixed and cannot be locked', subject=name,
                              remedy='leave it out of locked')
         position = _position(value)
-        if not abs(position) < _FARTHEST:
+        if not joint.kind.has_coordinate:
+            positions[joint.name] = _several_positions(joint, position, value)
+        elif np.ndim(position) == 0 and abs(position) < _FARTHEST:
+            positions[joint.name] = float(position)
+        else:
             raise ModelError(f'cannot be locked at {value!r}', subject=name,
                              remedy='give a position in rad or m')
-        if position != 0.0 and not joint.kind.has_coordinate:
-            raise ModelError(f'is {joint.kind.value} and can only be locked at 0', subject=name,
-                             remedy='lock it at 0, its described pose')
-        positions[joint.name] = position
     return positions
 
 
-def _position(value: object) -> float:
+def _position(value: ArrayLike) -> FloatArray | float:
     """Return what a caller gives as a position; nan if it is none."""
     try:
-        array = real_array(value, 'position')  # type: ignore[arg-type]
+        return real_array(value, 'position')
     except DimensionError:
         return math.nan
-    return float(array) if array.ndim == 0 else math.nan
+
+
+def _several_positions(joint: JointDescription, position: FloatArray | float, given: ArrayLike
+                       ) -> tuple[float, ...]:
+    """Return all positions of a joint of several coordinates."""
+    coordinates = Coordinates((joint.name,), (joint.kind.joint_type,))
+    if np.ndim(position) == 0 and position == 0.0:
+        return tuple(joint.kind.neutral.tolist())
+    names = ', '.join(joint.kind.joint_type.position_names)
+    try:
+        positions = check_positions(coordinates, position, 'locked')
+        if positions.ndim != 1 or not np.all(np.abs(positions) < _FARTHEST):
+            raise ModelError('no position')
+    except RobotDynamicsError:
+        raise ModelError(f'is {joint.kind.value} and cannot be locked at {given!r}',
+                         subject=joint.name,
+                         remedy=f'lock it at 0, its described pose, or give {names}'
+                                + (' with a quaternion of length 1' if 'qw' in names else '')
+                         ) from None
+    return tuple(positions.tolist())
 
 
 def _known(tree: RobotTree, name: str, argument: str) -> JointDescription:
@@ -154,28 +190,18 @@ def _known(tree: RobotTree, name: str, argument: str) -> JointDescription:
     if not isinstance(name, str) or name not in tree.joints:
         raise ModelError(f'{argument} names a joint that the description does not have',
                          subject=str(name),
-                         remedy='use one of: ' + listed(_with_coordinate(tree.joints.values())))
+                         remedy='use one of: ' + listed(_movable(tree.joints.values())))
     return tree.joints[name]
 
 
-def _with_coordinate(joints: Iterable[JointDescription]) -> list[str]:
+def _movable(joints: Iterable[JointDescription]) -> list[str]:
     """Return the names of the joints that could be independent."""
-    return [joint.name for joint in joints if joint.kind.has_coordinate and joint.mimic is None]
-
-
-def _all_free(below: Sequence[JointDescription], held: Mapping[str, float]) -> tuple[str, ...]:
-    """Return every joint that can be independent; refuse those with several coordinates."""
-    for joint in below:
-        if joint.kind in (JointKind.PLANAR, JointKind.FLOATING) and joint.name not in held:
-            raise ModelError(f'is {joint.kind.value}: only joints with one coordinate can move',
-                             subject=joint.name,
-                             remedy=f'hold it with locked={{{joint.name!r}: 0}}, name the '
-                                    f'moving joints, or use base_link={joint.child!r}')
-    return tuple(name for name in _with_coordinate(below) if name not in held)
+    return [joint.name for joint in joints
+            if joint.kind is not JointKind.FIXED and joint.mimic is None]
 
 
 def _chosen(tree: RobotTree, below: Sequence[JointDescription], joints: Sequence[str],
-            held: Mapping[str, float]) -> tuple[str, ...]:
+            held: Container[str]) -> tuple[str, ...]:
     """Return the caller's joints after checking that each can be independent."""
     if isinstance(joints, str):
         raise ModelError('joints is a single string', subject=joints,
@@ -187,17 +213,16 @@ def _chosen(tree: RobotTree, below: Sequence[JointDescription], joints: Sequence
     names = tuple(joints)
     if not names:
         raise ModelError('joints is empty', subject=tree.name,
-                         remedy='name at least one of: ' + listed(_with_coordinate(below)))
+                         remedy='name at least one of: ' + listed(_movable(below)))
     below_names = {joint.name for joint in below}
     for name in names:
         joint = _known(tree, name, 'joints')
         if name not in below_names:
             raise ModelError('is not below the base link', subject=name,
-                             remedy='use one of: ' + listed(_with_coordinate(below)))
-        if not joint.kind.has_coordinate:
-            raise ModelError(f'is {joint.kind.value} and has not exactly one coordinate',
-                             subject=name,
-                             remedy='use one of: ' + listed(_with_coordinate(below)))
+                             remedy='use one of: ' + listed(_movable(below)))
+        if joint.kind is JointKind.FIXED:
+            raise ModelError('is fixed and has no coordinate', subject=name,
+                             remedy='use one of: ' + listed(_movable(below)))
         if joint.mimic is not None:
             raise ModelError(f'mimics {joint.mimic.joint!r} and is not independent', subject=name,
                              remedy=f'leave it out; it moves with {joint.mimic.joint!r}')
@@ -212,7 +237,8 @@ def _chosen(tree: RobotTree, below: Sequence[JointDescription], joints: Sequence
 class _Resolver:
     """Follows mimic joints to the joint that drives them."""
 
-    def __init__(self, tree: RobotTree, independent: set[str], held: dict[str, float]) -> None:
+    def __init__(self, tree: RobotTree, independent: set[str],
+                 held: dict[str, float | tuple[float, ...]]) -> None:
         self._tree = tree
         self._independent = independent
         self._held = held
@@ -245,7 +271,7 @@ class _Resolver:
             if joint.kind is JointKind.FIXED or joint.name in self._independent:
                 continue
             position = self._held.get(joint.name)
-            if position is not None and joint.kind.has_coordinate:
+            if isinstance(position, float):
                 if joint.limit is not None and joint.clip(position) != position:
                     found.append(Finding(
                         Severity.WARNING, joint.name,
@@ -253,6 +279,8 @@ class _Resolver:
                         f'{joint.limit.lower:g} to {joint.limit.upper:g}',
                         'lock it at a position it can have'))
             elif not joint.kind.has_coordinate:
+                if position is not None and position != tuple(joint.kind.neutral.tolist()):
+                    continue
                 found.append(Finding(Severity.INFO, joint.name,
                                      f'is {joint.kind.value} and is held at its described pose'))
             elif joint.mimic is None and joint.clip(0.0) != 0.0:
@@ -262,10 +290,12 @@ class _Resolver:
                     'give another position in locked where it stands elsewhere'))
         return found
 
-    def _standing(self, joint: JointDescription) -> float:
+    def _standing(self, joint: JointDescription) -> float | tuple[float, ...]:
         """Return where a held joint stands."""
         if joint.name in self._held:
             return self._held[joint.name]
+        if joint.kind in (JointKind.PLANAR, JointKind.FLOATING):
+            return tuple(joint.kind.neutral.tolist())
         return joint.clip(0.0) if joint.kind.has_coordinate else 0.0
 
     def _followed(self, joint: JointDescription, mimic: MimicDescription) -> JointDescription:
@@ -275,13 +305,16 @@ class _Resolver:
             state = 'does not exist' if followed is None else f'is {followed.kind.value}'
             raise ModelError(f'mimics {mimic.joint!r}, which {state}', subject=joint.name,
                              remedy=f'lock {joint.name!r}, or let it mimic one of: '
-                                    + listed(_with_coordinate(self._tree.joints.values())))
+                                    + listed(other.name for other in self._tree.joints.values()
+                                             if other.kind.has_coordinate
+                                             and other.mimic is None))
         return followed
 
 
 def _follow(joint: JointDescription, drive: Drive) -> Drive:
     """Return the drive of a mimic joint from that of the joint it follows."""
     assert joint.mimic is not None
+    assert isinstance(drive.offset, float)
     multiplier = joint.mimic.multiplier * drive.multiplier
     offset = joint.mimic.multiplier * drive.offset + joint.mimic.offset
     if not (abs(multiplier) < _MAX_RATIO and abs(offset) < _MAX_RATIO):

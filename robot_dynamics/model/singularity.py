@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from robot_dynamics.model.consistency import parameters_from_pseudo_inertia, pseudo_inertia
 from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.inertia import inertia_matrix
-from robot_dynamics.model.robot import JointType, Robot
-from robot_dynamics.model.tree import axis_rotation
+from robot_dynamics.model.joint_geometry import directions, joint_motion
+from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
 
@@ -48,18 +48,20 @@ def singular_directions(robot: Robot) -> list[Finding]:
     still = np.ones(robot.n, dtype=bool)
     bound = np.ones(robot.n, dtype=bool)
     for _ in range(_TRIALS):
-        mass, scale = _mass_matrix(robot, rng.uniform(-1.5, 1.5, robot.n))
+        q = robot.integrate(robot.neutral(), rng.uniform(-1.5, 1.5, robot.n))
+        mass, scale = _mass_matrix(robot, q)
         diagonal = np.diag(mass)
         still &= np.abs(diagonal) <= _ROUNDING * scale
         bound &= _in_null_space(mass, diagonal > _ROUNDING * scale)
         if not np.any(still | bound):
             break
-    return [_finding(robot, int(index), alone=bool(still[index]))
-            for index in np.flatnonzero(still | bound)]
+    joint_of = robot.coordinates.joint_of_velocity
+    return [_finding(robot, int(joint), alone=bool(np.any(still[joint_of == joint])))
+            for joint in np.unique(joint_of[still | bound])]
 
 
-def _finding(robot: Robot, index: int, *, alone: bool) -> Finding:
-    name = robot.joint_names[index]
+def _finding(robot: Robot, joint: int, *, alone: bool) -> Finding:
+    name = robot.joint_names[joint]
     link = robot.body_names[robot.body_joint_names.index(name)]
     what = (f'moves no inertia: link {link!r} and what it carries have none about this joint'
             if alone else
@@ -83,9 +85,9 @@ def _in_null_space(mass: FloatArray, heavy: NDArray[np.bool_]) -> NDArray[np.boo
 def _mass_matrix(robot: Robot, q: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return M(q), shape (n, n), and what its diagonal would be if nothing cancelled, (n,).
 
-    With the spatial inertias I_k of the bodies and the unit twists s_k of their
-    joints, both about the base origin, and I_k^c the sum of I over the subtree of
-    k::
+    With the unit twists s_k of the bodies' velocities and the spatial inertias I_k of the
+    bodies that these move, both about the base origin, and I_k^c the sum of I over the
+    subtree of that body::
 
         M_bodies[j, k] = s_j^T I_k^c s_k    for j on the way from the base to k
 
@@ -103,35 +105,35 @@ def _mass_matrix(robot: Robot, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         if parent >= 0:
             inertias[parent] += inertias[k]
             magnitudes[parent] += magnitudes[k]
-    momenta = np.einsum('kij,kj->ki', inertias, twists)
-    lower = np.where(on_the_way, momenta @ twists.T, 0.0)
+    body = robot.body_coordinates.joint_of_velocity
+    momenta = np.einsum('kij,kj->ki', inertias[body], twists)
+    lower = np.tril(np.where(on_the_way[np.ix_(body, body)], momenta @ twists.T, 0.0))
     bodies = lower + np.tril(lower, -1).T
-    scale = np.einsum('ki,kij,kj->k', np.abs(twists), magnitudes, np.abs(twists))
+    scale = np.einsum('ki,kij,kj->k', np.abs(twists), magnitudes[body], np.abs(twists))
     S = robot.coupling
     return S.T @ bodies @ S, (S ** 2).T @ scale
 
 
 def _about_base(robot: Robot, q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return joint twists (nb, 6), spatial inertias (nb, 6, 6) and their magnitudes."""
-    q_bodies = robot.coupling @ q + robot.coupling_offset
+    """Return unit twists (velocities, 6), spatial inertias (nb, 6, 6) and their magnitudes."""
+    matrix, offset = robot.position_coupling
+    q_bodies = matrix @ q + offset
+    coordinates = robot.body_coordinates
     poses = np.empty((robot.n_bodies, 4, 4))
-    twists = np.zeros((robot.n_bodies, 6))
-    for k, (parent, axis) in enumerate(zip(robot.parents, robot.axes, strict=True)):
-        motion = np.eye(4)
-        slides = robot.joint_types[k] == JointType.PRISMATIC
-        if slides:
-            motion[:3, 3] = q_bodies[k] * axis + robot.link_offsets[k]
-        else:
-            motion[:3, :3] = axis_rotation(axis, q_bodies[k])
-            motion[:3, 3] = motion[:3, :3] @ robot.link_offsets[k]
+    twists = np.zeros((coordinates.n, 6))
+    for k, parent in enumerate(robot.parents):
+        kind, axis = coordinates.types[k], robot.axes[k]
         joint = robot.placements[k] if parent < 0 else poses[parent] @ robot.placements[k]
-        poses[k] = joint @ motion
-        direction = joint[:3, :3] @ axis
-        if slides:
-            twists[k, 3:] = direction
-        else:
-            twists[k, :3] = direction
-            twists[k, 3:] = np.cross(joint[:3, 3], direction)
+        poses[k] = joint @ joint_motion(kind, axis, robot.link_offsets[k],
+                                        q_bodies[coordinates.positions(k)])
+        # A single axis is the same before and after the motion, but not its origin.
+        frame = joint if kind.has_one_coordinate else poses[k]
+        slides, along = directions(kind, axis)
+        turned = along @ frame[:3, :3].T
+        rows = twists[coordinates.velocities(k)]
+        rows[slides, 3:] = turned[slides]
+        rows[~slides, :3] = turned[~slides]
+        rows[~slides, 3:] = np.cross(frame[:3, 3], turned[~slides])
     turn = np.swapaxes(poses, 1, 2)
     in_base = poses @ pseudo_inertia(robot.inertial_parameters) @ turn
     sizes = np.abs(poses) @ _pseudo_sizes(robot.inertial_parameters) @ np.abs(turn)

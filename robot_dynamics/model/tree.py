@@ -16,6 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import ModelError
+from robot_dynamics.model.joint_geometry import joint_motion
+from robot_dynamics.model.joint_types import Coordinates, JointType
+from robot_dynamics.model.motion import neutral
 
 FloatArray = NDArray[np.float64]
 
@@ -34,6 +37,16 @@ class JointKind(Enum):
     def has_coordinate(self) -> bool:
         """Whether the joint has exactly one coordinate."""
         return self in (JointKind.REVOLUTE, JointKind.CONTINUOUS, JointKind.PRISMATIC)
+
+    @property
+    def joint_type(self) -> JointType:
+        """The type of a joint that moves."""
+        return JointType[self.name]
+
+    @property
+    def neutral(self) -> FloatArray:
+        """The position of a moving joint in which its frames coincide."""
+        return neutral(Coordinates((self.value,), (self.joint_type,)))
 
 
 @dataclass(frozen=True)
@@ -94,7 +107,8 @@ class JointDescription:
     placement : ndarray, shape (4, 4)
         Pose of the joint frame in the parent link frame.
     axis : ndarray, shape (3,)
-        Unit axis in the axes of the child link frame; of no meaning for a fixed joint.
+        Unit axis in the axes of the child link frame, or normal of the plane; of no
+        meaning for a fixed or floating joint.
     link_offset : ndarray, shape (3,)
         Origin of the child link frame seen from the joint frame, in the axes of
         the child link frame, m.
@@ -123,16 +137,20 @@ class JointDescription:
     armature: float = 0.0
     mimic: MimicDescription | None = None
 
-    def pose(self, q: float) -> FloatArray:
-        """Return the pose of the child link in the parent link at coordinate q, shape (4, 4)."""
-        motion = np.eye(4)
-        if self.kind is JointKind.PRISMATIC:
-            motion[:3, 3] = q * self.axis + self.link_offset
+    def pose(self, q: float | FloatArray) -> FloatArray:
+        """Return the pose of the child link in the parent link at position q, shape (4, 4)."""
+        if self.kind is JointKind.FIXED:
+            motion = np.eye(4)
+            motion[:3, 3] = self.link_offset
         else:
-            if self.kind.has_coordinate:
-                motion[:3, :3] = axis_rotation(self.axis, q)
-            motion[:3, 3] = motion[:3, :3] @ self.link_offset
+            motion = joint_motion(self.kind.joint_type, self.axis, self.link_offset,
+                                  np.atleast_1d(q))
         return self.placement @ motion
+
+    def resting_pose(self) -> FloatArray:
+        """Return the pose at zero, or at the limit nearest to zero."""
+        several = self.kind in (JointKind.FLOATING, JointKind.PLANAR)
+        return self.pose(self.kind.neutral if several else self.clip(0.0))
 
     def clip(self, q: float) -> float:
         """Return the position nearest to q that the limits allow."""
@@ -179,19 +197,6 @@ class RobotTree:
         for joint in self.joints.values():
             below.setdefault(joint.parent, []).append(joint)
         return below
-
-
-def axis_rotation(axis: FloatArray, angle: float) -> FloatArray:
-    """Return the rotation about a unit axis, shape (3, 3).
-
-    ``R = cos(q) 1 + sin(q) [a] + (1 - cos(q)) a a^T`` (Rodrigues).
-    """
-    x, y, z = axis
-    cosine, sine = np.cos(angle), np.sin(angle)
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    rotation: FloatArray = (cosine * np.eye(3) + sine * cross
-                            + (1.0 - cosine) * np.outer(axis, axis))
-    return rotation
 
 
 def check_tree(tree: RobotTree) -> None:

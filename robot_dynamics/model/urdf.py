@@ -16,8 +16,9 @@ from robot_dynamics.model.xacro_files import parse_source
 
 
 def robot_from_urdf(source: str | bytes | Path, *, joints: Sequence[str] | None = None,
-                    locked: Mapping[str, float] | None = None, base_link: str | None = None,
-                    gravity: ArrayLike = (0.0, 0.0, -9.81)) -> Robot:
+                    locked: Mapping[str, ArrayLike] | None = None,
+                    base_link: str | None = None, gravity: ArrayLike = (0.0, 0.0, -9.81),
+                    floating_base: bool = False) -> Robot:
     """Read a URDF.
 
     Fixed joints are lumped, mimic joints reduced, and joints that do not move
@@ -32,16 +33,21 @@ def robot_from_urdf(source: str | bytes | Path, *, joints: Sequence[str] | None 
         that arrives as text has to be expanded already.
     joints : sequence of str, optional
         The independent joints, in the order of every joint vector; all others
-        are held. By default every joint with one coordinate that neither mimics
-        another nor is locked, from the base to the tips.
-    locked : mapping of str to float, optional
-        Positions of held joints, rad or m. Without one, a held joint stands at
-        zero or at the limit nearest to zero.
+        are held. By default every joint that neither is fixed nor mimics another
+        nor is locked, from the base to the tips.
+    locked : mapping of str to float or array_like, optional
+        Positions of held joints, rad or m; of a planar or floating joint all of its
+        positions (`JointType`), or 0. Without one, a held joint stands at zero or at
+        the limit nearest to zero.
     base_link : str, optional
-        The link that stands still; what is not below it does not enter. By
+        The link that stands still, or floats; what is not below it does not enter. By
         default the root.
     gravity : array_like, shape (3,)
-        Acceleration of free fall in the frame of the base link, m/s^2.
+        Acceleration of free fall in the frame of the base link, or of the world if that
+        floats, m/s^2.
+    floating_base : bool
+        Whether the base link floats: it then hangs from a link ``world`` by the joint
+        ``floating_base``, the first of `joint_names` unless ``joints`` says otherwise.
 
     Returns
     -------
@@ -57,4 +63,5 @@ def robot_from_urdf(source: str | bytes | Path, *, joints: Sequence[str] | None 
     """
     text = read_source(source)
     tree = read_tree(parse_source(text).root)
-    return assemble(tree, joints=joints, locked=locked, base_link=base_link, gravity=gravity)
+    return assemble(tree, joints=joints, locked=locked, base_link=base_link, gravity=gravity,
+                    floating_base=floating_base)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.document import Element
 from robot_dynamics.model.inertia import parameters_from_com, transform_parameters
+from robot_dynamics.model.motion import rotation_of_quaternion
 from robot_dynamics.model.robot_checks import LONGEST_NAME, is_name
 from robot_dynamics.model.rotation import rotation_from_rpy
 from robot_dynamics.model.tree import (
@@ -157,10 +158,10 @@ def _kind(name: str, element: Element) -> JointKind:
 
 
 def _axis(name: str, joint: Element, kind: JointKind) -> FloatArray:
-    """Return the unit axis; URDF takes x where none is given."""
+    """Return the unit axis or normal of a plane; URDF takes x where none is given."""
     default = np.array([1.0, 0.0, 0.0])
     element = only_child(joint, 'axis', name)
-    if element is None or not kind.has_coordinate:
+    if element is None or not (kind.has_coordinate or kind is JointKind.PLANAR):
         return default
     axis = vector_of(element, 'xyz', name, default)
     length = np.linalg.norm(axis)
@@ -234,8 +235,4 @@ def _quaternion_rotation(element: Element, name: str) -> FloatArray:
     if length < 1e-9:
         raise ModelError(f'has a zero quaternion (line {element.line})', subject=name,
                          remedy='give a unit quaternion, for example quat_xyzw="0 0 0 1"')
-    x, y, z, w = quaternion / length
-    return np.array([
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
-        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
-        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)]])
+    return rotation_of_quaternion(quaternion)

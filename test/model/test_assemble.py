@@ -7,7 +7,7 @@ import pytest
 from robot_dynamics.errors import DimensionError, ModelError
 from robot_dynamics.model.findings import Severity
 from robot_dynamics.model.robot import JointType, Robot
-from robot_dynamics.model.tree import axis_rotation
+from robot_dynamics.model.rotation import axis_rotation
 
 
 def numbers(values):

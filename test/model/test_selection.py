@@ -188,18 +188,48 @@ def test_several_roots_need_a_choice(make_urdf):
 
 
 @pytest.mark.parametrize('kind', ['planar', 'floating'])
-def test_joints_of_several_coordinates(make_urdf, kind):
+def test_joints_of_several_coordinates_can_be_held(make_urdf, kind):
     text = make_urdf(f'base {kind} world x|', f'a revolute x y|{OFFSET}')
-    error = refusal(text)
-    assert error.subject == 'base'
-    assert "locked={'base': 0}" in error.remedy
     for arguments in ({'locked': {'base': 0}}, {'joints': ['a']}):
         robot = Robot.from_urdf(text, **arguments)
         assert robot.joint_names == ('a',)
         (finding,) = robot.findings
         assert (finding.severity, finding.subject) == (Severity.INFO, 'base')
-    assert 'only be locked at 0' in refusal(text, locked={'base': 0.1}).message
-    assert kind in refusal(text, joints=['base']).message
+    error = refusal(text, locked={'base': 0.1})
+    assert 'cannot be locked at 0.1' in error.message
+    assert 'lock it at 0, its described pose, or give x, y, ' in error.remedy
+
+
+@pytest.mark.parametrize('kind, n, nq', [('planar', 3, 3), ('floating', 6, 7)])
+def test_joints_of_several_coordinates_move(make_urdf, kind, n, nq):
+    text = make_urdf('a revolute world x|<origin xyz="1 2 3"/>' + LIMIT, f'b {kind} x y|',
+                     'c revolute y z|' + LIMIT)
+    robot = Robot.from_urdf(text)
+    assert (robot.n, robot.nq) == (n + 2, nq + 2)
+    assert robot.joint_names == ('a', 'b', 'c')
+    assert robot.coordinates.velocities('b') == slice(1, n + 1)
+    assert robot.coordinates.positions('c') == slice(nq + 1, nq + 2)
+    assert robot.body_coordinates.joint_of_velocity.tolist() == [0] + [1] * n + [2]
+    assert robot.is_directly_driven
+    other = Robot.from_urdf(text, joints=['c', 'b'])
+    assert other.joint_names == ('c', 'b')
+    assert other.velocity_names[0] == 'c'
+    assert not other.is_directly_driven
+
+
+def test_a_held_joint_of_several_coordinates_stands_where_it_is_put(make_urdf):
+    text = make_urdf('base floating world x|<origin xyz="1 0 0"/>', f'a revolute x y|{OFFSET}')
+    half = np.sqrt(0.5)
+    robot = Robot.from_urdf(text, locked={'base': [0, 2, 0, 0, 0, half, half]})
+    assert robot.findings == ()
+    pose = robot.frames['x'].pose
+    np.testing.assert_allclose(pose[:3, 3], [1, 2, 0])
+    np.testing.assert_allclose(pose[:3, :3], [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-15)
+    for wrong in ([0, 2, 0, 0, 0, 1, 1], [0, 2, 0], [[0, 0, 0, 0, 0, 0, 1]], 'x',
+                  [np.nan, 0, 0, 0, 0, 0, 1]):
+        error = refusal(text, locked={'base': wrong})
+        assert error.subject == 'base'
+        assert 'with a quaternion of length 1' in error.remedy
 
 
 @pytest.mark.parametrize('arguments, subject, words', [

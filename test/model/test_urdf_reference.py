@@ -130,17 +130,21 @@ def test_lumped_inertia_to_machine_precision(shared, name):
                                    rtol=1e-12, atol=1e-14 * max(1.0, abs(m)))
 
 
-def test_planar_base_is_refused_with_three_ways_out(shared):
+def test_planar_base_moves_unless_it_is_held_or_left_out(shared):
     path = shared / 'data' / 'urdf' / 'stretch4.urdf'
+    free = Robot.from_urdf(path)
+    assert free.velocity_names[:3] == tuple(f'mobile_base_planar_joint/{name}'
+                                            for name in ('vx', 'vy', 'w'))
+    arm = Robot.from_urdf(path, base_link='base_link')
+    held = Robot.from_urdf(path, locked={'mobile_base_planar_joint': 0.0})
+    assert arm.joint_names == held.joint_names == free.joint_names[1:]
+    np.testing.assert_array_equal(arm.parameters, held.parameters)
+    np.testing.assert_array_equal(arm.parameters, free.parameters[10:])
     with pytest.raises(ModelError) as caught:
-        Robot.from_urdf(path)
+        free.require_single_coordinates('control')
     assert caught.value.subject == 'mobile_base_planar_joint'
     for way in ("locked={'mobile_base_planar_joint': 0}", "base_link='base_link'", 'name the'):
         assert way in str(caught.value)
-    arm = Robot.from_urdf(path, base_link='base_link')
-    held = Robot.from_urdf(path, locked={'mobile_base_planar_joint': 0.0})
-    assert arm.joint_names == held.joint_names
-    np.testing.assert_array_equal(arm.parameters, held.parameters)
 
 
 def test_inertia_no_body_can_have_is_not_reported_where_it_stands_still(shared):

@@ -1,36 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where things stand in the one float64 array that describes a robot to the kernels.
 
-Row i describes body i, the last row holds what belongs to the whole robot. With q_i
-the coordinate of body i, seen from the link frame of its parent::
+Row i describes velocity i of the bodies, the last row holds what belongs to the whole
+robot. Where each joint has one coordinate, row i is body i. With q_i its coordinate, seen
+from the link frame of its parent::
 
     R = fixed + sin(q_i) sine + cos(q_i) cosine        (sine = cosine = 0 for a prismatic joint)
     p = point + q_i slide                              (slide = 0 for a revolute joint)
 
 are the axes of link frame i and a point on its joint, because Rodrigues' formula reads
 Exp([a] q) = a a^T + sin(q) [a] + cos(q) (1 - a a^T).
+
+A joint of several coordinates has a row for each velocity, FIRST to LAST, one after the
+other. The last of them stands for the body: what that body carries has it as PARENT, and
+it alone has an inertia. Each row before is the parent of the next, so that along PARENT
+every velocity is met that moves a body. The directions AXIS of such rows are those of
+unit velocities *in the axes of the moved link*, so that the field u + w x X of each is
+carried along by the whole motion of that link: with O and b its angular velocity and the
+velocity of the point of it at the origin, u' = O x u + b x w and w' = O x w. For a single
+coordinate the same holds, as its own speed changes neither u nor w. FIXED is the turn of
+the joint frame, POINT its origin; SINE, COSINE and SLIDE are not used.
+
+So the derivative of field k along velocity h is ad(field h) field k, (w_h x u_k + u_h x
+w_k, w_h x w_k), where h is before k along PARENT or both are of the same joint (FIRST),
+and zero elsewhere.
 """
 
-# Offsets in the row of a body. Matrices stand column after column.
+# Offsets in the row of a velocity. Matrices stand column after column.
 PARENT = 0        # row of the parent; -1 is the base
 IS_PRISMATIC = 1  # 1 or 0
 HAS_OFFSET = 2    # whether the origin of the link frame is off the joint
-RUN_END = 3       # joint i carries bodies i to RUN_END - 1 ...
+RUN_END = 3       # carries bodies BODY to RUN_END - 1 ...
 IS_SCATTERED = 4  # ... and others after them
 FIXED = 5         # 9
 SINE = 14         # 9
 COSINE = 23       # 9
 POINT = 32        # 3
 SLIDE = 35        # 3
-AXIS = 38         # 3, in the axes of the parent
+AXIS = 38         # 3, in the axes of the parent; of the moved link, see above
 OFFSET = 41       # 3, joint to link origin in the axes of the link
 INERTIA = 44      # 10, `robot_dynamics.model.robot.PARAMETER_SUFFIXES`
-WIDTH = 54
+FIRST = 54        # first and last row of the joint: both i for one coordinate
+LAST = 55
+KIND = 56         # `robot_dynamics.model.joint_types.JointType`
+COORDINATE = 57   # where the positions of the joint begin
+BODY = 58         # index of the body
+WIDTH = 60
 
 # Offsets in the last row.
 GRAVITY = 0       # 3
 ORIGIN = 3        # 3, origin of the calculation in the base frame
 MARK = 6          # see below
+BODIES = 7        # number of bodies
+POSITIONS = 8     # number of position coordinates of the bodies
 
 # Most of a big robot's regressor is zero, and writing the zeros anew at each call would
 # take a third of its time. Memory handed out for regressors begins with a head: a sign
