@@ -45,8 +45,9 @@ from robot_dynamics.nodes.graph_seen import (
     choose_states_topic,
 )
 
-#: Discovery is over when nothing new has come up for so long, or after the longest time. s.
-_SETTLED, _LONGEST_DISCOVERY = 0.7, 3.0
+#: Discovery is over when nothing new has come up for so long, or after the longest time, in
+#: which DDS announces everybody at least once more. s.
+_SETTLED, _LONGEST_DISCOVERY = 0.7, 3.5
 #: Time between two looks at what has come. s.
 _PACE = 0.05
 #: Messages that may wait between two looks: 2 kHz and a machine that stands still for long.
@@ -97,7 +98,10 @@ class _Ear:
         """Pass on every message that waits, with the times of receiving and sending. ns."""
         subscription = self._subscription
         while True:
-            taken = subscription.handle.take_message(subscription.msg_type, False)
+            try:
+                taken = subscription.handle.take_message(subscription.msg_type, False)
+            except UnicodeDecodeError:
+                continue  # Somebody sends text that is none; it has been taken.
             if taken is None:
                 return
             message, info = taken
@@ -141,17 +145,21 @@ class _Look:
             self._ears_node.destroy_node()
 
     def _discover(self) -> None:
-        """Wait until nothing new comes up."""
+        """Wait until there are joint states and nothing new comes up, or for the longest time.
+
+        Who has missed an announcement hears the next one some seconds later.
+        """
         started = changed = time.monotonic()
-        before: tuple[Any, ...] = ([], [])
-        while (now := time.monotonic()) - started < _LONGEST_DISCOVERY \
-                and (now - changed < _SETTLED or not before[0]):
-            graph = (sorted(self._names()), sorted(
-                (name, self._ears_node.count_publishers(name),
-                 self._ears_node.count_subscribers(name))
-                for name, _ in self._ears_node.get_topic_names_and_types()))
+        before: dict[str, tuple[int, int]] = {}
+        while (now := time.monotonic()) - started < _LONGEST_DISCOVERY:
+            topics = self._topics()
+            graph = {name: (self._ears_node.count_publishers(name),
+                            self._ears_node.count_subscribers(name)) for name in topics}
             if graph != before:
                 before, changed = graph, now
+            elif now - changed > _SETTLED and any(
+                    JOINT_STATE_TYPE in types for types in topics.values()):
+                return
             self._executor.spin_once(timeout_sec=_PACE)
 
     def _listen(self, states: str, description: str) -> None:

@@ -59,3 +59,21 @@ def test_a_real_node_is_seen(monkeypatch):
         node.destroy_node()
     finally:
         rclpy.shutdown(context=context)
+
+
+def test_ports_tell_domains():
+    participant, multicast, mark, user = 7400 + 250 * 42 + 12, 7400 + 250 * 43, 7649, 7411
+    # Discovery of a participant; the port they all share, a mark and a user's port say nothing.
+    assert domains.domains_of_ports([participant, multicast, mark, user, 53, 68, 40000]) == (42,)
+    assert domains.domains_of_ports([7410, 7412]) == (0,)
+
+
+def test_a_participant_that_listens_on_this_machine():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
+        for number in reversed(PRIVATE_DOMAINS):
+            try:
+                listener.bind(('127.0.0.1', 7400 + 250 * number + 10))
+                break
+            except OSError:
+                continue
+        assert number in domains.listening_domains()

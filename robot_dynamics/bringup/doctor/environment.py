@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from robot_dynamics.bringup.doctor.remarks import Remark, error, note, ok, warning
 
 #: Domains above this use ports that Linux gives to others, and above the second none at all.
-_LAST_SAFE, _LAST = 101, 232
+_LAST_SAFE, LAST_DOMAIN = 101, 232
 _RANGES = ('SUBNET', 'LOCALHOST', 'OFF', 'SYSTEM_DEFAULT')
 _FILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 
@@ -38,7 +38,7 @@ def _domain(environment: Mapping[str, str]) -> list[Remark]:
     text = environment.get('ROS_DOMAIN_ID', '')
     if not text:
         return []
-    if not text.strip().isdigit() or int(text) > _LAST:
+    if not text.strip().isdigit() or int(text) > LAST_DOMAIN:
         return [error('ROS_DOMAIN_ID', f'is {text!r}', f'set a number from 0 to {_LAST_SAFE}')]
     if int(text) > _LAST_SAFE:
         return [warning('ROS_DOMAIN_ID', f'is {text}: its ports are among those that Linux gives '

@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from robot_dynamics.bringup.doctor.remarks import Remark, note
 from robot_dynamics.bringup.domains import listening_domains
 from robot_dynamics.bringup.session import require_ros
+from robot_dynamics.errors import BringupError
 from robot_dynamics.nodes.graph_seen import GraphSeen
 
 _REACH, _OLDER_REACH = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY'
@@ -39,6 +43,7 @@ def look_around(seconds: float, *, namespace: str | None, domain: int | None
         When there is no ROS 2, or it cannot be started.
     """
     require_ros()
+    _try_middleware(os.environ)
     from robot_dynamics.nodes.graph_probe import look
     here = listening_domains()
     graph = look(seconds, namespace=namespace, domain=domain)
@@ -57,6 +62,22 @@ def look_around(seconds: float, *, namespace: str | None, domain: int | None
                                     'to speak to it set ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST '
                                     f'and ROS_DOMAIN_ID={found.domain}')]
     return graph, _elsewhere(others)
+
+
+def _try_middleware(environment: Mapping[str, str]) -> None:
+    """Refuse a middleware that was chosen and is not there: it would end this process."""
+    chosen = environment.get('RMW_IMPLEMENTATION')
+    if not chosen:
+        return
+    done = subprocess.run([sys.executable, '-c', 'import rclpy; rclpy.init()'], text=True,
+                          capture_output=True, check=False)
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ['no reason given'])[-1]
+        # Without level, time and logger, and the place in the source.
+        reason = re.sub(r'^(\[[^]]*\] ?)*:? ?|, at /.*$', '', last)
+        raise BringupError(f'is {chosen!r}, which cannot be used ({reason})',
+                           subject='RMW_IMPLEMENTATION',
+                           remedy=f'install ros-<distro>-{chosen.replace("_", "-")}, or unset it')
 
 
 def _elsewhere(domains: list[int]) -> list[Remark]:

@@ -22,6 +22,7 @@ SLOWEST = 80.0
 LATE_SHARE = 0.05
 #: Age at which states are late for control, in s and in periods.
 LATE, LATE_PERIODS = 0.005, 3.0
+_CLOCKS = 'set the clocks of both machines by NTP or PTP (chrony)'
 #: Stamps before this are no wall clock: 2001. ns.
 _NO_WALL_CLOCK = 10**18
 
@@ -137,29 +138,36 @@ def _age(topic: str, stamped: Sequence[StateSample], ages: FloatArray, wishes: W
     clock = '/clock' if simulated else 'the clock of this machine'
     if age < -wishes.max_future:
         return [error(topic, f'stamps are {-age:.3g} s ahead of {clock}: the controller turns '
-                      'them away', 'set the clocks of both machines by NTP or PTP (chrony)')]
+                      'them away', _CLOCKS)]
+    where, remedy = _delay(stamped)
     if age > wishes.max_age:
         return [error(topic, f'stamps are {age:.3g} s behind {clock}: the controller turns them '
-                      f'away{_where(stamped)}', 'set the clocks of both machines by NTP or PTP '
-                      '(chrony); or find where states wait')]
+                      f'away{where}', remedy)]
     if not simulated and age > max(LATE, LATE_PERIODS * period):
-        return [warning(topic, f'states are {1e3 * age:.3g} ms old when they are '
-                        f'received{_where(stamped)}', 'efforts that answer old states make an '
-                        'arm swing: find where they wait, or set the clocks by NTP')]
-    if age < 0.0 and -age > period and not simulated:
-        return [note(topic, f'stamps are {-1e3 * age:.3g} ms ahead of {clock}',
-                     'the clocks of two machines differ: set them by NTP or PTP')]
+        return [warning(topic, f'states are {_shown(age)} old when they are received{where}: '
+                        'efforts that answer old states make an arm swing', remedy)]
+    if -age > period and not simulated:
+        return [note(topic, f'stamps are {_shown(-age)} ahead of {clock}', _CLOCKS)]
     return []
 
 
-def _where(stamped: Sequence[StateSample]) -> str:
-    """Return where the age comes from, as far as the middleware tells."""
+def _delay(stamped: Sequence[StateSample]) -> tuple[str, str]:
+    """Return where the age comes from, as far as the middleware tells, and what to do."""
     told = [sample for sample in stamped if sample.sent]
     if not told:
-        return ''
+        return '', f'{_CLOCKS}, or find where states wait'
     before = float(np.median([1e-9 * (sample.sent - sample.stamp) for sample in told]))
     after = float(np.median([1e-9 * (sample.received - sample.sent) for sample in told]))
-    return f' ({before:.3g} s of it before they were sent, {after:.3g} s on the way)'
+    where = f' ({_shown(before)} of it before they were sent, {_shown(after)} on the way)'
+    if before > after:
+        return where, 'the driver stamps by another clock, or holds states back: let it stamp ' \
+                      'them with its ROS clock when it measures, and send them at once'
+    return where, f'{_CLOCKS}, or look for what holds messages up on the network'
+
+
+def _shown(seconds: float) -> str:
+    """Return a short time as one reads it."""
+    return f'{seconds:.3g} s' if abs(seconds) >= 0.1 else f'{1e3 * seconds:.2g} ms'
 
 
 def _by_share(topic: str, replayed: Replay, reason: Reason, remedy: str) -> Remark:

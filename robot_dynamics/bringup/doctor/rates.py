@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from robot_dynamics.bringup.doctor.remarks import Remark, error, from_error, ok
+from robot_dynamics.bringup.doctor.remarks import Remark, error, from_error, note, ok
 from robot_dynamics.bringup.doctor.wishes import Wishes
 from robot_dynamics.control.gains import AdaptationGains, FeedbackGains, check_gains
 from robot_dynamics.control.limits import EffortLimiter
@@ -16,6 +16,8 @@ from robot_dynamics.model.robot import Robot
 
 #: Rates that are looked at. Hz.
 _SLOWEST, _FASTEST = 1.0, 10_000.0
+#: Bodies of which an adaptive controller, which learns ten parameters of each, is not asked.
+MOST_BODIES = 150
 #: Default of the parameters rate and delay of the controllers. Hz, s.
 DEFAULT_RATE, DEFAULT_DELAY = 500.0, 0.001
 
@@ -41,6 +43,9 @@ def lowest_rate(feedback: FeedbackGains, adaptation: AdaptationGains | None,
 
 def judge_control(robot: Robot) -> list[Remark]:
     """Say whether the adaptive controller, as it is by default, would take a robot."""
+    if robot.n_bodies > MOST_BODIES:
+        return [note('adaptive_controller', f'was not asked: {robot.n_bodies} moving bodies are '
+                     'no arm', 'choose the joints of one arm by the parameter joints')]
     refusals = [refusal for refusal in (
         _refusal(lambda: EffortLimiter.for_robot(robot)),
         _refusal(lambda: AdaptiveController(robot, period=1.0 / DEFAULT_RATE,

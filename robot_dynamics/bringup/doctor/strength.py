@@ -20,6 +20,8 @@ TIRING = 0.8
 SLUGGISH = 1.0
 #: How an arm is moved in earnest, to see what it needs. rad/s^2 or m/s^2.
 _BRISK = 10.0
+#: Numbers in all mass matrices together.
+_MOST_NUMBERS = 25_000_000
 #: Limits this many times beyond what is needed protect nothing.
 _PROTECTS_NOTHING = 20.0
 
@@ -46,7 +48,18 @@ class Strength:
 
 
 def measure_strength(robot: Robot, postures: int = POSTURES, seed: int = 1) -> Strength:
-    """Return what an arm needs in postures drawn evenly from within its limits."""
+    """Return what an arm needs in postures drawn evenly from within its limits.
+
+    Parameters
+    ----------
+    robot : Robot
+        The arm.
+    postures : int
+        How many; fewer where the mass matrices of so many would fill the memory.
+    seed : int
+        Of the draw.
+    """
+    postures = max(1, min(postures, _MOST_NUMBERS // robot.n**2))
     lower, upper = np.array(robot.limits.lower), np.array(robot.limits.upper)
     free = np.where([robot.joint_types[robot.body_joint_names.index(name)]
                      == JointType.PRISMATIC for name in robot.joint_names], 0.5, np.pi)

@@ -18,6 +18,7 @@ from robot_dynamics.bringup.doctor.machine_seen import MachineSeen, MachineWatch
 from robot_dynamics.bringup.doctor.nodes import judge_nodes
 from robot_dynamics.bringup.doctor.remarks import (
     Examination,
+    Level,
     Remark,
     Section,
     error,
@@ -46,7 +47,9 @@ def examine_system(seconds: float, *, namespace: str | None = None, domain: int 
     try:
         graph, remarks = look_around(seconds, namespace=namespace, domain=domain)
     except RobotDynamicsError as refusal:
-        remarks = [from_error(refusal, 'ROS 2'), *judge_environment(os.environ, _is_file)]
+        remarks = [from_error(refusal, 'ROS 2'), *(
+            remark for remark in judge_environment(os.environ, _is_file)
+            if remark.level is not Level.OK)]
         return Examination('no system can be looked at', (
             Section('this shell', tuple(remarks)), Section('this machine', tuple(judge_machine(
                 watch.seen())))))

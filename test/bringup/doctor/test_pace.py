@@ -110,10 +110,15 @@ def test_stamps_of_another_clock(robot, stream, age, level, words):
     assert words in found[0].message
 
 
-def test_where_the_age_comes_from(robot, stream, worst):
-    samples = stream(age=0.05, change=lambda k, s: replace(s, sent=s.stamp + 40_000_000))
+@pytest.mark.parametrize(('before', 'where', 'remedy'), [
+    (40, '(40 ms of it before they were sent, 10 ms on the way)', 'the driver stamps by another'),
+    (5, '(5 ms of it before they were sent, 45 ms on the way)', 'the clocks of both machines')])
+def test_where_the_age_comes_from(robot, stream, worst, before, where, remedy):
+    samples = stream(age=0.05, change=lambda k, s: replace(s, sent=s.stamp + before * 1_000_000))
     remark = worst(stamps(robot, samples), Level.WARNING)
-    assert '(0.04 s of it before they were sent, 0.01 s on the way)' in remark.message
+    assert where in remark.message and remedy in remark.remedy
+    untold = stream(age=0.05, change=lambda k, s: replace(s, sent=0))
+    assert '(' not in worst(stamps(robot, untold), Level.WARNING).message
 
 
 def test_simulated_time(robot, stream, worst):

@@ -45,3 +45,9 @@ def test_the_controller_itself_is_asked(robot):
     unphysical[2, 0] = -1.0
     (remark,) = judge_control(robot.with_parameters(unphysical))
     assert (remark.level, remark.subject) == (Level.ERROR, 'link3')
+
+
+def test_a_crowd_is_no_arm(monkeypatch, robot):
+    monkeypatch.setattr('robot_dynamics.bringup.doctor.rates.MOST_BODIES', 6)
+    (remark,) = judge_control(robot)
+    assert remark.level is Level.NOTE and '7 moving bodies' in remark.message

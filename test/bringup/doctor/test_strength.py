@@ -84,3 +84,8 @@ def test_joints_without_a_limit_are_left_out(robot, strength):
     (remark,) = judge_strength(with_effort(robot, effort), strength)
     assert remark.level is Level.OK and 'joint2' not in remark.message
     assert judge_strength(with_effort(robot, np.full(robot.n, np.nan)), strength) == []
+
+
+def test_a_crowd_of_joints_is_tried_in_fewer_postures(monkeypatch, robot):
+    monkeypatch.setattr('robot_dynamics.bringup.doctor.strength._MOST_NUMBERS', 100 * robot.n**2)
+    assert measure_strength(robot).gravity.shape == (100, robot.n)
