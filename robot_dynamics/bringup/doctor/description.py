@@ -19,7 +19,12 @@ from robot_dynamics.bringup.doctor.remarks import (
     ok,
     warning,
 )
-from robot_dynamics.bringup.doctor.robot import judge_reading, judge_weight, robot_line
+from robot_dynamics.bringup.doctor.robot import (
+    judge_coordinates,
+    judge_reading,
+    judge_weight,
+    robot_line,
+)
 from robot_dynamics.bringup.doctor.wishes import first_controller
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.robot import Robot
@@ -42,6 +47,9 @@ def judge_description(graph: GraphSeen) -> tuple[list[Remark], Robot | None]:
         return remarks, None
     robot, urdf = found
     remarks.append(ok('robot', robot_line(robot)))
+    refusal = judge_coordinates(robot)
+    if refusal:
+        return [*remarks, *refusal], None
     doubts = [*judge_reading(robot, urdf), *judge_masses(robot), *judge_gravity(robot),
               *judge_ranges(robot), *judge_weight(robot)]
     return [*remarks, *(doubt for doubt in doubts if doubt.level >= Level.WARNING)], robot

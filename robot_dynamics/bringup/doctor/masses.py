@@ -84,7 +84,7 @@ def _stroke(robot: Robot, body: int) -> float:
     name = robot.body_joint_names[body]
     if robot.joint_types[body] != JointType.PRISMATIC or name not in robot.joint_names:
         return 0.0
-    k = robot.joint_names.index(name)
+    k = robot.coordinates.velocities(robot.joint_names.index(name)).start
     ends = np.abs([robot.limits.lower[k], robot.limits.upper[k]])
     return float(ends.max()) if np.isfinite(ends).all() else 0.0
 

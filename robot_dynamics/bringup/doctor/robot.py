@@ -39,10 +39,22 @@ def examine_robot(name_or_path: str) -> Examination:
 
 def robot_sections(robot: Robot, urdf: str) -> tuple[Section, ...]:
     """Return all remarks about a robot and the text that describes it."""
-    return (Section('description', tuple(judge_reading(robot, urdf))),
-            Section('masses', (*judge_masses(robot), *judge_gravity(robot))),
-            Section('limits', tuple(judge_ranges(robot))),
+    description = (Section('description', tuple(judge_reading(robot, urdf))),
+                   Section('masses', (*judge_masses(robot), *judge_gravity(robot))))
+    refusal = judge_coordinates(robot)
+    if refusal:
+        return (*description, Section('control', tuple(refusal)))
+    return (*description, Section('limits', tuple(judge_ranges(robot))),
             Section('control', (*judge_weight(robot), *judge_control(robot))))
+
+
+def judge_coordinates(robot: Robot) -> list[Remark]:
+    """Say where a robot is no arm: controllers move joints of one coordinate."""
+    try:
+        robot.require_single_coordinates('control')
+    except RobotDynamicsError as refusal:
+        return [from_error(refusal, robot.name)]
+    return []
 
 
 def judge_reading(robot: Robot, urdf: str) -> list[Remark]:
@@ -63,10 +75,17 @@ def robot_line(robot: Robot) -> str:
 def robot_table(robot: Robot) -> tuple[str, ...]:
     """Return a line for each joint: where it moves and what it may exert."""
     width = max(map(len, robot.joint_names))
+    limits = robot.limits
     lines = []
-    for name, low, high, effort in zip(robot.joint_names, robot.limits.lower, robot.limits.upper,
-                                       robot.limits.effort, strict=True):
-        slides = _is_prismatic(robot, name)
+    for k, name in enumerate(robot.joint_names):
+        columns = robot.coordinates.velocities(k)
+        kind = _type_of(robot, name)
+        if columns.stop - columns.start > 1:
+            lines.append(f'  {name:<{width}} {kind.name.lower()}')
+            continue
+        low, high, effort = (column[columns.start] for column in (limits.lower, limits.upper,
+                                                                  limits.effort))
+        slides = kind is JointType.PRISMATIC
         positions = f'{low:8.3f} to {high:7.3f} {"m  " if slides else "rad"}' \
             if np.isfinite([low, high]).any() else f'{"without limits":<23}'
         efforts = f'effort to {effort:g} {"N" if slides else "N m"}' \
@@ -77,9 +96,10 @@ def robot_table(robot: Robot) -> tuple[str, ...]:
 
 def joint_count(robot: Robot) -> str:
     """Return how many joints a robot has, and how many of them slide."""
-    prismatic = sum(_is_prismatic(robot, name) for name in robot.joint_names)
+    count = len(robot.joint_names)
+    prismatic = sum(_type_of(robot, name) is JointType.PRISMATIC for name in robot.joint_names)
     rest = f', {prismatic} of them prismatic' if prismatic else ''
-    return f'{robot.n} joint{"s" if robot.n > 1 else ""}{rest}'
+    return f'{count} joint{"s" if count > 1 else ""}{rest}'
 
 
 def judge_weight(robot: Robot) -> list[Remark]:
@@ -89,6 +109,5 @@ def judge_weight(robot: Robot) -> list[Remark]:
     return judge_strength(robot, measure_strength(robot))
 
 
-def _is_prismatic(robot: Robot, joint: str) -> bool:
-    return robot.joint_types[robot.body_joint_names.index(joint)] == JointType.PRISMATIC
-
+def _type_of(robot: Robot, joint: str) -> JointType:
+    return JointType(robot.joint_types[robot.body_joint_names.index(joint)])

@@ -87,3 +87,10 @@ def test_the_controller_s_choice_of_joints_and_gravity(healthy, with_parameters)
     robot = judge_description(graph)[1]
     assert robot.joint_names == ('joint2', 'joint1')
     assert robot.gravity[2] == 9.81
+
+
+def test_a_robot_that_no_controller_here_can_move(healthy, worst):
+    floating = """<robot name="x"><link name="a"/><link name="b"/>
+        <joint name="free" type="floating"><parent link="a"/><child link="b"/></joint></robot>"""
+    remarks, robot = judge_description(replace(healthy, descriptions=(floating,)))
+    assert worst(remarks, Level.ERROR).subject == 'free' and robot is None

@@ -63,3 +63,24 @@ def test_the_table_says_units_and_what_is_missing(tmp_path):
     assert examination.table == ('  turn  without limits            no effort limit',
                                  '  slide    0.000 to   0.400 m     effort to 50 N')
     assert (Level.ERROR, 'turn') in levels(examination)
+
+
+CART = """<robot name="cart"><link name="world"/>
+    <link name="cart"><inertial><mass value="5"/><origin xyz="0 0 .1"/>
+      <inertia ixx=".1" ixy="0" ixz="0" iyy=".1" iyz="0" izz=".1"/></inertial></link>
+    <link name="arm"><inertial><mass value="1"/><origin xyz="0 0 .2"/>
+      <inertia ixx=".01" ixy="0" ixz="0" iyy=".01" iyz="0" izz=".01"/></inertial></link>
+    <joint name="drive" type="planar"><parent link="world"/><child link="cart"/></joint>
+    <joint name="lift" type="prismatic"><parent link="cart"/><child link="arm"/>
+      <limit lower="0" upper="0.5" effort="90" velocity="2"/></joint></robot>"""
+
+
+def test_a_robot_that_is_no_arm(tmp_path):
+    path = tmp_path / 'cart.urdf'
+    path.write_text(CART)
+    examination = examine_robot(str(path))
+    assert examination.table == ('  drive planar',
+                                 '  lift     0.000 to   0.500 m     effort to 90 N')
+    assert examination.subject == 'cart: 2 joints, 1 of them prismatic, 6 kg moving'
+    (remark,) = [remark for remark in examination.remarks if remark.level is Level.ERROR]
+    assert remark.subject == 'drive' and 'base_link' in remark.remedy
