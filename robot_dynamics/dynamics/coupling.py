@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Between the independent joints of a robot and the joints of its bodies.
 
-Bodies follow the joints by q_b = S q + s0, so by the principle of virtual work
+Bodies follow the joints by v_b = S v, so by the principle of virtual work
 tau = S^T tau_b, M = S^T M_b S and Y = S^T Y_b. S is constant, so C = S^T C_b S is the
-Christoffel matrix of M.
+Christoffel matrix of M. Positions follow by q_b = S q + s0 with the same S, but for joints of
+several coordinates, which have more positions than velocities (`Robot.position_coupling`).
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ class Coupling:
     def __init__(self, robot: Robot):
         self.is_direct = robot.is_directly_driven
         self._matrix = np.array(robot.coupling)
-        self._offset = np.array(robot.coupling_offset)
+        of_positions, offset = robot.position_coupling
+        self._of_positions, self._offset = np.array(of_positions), np.array(offset)
 
     def positions(self, q: FloatArray) -> FloatArray:
-        """S q + s0, shape (..., nb)."""
-        return q if self.is_direct else q @ self._matrix.T + self._offset
+        """S q + s0, shape (..., positions of all bodies)."""
+        return q if self.is_direct else q @ self._of_positions.T + self._offset
 
     def rates(self, v: FloatArray) -> FloatArray:
-        """S v, shape (..., nb), for velocities and accelerations."""
+        """S v, shape (..., velocities of all bodies), for velocities and accelerations."""
         return v if self.is_direct else v @ self._matrix.T
 
     def efforts(self, tau: FloatArray) -> FloatArray:

@@ -14,13 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.dynamics import joint_terms
 from robot_dynamics.dynamics.batches import Batches
 from robot_dynamics.dynamics.coupling import Coupling
-from robot_dynamics.dynamics.kernels import (
-    kinematics,
-    matrices,
-    newton_euler,
-    slotine_li,
-    solve,
-)
+from robot_dynamics.dynamics.kernel_sets import kernels_for
+from robot_dynamics.dynamics.kernels import solve
 from robot_dynamics.dynamics.kernels import terms as term_kernels
 from robot_dynamics.dynamics.packing import disown, pack, prepared_buffer
 from robot_dynamics.dynamics.samples import (
@@ -79,13 +74,15 @@ class Dynamics:
             raise ParameterError(f'is {coulomb_velocity!r}, not a positive number',
                                  subject='coulomb_velocity',
                                  remedy='give the speed below which Coulomb friction fades out')
-        robot.require_single_coordinates('this version of the equations of motion')
         self.robot = robot
         self.n = robot.n
         self.parameters = robot.parameters
         self._epsilon = float(coulomb_velocity)
         self._model = pack(robot)
+        self._kernels = kernels_for(robot)
+        self._has_single_coordinates = robot.has_single_coordinates
         self._bodies = robot.n_bodies
+        self._rows = robot.body_coordinates.n
         self._inertial = 10 * robot.n_bodies
         self._coupling = Coupling(robot)
         self._is_direct = self._coupling.is_direct
@@ -117,7 +114,7 @@ class Dynamics:
         """
         return self.robot.parameter_names + tuple(
             f'{joint}/{term}' for term in joint_terms.check_terms(terms)
-            for joint in self.robot.joint_names)
+            for joint in self.robot.velocity_names)
 
     def parameter_vector(self, terms: Sequence[str] = ()) -> FloatArray:
         """Return pi and the parameters of the terms as described, in column order.
@@ -155,16 +152,16 @@ class Dynamics:
         if self._is_direct:
             tau = np.empty(self.n)
             try:
-                if not newton_euler.inverse_dynamics.call(self._model, q, v, a, tau):
+                if not self._kernels.inverse_dynamics.call(self._model, q, v, a, tau):
                     return tau
             except TypeError:
-                newton_euler.inverse_dynamics.load()
+                self._kernels.inverse_dynamics.load()
         samples = self._gather(q=q, v=v, a=a)
         q, v, a = samples.rows
         if self._batches.takes(len(q)):
             return self._batches.inverse_dynamics(q, v, a).reshape(*samples.shape, self.n)
-        tau = np.empty((len(q), self._bodies))
-        newton_euler.many_inverse_dynamics.load()(
+        tau = np.empty((len(q), self._rows))
+        self._kernels.many_inverse_dynamics.load()(
             self._model, self._coupling.positions(q), self._coupling.rates(v),
             self._coupling.rates(a), tau)
         return self._coupling.efforts(tau).reshape(*samples.shape, self.n)
@@ -211,10 +208,10 @@ class Dynamics:
             M, C, g = ((np.empty((n, n)), np.empty((n, n)), np.empty(n)) if out is None
                        else check_three(out))
             try:
-                if not matrices.matrices.call(self._model, q, v, M, C, g):
+                if not self._kernels.matrices.call(self._model, q, v, M, C, g):
                     return M, C, g
             except TypeError:
-                matrices.matrices.load()
+                self._kernels.matrices.load()
         samples = self._gather(q=q, v=v)
         result = self._matrices(*samples.rows)
         result = tuple(x.reshape(samples.shape + x.shape[1:]) for x in result)
@@ -308,11 +305,11 @@ class Dynamics:
         if self._is_direct:
             Y = np.empty((self.n, columns)) if out is None else out
             try:
-                if not slotine_li.slotine_li_regressor.call(self._model, choice, q, v, v_r, a_r,
-                                                            Y):
+                if not self._kernels.slotine_li_regressor.call(self._model, choice, q, v, v_r,
+                                                               a_r, Y):
                     return Y
             except TypeError:
-                slotine_li.slotine_li_regressor.load()
+                self._kernels.slotine_li_regressor.load()
         return self._regressors(q, v, v_r, a_r, choice, columns, out)
 
     def adaptive_terms(self, q: ArrayLike, v: ArrayLike, v_r: ArrayLike, a_r: ArrayLike,
@@ -348,11 +345,11 @@ class Dynamics:
             tau = np.empty(self.n)
             gradient = np.empty(columns)
             try:
-                if not slotine_li.adaptive_terms.call(self._model, choice, q, v, v_r, a_r, s,
-                                                      parameters, tau, gradient):
+                if not self._kernels.adaptive_terms.call(self._model, choice, q, v, v_r, a_r, s,
+                                                         parameters, tau, gradient):
                     return tau, gradient
             except TypeError:
-                slotine_li.adaptive_terms.load()
+                self._kernels.adaptive_terms.load()
         return self._adaptive_terms(q, v, v_r, a_r, s, parameters, choice, columns)
 
     def forward_kinematics(self, q: ArrayLike, link: str | None = None) -> FloatArray:
@@ -373,7 +370,7 @@ class Dynamics:
         frame = None if link is None else self._frame(link)
         samples = self._gather(q=q)
         poses = np.empty((len(samples.rows[0]), self._bodies, 4, 4))
-        kinematics.poses_of_bodies.load()(
+        self._kernels.poses_of_bodies.load()(
             self._model, self._coupling.positions(samples.rows[0]), poses)
         poses = poses.reshape(*samples.shape, self._bodies, 4, 4)
         if frame is None:
@@ -400,9 +397,9 @@ class Dynamics:
         """
         frame = self._frame(link)
         samples = self._gather(q=q)
-        J = np.empty((len(samples.rows[0]), 6, self._bodies))
+        J = np.empty((len(samples.rows[0]), 6, self._rows))
         point = np.array(frame.pose[:3, 3])
-        kinematics.jacobians.load()(
+        self._kernels.jacobians.load()(
             self._model, self._coupling.positions(samples.rows[0]), frame.body, point, J)
         return self._coupling.columns(J).reshape(*samples.shape, 6, self.n)
 
@@ -412,7 +409,7 @@ class Dynamics:
             raise StateError('is not finite', subject='q', remedy='give a position that a robot '
                                                                   'can be in')
         raise ModelError('has no inertia to move: the mass matrix is not positive definite',
-                         subject=f'joint {self.robot.joint_names[joint]}',
+                         subject=f'joint {self.robot.velocity_names[joint]}',
                          remedy='give the links that it moves a mass and an inertia that a real '
                                 'body can have, or lock the joint')
 
@@ -427,11 +424,19 @@ class Dynamics:
     def _gather(self, **arguments: ArrayLike) -> Samples:
         """Convert and broadcast joint vectors and ``parameters``, which is the longer."""
         columns = arguments.pop('columns', self.n)
-        joints = ', '.join(self.robot.joint_names)
+        if 'q' in arguments and not self._has_single_coordinates:
+            arguments['q'] = self.robot.check_positions(arguments['q'])
         return gather({name: (value, columns, 'one value for each of parameter_names(terms)')
-                       if name == 'parameters' else
-                       (value, self.n, f'one value for each of the {self.n} joints {joints}')
+                       if name == 'parameters' else (value, *self._counted(name))
                        for name, value in arguments.items()})
+
+    def _counted(self, name: str) -> tuple[int, str]:
+        """Length of a joint vector, and what it has one value for each of."""
+        robot = self.robot
+        count, names = ((robot.nq, robot.position_names) if name == 'q'
+                        else (robot.n, robot.velocity_names))
+        what = 'joints' if self._has_single_coordinates else 'coordinates'
+        return count, f'one value for each of the {count} {what} {", ".join(names)}'
 
     def _frame(self, name: str) -> Frame:
         """Body and pose of a named link or frame."""
@@ -451,11 +456,11 @@ class Dynamics:
         """M, C and g of rows of samples."""
         if self._batches.takes(len(q)):
             return self._batches.matrices(q, v)
-        count, bodies = len(q), self._bodies
-        M, C = np.empty((count, bodies, bodies)), np.empty((count, bodies, bodies))
-        g = np.empty((count, bodies))
-        matrices.many_matrices.load()(self._model, self._coupling.positions(q),
-                                      self._coupling.rates(v), M, C, g)
+        count, rows = len(q), self._rows
+        M, C, g = (np.empty((count, rows, rows)), np.empty((count, rows, rows)),
+                   np.empty((count, rows)))
+        self._kernels.many_matrices.load()(self._model, self._coupling.positions(q),
+                                           self._coupling.rates(v), M, C, g)
         return (self._coupling.matrix(M), self._coupling.matrix(C), self._coupling.efforts(g))
 
     def _regressors(self, q: ArrayLike, v: ArrayLike, v_r: ArrayLike, a_r: ArrayLike,
@@ -470,8 +475,8 @@ class Dynamics:
         if self._batches.takes(len(q)):
             self._batches.regressors(choice, q, v, v_r, a_r, rows)
             return result if out is None else out
-        of_bodies = rows if self._is_direct else np.empty((len(q), self._bodies, self._inertial))
-        slotine_li.slotine_li_regressors.load()(
+        of_bodies = rows if self._is_direct else np.empty((len(q), self._rows, self._inertial))
+        self._kernels.slotine_li_regressors.load()(
             self._model, self._coupling.positions(q), self._coupling.rates(v),
             self._coupling.rates(v_r), self._coupling.rates(a_r), of_bodies)
         if not self._is_direct:
@@ -487,8 +492,8 @@ class Dynamics:
         samples = self._gather(parameters=parameters, columns=columns, q=q, v=v, v_r=v_r,
                                a_r=a_r, s=s)
         pi, q, v, v_r, a_r, s = samples.rows
-        tau, gradient = np.empty((len(q), self._bodies)), np.empty((len(q), columns))
-        slotine_li.many_adaptive_terms.load()(
+        tau, gradient = np.empty((len(q), self._rows)), np.empty((len(q), columns))
+        self._kernels.many_adaptive_terms.load()(
             self._model, self._coupling.positions(q), self._coupling.rates(v),
             self._coupling.rates(v_r), self._coupling.rates(a_r), self._coupling.rates(s),
             pi, tau, gradient)

@@ -18,7 +18,7 @@ from robot_dynamics.dynamics.kernels.layout import (
     BUFFER_START,
     COORDINATE,
     COSINE,
-    FIRST,
+    FIRST_ROW,
     FIXED,
     GRAVITY,
     HAS_OFFSET,
@@ -26,7 +26,7 @@ from robot_dynamics.dynamics.kernels.layout import (
     IS_PRISMATIC,
     IS_SCATTERED,
     KIND,
-    LAST,
+    LAST_ROW,
     MARK,
     NOBODY,
     OFFSET,
@@ -57,7 +57,7 @@ def pack(robot: Robot) -> NDArray[np.float64]:
     for i, kind in enumerate(coordinates.types):
         rows = coordinates.velocities(i)
         joint, parent = model[rows], robot.parents[i]
-        joint[:, FIRST], joint[:, LAST] = rows.start, rows.stop - 1
+        joint[:, FIRST_ROW], joint[:, LAST_ROW] = rows.start, rows.stop - 1
         joint[:, KIND], joint[:, BODY] = kind, i
         joint[:, COORDINATE] = coordinates.positions(i).start
         joint[:, RUN_END], joint[:, IS_SCATTERED] = run_end[i], is_scattered[i]

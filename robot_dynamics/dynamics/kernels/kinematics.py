@@ -20,6 +20,17 @@ def axes_of(pose):
 
 
 @part
+def store_pose(pose, axes, p):
+    """Write the 4 x 4 pose of a frame with these axes and origin."""
+    for row in range(3):
+        for column in range(3):
+            pose[row, column] = axes[column][row]
+        pose[row, 3] = p[row]
+        pose[3, row] = 0.0
+    pose[3, 3] = 1.0
+
+
+@part
 def fill_poses(model, q, poses, fields):
     """Poses, shape (nb, 4, 4), and joint fields, shape (nb, 6), of one sample.
 
@@ -40,12 +51,7 @@ def fill_poses(model, q, poses, fields):
         u, w = joint_field(model[i, IS_PRISMATIC] != 0.0, joint, z)
         store(fields, i, 0, u)
         store(fields, i, 3, w)
-        for row in range(3):
-            for column in range(3):
-                poses[i, row, column] = axes[column][row]
-            poses[i, row, 3] = p[row]
-            poses[i, 3, row] = 0.0
-        poses[i, 3, 3] = 1.0
+        store_pose(poses[i], axes, p)
 
 
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[:, :, :, ::1])')

@@ -11,8 +11,8 @@ from the link frame of its parent::
 are the axes of link frame i and a point on its joint, because Rodrigues' formula reads
 Exp([a] q) = a a^T + sin(q) [a] + cos(q) (1 - a a^T).
 
-A joint of several coordinates has a row for each velocity, FIRST to LAST, one after the
-other. The last of them stands for the body: what that body carries has it as PARENT, and
+A joint of several coordinates has a row for each velocity, FIRST_ROW to LAST_ROW, one after
+the other. The last of them stands for the body: what that body carries has it as PARENT, and
 it alone has an inertia. Each row before is the parent of the next, so that along PARENT
 every velocity is met that moves a body. The directions AXIS of such rows are those of
 unit velocities *in the axes of the moved link*, so that the field u + w x X of each is
@@ -22,8 +22,8 @@ coordinate the same holds, as its own speed changes neither u nor w. FIXED is th
 the joint frame, POINT its origin; SINE, COSINE and SLIDE are not used.
 
 So the derivative of field k along velocity h is ad(field h) field k, (w_h x u_k + u_h x
-w_k, w_h x w_k), where h is before k along PARENT or both are of the same joint (FIRST),
-and zero elsewhere.
+w_k, w_h x w_k), where h is before k along PARENT or both are of the same joint, and zero
+elsewhere.
 """
 
 # Offsets in the row of a velocity. Matrices stand column after column.
@@ -40,8 +40,8 @@ SLIDE = 35        # 3
 AXIS = 38         # 3, in the axes of the parent; of the moved link, see above
 OFFSET = 41       # 3, joint to link origin in the axes of the link
 INERTIA = 44      # 10, `robot_dynamics.model.robot.PARAMETER_SUFFIXES`
-FIRST = 54        # first and last row of the joint: both i for one coordinate
-LAST = 55
+FIRST_ROW = 54    # first and last row of the joint: both i for one coordinate
+LAST_ROW = 55
 KIND = 56         # `robot_dynamics.model.joint_types.JointType`
 COORDINATE = 57   # where the positions of the joint begin
 BODY = 58         # index of the body

@@ -165,6 +165,13 @@ def fill_matrices(model, q, v, frames, M, C, g):
     for i in range(bodies):
         axes, p, omega, b = move_body(model, i, q[i], v[i], frames)
         measure_body(model, i, axes, p, omega, b, frames)
+    combine(model, frames, M, C, g)
+
+
+@part
+def combine(model, frames, M, C, g):
+    """M, C and g from fields, their rates and the moments of mass of each body alone."""
+    bodies = model.shape[0] - 1
     clear(M)
     clear(C)
     for k in range(bodies - 1, -1, -1):

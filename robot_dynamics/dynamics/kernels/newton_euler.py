@@ -140,7 +140,13 @@ def fill_inverse_dynamics(model, q, v, a, frames, tau):
         force, moment = body_wrench(model, i, axes, p, w, alpha, linear)
         store(frames, i + 1, FORCE, force)
         store(frames, i + 1, MOMENT, moment)
-    for i in range(bodies - 1, -1, -1):
+    gather_efforts(model, frames, tau)
+
+
+@part
+def gather_efforts(model, frames, tau):
+    """Efforts, from tip to base: the wrench on all that each row carries, on its field."""
+    for i in range(model.shape[0] - 2, -1, -1):
         force = load(frames, i + 1, FORCE)
         moment = load(frames, i + 1, MOMENT)
         tau[i] = (dot(load(frames, i + 1, FIELD_U), force)
