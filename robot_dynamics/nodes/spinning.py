@@ -230,8 +230,8 @@ def make_spinner(style: str, node: Node, fast: FastEntities) -> Spinner:
         try:
             from rclpy.experimental import EventsExecutor
         except ImportError:
-            raise ParameterError("is 'events', which this rclpy does not have (Kilted and later "
-                                 'do)', subject='parameter spin',
+            raise ParameterError("is 'events', which this rclpy does not have (Kilted and a "
+                                 'new Jazzy do)', subject='parameter spin',
                                  remedy="set it to 'waitset' or 'single'") from None
         return EventsSpinner(node, EventsExecutor(context=node.context))
     return SingleSpinner(node)
