@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.dynamics import joint_terms
 from robot_dynamics.dynamics.batches import Batches
 from robot_dynamics.dynamics.coupling import Coupling
+from robot_dynamics.dynamics.gram import GramMethods
 from robot_dynamics.dynamics.kernel_sets import kernels_for
 from robot_dynamics.dynamics.kernels import solve
 from robot_dynamics.dynamics.kernels import terms as term_kernels
@@ -31,7 +32,7 @@ from robot_dynamics.model.robot import Frame, Robot
 FloatArray = NDArray[np.float64]
 
 
-class Dynamics:
+class Dynamics(GramMethods):
     r"""Equations of motion of a rigid robot on a fixed base.
 
     With n independent joints and nb moving bodies::

@@ -117,6 +117,14 @@ def _negate(context, builder, kind, args):
 
 
 @intrinsic
+def same(typing_context, x):
+    """Return a float in each lane."""
+    def generate(context, builder, kind, args):
+        return args[0]
+    return LANES(LANES), generate
+
+
+@intrinsic
 def total(typing_context, x):
     """Sum of all lanes, halves first."""
     def generate(context, builder, kind, args):
