@@ -8,6 +8,7 @@ from pathlib import Path
 
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.report.figure import draw_figure
+from robot_dynamics.report.files import write_file
 from robot_dynamics.report.page import Story, render_page
 from robot_dynamics.report.recording import read_recording
 from robot_dynamics.report.summary import Summary, summarize
@@ -19,19 +20,22 @@ class Report:
 
     Parameters
     ----------
-    page, picture : Path
-        The HTML page and the PNG picture.
+    page : Path
+        The HTML page.
+    picture : Path or None
+        The PNG picture, where one was drawn.
     summary : Summary
         The numbers in them.
     """
 
     page: Path
-    picture: Path
+    picture: Path | None
     summary: Summary
 
 
 def build_report(recording: str | Path, folder: str | Path, *, robot: Robot | None = None,
-                 story: Story | None = None, period: float | None = None) -> Report:
+                 story: Story | None = None, period: float | None = None,
+                 draw: bool = True) -> Report:
     """Read a recording and write ``report.html`` and ``report.png``.
 
     Parameters
@@ -46,6 +50,8 @@ def build_report(recording: str | Path, folder: str | Path, *, robot: Robot | No
         What only the one who started the run knows.
     period : float, optional
         Period of the reference in s: errors are then compared over one period each.
+    draw : bool
+        Whether to draw the picture, which takes longer than all the rest.
 
     Raises
     ------
@@ -54,11 +60,13 @@ def build_report(recording: str | Path, folder: str | Path, *, robot: Robot | No
     """
     run = read_recording(recording)
     if robot is None and run.description is not None:
-        robot = Robot.from_urdf(run.description)
+        # As bytes it is always content: a recording names no file to be read.
+        robot = Robot.from_urdf(run.description.encode())
     summary = summarize(run, robot, period=period)
+    files = {'report.html': render_page(run, summary, robot, story).encode()}
+    if draw:
+        files['report.png'] = draw_figure(run, summary, robot)
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    report = Report(folder / 'report.html', folder / 'report.png', summary)
-    draw_figure(report.picture, run, summary, robot)
-    report.page.write_text(render_page(run, summary, robot, story), encoding='utf-8')
-    return report
+    for name, content in files.items():
+        write_file(folder, name, content)
+    return Report(folder / 'report.html', folder / 'report.png' if draw else None, summary)

@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import io
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.report.payload import ERROR_WINDOW
+from robot_dynamics.report.payload import CHART_RATE, ERROR_WINDOW
 from robot_dynamics.report.recording import Recording
-from robot_dynamics.report.series import moving_rms, sample
-from robot_dynamics.report.skeleton import Skeleton
+from robot_dynamics.report.series import grid, moving_rms, sample
+from robot_dynamics.report.signals import FloatArray
+from robot_dynamics.report.skeleton import Skeleton, can_be_drawn
 from robot_dynamics.report.summary import Summary
 from robot_dynamics.report.text import figures, verdict
 
@@ -22,13 +23,11 @@ _BEFORE, _AFTER = '#b8480b', '#0b62a8'
 _JOINTS = ('#0b62a8', '#b8480b', '#00805f', '#a4478a', '#2f8fc4', '#8a6a00', '#6a4fb3')
 
 
-def draw_figure(path: Path, recording: Recording, summary: Summary, robot: Robot | None) -> None:
-    """Write the tracking error over time and per joint, and the arm that moved, as PNG.
+def draw_figure(recording: Recording, summary: Summary, robot: Robot | None) -> bytes:
+    """Return the tracking error over time and per joint, and the arm that moved, as PNG.
 
     Parameters
     ----------
-    path : Path
-        File to write.
     recording, summary : Recording, Summary
         The run.
     robot : Robot, optional
@@ -42,19 +41,22 @@ def draw_figure(path: Path, recording: Recording, summary: Summary, robot: Robot
                              subject='matplotlib', remedy='pip install matplotlib') from error
     figure = Figure(figsize=(13.0, 6.6), facecolor='white')
     FigureCanvasAgg(figure)
-    grid = figure.add_gridspec(2, 2, width_ratios=(5, 9), height_ratios=(5, 3), left=0.05,
-                               right=0.975, top=0.86, bottom=0.085, hspace=0.36, wspace=0.14)
+    cells = figure.add_gridspec(2, 2, width_ratios=(5, 9), height_ratios=(5, 3), left=0.05,
+                                right=0.975, top=0.86, bottom=0.085, hspace=0.36, wspace=0.14)
     title = verdict(summary).replace(': ', ':\n')
     figure.text(0.027, 0.985, title, fontsize=16, fontweight='bold', color=_INK, va='top',
                 linespacing=1.35)
-    if robot is not None:
-        _draw_arm(figure.add_subplot(grid[:, 0], projection='3d'), recording, robot, summary)
-        error, bars = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
+    path = None if robot is None else _path(recording, robot, summary)
+    if path is not None:
+        _draw_arm(figure.add_subplot(cells[:, 0], projection='3d'), Skeleton(robot), path)
+        error, bars = figure.add_subplot(cells[0, 1]), figure.add_subplot(cells[1, 1])
     else:
-        error, bars = figure.add_subplot(grid[0, :]), figure.add_subplot(grid[1, :])
+        error, bars = figure.add_subplot(cells[0, :]), figure.add_subplot(cells[1, :])
     _draw_error(error, recording, summary)
     _draw_bars(bars, summary)
-    figure.savefig(path, dpi=110)
+    content = io.BytesIO()
+    figure.savefig(content, dpi=110)
+    return content.getvalue()
 
 
 def _style(axes: Any) -> None:
@@ -69,14 +71,16 @@ def _style(axes: Any) -> None:
 
 def _draw_error(axes: Any, recording: Recording, summary: Summary) -> None:
     errors = recording.errors
-    time = np.arange(errors.time[0], errors.time[-1], 0.025)
+    time = grid(errors.time[0], errors.time[-1], CHART_RATE)
     joints = 1e3 * moving_rms(errors.time, errors.position, time, ERROR_WINDOW)
     # The first values come from a window that is not yet full.
     time, joints = time[10:], joints[10:]
     _style(axes)
+    # No error at all has no logarithm.
+    plot = axes.semilogy if np.any(joints > 0.0) else axes.plot
     for k, values in enumerate(joints.T):
-        axes.semilogy(time, values, color=_JOINTS[k % len(_JOINTS)], linewidth=0.8, alpha=0.55)
-    axes.semilogy(time, np.sqrt(np.mean(joints ** 2, axis=1)), color=_INK, linewidth=2.4)
+        plot(time, values, color=_JOINTS[k % len(_JOINTS)], linewidth=0.8, alpha=0.55)
+    plot(time, np.sqrt(np.mean(joints ** 2, axis=1)), color=_INK, linewidth=2.4)
     axes.set_xlim(time[0], time[-1])
     axes.yaxis.set_major_formatter(lambda value, _: f'{value:g}')
     axes.set_title(f'tracking error, {summary.unit}: all joints (bold) and each, RMS over '
@@ -108,7 +112,8 @@ def _draw_bars(axes: Any, summary: Summary) -> None:
                        color=_SOFT, padding=2)
     axes.set_xticks(place, summary.joint_names)
     for k, tick in enumerate(axes.get_xticklabels()):
-        tick.set(color=_JOINTS[k % len(_JOINTS)], fontweight='bold')
+        # A name with two dollars is no formula.
+        tick.set(color=_JOINTS[k % len(_JOINTS)], fontweight='bold', parse_math=False)
     axes.grid(False, axis='x')
     axes.margins(y=0.18)
     axes.set_title(f'RMS of each joint before and after adaptation, {summary.unit}', loc='left',
@@ -117,12 +122,17 @@ def _draw_bars(axes: Any, summary: Summary) -> None:
                 bbox_to_anchor=(1.0, 1.22), labelcolor=_INK)
 
 
-def _draw_arm(axes: Any, recording: Recording, robot: Robot, summary: Summary) -> None:
-    """Draw the arm at some moments of the last window, the latest strongest."""
-    skeleton, window = Skeleton(robot), summary.after.window
+def _path(recording: Recording, robot: Robot, summary: Summary) -> FloatArray | None:
+    """Return the points of the arm in the last window, None where it cannot be drawn."""
+    window = summary.after.window
     states = recording.states.ordered(robot.joint_names)
-    path = skeleton.points(sample(states.time, states.position,
-                                  np.linspace(window.start, window.end, 200)))
+    path = Skeleton(robot).points(sample(states.time, states.position,
+                                         np.linspace(window.start, window.end, 200)))
+    return path if can_be_drawn(path) else None
+
+
+def _draw_arm(axes: Any, skeleton: Skeleton, path: FloatArray) -> None:
+    """Draw the arm at some moments, the latest strongest."""
     moments = np.linspace(0, len(path) - 1, 5).astype(int)
     tip = skeleton.lines[-1][1]
     axes.plot(*path[:, tip].T, color=_AFTER, linewidth=1.2, alpha=0.8)

@@ -54,9 +54,9 @@ def render_page(recording: Recording, summary: Summary, robot: Robot | None,
     """
     story = story or Story()
     name = robot.name if robot is not None else recording.controller
-    # A script element ends at the first '</', wherever it stands.
+    # A script element ends, or does not, by what follows a '<', wherever it stands.
     data = json.dumps(payload(recording, summary, robot, story.truth),
-                      separators=(',', ':'), allow_nan=False).replace('</', '<\\/')
+                      separators=(',', ':'), allow_nan=False).replace('<', '\\u003c')
     return _fill(_read('report.html'), {
         'title': escape(f'{name}: {verdict(summary)}'), 'robot': escape(name),
         'verdict': escape(verdict(summary)), 'story': escape(story.text),
@@ -109,7 +109,7 @@ def _windows(summary: Summary) -> str:
 
 
 def _joint_table(summary: Summary) -> str:
-    largest = max(summary.before.rms.max(), summary.after.rms.max())
+    largest = max(summary.before.rms.max(), summary.after.rms.max()) or 1.0
     rows = []
     for name, before, after, worst_before, worst_after in zip(
             summary.joint_names, summary.before.rms, summary.after.rms,

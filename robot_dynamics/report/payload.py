@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.report.recording import Recording
-from robot_dynamics.report.series import histogram, moving_rms, rounded, sample, worst
-from robot_dynamics.report.skeleton import Skeleton
+from robot_dynamics.report.series import grid, histogram, moving_rms, rounded, sample, worst
+from robot_dynamics.report.skeleton import Skeleton, can_be_drawn
 from robot_dynamics.report.summary import Summary
 
 FloatArray = NDArray[np.float64]
 
-#: Samples a second of the charts, and frames a second of the arm.
+#: Samples a second of the charts, frames a second of the arm, and samples of the loop.
 CHART_RATE = 40.0
 FRAME_RATE = 25.0
+_LOOP_RATE = 10.0
 
 #: Length of the window over which the drawn error is averaged, in s.
 ERROR_WINDOW = 0.25
@@ -39,7 +40,7 @@ def payload(recording: Recording, summary: Summary, robot: Robot | None,
         True values of estimated parameters, as far as they are known.
     """
     begin, end = float(recording.errors.time[0]), float(recording.errors.time[-1])
-    time = np.arange(begin, end, 1.0 / CHART_RATE)
+    time = grid(begin, end, CHART_RATE)
     return {
         'joints': list(summary.joint_names),
         'adaptation': summary.adaptation_start,
@@ -51,17 +52,23 @@ def payload(recording: Recording, summary: Summary, robot: Robot | None,
     }
 
 
-def arm_frames(recording: Recording, robot: Robot, begin: float, end: float) -> dict[str, Any]:
-    """Return the moving arm, measured and desired, in whole millimetres."""
+def arm_frames(recording: Recording, robot: Robot, begin: float, end: float
+               ) -> dict[str, Any] | None:
+    """Return the moving arm, measured and desired, in whole millimetres.
+
+    None where it cannot be drawn: a position was not measured, or it is miles long.
+    """
     skeleton = Skeleton(robot)
     states, errors = recording.states, recording.errors.ordered(robot.joint_names)
     measured = states.ordered(robot.joint_names).position
-    time = np.arange(begin, end, 1.0 / FRAME_RATE)
+    time = grid(begin, end, FRAME_RATE)
     q = sample(states.time, measured, time)
     # The desired pose at the stamp of an error is the measured one plus that error.
     known = sample(states.time, measured, errors.time) + errors.position
     points, desired = (skeleton.points(poses).reshape(len(time), -1)
                        for poses in (q, sample(errors.time, known, time)))
+    if not can_be_drawn(points):
+        return None
     lines = skeleton.lines
     return {'time': rounded(time, 6), 'lines': lines, 'tip': lines[-1][1],
             'points': np.rint(1e3 * points).astype(int).tolist(),
@@ -99,7 +106,7 @@ def _estimates(recording: Recording, time: FloatArray, truth: Mapping[str, float
 
 
 def _loop(recording: Recording, begin: float, end: float) -> dict[str, Any]:
-    time = np.arange(begin, end, 0.1)
+    time = grid(begin, end, _LOOP_RATE)
     stamps = recording.states.time
     stamps = stamps[(stamps >= begin) & (stamps <= end)]
     period = 1e3 * np.diff(stamps)

@@ -4,18 +4,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import RecordingError
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.report.bag import Topic, read_topics
+from robot_dynamics.report.signals import (
+    NO_VECTORS,
+    FloatArray,
+    JointSeries,
+    Origin,
+    VectorSeries,
+    joint_series,
+    reception_times,
+    vector_series,
+)
 
 #: What the effort controller of an arm listens to.
 COMMAND_TOPIC = 'effort_controller/commands'
@@ -23,59 +27,12 @@ COMMAND_TOPIC = 'effort_controller/commands'
 #: The parts of the model torque, in the order in which they are drawn.
 TORQUE_PARTS = ('gravity', 'inertial', 'coriolis', 'friction')
 
+_JOINT_STATE = 'sensor_msgs/msg/JointState'
+_ARRAY = 'std_msgs/msg/Float64MultiArray'
+_TEXT = 'std_msgs/msg/String'
 
-@dataclass(frozen=True, eq=False)
-class JointSeries:
-    """Joint vectors over time.
-
-    Parameters
-    ----------
-    names : tuple of str, length n
-        Joints.
-    time : ndarray, shape (k,)
-        Stamps in seconds since tracking began.
-    position, velocity, effort : ndarray, shape (k, n) or (k, 0)
-        rad or m, rad/s or m/s, N m or N; no columns where the messages had none.
-    """
-
-    names: tuple[str, ...]
-    time: FloatArray
-    position: FloatArray
-    velocity: FloatArray
-    effort: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.time)
-
-    def ordered(self, names: Sequence[str]) -> JointSeries:
-        """Return the same with the columns of the given joints, in that order."""
-        missing = [name for name in names if name not in self.names]
-        if missing:
-            raise RecordingError('is not in every topic of the recording', subject=missing[0],
-                                 remedy='record one robot at a time')
-        index = [self.names.index(name) for name in names]
-        position, velocity, effort = (values[:, index] if values.shape[1] else values
-                                      for values in (self.position, self.velocity, self.effort))
-        return JointSeries(tuple(names), self.time, position, velocity, effort)
-
-
-@dataclass(frozen=True, eq=False)
-class VectorSeries:
-    """Unstamped vectors over time.
-
-    Parameters
-    ----------
-    time : ndarray, shape (k,)
-        When they were received, in seconds since the first tracking error was.
-    values : ndarray, shape (k, m)
-        The vectors.
-    """
-
-    time: FloatArray
-    values: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.time)
+# Numbers of a timing message.
+_TIMINGS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,157 +96,98 @@ def read_recording(path: str | Path) -> Recording:
     RecordingError
         When it cannot be read or lacks what a controlled arm says.
     """
-    topics = _read_topics(Path(path))
-    controller = _controller(topics)
-    states, tracked = topics['joint_states'], topics[f'{controller}/tracking_error']
-    if not states.messages or not tracked.messages:
+    layout = _Layout()
+    recorded = read_topics(Path(path), layout.choose)
+    topics = {name.removeprefix(layout.namespace): topic for name, topic in recorded.items()}
+    controller = layout.controller
+    tracked = topics[f'{controller}/tracking_error']
+    if not topics['joint_states'].messages or not tracked.messages:
         raise RecordingError(f'{controller} never tracked a reference', subject=str(path),
                              remedy='record until the arm moves')
-    origin = _Origin(tracked.messages[0].header.stamp, tracked.times[0])
-    measured = _joint_series(states, origin)
+    origin = Origin(tracked.messages[0].header.stamp, tracked.times[0])
+    measured = joint_series(topics['joint_states'], origin)
 
     def joints(name: str) -> JointSeries | None:
         topic = topics.get(name)
         if topic is None or not topic.messages:
             return None
-        return _joint_series(topic, origin).ordered(measured.names)
+        return joint_series(topic, origin).ordered(measured.names)
 
     def vectors(name: str) -> VectorSeries:
-        return _vector_series(topics.get(name), origin)
+        return vector_series(topics.get(name), origin)
 
     errors, commands = joints(f'{controller}/tracking_error'), joints(f'{controller}/command')
     if errors is None or commands is None:
         raise RecordingError(f'lacks {controller}/command', subject=str(path),
                              remedy='record all topics of the controller')
+    for series, name in ((measured, 'joint_states'), (errors, f'{controller}/tracking_error')):
+        if series.position.shape[1] == 0:
+            raise RecordingError('has no positions', subject=f'topic {name}',
+                                 remedy='record an arm whose joint states have positions')
     parts = {part: series for part in TORQUE_PARTS
              if (series := joints(f'inverse_dynamics/terms/{part}')) is not None}
+    estimates, timing = (vectors(f'{controller}/{name}')
+                         for name in ('parameter_estimate', 'timing'))
     return Recording(
         states=measured, errors=errors, commands=commands,
-        command_times=_times(topics.get(COMMAND_TOPIC), origin), parts=parts,
-        torque=joints('inverse_dynamics/torque'),
-        estimates=vectors(f'{controller}/parameter_estimate'),
-        estimate_names=tuple(json.loads(
-            _last_text(topics.get(f'{controller}/parameter_names')) or '[]')),
-        timing=vectors(f'{controller}/timing'),
+        command_times=reception_times(topics.get(COMMAND_TOPIC), origin), parts=parts,
+        torque=joints('inverse_dynamics/torque'), estimates=estimates,
+        estimate_names=_estimate_names(topics.get(f'{controller}/parameter_names'), estimates),
+        timing=timing if timing.values.shape[1] >= _TIMINGS else NO_VECTORS,
         modes=_modes(topics.get(f'{controller}/mode'), origin),
         controller=controller, description=_last_text(topics.get('robot_description')))
 
 
-@dataclass(eq=False)
-class _Topic:
-    """Messages of a topic and when each was received, in nanoseconds."""
+class _Layout:
+    """Finds the arm and its controller among the topics of a recording."""
 
-    messages: list[Any]
-    times: list[int]
+    def __init__(self) -> None:
+        #: Namespace of the arm with its trailing slash, and the controller's name below it.
+        self.namespace = self.controller = ''
 
-
-@dataclass(frozen=True)
-class _Origin:
-    """Where time zero is, on the clock of the stamps and on that of the recorder."""
-
-    stamp: Any
-    received: int
-
-
-def _import_rosbags() -> tuple[ModuleType, ModuleType]:
-    try:
-        from rosbags import highlevel, typesys
-    except ImportError as error:
-        raise RecordingError('reading recordings needs the Python package rosbags',
-                             subject='rosbags', remedy='pip install rosbags') from error
-    return highlevel, typesys
-
-
-def _read_topics(path: Path) -> dict[str, _Topic]:
-    """Return every topic below the namespace that holds ``joint_states``."""
-    highlevel, typesys = _import_rosbags()
-    if not path.exists():
-        raise RecordingError('does not exist', subject=str(path),
-                             remedy='give the folder of a rosbag2 recording')
-    store = typesys.get_typestore(typesys.Stores.ROS2_HUMBLE)
-    try:
-        with highlevel.AnyReader([path], default_typestore=store) as reader:
-            namespace = _namespace([connection.topic for connection in reader.connections])
-            topics = {connection.topic.removeprefix(namespace): _Topic([], [])
-                      for connection in reader.connections
-                      if connection.topic.startswith(namespace)}
-            wanted = [connection for connection in reader.connections
-                      if connection.topic.startswith(namespace)
-                      and not connection.topic.endswith('/reference')]
-            for connection, time, data in reader.messages(wanted):
-                topic = topics[connection.topic.removeprefix(namespace)]
-                topic.messages.append(reader.deserialize(data, connection.msgtype))
-                topic.times.append(time)
-    except (highlevel.AnyReaderError, OSError) as error:
-        raise RecordingError(f'cannot be read: {error}', subject=str(path),
-                             remedy='give the folder of a rosbag2 recording') from error
-    return topics
+    def choose(self, types: Mapping[str, str]) -> dict[str, str | None]:
+        """Return the topics that tell of the arm, with the type that each has to have."""
+        self.namespace = _shortest(types, '/joint_states', 'record joint_states and the topics '
+                                   'of a controller') + '/'
+        below = {name.removeprefix(self.namespace): name for name in types
+                 if name.startswith(self.namespace)}
+        self.controller = _shortest(below, '/tracking_error', 'record the topics of a controller')
+        wanted = {
+            'joint_states': _JOINT_STATE, COMMAND_TOPIC: None, 'robot_description': _TEXT,
+            'inverse_dynamics/torque': _JOINT_STATE,
+            **{f'inverse_dynamics/terms/{part}': _JOINT_STATE for part in TORQUE_PARTS},
+            **{f'{self.controller}/{name}': kind for name, kind in (
+                ('tracking_error', _JOINT_STATE), ('command', _JOINT_STATE), ('mode', _TEXT),
+                ('parameter_estimate', _ARRAY), ('parameter_names', _TEXT), ('timing', _ARRAY))}}
+        return {below[name]: kind for name, kind in wanted.items() if name in below}
 
 
-def _namespace(topics: Sequence[str]) -> str:
-    """Return the namespace of the arm with its trailing slash, from its joint_states."""
-    found = sorted(topic.removesuffix('joint_states') for topic in topics
-                   if topic.endswith('/joint_states'))
+def _shortest(topics: Mapping[str, str], suffix: str, remedy: str) -> str:
+    """Return what stands before a suffix in the name of the first topic that has it."""
+    found = sorted(topic.removesuffix(suffix) for topic in topics if topic.endswith(suffix))
     if not found:
-        raise RecordingError('is not recorded', subject='joint_states',
-                             remedy='record joint_states and the topics of a controller')
+        raise RecordingError('is not recorded', subject=suffix.strip('/'), remedy=remedy)
     return found[0]
 
 
-def _controller(topics: dict[str, _Topic]) -> str:
-    suffix = '/tracking_error'
-    found = sorted(name.removesuffix(suffix) for name in topics if name.endswith(suffix))
-    if not found:
-        raise RecordingError('is not recorded', subject='tracking_error',
-                             remedy='record the topics of a controller')
-    return found[0]
+def _estimate_names(topic: Topic | None, estimates: VectorSeries) -> tuple[str, ...]:
+    """Return the names of the estimates, none where nobody told those of all of them."""
+    try:
+        names = json.loads(_last_text(topic) or '[]')
+    except (ValueError, RecursionError):
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise RecordingError('is no list of names', subject='topic parameter_names',
+                             remedy='record the topics of a controller of this package')
+    return tuple(names) if len(names) == estimates.values.shape[1] else ()
 
 
-def _seconds(stamp: Any, origin: Any) -> float:
-    """Return a stamp relative to another without losing nanoseconds to rounding."""
-    return (stamp.sec - origin.sec) + 1e-9 * (int(stamp.nanosec) - int(origin.nanosec))
-
-
-def _joint_series(topic: _Topic, origin: _Origin) -> JointSeries:
-    names = tuple(topic.messages[0].name)
-    position, velocity, effort = (_columns(topic.messages, field, names)
-                                  for field in ('position', 'velocity', 'effort'))
-    time = np.array([_seconds(message.header.stamp, origin.stamp) for message in topic.messages])
-    return JointSeries(names, time, position, velocity, effort)
-
-
-def _columns(messages: Sequence[Any], field: str, names: tuple[str, ...]) -> FloatArray:
-    if len(getattr(messages[0], field)) == 0:
-        return np.empty((len(messages), 0))
-    array = np.full((len(messages), len(names)), np.nan)
-    for row, message in zip(array, messages, strict=True):
-        values = getattr(message, field)
-        if tuple(message.name) == names and len(values) == len(names):
-            row[:] = values
-    return array
-
-
-def _vector_series(topic: _Topic | None, origin: _Origin) -> VectorSeries:
-    if topic is None or not topic.messages:
-        return VectorSeries(np.empty(0), np.empty((0, 0)))
-    size = len(topic.messages[0].data)
-    rows = [(time, message.data) for time, message in zip(topic.times, topic.messages, strict=True)
-            if len(message.data) == size]
-    time = np.array([1e-9 * (time - origin.received) for time, _ in rows])
-    return VectorSeries(time, np.array([data for _, data in rows], dtype=np.float64))
-
-
-def _times(topic: _Topic | None, origin: _Origin) -> FloatArray:
-    times = [] if topic is None else topic.times
-    return 1e-9 * np.array([time - origin.received for time in times], dtype=np.float64)
-
-
-def _modes(topic: _Topic | None, origin: _Origin) -> tuple[tuple[float, str], ...]:
+def _modes(topic: Topic | None, origin: Origin) -> tuple[tuple[float, str], ...]:
     if topic is None:
         return ()
     return tuple((1e-9 * (time - origin.received), str(message.data))
                  for time, message in zip(topic.times, topic.messages, strict=True))
 
 
-def _last_text(topic: _Topic | None) -> str | None:
+def _last_text(topic: Topic | None) -> str | None:
     return str(topic.messages[-1].data) if topic is not None and topic.messages else None

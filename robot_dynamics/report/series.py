@@ -10,6 +10,14 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
+#: Samples of a chart: five minutes at 40 Hz, and less often in longer runs.
+MOST_SAMPLES = 12_000
+
+
+def grid(begin: float, end: float, rate: float) -> FloatArray:
+    """Return times from the begin on, so many a second but never more than `MOST_SAMPLES`."""
+    return np.arange(begin, end, max(1.0 / rate, (end - begin) / MOST_SAMPLES))
+
 
 def moving_rms(time: FloatArray, values: FloatArray, at: FloatArray, width: float) -> FloatArray:
     """Return the RMS of each column over a window that ends at each of the given times.
@@ -30,12 +38,16 @@ def moving_rms(time: FloatArray, values: FloatArray, at: FloatArray, width: floa
     ndarray, shape (m, n)
         nan where a window holds no sample.
     """
-    squares = np.vstack([np.zeros(values.shape[1]), np.cumsum(values ** 2, axis=0)])
+    # Samples that are nan do not count, and must not spoil the sums after them.
+    known = np.isfinite(values)
+    nothing = np.zeros(values.shape[1])
+    squares = np.vstack([nothing, np.cumsum(np.where(known, values, 0.0) ** 2, axis=0)])
+    counts = np.vstack([nothing, np.cumsum(known, axis=0)])
     last = np.searchsorted(time, at, side='right')
     first = np.searchsorted(time, at - width, side='right')
-    count = (last - first)[:, None]
     with np.errstate(invalid='ignore', divide='ignore'):
-        return np.sqrt(np.maximum(squares[last] - squares[first], 0.0) / count)
+        return np.sqrt(np.maximum(squares[last] - squares[first], 0.0)
+                       / (counts[last] - counts[first]))
 
 
 def sample(time: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:

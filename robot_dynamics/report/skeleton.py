@@ -16,6 +16,9 @@ FloatArray = NDArray[np.float64]
 #: Points nearer to each other than this are one, in m.
 _SAME_POINT = 1e-4
 
+# No point of an arm that is drawn lies farther from its base, in m.
+_FARTHEST = 1e3
+
 
 @dataclass(frozen=True, eq=False)
 class Skeleton:
@@ -70,3 +73,8 @@ class Skeleton:
             if np.linalg.norm(outermost[:3, 3]) > _SAME_POINT:
                 tips.append((body, outermost))
         return tips
+
+
+def can_be_drawn(points: FloatArray) -> bool:
+    """Whether every point of an arm is known and near enough to its base."""
+    return bool(np.all(np.abs(points) < _FARTHEST))

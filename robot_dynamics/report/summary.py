@@ -126,8 +126,8 @@ class Summary:
 
     @property
     def improvement(self) -> float:
-        """How many times smaller the RMS error is after adaptation."""
-        return self.before.total / self.after.total
+        """How many times smaller the RMS error is after adaptation; infinite where it is none."""
+        return self.before.total / self.after.total if self.after.total > 0.0 else np.inf
 
 
 def summarize(recording: Recording, robot: Robot | None = None, *,
@@ -170,11 +170,13 @@ def summarize(recording: Recording, robot: Robot | None = None, *,
                              f'{max(length, 0):.1f} s beside the start of adaptation',
                              subject='recording',
                              remedy='run longer, with a second or more on either side')
+    # The last sample is inside.
+    past = float(np.nextafter(end, np.inf))
     return Summary(
         joint_names=recording.states.names, adaptation_start=adaptation_start,
         before=_tracking(recording, first),
-        after=_tracking(recording, Window(end - length, end + 1e-9)),
-        loop=_loop(recording, Window(begin, end + 1e-9)),
+        after=_tracking(recording, Window(end - length, past)),
+        loop=_loop(recording, Window(begin, past)),
         interruptions=interruptions(recording), unit=unit_of(robot))
 
 
@@ -231,4 +233,5 @@ def _loop(recording: Recording, window: Window) -> Loop:
 
 
 def _rate(times: FloatArray) -> float:
-    return (len(times) - 1) / float(times[-1] - times[0]) if len(times) > 1 else np.nan
+    length = float(times[-1] - times[0]) if len(times) > 1 else 0.0
+    return (len(times) - 1) / length if length > 0.0 else np.nan

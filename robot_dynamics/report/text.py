@@ -74,12 +74,14 @@ def ratio(before: float, after: float) -> str:
 
 def times(factor: float) -> str:
     """Return a factor in words, e.g. ``'23 times'``."""
+    if factor == math.inf:
+        return 'infinitely'
     return f'{figures(factor, 2)} times'
 
 
 def figures(value: float, digits: int = 3) -> str:
     """Return a positive number with so many significant figures, without exponent."""
-    if not value > 0.0:
+    if not 0.0 < value < math.inf:
         return f'{value:.0f}'
     decimals = digits - 1 - math.floor(math.log10(value))
     return f'{value:.{min(max(decimals, 0), digits + 1)}f}'

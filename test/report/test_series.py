@@ -3,7 +3,15 @@ import json
 
 import numpy as np
 
-from robot_dynamics.report.series import histogram, moving_rms, rounded, sample, worst
+from robot_dynamics.report.series import (
+    MOST_SAMPLES,
+    grid,
+    histogram,
+    moving_rms,
+    rounded,
+    sample,
+    worst,
+)
 
 
 def test_moving_rms_is_that_of_each_window():
@@ -17,6 +25,18 @@ def test_moving_rms_is_that_of_each_window():
 
 def test_an_empty_window_has_no_rms():
     assert np.isnan(moving_rms(np.array([5.0]), np.ones((1, 2)), np.array([1.0]), 0.5)).all()
+
+
+def test_samples_that_are_nan_do_not_count():
+    time = np.arange(5.0)
+    values = np.array([[1.0, 2.0], [np.nan, 2.0], [3.0, np.nan], [np.nan, np.inf], [5.0, 2.0]])
+    got = moving_rms(time, values, time, 1.5)
+    np.testing.assert_allclose(got, [[1, 2], [1, 2], [3, 2], [3, np.nan], [5, 2]])
+
+
+def test_a_grid_is_as_fine_as_asked_and_never_too_long():
+    np.testing.assert_allclose(grid(1.0, 2.0, 4.0), [1.0, 1.25, 1.5, 1.75])
+    assert len(grid(0.0, 1e9, 40.0)) == MOST_SAMPLES
 
 
 def test_sample_is_the_newest():

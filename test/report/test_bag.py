@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+import json
+import os
+import re
+import resource
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+
+from robot_dynamics.errors import ModelError, RecordingError
+from robot_dynamics.report import bag as bags
+from robot_dynamics.report.bag import read_topics
+from robot_dynamics.report.build import build_report
+from robot_dynamics.report.recording import read_recording
+from robot_dynamics.report.summary import summarize
+
+STORE = get_typestore(Stores.ROS2_HUMBLE)
+TEXT, STATE, ARRAY = ('std_msgs/msg/String', 'sensor_msgs/msg/JointState',
+                      'std_msgs/msg/Float64MultiArray')
+NAMES = ['a', 'b']
+
+
+def text(data):
+    return TEXT, bytes(STORE.serialize_cdr(STORE.types[TEXT](data), TEXT))
+
+
+def state(t, names=NAMES, position=(0.1, 0.2), effort=(1.0, 2.0)):
+    stamp = STORE.types['builtin_interfaces/msg/Time'](1000 + int(t // 1), round(t % 1 * 1e9))
+    header = STORE.types['std_msgs/msg/Header'](stamp, '')
+    message = STORE.types[STATE](header, list(names), np.array(position, float), np.empty(0),
+                                 np.array(effort, float))
+    return STATE, bytes(STORE.serialize_cdr(message, STATE))
+
+
+def array(*values):
+    layout = STORE.types['std_msgs/msg/MultiArrayLayout']([], 0)
+    message = STORE.types[ARRAY](layout, np.array(values, float))
+    return ARRAY, bytes(STORE.serialize_cdr(message, ARRAY))
+
+
+def good():
+    """Return a run of three seconds by topic: times and messages."""
+    times = [0.1 * k for k in range(30)]
+    estimates = [array(1.0 + (t > 1.5), 0.0) for t in times]
+    return {
+        '/joint_states': [(t, state(t)) for t in times],
+        '/c/tracking_error': [(t, state(t, position=(0.01, -0.01))) for t in times],
+        '/c/command': [(t, state(t)) for t in times],
+        '/c/parameter_estimate': list(zip(times, estimates, strict=True)),
+        '/c/parameter_names': [(0.0, text('["x/m", "y/m"]'))],
+        '/c/timing': [(t, array(1e-3, 1e-3, 2e-3, 2e-3)) for t in times],
+        '/c/mode': [(0.0, text('tracking'))],
+    }
+
+
+def write(folder, topics, storage=StoragePlugin.MCAP, compression=None):
+    writer = Writer(folder, version=8, storage_plugin=storage)
+    if compression is not None:
+        writer.set_compression(compression, CompressionFormat.ZSTD)
+    with writer:
+        for topic, messages in topics.items():
+            connections = {}
+            for t, (kind, data) in messages:
+                if kind not in connections:
+                    connections[kind] = writer.add_connection(topic, kind, typestore=STORE)
+                writer.write(connections[kind], round(1e9 * (1000 + t)), data)
+    return folder
+
+
+@pytest.fixture
+def make(tmp_path):
+    """Write a run with other topics, and return its folder."""
+    def make(changes=None, **options):
+        return write(tmp_path / 'run', {**good(), **(changes or {})}, **options)
+    return make
+
+
+def refused(path, match, error=RecordingError):
+    with pytest.raises(error, match=match) as caught:
+        build_report(path, path.parent / 'report', draw=False)
+    assert caught.value.subject
+    assert caught.value.remedy
+    assert not (path.parent / 'report').exists()
+
+
+def test_the_run_that_is_changed_is_good(make):
+    summary = summarize(read_recording(make()))
+    assert summary.adaptation_start == pytest.approx(1.6)
+
+
+@pytest.mark.parametrize('options', [
+    {'storage': StoragePlugin.SQLITE3},
+    {'storage': StoragePlugin.SQLITE3, 'compression': CompressionMode.FILE},
+    {'storage': StoragePlugin.SQLITE3, 'compression': CompressionMode.MESSAGE},
+    {'compression': CompressionMode.STORAGE}])
+def test_every_way_to_store_is_read(make, options):
+    assert len(read_recording(make(**options)).states) == 30
+
+
+@pytest.mark.parametrize('damage', [
+    lambda raw: raw[:len(raw) // 2], lambda raw: raw[:20], lambda raw: b'', lambda raw: raw[9:],
+    lambda raw: bytes(len(raw)), lambda raw: raw[:12] + b'\xff' * 16 + raw[28:],
+    lambda raw: raw[:-40] + bytes(40)])
+@pytest.mark.parametrize('storage', [StoragePlugin.MCAP, StoragePlugin.SQLITE3])
+def test_a_damaged_file_is_refused(make, damage, storage):
+    folder = make(storage=storage)
+    file = next(path for path in folder.iterdir() if path.name != 'metadata.yaml')
+    file.write_bytes(damage(file.read_bytes()))
+    refused(folder, '.')
+
+
+@pytest.mark.parametrize('content', [
+    b'', b'\xff\xfe', b'[' * 5000, b'a: &a [*a]', b'rosbag2_bagfile_information: 1',
+    b'rosbag2_bagfile_information: {version: x}', b'!!python/object/apply:os.getcwd []',
+    b'#' * (bags.MAX_METADATA + 1)])
+def test_a_damaged_metadata_file_is_refused(make, content):
+    folder = make()
+    (folder / 'metadata.yaml').write_bytes(content)
+    refused(folder, '.')
+
+
+def test_metadata_names_no_file_outside_the_folder(make, tmp_path):
+    folder = make()
+    elsewhere = tmp_path / 'elsewhere.mcap'
+    shutil.move(next(folder.glob('*.mcap')), elsewhere)
+    metadata = folder / 'metadata.yaml'
+    content = metadata.read_text()
+    for path in (str(elsewhere), '../elsewhere.mcap'):
+        metadata.write_text(re.sub(r'\S+\.mcap', path, content))
+        refused(folder, 'missing')
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize('name', ['metadata.yaml', 'x.mcap'])
+def test_a_pipe_is_not_waited_for(tmp_path, name):
+    (tmp_path / 'run').mkdir()
+    os.mkfifo(tmp_path / 'run' / name)
+    refused(tmp_path / 'run', f'{name}, which is no regular file')
+    refused(tmp_path / 'run' / name, 'no regular file')
+
+
+@pytest.mark.parametrize('path', ['x' * 5000, '\x00', 'no/such/folder'])
+def test_a_path_that_is_none_is_refused(path):
+    with pytest.raises(RecordingError, match=r'cannot be read|does not exist'):
+        read_recording(path)
+
+
+def test_little_data_that_stands_for_much_is_refused(make, monkeypatch):
+    monkeypatch.setattr(bags, 'MEMORY', 100 * 2**20)
+    before = resource.getrlimit(resource.RLIMIT_AS), resource.getrlimit(resource.RLIMIT_FSIZE)
+    bomb = {'/robot_description': [(0.0, (TEXT, bytes(200 * 2**20)))]}
+    folder = make(bomb, compression=CompressionMode.STORAGE)
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 2**20
+    refused(folder, r'needs more than|cannot be read')
+    after = resource.getrlimit(resource.RLIMIT_AS), resource.getrlimit(resource.RLIMIT_FSIZE)
+    assert after == before
+
+
+@pytest.mark.parametrize(('changes', 'reason'), [
+    ({'/joint_states': [(0.0, text('x'))]}, 'is of type std_msgs/msg/String, not sensor_msgs'),
+    ({'/c/timing': [(0.0, text('x'))]}, 'is of type std_msgs/msg/String'),
+    ({'/c/mode': [(0.0, (TEXT, b'\x00\x01\x00\x00\xff\xff\xff\xff'))]}, 'message 0 is damaged'),
+    ({'/c/mode': [(0.0, (TEXT, b''))]}, 'message 0 is damaged'),
+    ({'/joint_states': [(0.0, state(0.0)), (0.1, (STATE, state(0.1)[1][:40]))]},
+     'message 1 is damaged'),
+    ({'/joint_states': [(0.0, state(0.0, ['a', 'a']))]}, 'names that are none of the joints'),
+    ({'/joint_states': [(0.0, state(0.0, ['a', '\x1b[2J']))]}, 'names that are none'),
+    ({'/joint_states': [(0.0, state(0.0, [f'j{k}' for k in range(501)]))]}, 'names that are none'),
+    ({'/joint_states': [(0.0, state(0.0, position=()))]}, 'joint_states: has no positions'),
+    ({'/c/tracking_error': [(0.0, state(0.0, position=()))]}, 'tracking_error: has no positions'),
+    ({'/c/tracking_error': [(t, state(t, position=(np.nan, 0.0))) for t in np.arange(30) / 10]},
+     'holds no tracking error'),
+    ({'/c/tracking_error': [(t, state(t, position=(1e300, 0.0))) for t in np.arange(30) / 10]},
+     'holds no tracking error'),
+    ({'/c/tracking_error': [(0.0, state(0.0)), (0.1, state(0.0))]}, 'of tracking'),
+    ({'/c/command': []}, 'lacks c/command'),
+    ({'/c/parameter_names': [(0.0, text('[1]'))]}, 'no list of names'),
+    ({'/c/parameter_names': [(0.0, text('x'))]}, 'no list of names'),
+    ({'/c/parameter_names': [(0.0, text('[' * 100_000))]}, 'no list of names')])
+def test_odd_messages_are_refused(make, changes, reason):
+    refused(make(changes), reason)
+
+
+def test_a_recorded_description_is_never_a_path(make, tmp_path):
+    (tmp_path / 'secret.urdf').write_text('<robot name="r"/>')
+    folder = make({'/robot_description': [(0.0, text(str(tmp_path / 'secret.urdf')))]})
+    refused(folder, 'robot description: is not well-formed XML', ModelError)
+
+
+def test_states_in_the_wrong_order_are_sorted(make):
+    times = [0.1 * k for k in range(30)]
+    swapped = [*times[:10], times[11], times[10], *times[12:]]
+    run = read_recording(make({'/joint_states': [(t, state(t, position=(t, 0.0)))
+                                                 for t in swapped]}))
+    np.testing.assert_allclose(run.states.time, times, atol=1e-9)
+    np.testing.assert_allclose(run.states.position[:, 0], times, atol=1e-9)
+
+
+def test_estimates_without_all_their_names_are_not_drawn(make):
+    run = read_recording(make({'/c/parameter_names': [(0.0, text('["x/m"]'))]}))
+    assert run.estimate_names == ()
+    assert run.estimates.values.shape == (30, 2)
+
+
+def test_a_timing_of_another_kind_is_none(make):
+    assert len(read_recording(make({'/c/timing': [(0.0, array(1.0, 2.0))]})).timing) == 0
+
+
+def test_years_between_two_stamps_make_no_large_page(make, tmp_path):
+    late = [(t, state(t + 6e7 * (t > 2.85), position=(0.01, 0.0))) for t in np.arange(30) / 10]
+    result = build_report(make({'/c/tracking_error': late, '/joint_states': late}),
+                          tmp_path / 'report', draw=False)
+    assert result.page.stat().st_size < 5e6
+
+
+def test_other_topics_are_not_even_looked_at(make):
+    folder = make({'/other': [(0.0, (TEXT, b'damaged'))], '/c/reference': [(0.0, text('x'))]})
+    assert len(read_recording(folder).states) == 30
+    topics = read_topics(folder, lambda types: {'/c/mode': TEXT, '/joint_states': None})
+    assert [message.data for message in topics['/c/mode'].messages] == ['tracking']
+    assert topics['/joint_states'].messages == [] and len(topics['/joint_states'].times) == 30
+
+
+@pytest.mark.filterwarnings('error')
+def test_a_perfect_run_can_be_reported(make, tmp_path):
+    """Zero errors, states at one time, names that mean something to others."""
+    names = ['$a$ $\\frac{$', '<!--<script>']
+    zero = [(t, state(t, names, position=(0.0, 0.0))) for t in np.arange(30) / 10]
+    result = build_report(make({'/c/tracking_error': zero, '/joint_states': zero,
+                                '/c/command': zero}), tmp_path / 'report')
+    assert result.picture.read_bytes().startswith(b'\x89PNG')
+    page = Path(result.page).read_text(encoding='utf-8')
+    assert '<!--<script>' not in page
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1]
+    assert json.loads(data)['joints'] == names
