@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import queue
-import shutil
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -63,7 +62,7 @@ class BagWriter:
 
     def __init__(self, folder: Path, *, capacity: int = 64 * 1024 * 1024):
         try:
-            from rosbags.rosbag2 import StoragePlugin, Writer
+            from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
             from rosbags.typesys import Stores, get_typestore
         except ImportError as error:
             raise RecordingError('recording needs the rosbags library, which is not installed',
@@ -72,12 +71,14 @@ class BagWriter:
         self.folder = folder
         self._capacity = capacity
         self._typestore = get_typestore(Stores.LATEST)
-        self._writer = Writer(_emptied(folder), version=_METADATA_VERSION,
-                              storage_plugin=StoragePlugin.MCAP)
         try:
+            self._writer = Writer(_emptied(folder), version=_METADATA_VERSION,
+                                  storage_plugin=StoragePlugin.MCAP)
             self._writer.open()
-        except OSError as error:
-            raise RecordingError(f'cannot be written ({error.strerror})', subject=str(folder),
+        # ValueError: no path at all. WriterError: somebody was quicker.
+        except (OSError, ValueError, WriterError) as error:
+            reason = getattr(error, 'strerror', None) or str(error)
+            raise RecordingError(f'cannot be written ({reason})', subject=str(folder),
                                  remedy='give a folder that can be written') from error
         self._connections: dict[str, Any] = {}
         # Each counter has one writer, so neither needs a lock.
@@ -162,7 +163,14 @@ class BagWriter:
 
 
 def _emptied(folder: Path) -> Path:
-    """Remove an old recording, and refuse to remove anything else."""
+    """Remove an old recording, and refuse to remove anything else.
+
+    Only what was looked at is removed, file by file: what a link points to stays, and so
+    does what somebody puts there meanwhile.
+    """
+    if folder.is_symlink():
+        raise RecordingError('is a symbolic link', subject=str(folder),
+                             remedy='give the folder itself as output')
     if not folder.exists():
         return folder
     entries = list(folder.iterdir()) if folder.is_dir() else [folder]
@@ -172,7 +180,9 @@ def _emptied(folder: Path) -> Path:
     if foreign:
         raise RecordingError(f'exists and holds {foreign[0]}, which is no recording',
                              subject=str(folder), remedy='give another folder as output')
-    shutil.rmtree(folder)
+    for entry in entries:
+        entry.unlink()
+    folder.rmdir()
     return folder
 
 

@@ -4,18 +4,12 @@
 from __future__ import annotations
 
 import importlib
-import json
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import numpy as np
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.serialization import deserialize_message
-from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.nodes.bag_writer import BagWriter, Topic
@@ -23,6 +17,7 @@ from robot_dynamics.nodes.base import PlainNode
 from robot_dynamics.nodes.diagnostics import Diagnostics, Level, Status
 from robot_dynamics.nodes.fetched import FetchedSubscription
 from robot_dynamics.nodes.parameters import Parameter
+from robot_dynamics.nodes.recorder_progress import Progress
 from robot_dynamics.nodes.runtime import run
 
 #: What a running system says, as far as it is there.
@@ -54,8 +49,6 @@ _FETCH_PERIOD = 0.02
 _DISCOVERY_PERIOD = 0.25
 #: Messages of a topic that may wait for being fetched: two seconds at 1 kHz.
 _DEPTH = 2000
-#: Time over which the tracking error is averaged. s.
-_ERROR_WINDOW = 1.0
 
 
 class RecorderNode(PlainNode):
@@ -64,9 +57,10 @@ class RecorderNode(PlainNode):
     def __init__(self, stopped: Callable[[], bool]):
         super().__init__('recorder', TABLE, stopped)
         self._recorded: dict[str, FetchedSubscription] = {}
+        self._types: dict[str, str] = {}
         self._unknown: set[str] = set()
         self._writer: BagWriter | None = None
-        self._progress = _Progress()
+        self._progress = Progress()
 
     def start(self) -> None:
         """Open the recording and begin to look for topics."""
@@ -112,6 +106,7 @@ class RecorderNode(PlainNode):
                 self._unknown.add(name)
                 self.get_logger().error(str(error))
                 continue
+            self._types[name] = topic.type
             self._recorded[name] = FetchedSubscription(
                 self, message_type, name, _matching_qos(topic.offered), raw=True)
 
@@ -121,7 +116,7 @@ class RecorderNode(PlainNode):
         for name, subscription in self._recorded.items():
             while (data := subscription.fetch()) is not None:
                 writer.write(name, time.time_ns(), data)
-                self._progress.note(name, data)
+                self._progress.note(name, self._types[name], data)
         if writer.failure is not None:
             raise RecordingError(f'cannot be written any more ({writer.failure})',
                                  subject=str(writer.folder),
@@ -138,44 +133,6 @@ class RecorderNode(PlainNode):
         if writer.dropped:
             return Status(Level.WARN, f'{writer.dropped} messages dropped', values)
         return Status(Level.OK, 'recording', values)
-
-
-class _Progress:
-    """Sums up the messages for people who wait: mode, tracking error and whether it is learnt."""
-
-    def __init__(self) -> None:
-        self._first: float | None = None
-        self._mode: str | None = None
-        self._first_estimate: bytes | None = None
-        self._learns = False
-        self._errors: deque[tuple[float, float]] = deque()
-
-    def note(self, topic: str, data: bytes) -> None:
-        """Look at one message."""
-        now = time.monotonic()
-        if self._first is None:
-            self._first = now
-        if topic.endswith('/mode'):
-            self._mode = deserialize_message(data, String).data
-        elif topic.endswith('/tracking_error'):
-            error = deserialize_message(data, JointState).position
-            self._errors.append((now, float(np.mean(np.square(error)))))
-        elif topic.endswith('/parameter_estimate'):
-            # Nothing but numbers in it: frozen estimates are the same bytes again.
-            if self._first_estimate is None:
-                self._first_estimate = data
-            self._learns = self._learns or data != self._first_estimate
-
-    def line(self, messages: int) -> str:
-        """Return the line of JSON."""
-        now = time.monotonic()
-        while self._errors and self._errors[0][0] < now - _ERROR_WINDOW:
-            self._errors.popleft()
-        error = float(np.sqrt(np.mean([square for _, square in self._errors]))) \
-            if self._errors else None
-        return json.dumps({'time': round(now - self._first, 3) if self._first else 0.0,
-                           'messages': messages, 'mode': self._mode, 'error': error,
-                           'learns': self._learns})
 
 
 def _matching_qos(offered: Sequence[QoSProfile]) -> QoSProfile:

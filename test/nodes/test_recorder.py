@@ -89,6 +89,34 @@ def test_an_old_recording_is_replaced_and_nothing_else(tmp_path):
         BagWriter(folder / 'thesis.tex')
 
 
+def test_what_links_point_to_is_not_removed(tmp_path):
+    precious = tmp_path / 'precious.mcap'
+    precious.write_text('precious')
+    folder = tmp_path / 'bag'
+    folder.mkdir()
+    (folder / 'x.mcap').symlink_to(precious)
+    BagWriter(folder).close()
+    assert precious.read_text() == 'precious'
+    assert not (folder / 'x.mcap').exists()
+
+
+@pytest.mark.parametrize('target', ['other', 'nowhere'])
+def test_a_folder_that_is_a_link_is_refused(tmp_path, target):
+    (tmp_path / 'other').mkdir()
+    (tmp_path / 'other' / 'x.mcap').write_text('precious')
+    (tmp_path / 'bag').symlink_to(tmp_path / target)
+    with pytest.raises(RecordingError, match='symbolic link'):
+        BagWriter(tmp_path / 'bag')
+    assert (tmp_path / 'other' / 'x.mcap').read_text() == 'precious'
+    assert not (tmp_path / 'nowhere').exists()
+
+
+@pytest.mark.parametrize('folder', ['x' * 5000, '\x00', '/proc/nothing/bag'])
+def test_a_folder_that_is_none_is_refused(tmp_path, folder):
+    with pytest.raises(RecordingError, match='cannot be written'):
+        BagWriter(tmp_path / folder)
+
+
 #: An empty Float64MultiArray: header, no dimension, offset 0, no data.
 _SERIALISED = b'\x00\x01\x00\x00' + bytes(12)
 
