@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What became of all inputs, as a table for people and for the documentation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzzing.judge import ACCEPTED, Outcome
+from fuzzing.kinds import KINDS
+from fuzzing.pool import Results
+
+MARKERS = ('<!-- fuzz: begin -->', '<!-- fuzz: end -->')
+#: Faults of one cause that are listed.
+_LISTED = 5
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of one kind of input."""
+
+    text: str
+    inputs: int
+    accepted: int
+    refused: dict[str, int]
+    slowest: float
+    memory: int
+    failures: int
+
+
+def rows(results: Results, counts: dict[str, int]) -> list[Row]:
+    """Return a row for each kind."""
+    return [_row(name, [results.outcomes[name, k] for k in range(count)])
+            for name, count in counts.items()]
+
+
+def _row(name: str, outcomes: list[Outcome]) -> Row:
+    labels = Counter(outcome.label for outcome in outcomes if not outcome.fault)
+    accepted = labels.pop(ACCEPTED, 0)
+    return Row(KINDS[name].text, len(outcomes), accepted, dict(labels.most_common()),
+               max(outcome.seconds for outcome in outcomes),
+               max(outcome.memory for outcome in outcomes),
+               sum(bool(outcome.fault) for outcome in outcomes))
+
+
+def markdown(table: list[Row]) -> str:
+    """Return the rows as a table in Markdown."""
+    lines = ['| input | made | accepted | refused | slowest, s | peak memory, MiB | failures |',
+             '|---|---:|---:|---|---:|---:|---:|']
+    for row in table:
+        refused = ', '.join(f'{label} {count}' for label, count in row.refused.items())
+        lines.append(f'| {row.text} | {row.inputs} | {row.accepted} | {refused} | '
+                     f'{row.slowest:.2f} | {row.memory / 2**20:.0f} | {row.failures} |')
+    return '\n'.join(lines)
+
+
+def faults(results: Results, seed: int) -> list[str]:
+    """Return what went wrong, the same cause some times only, with what repeats it."""
+    by_cause: dict[str, list[str]] = {}
+    for (name, index), outcome in sorted(results.outcomes.items()):
+        if outcome.fault:
+            # The same line of the product is the same cause.
+            place = outcome.fault.rpartition('(')[2]
+            cause = f'{name} {outcome.fault.split(maxsplit=1)[0]} {place if ":" in place else ""}'
+            by_cause.setdefault(cause, []).append(
+                f'--repeat {name}:{seed}:{index}   {outcome.label}: {outcome.fault}')
+    return [line for lines in sorted(by_cause.values(), key=len, reverse=True)
+            for line in [f'{len(lines)} x', *lines[:_LISTED]]]
+
+
+def write(document: Path, table: list[Row], count: int, seed: int) -> None:
+    """Put the table between its marks in a document."""
+    text = document.read_text(encoding='utf-8')
+    before, _, rest = text.partition(MARKERS[0])
+    _, _, after = rest.partition(MARKERS[1])
+    command = f'python benchmark/fuzz.py --count {count} --seed {seed} --write'
+    document.write_text(f'{before}{MARKERS[0]}\n{markdown(table)}\n\nMade by `{command}`.\n'
+                        f'{MARKERS[1]}{after}', encoding='utf-8')
