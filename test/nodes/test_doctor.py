@@ -72,6 +72,15 @@ class Driver:
             thread.join()
 
 
+def look_until(doctor, seconds, is_seen):
+    """Look again, twice at most: a machine that others use discovers late and makes arms safe."""
+    for _ in range(3):
+        status, found = doctor(seconds)
+        if is_seen(status, found):
+            break
+    return status, found
+
+
 def has(remarks, *words):
     return any(all(word in remark for word in words) for remark in remarks)
 
@@ -79,15 +88,16 @@ def has(remarks, *words):
 def test_a_healthy_system_and_what_joins_it(start, observer, doctor):
     pytest.importorskip('mujoco', reason='needs the simulated arm')
     modes = observer.collect(String, 'adaptive_controller/mode', qos.latched())
-    # A busy machine is no illness that is looked for here.
-    patient = {'state_timeout': 2.0, 'max_age': 2.0, 'max_tracking_error': 3.0}
-    start('simulated_arm', robot='arm7', rate=200, publish_description=True)
-    start('adaptive_controller', rate=200, **patient)
-    start('reference')
+    patient = {'state_timeout': 2.0, 'max_age': 2.0, 'max_tracking_error': 10.0,
+               'resume_after': 20, 'adapt': False}
+    start('simulated_arm', robot='arm7', rate=100, hold_time=0.9, publish_description=True)
+    start('adaptive_controller', rate=100, **patient)
+    start('reference', base_frequency=0.03)
     assert observer.spin(60.0, lambda: modes and modes[-1].data == 'tracking')
     # Diagnostics of the reference, too, that begins now.
     observer.spin(1.2)
-    status, found = doctor(1.5)
+    status, found = look_until(doctor, 1.5, lambda status, found: status == 0
+                               and has(found['ok'], 'tracking'))
     assert status == 0, found
     for words in (('/robot_description: latched, by /simulated_arm',), ('robot: arm7: 7 joints',),
                   ('/joint_states: published by /simulated_arm',),
@@ -105,7 +115,8 @@ def test_a_healthy_system_and_what_joins_it(start, observer, doctor):
     observer.node.create_publisher(JointState, 'joint_states', qos.state())
     observer.node.create_publisher(Float64MultiArray, 'effort_controller/commands', qos.command())
     # They may have missed the doctor's first announcement; the next comes after 3 s.
-    status, found = doctor(3.0)
+    status, found = look_until(doctor, 3.0, lambda status, found: has(found['error'],
+                                                                      '2 publishers'))
     assert status == 1, found
     assert has(found['error'], '/joint_states: 2 publishers: ', '/observer', '/simulated_arm')
     assert has(found['error'], COMMANDS, '/observer sends commands, too')
@@ -118,7 +129,8 @@ def test_a_controller_that_nobody_listens_to_and_a_driver_that_is_slower_than_to
     start('adaptive_controller', robot='arm7', rate=500.0, max_age=2.0)
     assert observer.spin(60.0, lambda: bool(modes))
     with driver.running():
-        status, found = doctor(1.5)
+        status, found = look_until(doctor, 1.5, lambda status, found: has(
+            found['error'], 'efforts are zero'))
     assert status == 1, found
     assert has(found['error'], COMMANDS, 'nobody listens to the efforts of /adaptive_controller')
     assert has(found['error'], '/joint_states: efforts are zero', 'never sees that the arm obeys')
@@ -160,7 +172,7 @@ def test_drivers_that_are_sick(make_node, doctor, change, rate, words):
     description = node.create_publisher(String, 'robot_description', qos.latched())
     description.publish(String(data=load_description('arm7').urdf))
     with Driver(node, rate, change).running():
-        status, found = doctor()
+        status, found = look_until(doctor, 0.6, lambda status, found: has(found['error'], *words))
     assert status == 1, found
     assert len(found['error']) == 1, found
     # Nobody told which namespace.
