@@ -73,8 +73,8 @@ class Driver:
 
 
 def look_until(doctor, seconds, is_seen):
-    """Look again, twice at most: a machine that others use discovers late and makes arms safe."""
-    for _ in range(3):
+    """Look again some times: a machine that others use discovers late and makes arms safe."""
+    for _ in range(5):
         status, found = doctor(seconds)
         if is_seen(status, found):
             break
@@ -88,9 +88,9 @@ def has(remarks, *words):
 def test_a_healthy_system_and_what_joins_it(start, observer, doctor):
     pytest.importorskip('mujoco', reason='needs the simulated arm')
     modes = observer.collect(String, 'adaptive_controller/mode', qos.latched())
-    patient = {'state_timeout': 2.0, 'max_age': 2.0, 'max_tracking_error': 10.0,
+    patient = {'state_timeout': 0.3, 'max_age': 2.0, 'max_tracking_error': 10.0,
                'resume_after': 20, 'adapt': False}
-    start('simulated_arm', robot='arm7', rate=100, hold_time=0.9, publish_description=True)
+    start('simulated_arm', robot='arm7', rate=100, hold_time=0.3, publish_description=True)
     start('adaptive_controller', rate=100, **patient)
     start('reference', base_frequency=0.03)
     assert observer.spin(60.0, lambda: modes and modes[-1].data == 'tracking')
