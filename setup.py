@@ -21,7 +21,7 @@ setup(
     name=package_name,
     version='0.1.0',
     packages=find_packages(include=[package_name, f'{package_name}.*']),
-    package_data={package_name: ['py.typed', 'report/page/*']},
+    package_data={package_name: ['py.typed', 'report/page/*', 'dynamics/native/*.c']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),
         (f'share/{package_name}', ['package.xml']),

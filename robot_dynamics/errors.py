@@ -53,6 +53,10 @@ class DimensionError(RobotDynamicsError):
     """An array has the wrong shape, length or type."""
 
 
+class BackendError(RobotDynamicsError):
+    """Kernels made for one robot cannot be built or loaded."""
+
+
 class StateError(RobotDynamicsError):
     """A joint state is missing, stale, incomplete or implausible."""
 

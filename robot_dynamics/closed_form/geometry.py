@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What formulas take from a robot: how bodies are joined, as numbers and symbols.
+
+`robot_dynamics.model.robot.Robot` defines the pose of body i on its parent; see there.
+Rotations are numbers. Those a rounding error away from 0, 1 or -1 become these integers,
+which thins out all formulas. Lengths and gravity are numbers or symbols.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.closed_form.tape import Number, Scalar
+from robot_dynamics.closed_form.vectors import Matrix, Vector
+from robot_dynamics.errors import ModelError
+from robot_dynamics.model.robot import JointType, Robot
+
+#: How far from an integer the entry of a rotation, or a length in m, may be by rounding.
+ROUNDING = 1e-15
+
+_ONE_COORDINATE = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A symbol that stands for a length or for gravity.
+
+    Parameters
+    ----------
+    name : str
+        The symbol.
+    value : float or None
+        What it stands for in the robot at hand, m or m/s^2; None if nobody said.
+    """
+
+    name: str
+    value: float | None = None
+
+
+@dataclass(frozen=True)
+class Body:
+    """How a body stands on its parent.
+
+    Parameters
+    ----------
+    parent : int
+        Index of the parent; -1 is the base.
+    is_prismatic : bool
+        Whether the joint slides.
+    rotation : Matrix
+        Axes of the link frame at zero position, in those of the parent, as rows.
+    point : Vector
+        A point on the joint, seen from the parent's link frame.
+    axis : Vector
+        Joint axis in link axes.
+    offset : Vector
+        Origin of the link frame seen from that point, in link axes.
+    coordinates : tuple
+        Pairs (j, factor): the body's joint moves by the sum of factor q_j and `shift`.
+    shift : number
+        See `coordinates`.
+    """
+
+    parent: int
+    is_prismatic: bool
+    rotation: Matrix
+    point: Vector
+    axis: Vector
+    offset: Vector
+    coordinates: tuple[tuple[int, Number], ...]
+    shift: Number
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """The bodies of a robot, and gravity.
+
+    Points, offsets and gravity may hold any scalar; `Constant` names those that do.
+
+    Parameters
+    ----------
+    joints : tuple of str
+        Names of the n independent joints.
+    bodies : tuple of Body
+        Base to tip.
+    gravity : Vector
+        Acceleration of free fall in the base frame.
+    constants : tuple of Constant
+        Symbols that points, offsets and gravity hold.
+    """
+
+    joints: tuple[str, ...]
+    bodies: tuple[Body, ...]
+    gravity: Vector
+    constants: tuple[Constant, ...] = ()
+
+    @property
+    def n(self) -> int:
+        """Number of independent joints."""
+        return len(self.joints)
+
+
+def numeric_geometry(robot: Robot) -> Geometry:
+    """Return the geometry of a robot, all numbers.
+
+    Raises
+    ------
+    ModelError
+        For a joint with several degrees of freedom.
+    """
+    return Geometry(robot.joint_names,
+                    tuple(numeric_body(robot, i) for i in range(robot.n_bodies)),
+                    vector_of(robot.gravity))
+
+
+def numeric_body(robot: Robot, i: int) -> Body:
+    """Return body i of a robot, all numbers."""
+    kind = robot.joint_types[i]
+    if kind not in _ONE_COORDINATE:
+        raise ModelError('has several degrees of freedom, for which no formulas are derived',
+                         subject=f'joint {robot.body_joint_names[i]}',
+                         remedy='give the robot a fixed base, or use the equations of Dynamics')
+    pose = robot.placements[i]
+    row = robot.coupling[i]
+    return Body(
+        parent=int(robot.parents[i]), is_prismatic=kind == JointType.PRISMATIC,
+        rotation=tuple(vector_of(axis) for axis in pose[:3, :3]), point=vector_of(pose[:3, 3]),
+        axis=vector_of(robot.axes[i]), offset=vector_of(robot.link_offsets[i]),
+        coordinates=tuple((int(j), number(row[j])) for j in np.flatnonzero(row)),
+        shift=number(robot.coupling_offset[i]))
+
+
+def vector_of(x: NDArray[np.float64]) -> Vector:
+    """Return three numbers."""
+    return (number(x[0]), number(x[1]), number(x[2]))
+
+
+def number(x: float) -> Number:
+    """Return a number, as an integer where it is one but for rounding."""
+    nearest = round(float(x))
+    return nearest if abs(x - nearest) <= ROUNDING else float(x)
+
+
+def is_scalar_zero(x: Scalar) -> bool:
+    """Whether a scalar is the number zero."""
+    return isinstance(x, (int, float)) and x == 0

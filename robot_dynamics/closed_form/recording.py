@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A derived quantity, and the order in which its intermediates are written down."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from robot_dynamics.closed_form.geometry import Constant
+from robot_dynamics.closed_form.tape import Formula, Scalar, Symbol, Tape
+
+#: Longest formula, in operations, that is written in one piece.
+LONGEST = 12
+
+
+@dataclass(frozen=True)
+class Input:
+    """An array that formulas depend on.
+
+    Parameters
+    ----------
+    group : str
+        Name of the array.
+    names : tuple of str
+        Names of its elements.
+    text : str
+        What it is, with its unit.
+    """
+
+    group: str
+    names: tuple[str, ...]
+    text: str = ''
+
+
+@dataclass(frozen=True)
+class Output:
+    """A vector or matrix of formulas.
+
+    Parameters
+    ----------
+    name : str
+        Name of the array.
+    shape : tuple of int
+        (n,) or (n, m).
+    entries : tuple
+        Scalars, row after row; None where nothing is to be written.
+    text : str
+        What it is, with its unit.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    entries: tuple[Scalar | None, ...]
+    text: str = ''
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A derived quantity.
+
+    Parameters
+    ----------
+    name : str
+        Name of the function that computes it.
+    text : str
+        What it is, in a sentence.
+    robot : str
+        Name of the robot.
+    tape : Tape
+        The operations.
+    inputs : tuple of Input
+        Arrays that it is a function of, in the order of its arguments.
+    outputs : tuple of Output
+        What it computes.
+    constants : tuple of Constant
+        Symbols of the geometry; those of the input ``constants`` in the same order.
+    columns : tuple of str
+        Names of the columns of a regressor.
+    """
+
+    name: str
+    text: str
+    robot: str
+    tape: Tape
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    constants: tuple[Constant, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    @property
+    def symbols(self) -> set[Symbol]:
+        """Variables that the outputs really depend on."""
+        roots = [entry for output in self.outputs for entry in output.entries]
+        return {formula.arguments[0] for formula in live(self.tape, roots)
+                if formula.operation == 'symbol'}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of a written recording: an intermediate, or an entry of an output.
+
+    Attributes
+    ----------
+    value : scalar
+        What is computed.
+    name : str or None
+        Name of the intermediate.
+    output : Output or None
+        Whose entry it is, if it is no intermediate.
+    place : int
+        Place among the entries of the output.
+    needs : tuple of str
+        Intermediates that it is made of.
+    symbols : frozenset of Symbol
+        Variables that it is made of, beside the intermediates.
+    """
+
+    value: Scalar
+    name: str | None = None
+    output: Output | None = None
+    place: int = 0
+    needs: tuple[str, ...] = ()
+    symbols: frozenset[Symbol] = frozenset()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which formulas of a recording are written as intermediates, and how these are called.
+
+    Attributes
+    ----------
+    variables : dict of Formula to str
+        Intermediates, operands first, and their names.
+    """
+
+    recording: Recording
+    variables: dict[Formula, str] = field(default_factory=dict)
+
+    def steps(self) -> Iterator[Step]:
+        """Yield what to write, each as early as it can be."""
+        entries = sorted(
+            ((_index(entry), output, k, entry) for output in self.recording.outputs
+             for k, entry in enumerate(output.entries) if entry is not None),
+            key=lambda entry: entry[0])
+        at = 0
+        for formula, name in self.variables.items():
+            while at < len(entries) and entries[at][0] < formula.index:
+                yield self._entry(*entries[at][1:])
+                at += 1
+            yield Step(formula, name, None, 0, *self._made_of(operands(formula)))
+        for entry in entries[at:]:
+            yield self._entry(*entry[1:])
+
+    def _entry(self, output: Output, place: int, value: Scalar) -> Step:
+        parts = [value] if isinstance(value, Formula) else []
+        return Step(value, None, output, place, *self._made_of(parts))
+
+    def _made_of(self, parts: list[Formula]) -> tuple[tuple[str, ...], frozenset[Symbol]]:
+        """Return the intermediates and the variables in formulas."""
+        names, symbols, waiting = {}, set(), list(parts)
+        while waiting:
+            formula = waiting.pop()
+            if formula in self.variables:
+                names[self.variables[formula]] = None
+            elif formula.operation == 'symbol':
+                symbols.add(formula.arguments[0])
+            else:
+                waiting += operands(formula)
+        return tuple(names), frozenset(symbols)
+
+
+def plan(recording: Recording, *, reserved: Sequence[str] = (), labels: bool = True,
+         longest: int = LONGEST) -> Plan:
+    """Choose the intermediates: what is used twice, sines and cosines, parts of long formulas.
+
+    Parameters
+    ----------
+    recording : Recording
+        What is to be written.
+    reserved : sequence of str
+        Names that no intermediate may have.
+    labels : bool
+        Whether intermediates are called by their labels; else t1, t2, ...
+    longest : int
+        Operations in one formula.
+    """
+    roots = [entry for output in recording.outputs for entry in output.entries]
+    formulas = live(recording.tape, roots)
+    uses = Counter(argument for formula in formulas for argument in operands(formula))
+    uses.update(root for root in roots if isinstance(root, Formula))
+    taken = set(reserved)
+    variables: dict[Formula, str] = {}
+    sizes: dict[Formula, int] = {}
+    for formula in formulas:
+        size = sum(sizes[argument] for argument in operands(formula))
+        if formula.operation not in ('symbol', 'negate'):
+            size += 1
+            if (uses[formula] > 1 or size > longest
+                    or formula.operation in ('sine', 'cosine')):
+                label = recording.tape.labels.get(formula) if labels else None
+                variables[formula] = _free_name(label, len(variables) + 1, taken)
+                size = 0
+        sizes[formula] = size
+    return Plan(recording, variables)
+
+
+def live(tape: Tape, roots: Sequence[Scalar | None]) -> list[Formula]:
+    """Return the formulas that the roots are made of, operands first."""
+    found: set[Formula] = set()
+    waiting = [root for root in roots if isinstance(root, Formula)]
+    while waiting:
+        formula = waiting.pop()
+        if formula not in found:
+            found.add(formula)
+            waiting += operands(formula)
+    return sorted(found, key=lambda formula: formula.index)
+
+
+def operands(formula: Formula) -> list[Formula]:
+    """Return the operands of a formula that are formulas."""
+    return [argument for argument in formula.arguments if isinstance(argument, Formula)]
+
+
+def _index(entry: Scalar | None) -> int:
+    return entry.index if isinstance(entry, Formula) else -1
+
+
+def _free_name(label: str | None, number: int, taken: set[str]) -> str:
+    name = label if label is not None and label not in taken else f't{number}'
+    while name in taken:
+        name += '_'
+    taken.add(name)
+    return name

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Between Python and the kernels of one robot.
+ *
+ * Each method takes the arguments of the method of Dynamics that it stands for. Plain
+ * float64 arrays of the right shapes are read where they lie; anything else (batches,
+ * lists, wrong shapes, unknown keywords) goes on to the general method, which converts or
+ * complains. So there is one definition of what is allowed, and it is not here.
+ *
+ * No header of Python or numpy is needed, and so no development package: objects are
+ * opaque, the functions of Python's stable ABI that are called come as addresses, and
+ * arrays are read by the fields that numpy keeps fixed, which have been checked on real
+ * arrays before (robot_dynamics/dynamics/kernels/direct.py). Python's lock is kept.
+ *
+ * Defined before this text: JOINTS, INERTIAL (ten a body), IS_DIRECT, TREE_MARK, the offsets
+ * TYPE to FLAGS and their bits, the head of prepared memory BUFFER_SIGN to BUFFER_START, the
+ * codes of joint terms, the runs of zeros of the regressor, and the kernels.
+ */
+
+typedef struct object Object;
+
+/* Functions of Python, in the order in which native/library.py hands them over. */
+struct Python {
+    Object *(*vectorcall)(Object *callable, Object *const *arguments, size_t count, Object *names);
+    ptrdiff_t (*tuple_size)(Object *tuple);
+    Object *(*tuple_item)(Object *tuple, ptrdiff_t index);
+    Object *(*tuple_pack)(ptrdiff_t count, ...);
+    Object *(*look_up)(Object *dictionary, Object *key);
+    void (*clear_error)(void);
+    void (*keep)(Object *object);
+    void (*release)(Object *object);
+};
+
+static struct Python python;
+
+void connect_to_python(const struct Python *functions)
+{
+    python = *functions;
+}
+
+/* What a method is bound to: a tuple of these. */
+enum Bound {
+    GENERAL,     /* the method for arguments of any kind */
+    EMPTY,       /* numpy.empty */
+    SHAPES,      /* tuple of the shapes of the results */
+    CHOICES,     /* dictionary from joint terms to (their vector, length of a gradient) */
+    NO_TERMS,    /* the entry of CHOICES for no terms */
+    PARAMETERS,  /* array of the robot's inertial parameters */
+    OUT_NAME,    /* 'out' */
+    TERMS_NAME,  /* 'terms' */
+    NONE         /* None */
+};
+
+static Object *bound(Object *self, enum Bound which)
+{
+    return python.tuple_item(self, which);
+}
+
+static Object *general(Object *self, Object *const *arguments, ptrdiff_t count, Object *names)
+{
+    return python.vectorcall(bound(self, GENERAL), arguments, (size_t)count, names);
+}
+
+/* A new array of that shape; NULL with an exception if there is no memory. */
+static Object *new_array(Object *self, Object *shape)
+{
+    return python.vectorcall(bound(self, EMPTY), &shape, 1, NULL);
+}
+
+static Object *new_result(Object *self, int which)
+{
+    return new_array(self, python.tuple_item(bound(self, SHAPES), which));
+}
+
+static void release(Object *object)
+{
+    if (object != NULL)
+        python.release(object);
+}
+
+/* ---- fields of objects ---- */
+
+static ptrdiff_t word(const void *object, int offset)
+{
+    ptrdiff_t value;
+    memcpy(&value, (const char *)object + offset, sizeof value);
+    return value;
+}
+
+static int integer(const void *object, int offset)
+{
+    int value;
+    memcpy(&value, (const char *)object + offset, sizeof value);
+    return value;
+}
+
+static void *address(const void *object, int offset)
+{
+    void *value;
+    memcpy(&value, (const char *)object + offset, sizeof value);
+    return value;
+}
+
+static double *data(const Object *array)
+{
+    return address(array, DATA);
+}
+
+static ptrdiff_t length(const Object *array, int axis)
+{
+    return word(address(array, SHAPE), 8 * axis);
+}
+
+/* Whether an object is an array of float64 with so many axes and these flags. */
+static int is_plain(const Object *array, const Object *sample, int axes, int flags)
+{
+    return address(array, TYPE) == address(sample, TYPE)
+        && address(array, DESCRIPTOR) == address(sample, DESCRIPTOR)
+        && integer(array, DIMENSIONS) == axes && (integer(array, FLAGS) & flags) == flags;
+}
+
+static int is_vector(const Object *array, const Object *sample, ptrdiff_t size)
+{
+    return is_plain(array, sample, 1, READABLE) && length(array, 0) == size;
+}
+
+static int is_vector_to_write(const Object *array, const Object *sample, ptrdiff_t size)
+{
+    return is_plain(array, sample, 1, READABLE | WRITEABLE) && length(array, 0) == size;
+}
+
+static int is_matrix_to_write(const Object *array, const Object *sample, ptrdiff_t rows,
+                              ptrdiff_t columns)
+{
+    return is_plain(array, sample, 2, READABLE | WRITEABLE) && length(array, 0) == rows
+        && length(array, 1) == columns;
+}
+
+static int are_vectors(Object *const *arrays, int count, const Object *sample)
+{
+    int k;
+    for (k = 0; k < count; ++k)
+        if (!is_vector(arrays[k], sample, JOINTS))
+            return 0;
+    return 1;
+}
+
+static int are_apart(const Object *one, ptrdiff_t its_size, const Object *other,
+                     ptrdiff_t other_size)
+{
+    const uintptr_t first = (uintptr_t)data(one), second = (uintptr_t)data(other);
+    return first + sizeof(double) * (size_t)its_size <= second
+        || second + sizeof(double) * (size_t)other_size <= first;
+}
+
+/* Whether none of some joint vectors lies in an array of so many elements. */
+static int all_apart(Object *const *vectors, int count, const Object *out, ptrdiff_t size)
+{
+    int k;
+    for (k = 0; k < count; ++k)
+        if (!are_apart(vectors[k], JOINTS, out, size))
+            return 0;
+    return 1;
+}
+
+/* ---- arguments ---- */
+
+enum { ONLY_REQUIRED = 0, WITH_TERMS = 1, WITH_OUT = 2 };
+
+/* Sort arguments into places: `required` of them by position, then terms and out, if the
+ * method has them, by position or name. Whether that is all there is. A place of an optional
+ * argument that is not given holds NULL. */
+static int take(Object *self, Object *const *arguments, ptrdiff_t count, Object *names,
+                int required, int optional, Object **places)
+{
+    const int terms = optional & WITH_TERMS ? required : -1;
+    const int out = optional & WITH_OUT ? required + (terms >= 0) : -1;
+    const int all = required + (terms >= 0) + (out >= 0);
+    const ptrdiff_t named = names == NULL ? 0 : python.tuple_size(names);
+    ptrdiff_t k;
+
+    if (count < required || count > all)
+        return 0;
+    for (k = 0; k < all; ++k)
+        places[k] = k < count ? arguments[k] : NULL;
+    for (k = 0; k < named; ++k) {
+        const Object *name = python.tuple_item(names, k);
+        const int place = name == bound(self, OUT_NAME) ? out
+            : name == bound(self, TERMS_NAME) ? terms : -1;
+        if (place < 0 || places[place] != NULL)
+            return 0;
+        places[place] = arguments[count + k];
+    }
+    if (out >= 0 && places[out] == bound(self, NONE))
+        places[out] = NULL;
+    return 1;
+}
+
+/* The entry of CHOICES for joint terms; NULL if there is none. */
+static Object *choice_of(Object *self, Object *terms)
+{
+    Object *choice;
+    if (terms == NULL)
+        return bound(self, NO_TERMS);
+    choice = python.look_up(bound(self, CHOICES), terms);
+    if (choice == NULL)
+        python.clear_error();
+    return choice;
+}
+
+static Object *terms_vector(Object *choice)
+{
+    return python.tuple_item(choice, 0);
+}
+
+/* ---- the regressors ---- */
+
+/* Whether `out` holds this robot's zeros already; see robot_dynamics/dynamics/packing.py.
+ * Otherwise, if it shows such memory, that is marked as this robot's, who has to write the
+ * zeros; or as nobody's, if it is only a part of it or no robot may rely on its zeros. */
+static int take_prepared(const Object *out, const Object *sample)
+{
+    const Object *base = address(out, BASE);
+    double *head;
+    int is_whole;
+
+    if (base == NULL || !is_plain(base, sample, 1, READABLE) || length(base, 0) <= BUFFER_START)
+        return 0;
+    head = data(base);
+    if (head[BUFFER_SIGN] != SIGN)
+        return 0;
+    is_whole = IS_DIRECT && data(out) == head + BUFFER_START
+        && head[BUFFER_SIZE] == (double)(JOINTS * INERTIAL);
+    if (is_whole && head[BUFFER_MARK] == TREE_MARK)
+        return 1;
+    head[BUFFER_MARK] = is_whole ? TREE_MARK : NOBODY;
+    return 0;
+}
+
+/* Write zeros where no joint carries the body: runs from one place to the next. */
+static void clear_outside(double *Y)
+{
+    size_t k;
+    for (k = 0; k + 1 < sizeof zeros / sizeof zeros[0]; k += 2)
+        memset(Y + zeros[k], 0, sizeof(double) * (size_t)(zeros[k + 1] - zeros[k]));
+}
+
+/* Regressor of plain arguments (q, v, v_r, a_r); `is_taken` tells whether they are. */
+static Object *fill_regressor(Object *self, Object *const *state, Object *terms, Object *out,
+                              int *is_taken)
+{
+    Object *choice = choice_of(self, terms);
+    const Object *sample = terms_vector(bound(self, NO_TERMS));
+    const ptrdiff_t size = JOINTS * INERTIAL;
+
+    *is_taken = choice != NULL && length(terms_vector(choice), 0) == 1
+        && are_vectors(state, 4, sample)
+        && (out == NULL || (is_matrix_to_write(out, sample, JOINTS, INERTIAL)
+                            && all_apart(state, 4, out, size)));
+    if (!*is_taken)
+        return NULL;
+    if (out == NULL)
+        out = new_result(self, 0);
+    else
+        python.keep(out);
+    if (out == NULL)
+        return NULL;
+    if (!take_prepared(out, sample))
+        clear_outside(data(out));
+    slotine_li_kernel(data(state[0]), data(state[1]), data(state[2]), data(state[3]), data(out));
+    return out;
+}
+
+Object *slotine_li_regressor(Object *self, Object *const *arguments, ptrdiff_t count,
+                             Object *names)
+{
+    Object *given[6];
+    int is_taken;
+
+    if (take(self, arguments, count, names, 4, WITH_TERMS | WITH_OUT, given)) {
+        Object *result = fill_regressor(self, given, given[4], given[5], &is_taken);
+        if (is_taken)
+            return result;
+    }
+    return general(self, arguments, count, names);
+}
+
+Object *regressor(Object *self, Object *const *arguments, ptrdiff_t count, Object *names)
+{
+    Object *given[5];
+    int is_taken;
+
+    if (take(self, arguments, count, names, 3, WITH_TERMS | WITH_OUT, given)) {
+        Object *const state[4] = {given[0], given[1], given[1], given[2]};
+        Object *result = fill_regressor(self, state, given[3], given[4], &is_taken);
+        if (is_taken)
+            return result;
+    }
+    return general(self, arguments, count, names);
+}
+
+/* ---- Yr pi and Yr^T s ---- */
+
+/* Effort per unit of a term's parameter. */
+static double term_value(double code, double v, double a, double epsilon)
+{
+    if (code == VISCOUS)
+        return v;
+    if (code == COULOMB)
+        return tanh(v / epsilon);
+    return code == ARMATURE ? a : 1.0;
+}
+
+/* Add the efforts of joint terms to tau, and write their part of the gradient. */
+static void add_terms(const double *choice, ptrdiff_t count, const double *v, const double *a,
+                      const double *s, const double *parameters, double *tau, double *gradient)
+{
+    ptrdiff_t t, j;
+    for (t = 0; t < count; ++t)
+        for (j = 0; j < JOINTS; ++j) {
+            const ptrdiff_t k = INERTIAL + t * JOINTS + j;
+            const double value = term_value(choice[t + 1], v[j], a[j], choice[0]);
+            tau[j] += value * parameters[k];
+            gradient[k] = value * s[j];
+        }
+}
+
+Object *adaptive_terms(Object *self, Object *const *arguments, ptrdiff_t count, Object *names)
+{
+    const Object *sample = terms_vector(bound(self, NO_TERMS));
+    Object *given[7], *choice, *tau, *gradient, *results = NULL;
+    ptrdiff_t terms;
+
+    if (!take(self, arguments, count, names, 6, WITH_TERMS, given)
+        || (choice = choice_of(self, given[6])) == NULL || !are_vectors(given, 5, sample))
+        return general(self, arguments, count, names);
+    terms = length(terms_vector(choice), 0) - 1;
+    if (!is_vector(given[5], sample, INERTIAL + terms * JOINTS))
+        return general(self, arguments, count, names);
+    tau = new_result(self, 0);
+    gradient = tau == NULL ? NULL : new_array(self, python.tuple_item(choice, 1));
+    if (gradient != NULL) {
+        adaptive_kernel(data(given[0]), data(given[1]), data(given[2]), data(given[3]),
+                        data(given[4]), data(given[5]), data(tau), data(gradient));
+        add_terms(data(terms_vector(choice)), terms, data(given[2]), data(given[3]),
+                  data(given[4]), data(given[5]), data(tau), data(gradient));
+        results = python.tuple_pack(2, tau, gradient);
+    }
+    release(tau);
+    release(gradient);
+    return results;
+}
+
+/* ---- inverse dynamics ---- */
+
+Object *inverse_dynamics(Object *self, Object *const *arguments, ptrdiff_t count, Object *names)
+{
+    Object *given[3], *tau;
+
+    if (!take(self, arguments, count, names, 3, ONLY_REQUIRED, given)
+        || !are_vectors(given, 3, terms_vector(bound(self, NO_TERMS))))
+        return general(self, arguments, count, names);
+    tau = new_result(self, 0);
+    if (tau != NULL)
+        efforts_kernel(data(given[0]), data(given[1]), data(given[2]),
+                       data(bound(self, PARAMETERS)), data(tau));
+    return tau;
+}
+
+/* ---- M, C and g ---- */
+
+static const ptrdiff_t matrix_sizes[3] = {JOINTS * JOINTS, JOINTS * JOINTS, JOINTS};
+
+/* Whether M, C and g are plain, apart from each other and from q and v. */
+static int are_matrices_to_write(Object *const *out, Object *const *state, const Object *sample)
+{
+    int k;
+    if (!(is_matrix_to_write(out[0], sample, JOINTS, JOINTS)
+          && is_matrix_to_write(out[1], sample, JOINTS, JOINTS)
+          && is_vector_to_write(out[2], sample, JOINTS)))
+        return 0;
+    for (k = 0; k < 3; ++k)
+        if (!all_apart(state, 2, out[k], matrix_sizes[k])
+            || !are_apart(out[k], matrix_sizes[k], out[(k + 1) % 3], matrix_sizes[(k + 1) % 3]))
+            return 0;
+    return 1;
+}
+
+static void fill_matrices(Object *self, Object *const *state, Object *const *out)
+{
+    matrices_kernel(data(state[0]), data(state[1]), data(bound(self, PARAMETERS)),
+                    data(out[0]), data(out[1]), data(out[2]));
+}
+
+static Object *new_matrices(Object *self, Object *const *state)
+{
+    Object *out[3] = {NULL, NULL, NULL}, *results = NULL;
+    int k;
+
+    for (k = 0; k < 3 && (k == 0 || out[k - 1] != NULL); ++k)
+        out[k] = new_result(self, k);
+    if (out[2] != NULL) {
+        fill_matrices(self, state, out);
+        results = python.tuple_pack(3, out[0], out[1], out[2]);
+    }
+    for (k = 0; k < 3; ++k)
+        release(out[k]);
+    return results;
+}
+
+Object *matrices(Object *self, Object *const *arguments, ptrdiff_t count, Object *names)
+{
+    const Object *sample = terms_vector(bound(self, NO_TERMS));
+    Object *given[3], *out[3];
+    int k;
+
+    if (!take(self, arguments, count, names, 2, WITH_OUT, given) || !are_vectors(given, 2, sample))
+        return general(self, arguments, count, names);
+    if (given[2] == NULL)
+        return new_matrices(self, given);
+    if (address(given[2], TYPE) != address(self, TYPE) || python.tuple_size(given[2]) != 3)
+        return general(self, arguments, count, names);
+    for (k = 0; k < 3; ++k)
+        out[k] = python.tuple_item(given[2], k);
+    if (!are_matrices_to_write(out, given, sample))
+        return general(self, arguments, count, names);
+    fill_matrices(self, given, out);
+    python.keep(given[2]);
+    return given[2];
+}
