@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from robot_dynamics.dynamics.carrying import Carrying
 from robot_dynamics.dynamics.coupling import Coupling
 from robot_dynamics.dynamics.threads import check_threads, in_pieces
-from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
 
@@ -58,8 +58,7 @@ class Batches:
         self._robot = robot
         self._model = model
         self._coupling = coupling
-        self._are_possible = bool(np.all(np.isin(robot.joint_types, (
-            JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC))))
+        self._are_possible = robot.has_single_coordinates
 
     @cached_property
     def carrying(self) -> Carrying:
