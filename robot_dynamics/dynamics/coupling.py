@@ -37,6 +37,11 @@ class Coupling:
         """S v, shape (..., velocities of all bodies), for velocities and accelerations."""
         return v if self.is_direct else v @ self._matrix.T
 
+    def of_bodies(self, rows: list[FloatArray]) -> list[FloatArray]:
+        """Positions, then rates as many as there are, for the joints of bodies."""
+        positions, *rates = rows
+        return [self.positions(positions), *map(self.rates, rates)]
+
     def efforts(self, tau: FloatArray) -> FloatArray:
         """S^T tau_b, shape (..., n)."""
         return tau if self.is_direct else tau @ self._matrix
@@ -52,3 +57,11 @@ class Coupling:
     def matrix(self, A: FloatArray) -> FloatArray:
         """S^T A_b S, shape (..., n, n)."""
         return A if self.is_direct else self._matrix.T @ A @ self._matrix
+
+    def tensor(self, A: FloatArray) -> FloatArray:
+        """sum_b S[b, h] S^T A_b[b] S, shape (..., n, n, n), for the derivative of a matrix."""
+        return A if self.is_direct else self.along(self.matrix(A))
+
+    def along(self, A: FloatArray) -> FloatArray:
+        """sum_b S[b, h] A[..., b, :, :], for the derivatives along the joints of bodies."""
+        return A if self.is_direct else np.einsum('bh,...bij->...hij', self._matrix, A)

@@ -71,26 +71,56 @@ def check_out(out: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     return np.asarray(out)
 
 
-def check_three(out: tuple[FloatArray, FloatArray, FloatArray]
-                ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return ``out`` if it is three things."""
-    if not isinstance(out, (tuple, list)) or len(out) != 3:
-        raise DimensionError('is not three arrays', subject='out',
-                             remedy='give arrays for M, C and g, or none')
+def check_several(out: tuple[FloatArray, ...], names: tuple[str, ...]) -> tuple[FloatArray, ...]:
+    """Return ``out`` if it is as many things as there are results to write."""
+    if not isinstance(out, (tuple, list)) or len(out) != len(names):
+        raise DimensionError(f'is not {_COUNTS[len(names)]} arrays', subject='out',
+                             remedy=f'give arrays for {_listed(names)}, or none')
     return out
 
 
-def write_three(out: tuple[FloatArray, FloatArray, FloatArray],
-                results: tuple[FloatArray, FloatArray, FloatArray]) -> None:
+def write_several(out: tuple[FloatArray, ...], results: tuple[FloatArray, ...],
+                  names: tuple[str, ...]) -> None:
     """Copy results to arrays of the caller's, all of them or none."""
     targets = [check_out(given, computed.shape)
                for given, computed in zip(out, results, strict=True)]
     for k, target in enumerate(targets):
         if any(np.may_share_memory(target, other) for other in targets[:k]):
             raise DimensionError('shares memory with another', subject='out',
-                                 remedy='give each of M, C and g an array of its own')
+                                 remedy=f'give each of {_listed(names)} an array of its own')
     for target, computed in zip(targets, results, strict=True):
         target[...] = computed
+
+
+def check_three(out: tuple[FloatArray, FloatArray, FloatArray]
+                ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return ``out`` if it is three things, for M, C and g."""
+    return check_several(out, _MATRICES)
+
+
+def write_three(out: tuple[FloatArray, FloatArray, FloatArray],
+                results: tuple[FloatArray, FloatArray, FloatArray]) -> None:
+    """Copy M, C and g to arrays of the caller's, all of them or none."""
+    write_several(out, results, _MATRICES)
+
+
+def finished(samples: Samples, results: tuple[FloatArray, ...],
+             out: tuple[FloatArray, ...] | None = None, names: tuple[str, ...] = (),
+             ) -> tuple[FloatArray, ...]:
+    """Return results of rows in the shape of the batch, written to ``out`` if that is given."""
+    shaped = tuple(result.reshape(samples.shape + result.shape[1:]) for result in results)
+    if out is None:
+        return shaped
+    write_several(check_several(out, names), shaped, names)
+    return out
+
+
+_MATRICES = ('M', 'C', 'g')
+_COUNTS = {3: 'three', 6: 'six'}
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ', '.join(names[:-1]) + ' and ' + names[-1]
 
 
 def _array(name: str, value: ArrayLike, width: int, counted: str) -> FloatArray:

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Derivatives of M, C and g with respect to q and v.
+
+Moving column h moves all that it carries as one body. Seen from there, what lies below
+moves the other way: a field that column h does not carry changes by [S_j, S_h], gravity G by
+[G, S_h], and the twist v that reaches the joint by P_h = [v, S_h]. So with I and B the
+inertia and the Coriolis operator (`factorisations`) of all that is carried by the furthest
+out of h, j and k, which must lie on one branch::
+
+    dM_jk/dq_h = D_j . I S_k + S_j . I D_k
+    dC_jk/dq_h = D_j . Q_k + S_j . (I E_k + B D_k + B(P_h) S_k),   Q_k = I dS_k/dt + B S_k
+    dC_jk/dv_h = S_j . (I N_k + B(S_h) S_k)
+    dg_j/dq_h  = -(D_j . I G + S_j . I [G, S_h])
+
+    where column h carries k   D_k = 0            E_k = [P_h, S_k]        N_k = [S_h, S_k]
+    and where it does not      D_k = [S_k, S_h]   E_k = [dS_k/dt, S_h]    N_k = 0
+
+These are the sums over bodies of Garofalo, Ott, Albu-Schaeffer, "On the closed form
+computation of the dynamic matrices and their differentiations", eq. 24 with (18)-(20) and
+(30)-(32), carried out before and not after the products.
+"""
+
+import numpy as np
+
+from robot_dynamics.dynamics.kernels.algebra import ZERO, load
+from robot_dynamics.dynamics.kernels.factorisations import apply, coriolis_by, store_operator
+from robot_dynamics.dynamics.kernels.joint_table import (
+    add_pairs,
+    bracket,
+    get_pair,
+    is_carried,
+    parent_column,
+    power,
+    put_pair,
+)
+from robot_dynamics.dynamics.kernels.layout import FIRST_ROW, GRAVITY, PARENT
+from robot_dynamics.dynamics.kernels.loading import kernel, part
+from robot_dynamics.dynamics.kernels.moments import (
+    inertia_at,
+    inertia_on,
+    measure_all,
+    sum_to_base,
+)
+from robot_dynamics.dynamics.kernels.motion import (
+    AFTER_SUMS,
+    FIELD,
+    MORE_SUMS,
+    RATE,
+    TWIST,
+    move_all,
+)
+
+# Rows of the table after those of `motion`.
+BELOW = AFTER_SUMS        # 6, P_h
+MOMENTUM = AFTER_SUMS + 6  # 6, I S_k for the furthest out of three columns
+EFFORT = AFTER_SUMS + 12   # 6, Q_k likewise
+HEIGHT = AFTER_SUMS + 18
+
+# Rows of the table of pairs (h, k), for the furthest out of three columns.
+AWAY = 0           # 6, D_k
+MASS_AWAY = 6      # 6, I D_k
+BY_POSITION = 12   # 6, I E_k + B D_k + B(P_h) S_k
+BY_SPEED = 18      # 6, I N_k + B(S_h) S_k
+PAIR_HEIGHT = 24
+
+
+@part
+def prepare(model, q, v, kind, table, B):
+    """Fields and their rates, P_h, moments of mass and Coriolis operators, summed."""
+    count = model.shape[0] - 1
+    move_all(model, q, v, v, ZERO, False, table)
+    measure_all(model, table, count)
+    for i in range(count):
+        store_operator(kind, inertia_at(table, i), get_pair(table, TWIST, i), B, 0, i)
+        below = get_pair(table, TWIST, parent_column(model, int(model[i, FIRST_ROW])))
+        put_pair(table, BELOW, i, bracket(below, get_pair(table, FIELD, i)))
+    sum_to_base(model, table, MORE_SUMS)
+    for i in range(count - 1, -1, -1):
+        parent = parent_column(model, i)
+        if parent < count:
+            for row in range(36):
+                B[row, parent] += B[row, i]
+
+
+@part
+def fill_table_of_pairs(model, kind, e, branch, length, table, B, pairs):
+    """Collect what triples of which column e is the furthest out take of (h, k)."""
+    count = model.shape[0] - 1
+    inertia = inertia_at(table, e)
+    for b in range(length):
+        k = branch[b]
+        S, dS = get_pair(table, FIELD, k), get_pair(table, RATE, k)
+        put_pair(table, MOMENTUM, k, inertia_on(inertia, S))
+        put_pair(table, EFFORT, k, add_pairs(inertia_on(inertia, dS), apply(B, 0, e, S)))
+    for c in range(length):
+        h = branch[c]
+        S_h, below = get_pair(table, FIELD, h), get_pair(table, BELOW, h)
+        for b in range(length):
+            k = branch[b]
+            at = h * count + k
+            S, dS = get_pair(table, FIELD, k), get_pair(table, RATE, k)
+            by_position = coriolis_by(kind, inertia, below, S)
+            by_speed = coriolis_by(kind, inertia, S_h, S)
+            away = (ZERO, ZERO)
+            if is_carried(model, k, h):
+                by_position = add_pairs(by_position, inertia_on(inertia, bracket(below, S)))
+                by_speed = add_pairs(by_speed, inertia_on(inertia, bracket(S_h, S)))
+            else:
+                away = bracket(S, S_h)
+                by_position = add_pairs(by_position, add_pairs(
+                    inertia_on(inertia, bracket(dS, S_h)), apply(B, 0, e, away)))
+            put_pair(pairs, AWAY, at, away)
+            put_pair(pairs, MASS_AWAY, at, inertia_on(inertia, away))
+            put_pair(pairs, BY_POSITION, at, by_position)
+            put_pair(pairs, BY_SPEED, at, by_speed)
+
+
+@part
+def fill_entry(count, h, j, k, table, pairs, dM, dCq, dCv):
+    """Differentiate M_jk and C_jk along column h."""
+    S, away = get_pair(table, FIELD, j), get_pair(pairs, AWAY, h * count + j)
+    at = h * count + k
+    dM[h, j, k] = (power(away, get_pair(table, MOMENTUM, k))
+                   + power(S, get_pair(pairs, MASS_AWAY, at)))
+    dCq[h, j, k] = (power(away, get_pair(table, EFFORT, k))
+                    + power(S, get_pair(pairs, BY_POSITION, at)))
+    dCv[h, j, k] = power(S, get_pair(pairs, BY_SPEED, at))
+
+
+@part
+def fill_gravity(count, gravity, inertia, h, j, table, pairs, dg):
+    """Differentiate g_j along column h."""
+    S, away = get_pair(table, FIELD, j), get_pair(pairs, AWAY, h * count + j)
+    turned = bracket(gravity, get_pair(table, FIELD, h))
+    dg[h, j] = -(power(away, inertia_on(inertia, gravity))
+                 + power(S, inertia_on(inertia, turned)))
+
+
+@part
+def fill_state_derivatives(model, q, v, kind, table, B, pairs, branch, dM, dCq, dCv, dg):
+    """All derivatives of one sample."""
+    count = model.shape[0] - 1
+    gravity = (load(model, count, GRAVITY), ZERO)
+    prepare(model, q, v, kind, table, B)
+    dM[:] = 0.0
+    dCq[:] = 0.0
+    dCv[:] = 0.0
+    dg[:] = 0.0
+    for e in range(count):
+        length = 0
+        k = e
+        while k >= 0:
+            branch[length] = k
+            length += 1
+            k = int(model[k, PARENT])
+        fill_table_of_pairs(model, kind, e, branch, length, table, B, pairs)
+        inertia = inertia_at(table, e)
+        for c in range(length):
+            other = branch[c]
+            fill_gravity(count, gravity, inertia, e, other, table, pairs, dg)
+            fill_gravity(count, gravity, inertia, other, e, table, pairs, dg)
+            # Every triple with e in it: e first, then second, then third.
+            for b in range(length):
+                fill_entry(count, e, other, branch[b], table, pairs, dM, dCq, dCv)
+                fill_entry(count, other, e, branch[b], table, pairs, dM, dCq, dCv)
+                fill_entry(count, other, branch[b], e, table, pairs, dM, dCq, dCv)
+
+
+@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], int64, '
+        'float64[:, :, :, ::1], float64[:, :, :, ::1], float64[:, :, :, ::1], '
+        'float64[:, :, ::1])')
+def state_derivatives(model, q, v, kind, dM, dCq, dCv, dg):
+    """Differentiate M and C, [h, j, k], and g, [h, j], for each row of q and v."""
+    count = model.shape[0] - 1
+    table, B = np.empty((HEIGHT, count + 1)), np.empty((36, count))
+    pairs = np.empty((PAIR_HEIGHT, count * count))
+    branch = np.empty(count, np.int64)
+    for s in range(q.shape[0]):
+        fill_state_derivatives(model, q[s], v[s], kind, table, B, pairs, branch, dM[s], dCq[s],
+                               dCv[s], dg[s])

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jacobians of links and of the centre of mass with their derivatives, for `Dynamics`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.errors import ModelError, ParameterError
+
+if TYPE_CHECKING:
+    from robot_dynamics.dynamics.equations import Dynamics
+    from robot_dynamics.model.robot import Frame
+
+FloatArray = NDArray[np.float64]
+
+#: Axes that Jacobians can be given in.
+AXES = ('base', 'link')
+
+
+class LinkKinematics:
+    """Jacobians of links and their derivatives.
+
+    In 'base' axes, rows 0-2 of a Jacobian are the velocity of the frame's origin and rows
+    3-5 the angular velocity. In 'link' axes both are turned into the axes of the frame,
+    which makes the body twist: J_k of Garofalo, Ott, Albu-Schaeffer, "On the closed form
+    computation of the dynamic matrices and their differentiations". There Jacobians go from
+    link to link (eqs. 27-32); here each column is evaluated where it is wanted.
+
+    Along a joint of several coordinates, d/dq_h is the derivative along the motion that
+    unit velocity v_h makes.
+    """
+
+    def jacobian_dot(self: Dynamics, q: ArrayLike, v: ArrayLike, link: str, axes: str = 'base',
+                     ) -> FloatArray:
+        """Time derivative of the Jacobian of a link or frame.
+
+        Parameters
+        ----------
+        q, v : array_like, shape (..., n)
+            Positions and velocities.
+        link : str
+            A link or frame of the robot.
+        axes : {'base', 'link'}
+            Axes of the Jacobian.
+
+        Returns
+        -------
+        ndarray, shape (..., 6, n)
+            dJ/dt, so that the acceleration of the frame's origin and the angular
+            acceleration are J a + dJ/dt v (in base axes). Eq. 28 of the source above.
+        """
+        return self._jacobians_in_time(q, v, np.zeros(self.n), link, axes)[1]
+
+    def jacobian_ddot(self: Dynamics, q: ArrayLike, v: ArrayLike, a: ArrayLike, link: str,
+                      axes: str = 'base') -> FloatArray:
+        """Second time derivative of the Jacobian of a link or frame.
+
+        Parameters
+        ----------
+        q, v, a : array_like, shape (..., n)
+            Positions, velocities, accelerations.
+        link : str
+            A link or frame of the robot.
+        axes : {'base', 'link'}
+            Axes of the Jacobian.
+
+        Returns
+        -------
+        ndarray, shape (..., 6, n)
+            d2J/dt2. Eq. 29 of the source above.
+        """
+        return self._jacobians_in_time(q, v, a, link, axes)[2]
+
+    def jacobian_derivatives(self: Dynamics, q: ArrayLike, v: ArrayLike, link: str,
+                             axes: str = 'base') -> tuple[FloatArray, FloatArray]:
+        """Differentiate the Jacobian of a link or frame, and its rate, along q.
+
+        Parameters
+        ----------
+        q, v : array_like, shape (..., n)
+            Positions and velocities.
+        link : str
+            A link or frame of the robot.
+        axes : {'base', 'link'}
+            Axes of the Jacobian.
+
+        Returns
+        -------
+        dJ_dq : ndarray, shape (..., n, 6, n)
+            dJ_dq[h] = dJ/dq_h, which is d(dJ/dt)/dv_h too where each joint has one
+            coordinate. Eqs. 30 and 31 of the source above.
+        dJdot_dq : ndarray, shape (..., n, 6, n)
+            dJdot_dq[h] = d(dJ/dt)/dq_h. Eq. 32.
+        """
+        from robot_dynamics.dynamics.kernels import link_jacobians
+        own = _is_own(axes)
+        frame = self._frame(link)
+        samples = self._gather(q=q, v=v)
+        count, b = len(samples.rows[0]), len(self._model) - 1
+        of_J, of_dJ = np.zeros((count, b, 6, b)), np.zeros((count, b, 6, b))
+        if frame.body >= 0:
+            link_jacobians.jacobian_derivatives.load()(
+                self._model, *self._coupling.of_bodies(samples.rows), self._column(frame),
+                np.array(frame.pose), own, of_J, of_dJ)
+        shape = (*samples.shape, self.n, 6, self.n)
+        to = self._coupling
+        return (to.along(to.columns(of_J)).reshape(shape),
+                to.along(to.columns(of_dJ)).reshape(shape))
+
+    def com_position(self: Dynamics, q: ArrayLike) -> FloatArray:
+        """Centre of mass of all moving links in the base frame.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., n)
+            Positions.
+
+        Returns
+        -------
+        ndarray, shape (..., 3)
+            Metres.
+
+        Raises
+        ------
+        ModelError
+            When the links have no mass.
+        """
+        return self._centre_of_mass(q)[0]
+
+    def com_jacobian(self: Dynamics, q: ArrayLike) -> FloatArray:
+        """Jacobian of the centre of mass of all moving links.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., n)
+            Positions.
+
+        Returns
+        -------
+        ndarray, shape (..., 3, n)
+            Velocity of the centre of mass per unit joint speed, base axes:
+            J_com = P^T I J / m, Garofalo, Ott, Albu-Schaeffer, "On the closed form
+            computation of the dynamic matrices and their differentiations", eq. 7. Gravity
+            is g(q) = -m J_com^T g_0.
+
+        Raises
+        ------
+        ModelError
+            When the links have no mass.
+        """
+        return self._centre_of_mass(q)[1]
+
+    def _centre_of_mass(self: Dynamics, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        from robot_dynamics.dynamics.kernels import link_jacobians
+        if not self.robot.inertial_parameters[:, 0].sum() > 0.0:
+            raise ModelError('has no mass that moves, so no centre of mass',
+                             subject=self.robot.name, remedy='give the links their masses')
+        samples = self._gather(q=q)
+        positions = self._coupling.positions(samples.rows[0])
+        centre = np.empty((len(positions), 3))
+        J = np.empty((len(positions), 3, len(self._model) - 1))
+        link_jacobians.centres_of_mass.load()(self._model, positions, centre, J)
+        return (centre.reshape(*samples.shape, 3),
+                self._coupling.columns(J).reshape(*samples.shape, 3, self.n))
+
+    def _jacobians_in_time(self: Dynamics, q: ArrayLike, v: ArrayLike, a: ArrayLike, link: str,
+                           axes: str) -> tuple[FloatArray, ...]:
+        """Jacobian of a frame and its first and second time derivative."""
+        from robot_dynamics.dynamics.kernels import link_jacobians
+        own = _is_own(axes)
+        frame = self._frame(link)
+        samples = self._gather(q=q, v=v, a=a)
+        shape = len(samples.rows[0]), 6, len(self._model) - 1
+        results = tuple(np.zeros(shape) for _ in range(3))
+        if frame.body >= 0:
+            link_jacobians.jacobians_in_time.load()(
+                self._model, *self._coupling.of_bodies(samples.rows), self._column(frame),
+                np.array(frame.pose), own, *results)
+        return tuple(self._coupling.columns(J).reshape(*samples.shape, 6, self.n)
+                     for J in results)
+
+    def _column(self: Dynamics, frame: Frame) -> int:
+        """Column of the joint table that stands for the body of a frame."""
+        return self.robot.body_coordinates.velocities(frame.body).stop - 1
+
+
+def _is_own(axes: str) -> bool:
+    """Whether Jacobians are wanted in the axes of the link; refuse what is no choice."""
+    if not isinstance(axes, str) or axes not in AXES:
+        raise ParameterError(f'is {axes!r}, which is no choice of axes', subject='axes',
+                             remedy='choose among ' + ', '.join(AXES))
+    return axes == 'link'
