@@ -22,7 +22,7 @@ from robot_dynamics.dynamics.kernels.layout import (
     ORIGIN,
     PARENT,
 )
-from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
+from robot_dynamics.dynamics.kernels.loading import helper, kernel, routine
 from robot_dynamics.dynamics.kernels.pose import IDENTITY, joint_field, link_origin, place
 
 
@@ -37,7 +37,7 @@ def pose_above(model, i, poses):
     return axes, origin
 
 
-@part
+@routine
 def fill_poses(model, q, poses, fields):
     """Poses, shape (nb, 4, 4), and fields, one row of 6 a velocity, of one sample.
 

@@ -41,7 +41,7 @@ from robot_dynamics.dynamics.kernels.general_pose import (
     store_sines,
 )
 from robot_dynamics.dynamics.kernels.layout import LAST_ROW, POSITIONS, WIDTH
-from robot_dynamics.dynamics.kernels.loading import kernel, part
+from robot_dynamics.dynamics.kernels.loading import kernel, part, routine
 from robot_dynamics.dynamics.kernels.matrices import (
     ANGULAR,
     AXES,
@@ -110,7 +110,7 @@ def move_all(model, q, v, frames):
                 frames[row, t] = 0.0
 
 
-@part
+@routine
 def fill_matrices(model, q, v, frames, M, C, g):
     """M, C and g of one sample."""
     move_all(model, q, v, frames)

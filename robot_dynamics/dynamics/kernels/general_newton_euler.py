@@ -43,7 +43,7 @@ from robot_dynamics.dynamics.kernels.general_pose import (
     store_sines,
 )
 from robot_dynamics.dynamics.kernels.layout import GRAVITY, LAST_ROW, POSITIONS, WIDTH
-from robot_dynamics.dynamics.kernels.loading import kernel, part
+from robot_dynamics.dynamics.kernels.loading import kernel, part, routine
 from robot_dynamics.dynamics.kernels.newton_euler import (
     ALPHA,
     ANGULAR,
@@ -94,7 +94,7 @@ def move_joint(model, i, q, v, a, frames):
         store(frames, k + 1, FIELD_W, turning)
 
 
-@part
+@routine
 def fill_inverse_dynamics(model, q, v, a, frames, tau):
     """Joint efforts of one sample."""
     rows = model.shape[0] - 1

@@ -32,7 +32,7 @@ from robot_dynamics.dynamics.kernels.general_pose import (
     store_sines,
 )
 from robot_dynamics.dynamics.kernels.layout import BODY, GRAVITY, LAST_ROW
-from robot_dynamics.dynamics.kernels.loading import part
+from robot_dynamics.dynamics.kernels.loading import part, routine
 from robot_dynamics.dynamics.kernels.pose import IDENTITY, clear_base, parent_row
 from robot_dynamics.dynamics.kernels.reference_motion import (
     ALPHA,
@@ -83,7 +83,7 @@ def move_joint(model, i, q, v, v_r, a_r, frames):
         store(frames, k + 1, FIELD_W, turning)
 
 
-@part
+@routine
 def move_all(model, q, v, v_r, a_r, frames, W):
     """Frames, one row a velocity, and wrench columns W, shape (6, 10 nb)."""
     rows = model.shape[0] - 1

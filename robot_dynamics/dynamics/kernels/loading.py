@@ -40,6 +40,10 @@ helper = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=
 #: it may hold loops at no cost: a helper that does counts references to its arrays.
 part = numba.njit(inline='always', nogil=True, **OPTIONS)
 
+#: A part that is compiled by itself, once for all kernels of a process that call it: for
+#: what is long and shared, where the time of a compilation matters more than that of a call.
+routine = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, nogil=True, **OPTIONS)
+
 _KERNELS: list[Kernel] = []
 _thread_lock = threading.RLock()
 
