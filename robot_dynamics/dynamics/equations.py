@@ -14,9 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.dynamics import joint_terms
 from robot_dynamics.dynamics.batches import Batches
 from robot_dynamics.dynamics.coupling import Coupling
+from robot_dynamics.dynamics.effort_derivatives import EffortDerivatives
+from robot_dynamics.dynamics.gram import GramMethods
 from robot_dynamics.dynamics.kernel_sets import kernels_for
 from robot_dynamics.dynamics.kernels import solve
 from robot_dynamics.dynamics.kernels import terms as term_kernels
+from robot_dynamics.dynamics.link_kinematics import LinkKinematics
+from robot_dynamics.dynamics.matrix_derivatives import MatrixDerivatives
 from robot_dynamics.dynamics.packing import disown, pack, prepared_buffer
 from robot_dynamics.dynamics.samples import (
     Samples,
@@ -31,7 +35,7 @@ from robot_dynamics.model.robot import Frame, Robot
 FloatArray = NDArray[np.float64]
 
 
-class Dynamics:
+class Dynamics(EffortDerivatives, MatrixDerivatives, LinkKinematics, GramMethods):
     r"""Equations of motion of a rigid robot on a fixed base.
 
     With n independent joints and nb moving bodies::
@@ -224,9 +228,33 @@ class Dynamics:
         """Mass matrix M, shape (..., n, n), for positions of shape (..., n)."""
         return self.matrices(q, np.zeros(self.n))[0]
 
-    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> FloatArray:
-        """Christoffel matrix C, shape (..., n, n); see `matrices`."""
-        return self.matrices(q, v)[1]
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, factorisation: str = 'christoffel',
+                        ) -> FloatArray:
+        """Matrix C of the term C(q, v) v.
+
+        Parameters
+        ----------
+        q, v : array_like, shape (..., n)
+            Positions and velocities.
+        factorisation : {'christoffel', 'garofalo'}
+            The Christoffel matrix, see `matrices`, or that of Garofalo, Ott,
+            Albu-Schaeffer, "On the closed form computation of the dynamic matrices and
+            their differentiations", eq. 6b::
+
+                C = sum_k J_k^T ((I_k adj_k - adj_k^T I_k) J_k + I_k dJ_k/dt)
+
+        Returns
+        -------
+        ndarray, shape (..., n, n)
+            C. Both choices give the same C v and both satisfy C + C^T = dM/dt, so that
+            dM/dt - 2 C is skew-symmetric. They are equal for n <= 2; from n = 3 on they
+            differ, so that this skewness does not make C unique, and the two lead to
+            different Slotine-Li regressors, either of which suits that controller. All
+            other methods use the Christoffel matrix unless they are asked for the other.
+        """
+        if factorisation == 'christoffel':
+            return self.matrices(q, v)[1]
+        return self._coriolis_matrix(q, v, factorisation)
 
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> FloatArray:
         """Accelerations a = M^-1 (tau - C v - g).
