@@ -151,7 +151,9 @@ class System:
     def _robot(self) -> Parameters:
         if not self.robot:
             return {'description_timeout': DESCRIPTION_TIMEOUT}
-        return {'robot_description': load_description(self.robot).urdf}
+        description = load_description(self.robot)
+        description.robot.require_single_coordinates('control')
+        return {'robot_description': description.urdf}
 
     def _node(self, name: str, parameters: Parameters, *, files: tuple[Path, ...] = (),
               stop_timeout: float = 5.0) -> NodeProcess:

@@ -144,6 +144,7 @@ def exciting_fourier(robot: Robot, seed: int, *, start: ArrayLike | None = None,
     TrajectoryError
         Where the start lies outside the position limits less the margin.
     """
+    robot.require_single_coordinates('a Fourier series')
     speed = positive('speed', speed, 'rad/s')
     acceleration = positive('acceleration', acceleration, 'rad/s^2')
     margin = not_negative('margin', margin)

@@ -193,6 +193,7 @@ class JointStateMonitor:
     @classmethod
     def for_robot(cls, robot: Robot, **settings: float) -> JointStateMonitor:
         """Return a monitor of a robot's independent joints."""
+        robot.require_single_coordinates('a JointState')
         return cls(robot.joint_names, robot.is_continuous,
                    velocity_limit=robot.limits.velocity, dependent=dependent_joints(robot),
                    **settings)

@@ -43,6 +43,7 @@ class PDGravityController:
 
     def __init__(self, robot: Robot, *, feedback: FeedbackGains | None = None,
                  period: float = 0.002, delay: float = 0.001, dynamics: Dynamics | None = None):
+        robot.require_single_coordinates('PD control')
         feedback = FeedbackGains() if feedback is None else feedback
         check_gains(feedback, None, period=period, delay=delay)
         self.robot = robot

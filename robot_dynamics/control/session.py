@@ -69,6 +69,7 @@ class ControlSession:
     def __init__(self, robot: Robot, controller: TrackingController, settings: SessionSettings, *,
                  monitor: JointStateMonitor | None = None, limiter: EffortLimiter | None = None,
                  gate: StartGate | None = None, trajectory: TrajectoryBuffer | None = None):
+        robot.require_single_coordinates('control')
         self.robot = robot
         self.controller = controller
         self.settings = settings

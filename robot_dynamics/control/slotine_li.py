@@ -93,6 +93,7 @@ class AdaptiveController:
                  adaptation: AdaptationGains | None = None, period: float = 0.002,
                  delay: float = 0.001, allow_unphysical: bool = False,
                  dynamics: Dynamics | None = None):
+        robot.require_single_coordinates('adaptive control')
         if not allow_unphysical:
             refuse_unphysical(robot)
         self.robot = robot

@@ -130,6 +130,7 @@ class TrajectoryBuffer:
     @classmethod
     def for_robot(cls, robot: Robot, **settings: float) -> TrajectoryBuffer:
         """Return a buffer that keeps a robot's limits."""
+        robot.require_single_coordinates('a JointTrajectory')
         return cls(robot.joint_names, robot.limits, continuous=robot.is_continuous, **settings)
 
     @property

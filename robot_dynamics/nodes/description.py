@@ -51,7 +51,7 @@ def load_robot(node: Node, values: Values, stopped: Callable[[], bool]) -> Robot
     Raises
     ------
     ModelError
-        When there is none or it cannot be used.
+        When there is none or it cannot be used, as where a joint has several coordinates.
     StoppedEarlyError
         When asked to stop meanwhile.
     """
@@ -68,6 +68,7 @@ def load_robot(node: Node, values: Values, stopped: Callable[[], bool]) -> Robot
             robot = Robot.from_urdf(robot.to_urdf().encode(), gravity=robot.gravity, **selection)
     else:
         robot = Robot.from_urdf(path or _text(node, values, stopped), **selection)
+    robot.require_single_coordinates('this node')
     return robot.with_gravity(gravity) if gravity else robot
 
 

@@ -33,10 +33,13 @@ def leading_bodies(robot: Robot) -> list[int]:
 
     Raises
     ------
+    ModelError
+        Where a joint has several coordinates.
     SimulationError
         Where no body does, or one body depends on several independent joints:
         a coupling MuJoCo's joint constraint cannot express.
     """
+    robot.require_single_coordinates('the simulated arm')
     bodies = [robot.body_joint_names.index(name) for name in robot.joint_names]
     for joint, body in enumerate(bodies):
         row = np.zeros(robot.n)
