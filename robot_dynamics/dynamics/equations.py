@@ -21,6 +21,7 @@ from robot_dynamics.dynamics.kernels import solve
 from robot_dynamics.dynamics.kernels import terms as term_kernels
 from robot_dynamics.dynamics.link_kinematics import LinkKinematics
 from robot_dynamics.dynamics.matrix_derivatives import MatrixDerivatives
+from robot_dynamics.dynamics.native import use_native
 from robot_dynamics.dynamics.packing import disown, pack, prepared_buffer
 from robot_dynamics.dynamics.samples import (
     Samples,
@@ -60,6 +61,10 @@ class Dynamics(EffortDerivatives, MatrixDerivatives, LinkKinematics, GramMethods
     threads : int, optional
         Number of threads that share a batch of thousands of samples; by default one for
         each core that the process may use. Smaller ones are done by the caller's.
+    backend : {'numba', 'c'}, default 'numba'
+        With 'c' the regressors, adaptive terms, matrices and inverse dynamics of one sample
+        run in C made for this robot, which needs a C compiler when the robot is new; see
+        `robot_dynamics.dynamics.native`. Everything else is the same, and so are results.
 
     Notes
     -----
@@ -70,7 +75,7 @@ class Dynamics(EffortDerivatives, MatrixDerivatives, LinkKinematics, GramMethods
     """
 
     def __init__(self, robot: Robot, *, coulomb_velocity: float = 0.05,
-                 threads: int | None = None):
+                 threads: int | None = None, backend: str = 'numba'):
         if not isinstance(robot, Robot):
             raise ModelError('is no Robot', subject=type(robot).__name__,
                              remedy='read one with Robot.from_urdf or Robot.from_dh')
@@ -94,14 +99,19 @@ class Dynamics(EffortDerivatives, MatrixDerivatives, LinkKinematics, GramMethods
         self._batches = Batches(robot, self._model, self._coupling, threads)
         self._choices: dict[tuple[str, ...], tuple[FloatArray, int]] = {}
         self._choose(())
+        self.backend = backend
+        if use_native(backend):
+            from robot_dynamics.dynamics.native.backend import METHODS, native_methods
+            general = {name: getattr(self, name) for name in METHODS}
+            self.__dict__.update(native_methods(robot, self._model, general, self._choices))
 
     def __repr__(self) -> str:
         return f'<Dynamics of {self.robot!r}>'
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy packs its robot anew: nothing of this one is shared with another process.
-        return partial(Dynamics, coulomb_velocity=self._epsilon, threads=self._threads), (
-            self.robot,)
+        return partial(Dynamics, coulomb_velocity=self._epsilon, threads=self._threads,
+                       backend=self.backend), (self.robot,)
 
     def parameter_names(self, terms: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the name of each column of a regressor.
