@@ -27,6 +27,7 @@ from robot_dynamics.model.orders import UrdfInertia, from_urdf, to_urdf
 from robot_dynamics.model.robot import JointType, Robot
 from robot_dynamics.model.robot_checks import LONGEST_NAME
 from robot_dynamics.model.rotation import rpy_from_rotation
+from robot_dynamics.model.urdf_values import MAX_MAGNITUDE
 
 FloatArray = NDArray[np.float64]
 
@@ -36,6 +37,9 @@ _UNLIMITED = 1e15
 
 # How much of a body's parameters may get lost, relative to the largest of them.
 _LOSS = 1e-9
+
+# Elements with nothing but numbers, which readers bound.
+_BOUNDED = ('origin', 'mass', 'inertia', 'dynamics')
 
 _TENSOR = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 
@@ -87,8 +91,8 @@ def robot_to_urdf(robot: Robot) -> str:
     ------
     ModelError
         For what no URDF can say, naming the link or joint: a joint that follows
-        several others, a spherical joint, a first moment without mass, a name that xacro
-        would expand.
+        several others, a spherical joint, a first moment without mass, a number too large
+        to be one of a robot, a name that xacro would expand.
     """
     _check_names((robot.name, robot.base_name, *robot.body_names, *robot.body_joint_names,
                   *robot.frames))
@@ -102,6 +106,7 @@ def robot_to_urdf(robot: Robot) -> str:
         parent = robot.parents[index]
         _write_joint(root, robot, index, mount, base if parent < 0 else mounts[parent])
     _write_frames(root, robot, base, mounts)
+    _check_numbers(root)
     ElementTree.indent(root)
     return f'<?xml version="1.0"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
@@ -111,6 +116,23 @@ def _check_names(names: Iterable[str]) -> None:
         if '${' in name or '$(' in name:
             raise ModelError('would be an expression of xacro', subject=repr(name),
                              remedy='rename it to letters, digits and _')
+
+
+def _check_numbers(root: ElementTree.Element) -> None:
+    """Refuse what no reader would take for the number of a robot.
+
+    What is read is bounded, but a product of it need not be: the inertia that a far mass
+    has about the origin of its link.
+    """
+    for owner in root:
+        for element in owner.iter():
+            words = ' '.join(element.attrib.values()).split() if element.tag in _BOUNDED else ()
+            for word in words:
+                if abs(float(word)) > MAX_MAGNITUDE:
+                    raise ModelError(f'would be written with the number {float(word):g} in its '
+                                     f'<{element.tag}>, which is not one of a robot',
+                                     subject=owner.get('name', ''),
+                                     remedy='give masses and lengths in kg and m')
 
 
 def _mounts(robot: Robot) -> list[_Mount]:

@@ -11,8 +11,8 @@ from robot_dynamics.model.document import Element
 
 FloatArray = NDArray[np.float64]
 
-# No length, mass or inertia of a robot is this large, in SI units.
-_MAX_MAGNITUDE = 1e12
+#: No length, mass or inertia of a robot is this large, in SI units.
+MAX_MAGNITUDE = 1e12
 
 
 def only_child(owner: Element, tag: str, name: str) -> Element | None:
@@ -73,7 +73,7 @@ def number_of(element: Element, attribute: str, name: str, *,
 def _bounded(text: str, element: Element, attribute: str, name: str) -> float:
     """Return a number that a robot can have."""
     value = parse_number(text, element, attribute, name)
-    if not abs(value) <= _MAX_MAGNITUDE:
+    if not abs(value) <= MAX_MAGNITUDE:
         raise ModelError(f'{_quoted(element, attribute)} is not a number of a robot',
                          subject=name, remedy='give a finite value in SI units')
     return value

@@ -339,7 +339,7 @@ def test_added_names_stay_short_enough_to_be_read():
     assert back.body_names[0] == 'l' * 189 + '_on_joint_2'
 
 
-@pytest.mark.parametrize('value', [1e-300, 5e-324, 1.7976931348623157e308, 1 / 3, -0.0, 123456.0])
+@pytest.mark.parametrize('value', [1e-300, 5e-324, 999999999999.9999, 1 / 3, -0.0, 123456.0])
 def test_numbers_read_back_exactly(value):
     text = joint_of(small_robot(damping=[value, 0.0]), 'j1')
     dynamics = text.find('dynamics')
@@ -388,6 +388,21 @@ def test_little_or_negative_mass_comes_back(mass):
     parameters[1, 0] = mass
     robot = small_robot(inertial_parameters=parameters)
     np.testing.assert_allclose(read_back(robot).parameters, robot.parameters, rtol=0, atol=1e-9)
+
+
+def test_a_number_that_could_not_be_read_back_is_not_written():
+    text = """<robot name="r"><link name="base"/>
+      <link name="far"><inertial><mass value="1e11"/>
+        <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+      <link name="tip"><inertial><mass value="1e11"/>
+        <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+      <joint name="j" type="revolute"><parent link="base"/><child link="far"/>
+        <axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+      <joint name="f" type="fixed"><parent link="far"/><child link="tip"/>
+        <origin xyz="1000 0 0"/></joint></robot>"""
+    with pytest.raises(ModelError, match='far: would be written with the number 5e') as caught:
+        Robot.from_urdf(text).to_urdf()
+    assert caught.value.remedy
 
 
 def test_first_moment_without_mass_is_an_inertia_error():
