@@ -22,7 +22,7 @@ from pathlib import Path
 from fuzzing import pool, table
 from fuzzing.judge import examine
 from fuzzing.kinds import KINDS, counts
-from fuzzing.worker import Share, work
+from fuzzing.worker import Share, warm_up, work
 
 DOCUMENT = Path(__file__).resolve().parent.parent / 'docs' / 'reliability.md'
 
@@ -70,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
 def _repeat(which: str, save: Path | None) -> int:
     """Examine one input again, here, and show what happens."""
     name, seed, index = which.split(':')
+    warm_up()
     with tempfile.TemporaryDirectory() as folder:
         kind = KINDS[name](Path(folder))
         item = kind.make(int(seed), int(index))

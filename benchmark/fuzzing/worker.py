@@ -16,7 +16,7 @@ from fuzzing.judge import examine
 from fuzzing.kind import BLOCK
 from fuzzing.kinds import KINDS
 from fuzzing.memory import limit_growth, resident
-from robot_dynamics.dynamics.warmup import warm_up
+from robot_dynamics.bringup.warmup import warm_up as compile_kernels
 
 #: By how much the address space of a worker may grow, in bytes.
 GROWTH = 2**30
@@ -64,9 +64,7 @@ def work(share: Share) -> None:
     os.dup2(2, 1)
     with tempfile.TemporaryDirectory(prefix='robot_dynamics-fuzz-') as folder:
         kinds = {name: KINDS[name](Path(folder)) for name in share.counts}
-        # Compiled and imported now, so that no input is charged for it.
         warm_up()
-        importlib.import_module('matplotlib.figure')
         limit_growth(GROWTH)
         begin = resident()
         for name, index in share.inputs():
@@ -75,6 +73,12 @@ def work(share: Share) -> None:
             _tell(out, {'input': [name, index], 'outcome': outcome.__dict__})
         _tell(out, {'growth': resident() - begin})
     sys.stdout.flush()
+
+
+def warm_up() -> None:
+    """Compile and import what is slow at first, so that no input is charged for it."""
+    compile_kernels()
+    importlib.import_module('matplotlib.figure')
 
 
 def _tell(out: object, line: dict[str, object]) -> None:
