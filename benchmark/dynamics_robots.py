@@ -21,6 +21,8 @@ URDFS = {
     'Panda': 'panda_description/urdf/panda.urdf',
     'Talos reduced': 'talos_data/robots/talos_reduced.urdf',
 }
+#: Robots that other benchmarks ask for.
+MORE_URDFS = {'UR10': 'ur_description/urdf/ur10_joint_limited_robot.urdf'}
 #: Place of each of our ten parameters among Pinocchio's.
 PARAMETER_ORDER = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]
 
@@ -41,7 +43,7 @@ class Subject:
 
 def load(name: str) -> Subject:
     """Read a URDF of the example-robot-data package, mimic joints as joints of their own."""
-    text = (DESCRIPTIONS / URDFS[name]).read_text()
+    text = (DESCRIPTIONS / (URDFS | MORE_URDFS)[name]).read_text()
     text = re.sub(r'<mimic\s[^>]*>', '', text)
     robot = Robot.from_urdf(text)
     model = pinocchio.buildModelFromXML(text)

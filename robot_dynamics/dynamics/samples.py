@@ -23,7 +23,8 @@ class Samples:
     shape : tuple of int
         Batch shape: empty for a single sample.
     rows : list of ndarray
-        Each argument as a C-contiguous, writeable float64 array of shape (N, width).
+        Each argument as a C-contiguous, writeable float64 array of shape (N, width); the
+        caller's own memory where that is one already, so nothing is written to it.
     """
 
     shape: tuple[int, ...]
@@ -51,7 +52,10 @@ def gather(arguments: dict[str, tuple[ArrayLike, int, str]]) -> Samples:
                              remedy='give all arguments the same leading axes, or none') from None
     rows = []
     for array in arrays.values():
-        full = np.broadcast_to(array, shape + array.shape[-1:]).reshape(-1, array.shape[-1])
+        # What broadcasting returns is read-only, and would be copied below.
+        full = array if array.shape[:-1] == shape else \
+            np.broadcast_to(array, shape + array.shape[-1:])
+        full = full.reshape(-1, array.shape[-1])
         rows.append(np.require(full, np.float64, ['C', 'W', 'A']))
     return Samples(shape, rows)
 
