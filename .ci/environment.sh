@@ -3,10 +3,11 @@
 # Shared by ./demo and ./test.sh: a Python that has all this package needs.
 #
 #   source .ci/environment.sh
-#   prepare_environment EXTRAS      # sets $python
+#   prepare_environment EXTRAS [jazzy]      # sets $python
 #
 # Two worlds, never mixed:
-# - Without ROS 2: a virtual environment in .venv, with ROS 2 itself from wheels.
+# - Without ROS 2: a virtual environment in .venv, with ROS 2 itself from wheels: those of the
+#   newest distribution that has them, or of another one in .venv-<distro>-wheels.
 # - Where a ROS 2 environment is sourced: a virtual environment in .venv-<distro>
 #   that sees the system's packages. rclpy, the messages and numpy stay those of
 #   ROS 2; only what is missing is added.
@@ -52,10 +53,10 @@ find_python() {
 
 # One line that changes whenever the environment has to be made again.
 environment_key() {
-  local base=$1 extras=$2
-  { cat setup.py setup.cfg pyproject.toml constraints.txt .ci/environment.sh
+  local base=$1 extras=$2 wheels=${3:-}
+  { cat setup.py setup.cfg pyproject.toml constraints*.txt .ci/environment.sh
     "$base" -c 'import sys; print(sys.version)'
-    printf '%s %s\n' "$extras" "${ROS_DISTRO:-}"
+    printf '%s %s %s\n' "$extras" "${ROS_DISTRO:-}" "$wheels"
   } | sha256sum | cut -c 1-64
 }
 
@@ -75,7 +76,7 @@ create_environment() {
 
 # Versions that the environment must not leave: the tested ones, or those of ROS 2.
 write_constraints() {
-  local base=$1 file=$2
+  local base=$1 file=$2 wheels=${3:-}
   if ros_is_sourced; then
     "$base" - > "$file" <<'PYTHON'
 from importlib.metadata import PackageNotFoundError, version
@@ -85,6 +86,8 @@ for name in ('numpy', 'scipy', 'numba', 'PyYAML', 'matplotlib', 'pytest', 'setup
     except PackageNotFoundError:
         pass
 PYTHON
+  elif [ -n "$wheels" ]; then
+    { grep -v '^ros-' constraints.txt; cat "constraints-$wheels.txt"; } > "$file"
   else
     cp constraints.txt "$file"
   fi
@@ -136,21 +139,25 @@ PYTHON
 }
 
 prepare_environment() {
-  local extras=$1 base folder key
+  local extras=$1 wheels=${2:-} base folder key
   base=$(find_python) || die "needs Python $oldest_python or newer (ROS 2 wheels: up to" \
     "$newest_python_of_wheels); install it, or name one with PYTHON=/path/to/python3"
+  [ -z "$wheels" ] || [ -f "constraints-$wheels.txt" ] || die "there are no wheels of ROS 2 $wheels" \
+    "to test with, only: $(printf '%s\n' constraints-*.txt | sed 's/constraints-//; s/\.txt//')"
   if ros_is_sourced; then
+    [ -z "$wheels" ] || die "ROS 2 $ROS_DISTRO is sourced: start from a shell without ROS 2 to test" \
+      "with the wheels of $wheels"
     "$base" -c 'import rclpy' 2> /dev/null || die "ROS 2 $ROS_DISTRO is sourced but $base" \
       "cannot import rclpy: install ros-$ROS_DISTRO-rclpy, or start from a shell without ROS 2"
     folder=.venv-$ROS_DISTRO
   else
     [ "$(uname -sm)" = 'Linux x86_64' ] || die "without an installed ROS 2 this needs its wheels," \
       "which exist for Linux on x86-64 only: install ROS 2, source its setup.bash and run this again"
-    folder=.venv
+    folder=.venv${wheels:+-$wheels-wheels}
     extras=ros,$extras
   fi
   python=$PWD/$folder/bin/python
-  key=$(environment_key "$base" "$extras")
+  key=$(environment_key "$base" "$extras" "$wheels")
   local stamp=$folder/.made-for-$extras
   if [ -x "$python" ] && [ "$(cat "$stamp" 2> /dev/null)" = "$key" ]; then
     return
@@ -159,7 +166,7 @@ prepare_environment() {
   [ -w "$folder" ] || { [ ! -e "$folder" ] && [ -w . ]; } \
     || die "cannot write to $PWD/$folder: run this in a clone of your own"
   is_complete "$python" || create_environment "$base" "$folder"
-  write_constraints "$base" "$folder/constraints.txt"
+  write_constraints "$base" "$folder/constraints.txt" "$wheels"
   install_packages "$folder" "$extras"
   check_environment "$folder"
   printf '%s\n' "$key" > "$stamp"

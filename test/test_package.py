@@ -189,6 +189,36 @@ def _python_without_rclpy(folder):
     return path
 
 
+def test_wheels_that_are_not_pinned_are_refused(tmp_path):
+    done = environment_check('prepare_environment sim foxy', tmp_path)
+    assert done.returncode == 1
+    assert 'no wheels of ROS 2 foxy' in done.stderr and 'only: jazzy' in done.stderr
+
+
+def test_wheels_and_a_sourced_ros_are_not_mixed(tmp_path):
+    done = environment_check('prepare_environment sim jazzy', tmp_path, ROS_DISTRO='kilted')
+    assert done.returncode == 1
+    assert 'ROS 2 kilted is sourced' in done.stderr
+
+
+def test_the_wheels_of_jazzy_replace_those_of_the_newest_and_nothing_else(tmp_path):
+    def pins(path):
+        return dict(line.split('==') for line in path.read_text().splitlines()
+                    if not line.startswith('#'))
+
+    for wheels in ('', 'jazzy'):
+        done = environment_check(
+            f'write_constraints python3 {tmp_path / f"{wheels}.txt"} {wheels}', tmp_path)
+        assert done.returncode == 0, done.stderr
+    newest, jazzy = pins(tmp_path / '.txt'), pins(tmp_path / 'jazzy.txt')
+    assert newest == pins(ROOT / 'constraints.txt')
+    assert jazzy['ros-rclpy'] == '7.1.6' and newest['ros-rclpy'].startswith('9.')
+    changed = {name for name in {**newest, **jazzy} if newest.get(name) != jazzy.get(name)}
+    assert all(name.startswith('ros-') for name in changed)
+    # Every package of ROS 2 is another version there, or it would be the newest by mistake.
+    assert {'ros-sensor-msgs', 'ros-rcl', 'ros-rmw-fastrtps-cpp'} <= changed
+
+
 def test_the_key_changes_with_what_it_depends_on(tmp_path):
     def key(extras, **variables):
         done = environment_check(f'environment_key {sys.executable} {extras}', tmp_path,
@@ -196,7 +226,8 @@ def test_the_key_changes_with_what_it_depends_on(tmp_path):
         assert done.returncode == 0, done.stderr
         return done.stdout
     assert key('sim') == key('sim')
-    assert len({key('sim'), key('sim,test'), key('sim', ROS_DISTRO='jazzy')}) == 3
+    assert len({key('sim'), key('sim,test'), key('sim', ROS_DISTRO='jazzy'),
+                key('sim jazzy')}) == 4
 
 
 def fake_clone(folder):

@@ -157,6 +157,7 @@ def has_stalled(results: list[tuple[int, str]]) -> bool:
     return any('joint states stopped' in errors for _, errors in results)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('style', ['single', 'waitset'])
 def test_tracking_gets_better_as_soon_as_it_learns(make_system, style):
     for _ in range(3):

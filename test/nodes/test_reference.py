@@ -95,7 +95,7 @@ def test_a_file_as_ros2_topic_echo_writes_it(robot, tmp_path):
 
 
 @pytest.mark.parametrize(('content', 'wanted'), [
-    (None, 'existing file'), ('- 1', 'JointTrajectory'), ('{', 'JointTrajectory'),
+    (None, 'to an existing'), ('- 1', 'JointTrajectory'), ('{', 'JointTrajectory'),
     ('joint_names: [joint1]', 'points'), ('joint_names: [a]\npoints: []', 'no point'),
     ('joint_names: [a]\npoints: [{time_from_start: soon}]', 'JointTrajectory'),
     ('joint_names: [a]\npoints: [{positions: [.nan], time_from_start: 1}]', 'a'),
