@@ -10,10 +10,12 @@ from robot_dynamics.model.robot import JointLimits, JointType, Robot
 
 
 def make_robot(parents, joint_types, placements, axes, link_offsets, inertial_parameters, *,
-               gravity=(0.0, 0.0, -9.81), coupling=None, coupling_offset=None, frames=()):
-    """A robot from its arrays; joints j0, j1, ... unless a coupling is given."""
+               gravity=(0.0, 0.0, -9.81), coupling=None, coupling_offset=None, frames=(),
+               joint_names=None):
+    """A robot from its arrays; joints j0, j1, ... move the bodies."""
     bodies = len(parents)
-    coupling = np.eye(bodies) if coupling is None else np.asarray(coupling)
+    rows = sum(max(1, len(JointType(int(kind)).velocity_names)) for kind in joint_types)
+    coupling = np.eye(rows) if coupling is None else np.asarray(coupling)
     n = coupling.shape[1]
     names = tuple(f'j{i}' for i in range(bodies))
     return Robot(
@@ -21,8 +23,8 @@ def make_robot(parents, joint_types, placements, axes, link_offsets, inertial_pa
         body_joint_names=names, parents=parents, joint_types=joint_types,
         placements=placements, axes=axes, link_offsets=link_offsets,
         inertial_parameters=inertial_parameters, gravity=gravity,
-        joint_names=tuple(f'c{i}' for i in range(n)), coupling=coupling,
-        coupling_offset=np.zeros(bodies) if coupling_offset is None else coupling_offset,
+        joint_names=joint_names or tuple(f'c{i}' for i in range(n)), coupling=coupling,
+        coupling_offset=np.zeros(rows) if coupling_offset is None else coupling_offset,
         limits=JointLimits(np.full(n, -np.inf), np.full(n, np.inf),
                            np.full(n, np.nan), np.full(n, np.nan)),
         damping=np.linspace(0.1, 0.5, n), friction=np.linspace(0.2, 0.7, n),
@@ -68,6 +70,31 @@ def random_tree(seed, bodies=7, *, order='any', prismatic=0.3, offsets=True, bra
                       gravity=rng.uniform(-10.0, 10.0, 3))
 
 
+def random_free_tree(seed, bodies=7, *, kinds=tuple(JointType), roots=1, gravity=None):
+    """A random tree with joints of several coordinates, one of them at least.
+
+    With several roots, in any order of bodies.
+    """
+    rng = np.random.default_rng(seed)
+    parents = [-1 if i < roots else i - 1 if rng.uniform() < 0.6 else int(rng.integers(0, i))
+               for i in range(bodies)]
+    several = [kind for kind in kinds if not kind.has_one_coordinate]
+    types = [kinds[k] for k in rng.integers(0, len(kinds), bodies)]
+    types[int(rng.integers(bodies))] = several[seed % len(several)]
+    single = np.array([kind.has_one_coordinate for kind in types])
+    placements = np.tile(np.eye(4), (bodies, 1, 1))
+    for placement in placements:
+        placement[:3, :3] = random_rotation(rng)
+        placement[:3, 3] = rng.uniform(-0.5, 0.5, 3)
+    axes = rng.normal(size=(bodies, 3))
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    offsets = rng.uniform(-0.3, 0.3, (bodies, 3)) * single[:, None] * (seed % 2)
+    return make_robot(np.array(parents), types, placements, axes, offsets,
+                      [random_body(rng) for _ in range(bodies)],
+                      gravity=rng.uniform(-10.0, 10.0, 3) if gravity is None else gravity,
+                      joint_names=tuple(f'j{i}' for i in range(bodies)))
+
+
 def robot_of_reference(reference):
     """A robot from the ``robot`` part of a reference file."""
     links = reference['robot']['links']
@@ -97,6 +124,12 @@ def make():
 def tree():
     """`random_tree`."""
     return random_tree
+
+
+@pytest.fixture(scope='session')
+def free_tree():
+    """`random_free_tree`."""
+    return random_free_tree
 
 
 @pytest.fixture(scope='session')
