@@ -185,8 +185,8 @@ class Robot(Rebuilt):
         checks.check_names('frame', self.frames)
         checks.check_parents(self.name, self.parents)
         if not self.has_single_coordinates:
-            checks.check_names('position', self.position_names)
-            checks.check_names('velocity', self.velocity_names)
+            checks.check_names('coordinate', self.position_names)
+            checks.check_names('coordinate', self.velocity_names)
             checks.check_several(self.body_coordinates, self.coordinates, self.coupling,
                                  self.coupling_offset, self.link_offsets, limits)
         checks.check_axes(self.body_names, self.axes)

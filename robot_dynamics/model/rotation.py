@@ -88,10 +88,12 @@ def plane_axes(normal: FloatArray) -> FloatArray:
     normal of -z, half a turn about x.
     """
     x, y, z = normal
-    if z < -1.0 + 1e-12:
-        return np.diag([1.0, -1.0, -1.0])
-    # 1 + [k] + [k]^2 / (1 + z) for the turn with k = z x normal = (-y, x, 0).
-    k = 1.0 / (1.0 + z)
-    return np.array([[1.0 - k * x * x, -k * x * y, x],
-                     [-k * x * y, 1.0 - k * y * y, y],
+    across = np.hypot(x, y)
+    if across == 0.0:
+        return np.diag([1.0, np.sign(z), np.sign(z)])
+    # 1 + [k] + [k]^2 / (1 + z) for the turn with k = z x normal = (-y, x, 0). With (c, s) the
+    # direction of (x, y), x^2 / (1 + z) is c^2 (1 - z): no digits are lost near -z.
+    c, s = x / across, y / across
+    return np.array([[1.0 - (1.0 - z) * c * c, -(1.0 - z) * c * s, x],
+                     [-(1.0 - z) * c * s, 1.0 - (1.0 - z) * s * s, y],
                      [-x, -y, z]])
