@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-#: Bytes of tables that stay in the cache of one core.
-CACHE = 2**20
+#: Columns of the tables that kernels fill before they multiply: some hundred samples. What
+#: is fastest is much the same for robots of any size.
+TABLE_COLUMNS = 32
 
 
 class Motion(NamedTuple):
@@ -85,7 +86,7 @@ class SideBySide:
     """
 
     def __init__(self, dynamics: Dynamics, terms: Sequence[str], kept: IntArray):
-        from robot_dynamics.dynamics.kernels import lanes, lanes_gram
+        from robot_dynamics.dynamics.kernels import lanes_gram
         robot, carrying = dynamics.robot, dynamics._batches.carrying
         choice = dynamics._choose(terms)[0]
         layout = GramLayout.of(carrying, kept, robot.n_bodies, robot.n, len(choice) - 1,
@@ -94,7 +95,6 @@ class SideBySide:
         self._arrays = (dynamics._model, *carrying.arrays, choice, layout.places,
                         layout.term_places, layout.effort_places, layout.starts, layout.columns)
         self._columns = len(kept) + 1
-        self._table_width = max(8, CACHE // (8 * lanes.LANE_COUNT * (len(layout.columns) + 1)))
 
     def products(self, motion: Motion) -> FloatArray:
         """Upper triangle of [W tau]^T [W tau], shape (p + 1, p + 1)."""
@@ -129,4 +129,4 @@ class SideBySide:
         to, (q, v, a, tau, roots) = self._coupling, motion
         self._kernels.add_batch.load()(
             *self._arrays, to.positions(q), to.rates(v), to.rates(a), v, a, tau, roots,
-            self._table_width, is_factor, out)
+            TABLE_COLUMNS, is_factor, out)

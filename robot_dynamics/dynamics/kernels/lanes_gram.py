@@ -218,7 +218,7 @@ def add_batch(model, first, pairs, joints, shares, choice, places, term_places, 
     joint_v, joint_a, tau, roots : ndarray, shape (N, n)
         Of the independent joints; roots of the weights.
     count : int
-        Columns of the table, `LANE_COUNT` samples each: as many as the cache has room for.
+        Columns of the table, `LANE_COUNT` samples each, that are filled at a time.
     is_factor : bool
         What to add to.
     out : ndarray
