@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from robot_dynamics.bringup import demo
+from robot_dynamics.bringup import demo, formulas
 from robot_dynamics.bringup.arguments import ARGUMENTS
 from robot_dynamics.bringup.command import child_environment
 from robot_dynamics.bringup.descriptions import load_description
@@ -70,6 +70,11 @@ def _parser() -> argparse.ArgumentParser:
                     'Exit status 1 when it cannot be used.')
     check.add_argument('robot', metavar='FILE', help='file, or name of a robot of this package')
     check.set_defaults(run=_check)
+    closed_form = commands.add_parser(
+        'closed-form', help='write the equations of motion as formulas: text, LaTeX, Python, C, '
+                            'Wolfram', description=formulas.__doc__, formatter_class=_Help)
+    formulas.add_arguments(closed_form)
+    closed_form.set_defaults(run=formulas.run)
     warmup = commands.add_parser('warmup', help='compile all kernels now, once for all')
     warmup.set_defaults(run=_warmup)
     return parser

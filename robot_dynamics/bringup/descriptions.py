@@ -11,7 +11,8 @@ from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.model.source import read_source
 from robot_dynamics.model.xacro_files import expanded_text
 
-_DH_SUFFIXES = ('.yaml', '.yml', '.json')
+#: Suffixes of files that hold a DH table.
+DH_SUFFIXES = ('.yaml', '.yml', '.json')
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,7 @@ def load_description(name_or_path: str | Path) -> Description:
         When there is no such robot or it cannot be used; names the link or joint.
     """
     path = resolve_robot(name_or_path)
-    if path.suffix in _DH_SUFFIXES:
+    if path.suffix in DH_SUFFIXES:
         robot = Robot.from_dh(path)
         return Description(path, robot.to_urdf(), robot)
     robot = Robot.from_urdf(path)

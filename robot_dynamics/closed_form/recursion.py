@@ -12,6 +12,7 @@ gives it (`robot_dynamics.closed_form.reference_motion`)::
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from robot_dynamics.closed_form.geometry import Geometry
 from robot_dynamics.closed_form.pose import coordinate
@@ -61,6 +62,34 @@ def efforts(tape: Tape, geometry: Geometry, q: Sequence[Scalar], v: Sequence[Sca
     return gather_wrenches(geometry, motions, parameters)
 
 
+def mass_matrix(tape: Tape, geometry: Geometry, q: Sequence[Scalar],
+                parameters: Sequence[Scalar]) -> Rows:
+    """M: column j holds the efforts of unit acceleration of joint j alone, at rest."""
+    n, weightless = geometry.n, replace(geometry, gravity=ZERO)
+    M = zeros(n, n)
+    for j in range(n):
+        column = efforts(tape, weightless, q, [0] * n, [0] * n, _unit(n, j), parameters)
+        for i in range(j + 1):
+            M[i][j] = M[j][i] = column[i]
+    return M
+
+
+def coriolis_matrix(tape: Tape, geometry: Geometry, q: Sequence[Scalar], v: Sequence[Scalar],
+                    parameters: Sequence[Scalar]) -> Rows:
+    """C: column j holds the efforts of unit reference velocity of joint j alone."""
+    n, weightless = geometry.n, replace(geometry, gravity=ZERO)
+    columns = [efforts(tape, weightless, q, v, _unit(n, j), [0] * n, parameters)
+               for j in range(n)]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def gravity_torque(tape: Tape, geometry: Geometry, q: Sequence[Scalar],
+                   parameters: Sequence[Scalar]) -> list[Scalar]:
+    """g: the efforts at rest."""
+    still = [0] * geometry.n
+    return efforts(tape, geometry, q, still, still, still, parameters)
+
+
 def adaptive_terms(tape: Tape, geometry: Geometry, q: Sequence[Scalar], v: Sequence[Scalar],
                    v_r: Sequence[Scalar], a_r: Sequence[Scalar], s: Sequence[Scalar],
                    parameters: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
@@ -99,6 +128,10 @@ def gather_wrenches(geometry: Geometry, motions: Sequence[Motion],
             forces[body.parent] = add(forces[body.parent], force)
             moments[body.parent] = add(moments[body.parent], moment)
     return tau
+
+
+def _unit(n: int, j: int) -> list[Scalar]:
+    return [int(k == j) for k in range(n)]
 
 
 def zeros(rows: int, columns: int) -> Rows:

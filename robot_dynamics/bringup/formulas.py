@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a robot's equations of motion as formulas, in a language of choice.
+
+The robot is the name of one of this package, a URDF or xacro file, or a DH table, of which
+lengths and gravity may be symbols.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from robot_dynamics.bringup.descriptions import DH_SUFFIXES
+from robot_dynamics.closed_form.derive import METHODS, QUANTITIES, derive
+from robot_dynamics.closed_form.description import Description, describe
+from robot_dynamics.closed_form.document import (
+    LANGUAGES,
+    columns_note,
+    constants_note,
+    document,
+)
+from robot_dynamics.closed_form.recording import Recording
+from robot_dynamics.closed_form.structure import combinations, reduced, structure
+from robot_dynamics.errors import BringupError
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.shipped import resolve_robot
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument('robot', metavar='ROBOT',
+                        help='name of a robot of this package, or a URDF, xacro or DH file')
+    parser.add_argument('--what', choices=QUANTITIES, default='slotine-li', metavar='WHAT',
+                        help='what to derive: ' + ', '.join(QUANTITIES))
+    parser.add_argument('--format', choices=LANGUAGES, default='text', metavar='FORMAT',
+                        help='language to write in: ' + ', '.join(LANGUAGES))
+    parser.add_argument('--output', type=Path, metavar='FILE', help='file to write, not stdout')
+    parser.add_argument('--method', choices=METHODS, default='recursion', metavar='METHOD',
+                        help='recursion through the bodies, or blocks: from the energies')
+    parser.add_argument('--symbols', action='store_true',
+                        help='lengths and gravity as symbols, not as numbers')
+    parser.add_argument('--numbers', action='store_true',
+                        help="the robot's own inertial parameters as numbers in M, C, g and tau")
+    parser.add_argument('--explicit', action='store_true',
+                        help='every entry written out, without intermediates (small robots; '
+                             'needs SymPy)')
+    parser.add_argument('--reduced', action='store_true',
+                        help='a regressor without the columns that are zero')
+    parser.add_argument('--combinations', action='store_true',
+                        help='say which combinations of parameters decide the efforts (small '
+                             'robots; needs SymPy)')
+
+
+def run(options: argparse.Namespace) -> int:
+    """Derive and write."""
+    path = resolve_robot(options.robot)
+    source = path if path.suffix in DH_SUFFIXES else Robot.from_urdf(path)
+    description = describe(source, symbolic=options.symbols)
+    recording = derive(description, options.what, method=options.method,
+                       numeric_parameters=options.numbers)
+    notes = constants_note(recording)
+    if QUANTITIES[options.what].is_regressor:
+        recording, facts = _facts(recording, description, options)
+        notes += facts
+    text = document(recording, options.format, notes=notes, is_explicit=options.explicit)
+    if options.output is None:
+        sys.stdout.write(text)
+        return 0
+    try:
+        options.output.write_text(text, encoding='utf-8')
+    except OSError as error:
+        raise BringupError(f'cannot be written ({error.strerror})', subject=str(options.output),
+                           remedy='name a file in a folder that exists and is yours') from error
+    return 0
+
+
+def _facts(recording: Recording, description: Description, options: argparse.Namespace
+           ) -> tuple[Recording, list[str]]:
+    """Return the regressor, without zero columns if asked for, and what it shows."""
+    found = structure(recording)
+    names = recording.columns
+    facts = [f'{len(found.zero)} of {len(names)} parameters have no effect: '
+             + ', '.join(names[c] for c in found.zero)] if found.zero else []
+    facts.append(f'{found.rank} combinations of parameters can be told from motion and effort')
+    if options.combinations:
+        facts += [f'  {combination}' for combination in combinations(description)]
+    if options.reduced:
+        recording = reduced(recording, found.effective)
+    return recording, columns_note(recording) + facts

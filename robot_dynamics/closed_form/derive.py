@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Derive a quantity of a robot's equations of motion, by recursion or from its energies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from robot_dynamics.closed_form import recursion
+from robot_dynamics.closed_form.blocks import Lagrangian, regressor_of_blocks
+from robot_dynamics.closed_form.description import CONSTANTS, Description, describe
+from robot_dynamics.closed_form.geometry import Geometry, number
+from robot_dynamics.closed_form.recording import Input, Output, Recording
+from robot_dynamics.closed_form.recursion import Rows
+from robot_dynamics.closed_form.tape import Scalar, Tape
+from robot_dynamics.errors import ModelError, ParameterError, shown
+from robot_dynamics.model.robot import PARAMETER_SUFFIXES, Robot
+
+METHODS = ('recursion', 'blocks')
+
+# Text of each array of variables, and the names of its elements for joint k.
+_ARRAYS = {
+    'q': ('positions, rad or m', 'q'),
+    'v': ('velocities, rad/s or m/s', 'v'),
+    'a': ('accelerations, rad/s^2 or m/s^2', 'acc'),
+    'v_r': ('reference velocities, rad/s or m/s', 'vr'),
+    'a_r': ('reference accelerations, rad/s^2 or m/s^2', 'ar'),
+}
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something that can be derived.
+
+    Parameters
+    ----------
+    function : str
+        Name of the function that computes it.
+    symbol : str
+        Name of the array.
+    text : str
+        What it is, in a sentence.
+    arrays : tuple of str
+        Joint vectors that it depends on.
+    is_regressor : bool
+        Whether it does without inertial parameters and has ten columns a body.
+    """
+
+    function: str
+    symbol: str
+    text: str
+    arrays: tuple[str, ...]
+    is_regressor: bool = False
+
+
+QUANTITIES = {
+    'regressor': Quantity(
+        'regressor', 'Y', 'classical regressor: M(q) a + C(q, v) v + g(q) = Y(q, v, a) pi',
+        ('q', 'v', 'a'), True),
+    'slotine-li': Quantity(
+        'slotine_li_regressor', 'Yr', 'Slotine-Li regressor: M(q) a_r + C(q, v) v_r + g(q) = '
+        'Yr(q, v, v_r, a_r) pi', ('q', 'v', 'v_r', 'a_r'), True),
+    'M': Quantity('mass_matrix', 'M', 'mass matrix', ('q',)),
+    'C': Quantity('coriolis_matrix', 'C', 'Christoffel matrix', ('q', 'v')),
+    'g': Quantity('gravity_torque', 'g', 'gravity efforts, N m or N', ('q',)),
+    'tau': Quantity('inverse_dynamics', 'tau', 'joint efforts M(q) a + C(q, v) v + g(q), N m '
+                    'or N', ('q', 'v', 'a')),
+}
+
+
+def derive(source: Robot | Description | str | bytes | Path | Mapping[str, Any],
+           what: str = 'slotine-li', *, method: str = 'recursion', symbolic: bool = False,
+           numeric_parameters: bool = False) -> Recording:
+    """Derive a quantity as formulas.
+
+    Parameters
+    ----------
+    source : Robot, Description, or a DH table
+        The robot; see `robot_dynamics.closed_form.description.describe`.
+    what : str
+        ``'regressor'``, ``'slotine-li'``, ``'M'``, ``'C'``, ``'g'`` or ``'tau'``.
+    method : str
+        ``'recursion'`` through the bodies, which keeps the formulas of many joints short,
+        or ``'blocks'``: from the kinetic and potential energy of each body.
+    symbolic : bool
+        Whether lengths and gravity that are numbers become symbols.
+    numeric_parameters : bool
+        Whether the robot's own inertial parameters stand in M, C, g and tau, not symbols.
+
+    Returns
+    -------
+    Recording
+        The formulas.
+
+    Raises
+    ------
+    ModelError
+        When the robot cannot be read, has joints of several degrees of freedom, or a symbol
+        with the name of a variable.
+    ParameterError
+        When there is no such quantity or method.
+    """
+    quantity = _chosen(what, QUANTITIES, 'what')
+    _chosen(method, dict.fromkeys(METHODS, True), 'method')
+    description = source if isinstance(source, Description) \
+        else describe(source, symbolic=symbolic)
+    tape = Tape()
+    geometry = description.on(tape)
+    inputs = [_joint_array(group, geometry.n) for group in quantity.arrays]
+    arrays = {array.group: tape.symbols(array.group, array.names) for array in inputs}
+    parameters: list[Scalar] = []
+    if not quantity.is_regressor:
+        if numeric_parameters:
+            parameters = [number(x) for x in description.parameters.ravel()]
+        else:
+            inputs.append(_parameter_array(description))
+            parameters = tape.symbols(inputs[-1].group, inputs[-1].names)
+    if description.units:
+        inputs.append(Input(CONSTANTS, tuple(description.units), 'lengths, m, and gravity, m/s^2'))
+    _check_names(inputs)
+    make = _BY_BLOCKS if method == 'blocks' else _BY_RECURSION
+    entries = make[what](tape, geometry, arrays, parameters)
+    is_matrix = isinstance(entries[0], list)
+    output = Output(
+        quantity.symbol, (len(entries), len(entries[0])) if is_matrix else (len(entries),),
+        tuple(entry for row in entries for entry in row) if is_matrix else tuple(entries),
+        quantity.text)
+    return Recording(
+        quantity.function, quantity.text, description.name, tape, tuple(inputs), (output,),
+        description.constants,
+        parameter_symbols(description) if quantity.is_regressor else ())
+
+
+def parameter_symbols(description: Description) -> tuple[str, ...]:
+    """Return the symbols of the inertial parameters: m1, mx1, ..., Jzz1, m2, ..."""
+    return tuple(f'{suffix}{k}' for k in range(1, len(description.body_names) + 1)
+                 for suffix in PARAMETER_SUFFIXES)
+
+
+def _joint_array(group: str, n: int) -> Input:
+    text, prefix = _ARRAYS[group]
+    return Input(group, tuple(f'{prefix}{k}' for k in range(1, n + 1)), text)
+
+
+def _parameter_array(description: Description) -> Input:
+    return Input('pi', parameter_symbols(description),
+                 'inertial parameters, ten a body: ' + ', '.join(PARAMETER_SUFFIXES))
+
+
+def _check_names(inputs: list[Input]) -> None:
+    """Refuse a symbol of the table that means something else."""
+    taken: set[str] = set()
+    for array in inputs:
+        for name in array.names:
+            if name in taken:
+                raise ModelError('is the name of a variable', subject=name,
+                                 remedy='call the symbol otherwise')
+            taken.add(name)
+
+
+def _chosen(name: str, known: Mapping[str, Any], subject: str) -> Any:
+    if name not in known:
+        raise ParameterError(f'is {shown(name)}', subject=subject,
+                             remedy='choose among ' + ', '.join(known))
+    return known[name]
+
+
+_Arrays = dict[str, list[Scalar]]
+_Maker = Callable[[Tape, Geometry, _Arrays, list[Scalar]], 'Rows | list[Scalar]']
+
+
+def _regressor(tape: Tape, geometry: Geometry, x: _Arrays, _: list[Scalar]) -> Rows:
+    return recursion.regressor(tape, geometry, x['q'], x['v'], x['v'], x['a'])
+
+
+def _slotine_li(tape: Tape, geometry: Geometry, x: _Arrays, _: list[Scalar]) -> Rows:
+    return recursion.regressor(tape, geometry, x['q'], x['v'], x['v_r'], x['a_r'])
+
+
+def _tau(tape: Tape, geometry: Geometry, x: _Arrays, pi: list[Scalar]) -> list[Scalar]:
+    return recursion.efforts(tape, geometry, x['q'], x['v'], x['v'], x['a'], pi)
+
+
+def _mass(tape: Tape, geometry: Geometry, x: _Arrays, pi: list[Scalar]) -> Rows:
+    return recursion.mass_matrix(tape, geometry, x['q'], pi)
+
+
+def _coriolis(tape: Tape, geometry: Geometry, x: _Arrays, pi: list[Scalar]) -> Rows:
+    return recursion.coriolis_matrix(tape, geometry, x['q'], x['v'], pi)
+
+
+def _gravity(tape: Tape, geometry: Geometry, x: _Arrays, pi: list[Scalar]) -> list[Scalar]:
+    return recursion.gravity_torque(tape, geometry, x['q'], pi)
+
+
+def _regressor_of_blocks(tape: Tape, geometry: Geometry, x: _Arrays, _: list[Scalar]) -> Rows:
+    lagrangian = Lagrangian(tape, geometry, x['q'])
+    return regressor_of_blocks(lagrangian.classical_blocks(x['v'], x['a']))
+
+
+def _slotine_li_of_blocks(tape: Tape, geometry: Geometry, x: _Arrays, _: list[Scalar]) -> Rows:
+    lagrangian = Lagrangian(tape, geometry, x['q'])
+    return regressor_of_blocks(lagrangian.slotine_li_blocks(x['v'], x['v_r'], x['a_r']))
+
+
+def _matrix_of_blocks(which: int) -> _Maker:
+    def make(tape: Tape, geometry: Geometry, x: _Arrays, pi: list[Scalar]) -> Any:
+        lagrangian = Lagrangian(tape, geometry, x['q'])
+        return lagrangian.matrices(x.get('v', [0] * geometry.n), pi)[which]
+    return make
+
+
+def _tau_of_blocks(tape: Tape, geometry: Geometry, x: _Arrays, pi: list[Scalar]
+                   ) -> list[Scalar]:
+    tau = []
+    for row in _regressor_of_blocks(tape, geometry, x, pi):
+        effort: Scalar = 0
+        for y, parameter in zip(row, pi, strict=True):
+            effort = effort + y * parameter
+        tau.append(effort)
+    return tau
+
+
+_BY_RECURSION: dict[str, _Maker] = {
+    'regressor': _regressor, 'slotine-li': _slotine_li, 'tau': _tau,
+    'M': _mass, 'C': _coriolis, 'g': _gravity}
+_BY_BLOCKS: dict[str, _Maker] = {
+    'regressor': _regressor_of_blocks, 'slotine-li': _slotine_li_of_blocks,
+    'tau': _tau_of_blocks, 'M': _matrix_of_blocks(0), 'C': _matrix_of_blocks(1),
+    'g': _matrix_of_blocks(2)}

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a robot or a DH table to a geometry in numbers and symbols.
+
+Lengths and gravity enter the pose of a body linearly. So what multiplies a symbol is the
+difference that it makes to put 1 in its place instead of 0, and a table with symbols is
+read by the reader of numeric tables, once for each symbol.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.closed_form.geometry import (
+    Body,
+    Constant,
+    Geometry,
+    numeric_geometry,
+    vector_of,
+)
+from robot_dynamics.closed_form.tape import Tape
+from robot_dynamics.closed_form.vectors import IDENTITY, ZERO, Vector, add, scale, subtract
+from robot_dynamics.errors import ModelError
+from robot_dynamics.model.dh_source import read_table
+from robot_dynamics.model.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+#: Group of the symbols of lengths and gravity.
+CONSTANTS = 'constants'
+
+# A symbol in a table, with or without a sign.
+_SYMBOL = re.compile(r'([+-]?)([A-Za-z][A-Za-z0-9]*)')
+# Words that are numbers, though they look like symbols.
+_NUMBERS = ('inf', 'infinity', 'nan')
+_LENGTHS = ('a', 'd')
+
+
+@dataclass(frozen=True)
+class Description:
+    """A robot of which some lengths, and gravity, may be symbols.
+
+    Parameters
+    ----------
+    name : str
+        Name of the robot.
+    body_names, joint_names : tuple of str
+        Its bodies and independent joints.
+    parameters : ndarray, shape (nb, 10)
+        Its inertial parameters; zeros where none are described.
+    base : Geometry
+        Its geometry with 0 for each symbol.
+    units : dict of str to Geometry
+        Its geometry with 1 for that symbol, 0 for the others.
+    values : dict of str to float or None
+        What symbols stand for, m or m/s^2.
+    """
+
+    name: str
+    body_names: tuple[str, ...]
+    joint_names: tuple[str, ...]
+    parameters: FloatArray
+    base: Geometry
+    units: dict[str, Geometry]
+    values: dict[str, float | None]
+
+    @property
+    def constants(self) -> tuple[Constant, ...]:
+        """Symbols and what they stand for."""
+        return tuple(Constant(name, self.values[name]) for name in self.units)
+
+    def on(self, tape: Tape) -> Geometry:
+        """Return the geometry with its symbols on a tape."""
+        symbols = tape.symbols(CONSTANTS, self.units)
+        pairs = list(zip(symbols, self.units.values(), strict=True))
+
+        def combined(base: Vector, parts: Sequence[Vector]) -> Vector:
+            total = base
+            for (symbol, _), part in zip(pairs, parts, strict=True):
+                total = add(total, scale(_exact(subtract(part, base)), symbol))
+            return total
+
+        def body(i: int, own: Body) -> Body:
+            others = [unit.bodies[i] for _, unit in pairs]
+            return replace(own, point=combined(own.point, [o.point for o in others]),
+                           offset=combined(own.offset, [o.offset for o in others]))
+
+        return replace(
+            self.base, bodies=tuple(body(i, own) for i, own in enumerate(self.base.bodies)),
+            gravity=combined(self.base.gravity, [unit.gravity for _, unit in pairs]),
+            constants=self.constants)
+
+
+def describe(source: Robot | str | bytes | Path | Mapping[str, Any], *,
+             symbolic: bool = False) -> Description:
+    """Describe a robot or a DH table.
+
+    Parameters
+    ----------
+    source : Robot, or what `Robot.from_dh` reads
+        In a table, the lengths a and d and the entries of gravity may be names, such as
+        ``a1``, ``d4`` or ``-g``: these become symbols.
+    symbolic : bool
+        Whether lengths and gravity that are numbers become symbols too. Those of a table
+        are called a1, d1, ... after the row, those of a robot p1x, o1x, ... (the joint's
+        place in the parent's frame, and the link frame's seen from the joint), and gravity
+        g, or gx, gy, gz if it is not along an axis.
+
+    Raises
+    ------
+    ModelError
+        When it cannot be read, or has joints of several degrees of freedom.
+    """
+    if isinstance(source, Robot):
+        return _of_robot(source, symbolic)
+    table, _ = read_table(source)
+    table, values = _with_symbols(table, symbolic)
+    robot = Robot.from_dh(_with_numbers(table, None))
+    return Description(
+        robot.name, robot.body_names, robot.joint_names, np.array(robot.inertial_parameters),
+        numeric_geometry(robot),
+        {name: numeric_geometry(Robot.from_dh(_with_numbers(table, name))) for name in values},
+        values)
+
+
+@dataclass(frozen=True)
+class _Name:
+    """A symbol in a table."""
+
+    name: str
+    sign: int
+
+
+def _with_symbols(table: Mapping[str, Any], symbolic: bool
+                  ) -> tuple[dict[str, Any], dict[str, float | None]]:
+    """Return a table with its symbols found, and what they stand for."""
+    values: dict[str, float | None] = {}
+
+    def found(value: Any, default: str) -> Any:
+        name = _name_of(value)
+        if name is not None:
+            if values.setdefault(name.name, None) is not None:
+                raise ModelError('is a symbol of the table and the name of another number',
+                                 subject=name.name, remedy='call the symbol otherwise')
+            return name
+        number = _number_of(value) if symbolic else None
+        if not number:
+            return value
+        if default in values:
+            raise ModelError('is a symbol of the table and the name of another number',
+                             subject=default, remedy='call the symbol otherwise')
+        values[default] = abs(number) if default[0] == 'g' else number
+        return _Name(default, -1 if default[0] == 'g' and number < 0 else 1)
+
+    table = dict(table)
+    if isinstance(table.get('links'), Sequence) and not isinstance(table['links'], str):
+        table['links'] = [_row_with_symbols(row, k, found)
+                          for k, row in enumerate(table['links'], start=1)]
+    for length in _LENGTHS:
+        if isinstance(table.get(length), Sequence) and not isinstance(table[length], str):
+            table[length] = [found(value, f'{length}{k}')
+                             for k, value in enumerate(table[length], start=1)]
+    gravity = table.get('gravity', [0.0, 0.0, -9.81])
+    if isinstance(gravity, Sequence) and not isinstance(gravity, str):
+        present = [value for value in gravity if _number_of(value) != 0.0]
+        names = ('g',) * 3 if len(present) == 1 else ('gx', 'gy', 'gz')
+        table['gravity'] = [found(value, name)
+                            for value, name in zip(gravity, names, strict=False)]
+    return table, values
+
+
+def _row_with_symbols(row: Any, number: int, found: Callable[[Any, str], Any]) -> Any:
+    if not isinstance(row, Mapping):
+        return row  # The reader of tables says what is wrong.
+    return {key: found(value, f'{key}{number}') if key in _LENGTHS else value
+            for key, value in row.items()}
+
+
+def _with_numbers(table: Any, unit: str | None) -> Any:
+    """Return a table with 1 for one symbol and 0 for the others."""
+    if isinstance(table, _Name):
+        return float(table.sign) if table.name == unit else 0.0
+    if isinstance(table, Mapping):
+        return {key: _with_numbers(value, unit) for key, value in table.items()}
+    if isinstance(table, list):
+        return [_with_numbers(value, unit) for value in table]
+    return table
+
+
+def _name_of(value: Any) -> _Name | None:
+    """Return the symbol that an entry is, if it is one."""
+    match = _SYMBOL.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None or match[2].lower() in _NUMBERS:
+        return None
+    return _Name(match[2], -1 if match[1] == '-' else 1)
+
+
+def _number_of(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _of_robot(robot: Robot, symbolic: bool) -> Description:
+    base = numeric_geometry(robot)
+    values: dict[str, float | None] = {}
+    units: dict[str, Geometry] = {}
+    if symbolic:
+        base, units, values = _separated(base)
+    return Description(robot.name, robot.body_names, robot.joint_names,
+                       np.array(robot.inertial_parameters), base, units, values)
+
+
+def _separated(geometry: Geometry) -> tuple[Geometry, dict[str, Geometry], dict[str, float]]:
+    """Put a symbol in the place of every length and component of gravity that is not zero."""
+    nothing = replace(geometry, gravity=ZERO, bodies=tuple(
+        replace(body, point=ZERO, offset=ZERO) for body in geometry.bodies))
+    units: dict[str, Geometry] = {}
+    values: dict[str, float] = {}
+    for i, body in enumerate(geometry.bodies):
+        for letter, field in (('p', 'point'), ('o', 'offset')):
+            for axis, unit, length in zip('xyz', IDENTITY, getattr(body, field), strict=True):
+                if length != 0:
+                    name = f'{letter}{i + 1}{axis}'
+                    values[name] = float(length)
+                    bodies = list(nothing.bodies)
+                    bodies[i] = replace(bodies[i], **{field: unit})
+                    units[name] = replace(nothing, bodies=tuple(bodies))
+    present = [k for k in range(3) if geometry.gravity[k] != 0]
+    for k in present:
+        name = 'g' if len(present) == 1 else f'g{"xyz"[k]}'
+        component = float(geometry.gravity[k])
+        values[name] = abs(component)
+        units[name] = replace(nothing, gravity=scale(IDENTITY[k], 1 if component > 0 else -1))
+    return nothing, units, values
+
+
+def _exact(x: Vector) -> Vector:
+    """Return differences of numbers, rid of rounding."""
+    return vector_of(np.array([float(component) for component in x]))

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A derived quantity as a text in some language, complete with what to know about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from robot_dynamics.closed_form.algebra import import_sympy
+from robot_dynamics.closed_form.c_language import PART_MACRO, c_function
+from robot_dynamics.closed_form.harmonics import explicit
+from robot_dynamics.closed_form.infix import Infix
+from robot_dynamics.closed_form.latex_language import latex_document, latex_symbol
+from robot_dynamics.closed_form.python_language import python_function
+from robot_dynamics.closed_form.recording import Output, Recording, plan
+from robot_dynamics.closed_form.wolfram_language import wolfram_function
+from robot_dynamics.errors import ParameterError, shown
+
+
+@dataclass(frozen=True)
+class Language:
+    """A way to write formulas.
+
+    Parameters
+    ----------
+    write : callable
+        Writes a recording and notes about it.
+    write_explicit : callable or None
+        The same with every entry written out; None for what is not read by people.
+    """
+
+    write: Callable[[Recording, Sequence[str]], str]
+    write_explicit: Callable[[Recording, Sequence[str]], str] | None = None
+
+
+def document(recording: Recording, language: str = 'text', *, notes: Sequence[str] = (),
+             is_explicit: bool = False) -> str:
+    """Write a recording in a language.
+
+    Parameters
+    ----------
+    recording : Recording
+        The formulas.
+    language : str
+        ``'text'``, ``'latex'``, ``'python'``, ``'c'`` or ``'wolfram'``.
+    notes : sequence of str
+        What to say about the formulas, a line each.
+    is_explicit : bool
+        Whether every entry is written out, without intermediates: for small robots, in
+        languages that people read. Needs SymPy.
+
+    Raises
+    ------
+    ParameterError
+        When there is no such language, or entries cannot be written out in it.
+    BackendError
+        When entries are to be written out without SymPy.
+    """
+    if language not in LANGUAGES:
+        raise ParameterError(f'is {shown(language)}', subject='format',
+                             remedy='choose among ' + ', '.join(LANGUAGES))
+    chosen = LANGUAGES[language]
+    if not is_explicit:
+        return chosen.write(recording, notes)
+    if chosen.write_explicit is None:
+        raise ParameterError(f'cannot be had in {language}', subject='explicit',
+                             remedy='leave it out: a compiler wants the intermediates')
+    return chosen.write_explicit(recording, notes)
+
+
+def constants_note(recording: Recording) -> list[str]:
+    """Return a line with what symbols stand for, if anybody said."""
+    known = [f'{constant.name} = {constant.value:g}' for constant in recording.constants
+             if constant.value is not None]
+    return ['here ' + ', '.join(known)] if known else []
+
+
+def columns_note(recording: Recording) -> list[str]:
+    """Return a line with what the columns of a regressor belong to."""
+    return ['columns: ' + ', '.join(recording.columns)] if recording.columns else []
+
+
+def _text(recording: Recording, notes: Sequence[str]) -> str:
+    choice = plan(recording, reserved=[name for array in recording.inputs
+                                       for name in array.names])
+    writer = Infix(choice.variables)
+    lines = [f'{step.name} = {writer.define(step.value)}' if step.name is not None
+             else f'{_place(step.output, step.place)} = {writer.text(step.value)}'
+             for step in choice.steps() if step.name is not None or step.value != 0]
+    return _framed(recording, notes, lines)
+
+
+def _text_explicit(recording: Recording, notes: Sequence[str]) -> str:
+    matrices = explicit(recording)
+    lines = [f'{_place(output, place)} = {entry}' for output in recording.outputs
+             for place, entry in enumerate(matrices[output.name]) if entry != 0]
+    return _framed(recording, notes, lines)
+
+
+def _framed(recording: Recording, notes: Sequence[str], lines: Sequence[str]) -> str:
+    head = [f'{recording.robot}: {recording.text}', *notes,
+            *(f'{array.names[0]}, ...: {array.text}' for array in recording.inputs
+              if array.names)]
+    return '\n'.join([*head, '', *lines, ''])
+
+
+def _place(output: Output, place: int) -> str:
+    if len(output.shape) == 1:
+        return f'{output.name}[{place + 1}]'
+    row, column = divmod(place, output.shape[1])
+    return f'{output.name}[{row + 1}, {column + 1}]'
+
+
+def _latex(recording: Recording, notes: Sequence[str]) -> str:
+    return latex_document(recording, notes)
+
+
+def _latex_explicit(recording: Recording, notes: Sequence[str]) -> str:
+    sympy = import_sympy()
+    names = {sympy.Symbol(symbol.name): latex_symbol(symbol) for symbol in recording.symbols}
+    return latex_document(recording, notes, {
+        name: [sympy.latex(entry, symbol_names=names) for entry in matrix]
+        for name, matrix in explicit(recording).items()})
+
+
+def _python(recording: Recording, notes: Sequence[str]) -> str:
+    comments = [f'# {note}' for note in (f'{recording.robot}: {recording.text}', *notes)]
+    return '\n'.join([*comments, '', 'import numpy as np', '', '', python_function(recording)])
+
+
+def _c(recording: Recording, notes: Sequence[str]) -> str:
+    arrays = [f'{array.group}[{len(array.names)}]: {array.text}'
+              + (f' ({", ".join(array.names)})' if array.group == 'constants' else '')
+              for array in recording.inputs]
+    results = [f'{output.name}[{len(output.entries)}]: {output.text}, row after row'
+               for output in recording.outputs]
+    comment = [f'{recording.robot}: {recording.text}', *notes, *arrays, *results]
+    # Nothing in a comment can end it.
+    safe = [line.replace('*/', '* /') for line in comment]
+    function = c_function(recording)
+    macro = [PART_MACRO] if '\nPART ' in f'\n{function}' else []
+    return '\n'.join(['/* ' + '\n * '.join(safe), ' */', '', '#include <math.h>', '', *macro,
+                      function])
+
+
+def _wolfram(recording: Recording, notes: Sequence[str]) -> str:
+    return _wolfram_comments(notes) + wolfram_function(recording)
+
+
+def _wolfram_explicit(recording: Recording, notes: Sequence[str]) -> str:
+    sympy = import_sympy()
+    return _wolfram_comments(notes) + wolfram_function(recording, {
+        name: [sympy.mathematica_code(entry) for entry in matrix]
+        for name, matrix in explicit(recording).items()})
+
+
+def _wolfram_comments(notes: Sequence[str]) -> str:
+    return ''.join(f'(* {note} *)\n' for note in notes)
+
+
+LANGUAGES = {
+    'text': Language(_text, _text_explicit),
+    'latex': Language(_latex, _latex_explicit),
+    'python': Language(_python),
+    'c': Language(_c),
+    'wolfram': Language(_wolfram, _wolfram_explicit),
+}

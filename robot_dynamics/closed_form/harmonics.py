@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Formulas written out: as sums of polynomials times sines and cosines of sums of angles.
+
+Products of sines and cosines are turned into sums, so that every formula has one form
+only. Two derivations of the same thing then give equal results, term by term, and what
+vanishes is zero on sight::
+
+    cos a cos b = (cos(a - b) + cos(a + b))/2        sin a sin b = (cos(a - b) - cos(a + b))/2
+    sin a cos b = (sin(a + b) + sin(a - b))/2
+
+Short for planar arms and for two or three joints; formulas of spatial arms of many joints
+have too many terms to be of use. Numbers are taken exactly, as the fractions they are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from robot_dynamics.closed_form.algebra import import_sympy
+from robot_dynamics.closed_form.recording import Output, Recording, live
+from robot_dynamics.closed_form.tape import Formula, Number, Scalar, Symbol
+
+if TYPE_CHECKING:
+    import sympy
+
+#: Terms this small (a fraction) beside the largest of a formula are rounding of its numbers.
+_ROUNDING = (1, 10**14)
+
+
+@dataclass(frozen=True)
+class Wave:
+    """Cosine or sine of an angle, the sum of multiples of variables.
+
+    Parameters
+    ----------
+    is_sine : bool
+        Which of the two.
+    angle : tuple of (Symbol, number)
+        Variables, in the order of their arrays, and how often each is taken; the first
+        is positive. Nothing for the cosine of zero, which is 1.
+    """
+
+    is_sine: bool
+    angle: tuple[tuple[Symbol, Number], ...]
+
+
+_ONE = Wave(False, ())
+
+#: By wave, the polynomial that multiplies it.
+Harmonics = dict[Wave, Any]
+
+
+class Expansion:
+    """Writes the formulas of a recording out.
+
+    Parameters
+    ----------
+    recording : Recording
+        Whose formulas.
+    """
+
+    def __init__(self, recording: Recording):
+        sympy = import_sympy()
+        from sympy.polys.rings import ring
+        self._sympy = sympy
+        self.symbols = sorted(recording.symbols, key=_order) or [Symbol('none', 0, 'none')]
+        self.ring, *generators = ring([symbol.name for symbol in self.symbols], sympy.QQ)
+        self._generators = dict(zip(self.symbols, generators, strict=True))
+        self._tape = recording.tape
+        self._known: dict[Formula, Harmonics] = {}
+
+    def __call__(self, x: Scalar) -> Harmonics:
+        """Return a scalar written out."""
+        if not isinstance(x, Formula):
+            return self._clean({_ONE: self.ring(self._rational(x))})
+        if x not in self._known:
+            for formula in live(self._tape, [x]):
+                if formula not in self._known:
+                    self._known[formula] = self._of(formula)
+        return self._clean(self._known[x])
+
+    def expression(self, x: Scalar) -> sympy.Expr:
+        """Return a scalar as a SymPy expression, each polynomial factored."""
+        total = self._sympy.Integer(0)
+        for wave, polynomial in self(x).items():
+            total += self._sympy.factor(polynomial.as_expr()) * self._wave(wave)
+        return total
+
+    def matrix(self, output: Output) -> sympy.Matrix:
+        """Return an output as a SymPy matrix; a vector has one column."""
+        rows = output.shape[0]
+        return self._sympy.Matrix(rows, len(output.entries) // rows,
+                                  [self.expression(entry) for entry in output.entries])
+
+    def _wave(self, wave: Wave) -> Any:
+        sympy = self._sympy
+        angle = sum((sympy.nsimplify(factor, rational=True) * sympy.Symbol(symbol.name)
+                     for symbol, factor in wave.angle), sympy.Integer(0))
+        return sympy.sin(angle) if wave.is_sine else sympy.cos(angle)
+
+    def _of(self, x: Formula) -> Harmonics:
+        if x.operation == 'symbol':
+            return {_ONE: self._generators[x.arguments[0]]}
+        if x.operation in ('sine', 'cosine'):
+            return self._turn(x.operation == 'sine', *_angle(x.arguments[0]))
+        parts = [self._known[part] if isinstance(part, Formula) else self(part)
+                 for part in x.arguments]
+        if x.operation == 'negate':
+            return {wave: -polynomial for wave, polynomial in parts[0].items()}
+        if x.operation == 'multiply':
+            return self._product(*parts)
+        sign = 1 if x.operation == 'add' else -1
+        total = dict(parts[0])
+        for wave, polynomial in parts[1].items():
+            _accumulate(total, wave, sign * polynomial)
+        return total
+
+    def _turn(self, is_sine: bool, angle: dict[Symbol, Number], shift: Number) -> Harmonics:
+        """Sine or cosine of an angle and a constant."""
+        total: Harmonics = {}
+        cosine, sine = (self._rational(f(shift)) for f in (math.cos, math.sin))
+        self._add_wave(total, is_sine, angle, self.ring(cosine))
+        self._add_wave(total, not is_sine, angle, self.ring(sine if is_sine else -sine))
+        return total
+
+    def _product(self, one: Harmonics, other: Harmonics) -> Harmonics:
+        total: Harmonics = {}
+        half = self.ring(self._sympy.QQ(1, 2))
+        for a, p in one.items():
+            for b, r in other.items():
+                both = p * r
+                if a == _ONE or b == _ONE:
+                    _accumulate(total, b if a == _ONE else a, both)
+                    continue
+                both *= half
+                plus, minus = _sum(a.angle, b.angle, 1), _sum(a.angle, b.angle, -1)
+                if a.is_sine == b.is_sine:
+                    self._add_wave(total, False, minus, both)
+                    self._add_wave(total, False, plus, -both if a.is_sine else both)
+                else:
+                    self._add_wave(total, True, plus, both)
+                    self._add_wave(total, True, minus, both if a.is_sine else -both)
+        return total
+
+    def _add_wave(self, total: Harmonics, is_sine: bool, angle: dict[Symbol, Number],
+                  polynomial: Any) -> None:
+        """Add a polynomial times a wave, whose angle is first brought to its one form."""
+        terms = sorted(((symbol, factor) for symbol, factor in angle.items() if factor != 0),
+                       key=lambda term: _order(term[0]))
+        if terms and terms[0][1] < 0:
+            terms = [(symbol, -factor) for symbol, factor in terms]
+            polynomial = -polynomial if is_sine else polynomial
+        if terms or not is_sine:
+            _accumulate(total, Wave(is_sine, tuple(terms)), polynomial)
+
+    def _rational(self, x: Number) -> Any:
+        exact = Fraction(x)
+        return self._sympy.QQ(exact.numerator, exact.denominator)
+
+    def _clean(self, harmonics: Harmonics) -> Harmonics:
+        """Drop what only the rounding of numbers has left over."""
+        sizes = [abs(c) for polynomial in harmonics.values() for c in polynomial.coeffs()]
+        least = max(sizes, default=0) * self._sympy.QQ(*_ROUNDING)
+        cleaned = {}
+        for wave, polynomial in harmonics.items():
+            kept = self.ring.from_dict({monomial: c for monomial, c in polynomial.terms()
+                                        if abs(c) > least})
+            if kept:
+                cleaned[wave] = kept
+        return cleaned
+
+
+def explicit(recording: Recording) -> dict[str, sympy.Matrix]:
+    """Return the outputs of a recording written out, by name, as SymPy matrices."""
+    expansion = Expansion(recording)
+    return {output.name: expansion.matrix(output) for output in recording.outputs}
+
+
+def _angle(x: Scalar) -> tuple[dict[Symbol, Number], Number]:
+    """Return a sum of multiples of variables, and the constant beside it."""
+    if not isinstance(x, Formula):
+        return {}, x
+    if x.operation == 'symbol':
+        return {x.arguments[0]: 1}, 0
+    if x.operation == 'negate':
+        terms, shift = _angle(x.arguments[0])
+        return {symbol: -factor for symbol, factor in terms.items()}, -shift
+    (one, shift), (other, more) = (_angle(part) for part in x.arguments)
+    if x.operation == 'multiply':  # A number stands first.
+        return {symbol: shift * factor for symbol, factor in other.items()}, shift * more
+    sign = 1 if x.operation == 'add' else -1
+    return _sum(tuple(one.items()), tuple(other.items()), sign), shift + sign * more
+
+
+def _sum(one: tuple[tuple[Symbol, Number], ...], other: tuple[tuple[Symbol, Number], ...],
+         sign: int) -> dict[Symbol, Number]:
+    total = dict(one)
+    for symbol, factor in other:
+        total[symbol] = total.get(symbol, 0) + sign * factor
+    return total
+
+
+def _accumulate(total: Harmonics, wave: Wave, polynomial: Any) -> None:
+    total[wave] = total[wave] + polynomial if wave in total else polynomial
+
+
+def _order(symbol: Symbol) -> tuple[str, int]:
+    return symbol.group, symbol.index

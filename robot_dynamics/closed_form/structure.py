@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a regressor shows of a robot: parameters without effect, and which act only together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.closed_form.algebra import import_sympy
+from robot_dynamics.closed_form.derive import parameter_symbols
+from robot_dynamics.closed_form.description import CONSTANTS, Description
+from robot_dynamics.closed_form.harmonics import Expansion
+from robot_dynamics.closed_form.python_language import compiled
+from robot_dynamics.closed_form.recording import Input, Output, Recording
+from robot_dynamics.closed_form.recursion import regressor
+from robot_dynamics.closed_form.tape import Scalar, Tape
+from robot_dynamics.closed_form.vectors import Vector
+from robot_dynamics.model.robot import PARAMETER_SUFFIXES
+
+if TYPE_CHECKING:
+    import sympy
+
+#: Below this, beside the largest entry or singular value, a number is zero but for rounding.
+RELATIVE_ZERO = 1e-10
+
+#: Columns that are kept when others are their linear combinations: the first of these.
+_KEPT_FIRST = ('Jzz', 'Jxx', 'Jxy', 'Jxz', 'Jyz', 'mx', 'my', 'mz', 'Jyy', 'm')
+
+_STATES = 24
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Facts about a regressor, found at random states.
+
+    Parameters
+    ----------
+    zero : tuple of int
+        Columns that are zero at every state: parameters without effect.
+    effective : tuple of int
+        The other columns: those of the reduced regressor.
+    rank : int
+        Number of combinations of parameters that motion and effort can tell.
+    """
+
+    zero: tuple[int, ...]
+    effective: tuple[int, ...]
+    rank: int
+
+
+def structure(recording: Recording) -> Structure:
+    """Look at a regressor at random states (and lengths, where these are symbols)."""
+    stacked = _at_random_states(recording)
+    sizes = np.max(np.abs(stacked), axis=0)
+    is_zero = sizes <= RELATIVE_ZERO * max(float(np.max(sizes)), 1.0)
+    values = np.linalg.svd(stacked[:, ~is_zero], compute_uv=False)
+    rank = int(np.sum(values > RELATIVE_ZERO * values[0])) if values.size else 0
+    return Structure(tuple(np.flatnonzero(is_zero).tolist()),
+                     tuple(np.flatnonzero(~is_zero).tolist()), rank)
+
+
+def reduced(recording: Recording, columns: Sequence[int]) -> Recording:
+    """Return a regressor with these columns only."""
+    (output,) = recording.outputs
+    rows, width = output.shape
+    entries = tuple(output.entries[j * width + c] for j in range(rows) for c in columns)
+    return replace(recording, columns=tuple(recording.columns[c] for c in columns),
+                   outputs=(Output(output.name, (rows, len(columns)), entries, output.text),))
+
+
+def combinations(description: Description) -> list[sympy.Expr]:
+    """Return the combinations of inertial parameters that decide all efforts, as formulas.
+
+    As many as the rank of the regressor; every effort is a function of these alone. The
+    parameters are first taken about the joints (where a link frame is not on its joint),
+    so that the combinations come out as moments about joint axes.
+
+    Parameters
+    ----------
+    description : Description
+        The robot. Lengths that are numbers give numeric coefficients.
+    """
+    sympy = import_sympy()
+    tape = Tape()
+    geometry = description.on(tape)
+    n = geometry.n
+    q, v, a = (tape.symbols(group, (f'{group}{k}' for k in range(1, n + 1)))
+               for group in ('q', 'v', 'a'))
+    rows = regressor(tape, geometry, q, v, v, a)
+    about_joints = []
+    for row in rows:
+        for i, body in enumerate(geometry.bodies):
+            back = shifted(tuple(-x for x in body.offset))
+            own = row[10 * i:10 * i + 10]
+            about_joints += [_sum(own[k] * back[k][c] for k in range(10)) for c in range(10)]
+    output = Output('Y', (n, len(rows[0])), tuple(about_joints))
+    moved = [entry for body in geometry.bodies for line in shifted(body.offset)
+             for entry in line]
+    recording = Recording('regressor', '', description.name, tape,
+                          (Input(CONSTANTS, tuple(description.units)),),
+                          (output, Output('A', (len(moved),), tuple(moved))))
+    expansion = Expansion(recording)
+    base = _echelon(sympy, expansion, output)
+    symbols = [sympy.Symbol(name) for name in parameter_symbols(description)]
+    about = [sum((expansion.expression(entry) * symbols[10 * i + k]
+                  for k, entry in enumerate(line)), sympy.Integer(0))
+             for i, body in enumerate(geometry.bodies) for line in shifted(body.offset)]
+    return [sympy.expand(sum((factor * about[column] for column, factor in row.items()),
+                             sympy.Integer(0))) for row in base]
+
+
+def shifted(offset: Vector) -> list[list[Scalar]]:
+    """Return the 10 x 10 matrix from parameters about a point to those about another.
+
+    The other point is ``-offset`` from the first, so that every particle at c is at
+    c + offset from it: h' = h + m o, and J' follows from the second moments
+    S' = S + o h^T + h o^T + m o o^T by J = tr(S) 1 - S.
+    """
+    x, y, z = offset
+    A: list[list[Scalar]] = [[int(r == c) for c in range(10)] for r in range(10)]
+    place = {suffix: k for k, suffix in enumerate(PARAMETER_SUFFIXES)}
+
+    def put(row: str, m: Scalar, mx: Scalar, my: Scalar, mz: Scalar) -> None:
+        A[place[row]][:4] = [m, mx, my, mz]
+
+    for k, component in enumerate(offset, start=1):
+        A[k][0] = component
+    put('Jxx', y * y + z * z, 0, 2 * y, 2 * z)
+    put('Jyy', x * x + z * z, 2 * x, 0, 2 * z)
+    put('Jzz', x * x + y * y, 2 * x, 2 * y, 0)
+    put('Jxy', -(x * y), -y, -x, 0)
+    put('Jxz', -(x * z), -z, 0, -x)
+    put('Jyz', -(y * z), 0, -z, -y)
+    return A
+
+
+def _echelon(sympy: Any, expansion: Expansion, output: Output) -> list[dict[int, Any]]:
+    """Return the row space of a regressor: by row, coefficients by column.
+
+    Each entry is a sum of products of what moves (waves and monomials of q, v, a) and of
+    constants; each such product of what moves gives one equation, linear in the columns.
+    """
+    from sympy.polys.matrices import DomainMatrix
+    constants = [symbol for symbol in expansion.symbols if symbol.group == CONSTANTS]
+    names = [sympy.Symbol(symbol.name) for symbol in constants]
+    field = sympy.QQ.frac_field(*names) if names else sympy.QQ
+    columns = _column_order(output.shape[1])
+    equations: dict[Any, dict[int, Any]] = {}
+    for k, entry in enumerate(output.entries):
+        row, column = divmod(k, output.shape[1])
+        for wave, polynomial in expansion(entry).items():
+            for monomial, factor in polynomial.terms():
+                moving, fixed = _split(expansion, monomial)
+                value = field.from_sympy(sympy.Rational(factor.numerator, factor.denominator)
+                                         * sympy.prod(name**power for name, power
+                                                      in zip(names, fixed, strict=True)))
+                place = equations.setdefault((row, wave, moving), {})
+                place[column] = place.get(column, field.zero) + value
+    if not equations:
+        return []
+    matrix = DomainMatrix([[terms.get(c, field.zero) for c in columns]
+                           for terms in equations.values()],
+                          (len(equations), len(columns)), field)
+    form, pivots = matrix.rref()
+    rows = form.to_Matrix()
+    return [{columns[c]: rows[r, c] for c in range(len(columns)) if rows[r, c] != 0}
+            for r in range(len(pivots))]
+
+
+def _column_order(count: int) -> list[int]:
+    """Return the columns, those first that are to be kept."""
+    return sorted(range(count), key=lambda c: (
+        _KEPT_FIRST.index(PARAMETER_SUFFIXES[c % 10]), c))
+
+
+def _split(expansion: Expansion, monomial: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
+    """Return the powers of what moves, and those of constants."""
+    powers = list(zip(expansion.symbols, monomial, strict=True))
+    return (tuple((symbol, power) for symbol, power in powers
+                  if power and symbol.group != CONSTANTS),
+            tuple(power for symbol, power in powers if symbol.group == CONSTANTS))
+
+
+def _at_random_states(recording: Recording) -> NDArray[np.float64]:
+    """Return the regressors of random states below each other."""
+    function, rng = compiled(recording), np.random.default_rng(0)
+    constants = rng.uniform(0.5, 1.5, len(recording.constants))
+    return np.concatenate([
+        function(*(constants if array.group == CONSTANTS
+                   else rng.uniform(-2.0, 2.0, len(array.names)) for array in recording.inputs))
+        for _ in range(max(_STATES, 2 * len(recording.columns)))])
+
+
+def _sum(terms: Any) -> Scalar:
+    total: Scalar = 0
+    for term in terms:
+        total = total + term
+    return total
