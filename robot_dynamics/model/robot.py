@@ -293,9 +293,9 @@ class Robot(Rebuilt):
             joint, kind = self.body_joint_names[k], self.body_coordinates.types[k].name.lower()
             raise ModelError(f'is {kind}, and {user} is for robots whose joints have one '
                              'coordinate each', subject=joint,
-                             remedy=f'read the robot with base_link={self.body_names[k]!r}, name '
-                                    f'the other joints in joints, or hold it with '
-                                    f'locked={{{joint!r}: 0}}')
+                             remedy=f'read the robot with base_link={self.body_names[k]!r}, or '
+                                    f'name the joints that shall move in joints; in Python also '
+                                    f'hold it with locked={{{joint!r}: 0}}')
 
     def with_parameters(self, parameters: ArrayLike) -> Robot:
         """Return the same robot with other inertial parameters, shape (10 nb,) or (nb, 10)."""

@@ -31,6 +31,13 @@ def test_an_arm_that_runs_already_gets_a_controller_only():
     assert controller.parameters['description_timeout'] > 10.0
 
 
+def test_a_robot_that_floats_is_refused_before_anything_starts(tmp_path):
+    path = tmp_path / 'floating.urdf'
+    path.write_text(Robot.from_urdf(load_description('arm7').path, floating_base=True).to_urdf())
+    with pytest.raises(ModelError, match='floating_base: is floating, and control is for'):
+        System(robot=str(path)).processes()
+
+
 def test_without_controller_nothing_leads_the_arm():
     assert names(System(controller='none')) == ['simulated_arm', 'inverse_dynamics']
 

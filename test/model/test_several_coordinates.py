@@ -154,7 +154,7 @@ def test_only_arms_are_for_what_asks_for_them(make_urdf):
         robot.require_single_coordinates('adaptive control')
     assert str(caught.value) == (
         "cart: is planar, and adaptive control is for robots whose joints have one coordinate "
-        "each; read the robot with base_link='a', name the other joints in joints, or hold it "
-        "with locked={'cart': 0}")
+        "each; read the robot with base_link='a', or name the joints that shall move in joints; "
+        "in Python also hold it with locked={'cart': 0}")
     held = Robot.from_urdf(robot.to_urdf(), locked={'cart': 0, 'free': 0})
     held.require_single_coordinates('adaptive control')

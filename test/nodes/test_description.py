@@ -44,6 +44,18 @@ def test_a_text_names_no_file(load):
         load('-p', f'robot_description:={resolve_robot("arm7")}')
 
 
+def test_a_robot_that_floats_is_refused_in_a_line_and_can_be_held(load, tmp_path):
+    path = tmp_path / 'floating.urdf'
+    path.write_text(Robot.from_urdf(resolve_robot('arm7'), floating_base=True).to_urdf())
+    with pytest.raises(ModelError) as caught:
+        load('-p', f'robot:={path}')
+    assert caught.value.subject == 'floating_base'
+    assert "base_link='link0'" in caught.value.remedy
+    assert '\n' not in str(caught.value)
+    assert load('-p', f'robot:={path}', '-p', 'base_link:=link0').n == 7
+    assert load('-p', f'robot:={path}', '-p', 'joints:=[joint3]').joint_names == ('joint3',)
+
+
 def test_gravity_is_the_one_given(load):
     robot = load('-p', 'robot:=arm7', '-p', 'gravity:=[0.0, 9.81, 0.0]')
     np.testing.assert_array_equal(robot.gravity, [0.0, 9.81, 0.0])

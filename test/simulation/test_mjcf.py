@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from robot_dynamics.errors import SimulationError
+from robot_dynamics.errors import ModelError, SimulationError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import shipped_robots
 from robot_dynamics.simulation.mjcf import principal_inertia, quaternion, robot_to_mjcf
@@ -61,6 +61,12 @@ def test_a_mimic_joint_becomes_a_constraint(gripper):
     assert constraint.get('joint1') == 'right_finger'
     assert constraint.get('joint2') == 'left_finger'
     assert [float(x) for x in constraint.get('polycoef').split()] == [0.2, -0.5, 0.0, 0.0, 0.0]
+
+
+def test_a_robot_that_floats_is_refused():
+    robot = Robot.from_urdf(shipped_robots()['arm7'], floating_base=True)
+    with pytest.raises(ModelError, match='floating_base: is floating, and the simulated arm is'):
+        robot_to_mjcf(robot)
 
 
 def test_a_joint_that_mimics_two_is_refused(gripper):
