@@ -37,9 +37,9 @@ FloatArray = NDArray[np.float64]
 
 
 class Dynamics(EffortDerivatives, MatrixDerivatives, LinkKinematics, GramMethods):
-    r"""Equations of motion of a rigid robot on a fixed base.
+    r"""Equations of motion of a rigid robot, on a fixed base or floating.
 
-    With n independent joints and nb moving bodies::
+    With n independent velocities, one a joint on most arms, and nb moving bodies::
 
         M(q) a + C(q, v) v + g(q) = tau = Y(q, v, a) pi
         M(q) a_r + C(q, v) v_r + g(q)   = Yr(q, v, v_r, a_r) pi
@@ -51,6 +51,13 @@ class Dynamics(EffortDerivatives, MatrixDerivatives, LinkKinematics, GramMethods
     leading axes broadcast against each other; other real numbers are accepted too, more
     slowly. Results of a single sample have no leading axes. Positions are in rad or m,
     efforts in N m or N, all vectors in the axes of the base frame.
+
+    Where a joint is floating, planar or spherical, q is of shape (..., nq), with unit
+    quaternions, and v holds the velocity of the moved body in that body's own axes, as tau
+    holds the force and moment on it (`robot_dynamics.model.joint_types.JointType`). "d/dq_h"
+    then is the derivative along velocity h, for which `Robot.integrate` moves q, and C is
+    sum m J^T dJ/dt over all particles: what the Christoffel matrix is for a joint of one
+    coordinate, dM/dt - 2 C skew-symmetric as ever.
 
     Parameters
     ----------

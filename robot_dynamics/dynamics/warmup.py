@@ -2,7 +2,8 @@
 """Compile every kernel ahead of time: ``python -m robot_dynamics.dynamics.warmup``.
 
 The first time takes some twenty seconds and is announced on stderr; after that, all is
-read from disk. A control node warms up before it subscribes to anything.
+read from disk. A control node warms up before it subscribes to anything. The kernels of
+robots that float are among them once there is a `Dynamics` of such a robot.
 """
 
 from __future__ import annotations

@@ -57,11 +57,15 @@ def build_report(recording: str | Path, folder: str | Path, *, robot: Robot | No
     ------
     RecordingError
         When the recording cannot be read or is too short.
+    ModelError
+        When the robot cannot be read, or floats.
     """
     run = read_recording(recording)
     if robot is None and run.description is not None:
         # As bytes it is always content: a recording names no file to be read.
         robot = Robot.from_urdf(run.description.encode())
+    if robot is not None:
+        robot.require_single_coordinates('a report')
     summary = summarize(run, robot, period=period)
     files = {'report.html': render_page(run, summary, robot, story).encode()}
     if draw:
