@@ -39,7 +39,7 @@ def content(messages: Sequence[tuple[str, str, int, bytes]]) -> bytes:
     return b''.join(records)
 
 
-def bomb(compression: str, size: int) -> bytes:
+def bomb(compression: str, size: int, claimed: int) -> bytes:
     """Return a file of some kilobytes with a chunk of so many bytes.
 
     Parameters
@@ -48,12 +48,14 @@ def bomb(compression: str, size: int) -> bytes:
         ``'zstd'`` or ``'lz4'``.
     size : int
         What is in the chunk, in bytes: zeros.
+    claimed : int
+        What the chunk says it holds.
     """
     compressor: Any = zstd.ZstdCompressor() if compression == 'zstd' else LZ4FrameCompressor()
     parts = [] if compression == 'zstd' else [compressor.begin()]
     parts += [compressor.compress(bytes(_PART)) for _ in range(size // _PART)]
     data = b''.join([*parts, compressor.flush()])
-    chunk = struct.pack('<QQQI', 0, 1, size, 0) + _text(compression) \
+    chunk = struct.pack('<QQQI', 0, 1, claimed, 0) + _text(compression) \
         + struct.pack('<Q', len(data)) + data
     records = (_record(_HEADER, _text('ros2') + _text('fuzz')), _record(_CHUNK, chunk),
                _record(_DATA_END, bytes(4)), _record(_FOOTER, bytes(20)))

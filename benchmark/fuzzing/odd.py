@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 from random import Random
 from typing import Any
 
@@ -47,7 +48,8 @@ def value(random: Random) -> Any:
     """Return a value of some type."""
     kind = random.random()
     if kind < 0.7:
-        return random.choice(VALUES)
+        # A copy: what is mutated next must not be what others get.
+        return copy.deepcopy(random.choice(VALUES))
     if kind < 0.85:
         return number(random)
     return name(random) if kind < 0.95 else nested(random.choice((3, 30, 300)), random)

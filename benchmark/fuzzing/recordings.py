@@ -21,13 +21,12 @@ from fuzzing.bags import Message
 from fuzzing.judge import ACCEPTED, promise
 from fuzzing.kind import Mutated
 from robot_dynamics.nodes.recorder_progress import Progress
-from robot_dynamics.report import bag
 from robot_dynamics.report.build import build_report
 
 #: One in so many that are accepted is drawn, too: matplotlib takes its time.
 _DRAWN = 60
-#: Memory that reading may take here, in bytes.
-_MEMORY = 2**28
+#: What the chunk of a bomb holds, in bytes.
+_BOMB = 2**29
 #: Files of a recording by name.
 Files = dict[str, bytes]
 
@@ -51,7 +50,6 @@ class Recordings(Mutated):
     def run(self, item: tuple[Files, bool]) -> str:
         """Make a report of it; nothing may be written but that."""
         files, drawn = item
-        bag.MEMORY = _MEMORY
         folder, output = self.scratch / 'recording', self.scratch / 'report'
         for path in (folder, output):
             shutil.rmtree(path, ignore_errors=True)
@@ -100,12 +98,12 @@ _STORAGES = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}
 
 def _bomb(random: Random) -> Files:
     """Return a small file that stands for more than may be had."""
-    return {'run.mcap': _bombs(random.choice(('zstd', 'lz4')))}
+    return {'run.mcap': _bombs(random.choice(('zstd', 'lz4')), random.choice((_BOMB, 2**20)))}
 
 
 @cache
-def _bombs(compression: str) -> bytes:
-    return mcap.bomb(compression, 2 * _MEMORY)
+def _bombs(compression: str, claimed: int) -> bytes:
+    return mcap.bomb(compression, _BOMB, claimed)
 
 
 def _damaged_files(random: Random) -> Files:

@@ -1,29 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages out of a rosbag2 recording (MCAP or SQLite) that may be damaged.
+"""Messages out of a rosbag2 recording (MCAP or SQLite) that may be damaged, or made to harm.
 
 Only the topics asked for are read, with the definitions of their types that come with
-rosbags: those within a recording are code for a parser, and are not looked at. Memory
-and temporary files are bounded, because a few bytes of compressed data can stand for
-many gigabytes.
+rosbags: those within a recording are code for a parser, and are not looked at. Nor are
+the readers of rosbags used, which follow what ``metadata.yaml`` and the profiles of
+topics say: YAML within YAML, that a few lines let grow without bound. Of the metadata
+nothing is needed but whether messages are compressed one by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from robot_dynamics.errors import RecordingError
+from robot_dynamics.model.yaml_text import read_yaml
+from robot_dynamics.report.mcap_file import McapFile, decompressed
+from robot_dynamics.report.sqlite_file import SqliteFile
 
-#: What reading a recording may take, in bytes: of memory, and of a temporary file.
-MEMORY = 4 * 2**30
-#: Largest ``metadata.yaml``, in bytes; that of a hundred topics has some 100 KiB.
-MAX_METADATA = 2**19
+#: What the messages of a recording may be together, and each of them, in bytes.
+MAX_TOTAL, MAX_MESSAGE = 2 * 2**30, 64 * 2**20
 
 _METADATA = 'metadata.yaml'
+_KINDS: Mapping[str, type[McapFile | SqliteFile]] = {'.mcap': McapFile, '.db3': SqliteFile}
 _REMEDY = 'give the folder of a rosbag2 recording, or record it again'
 
 #: The topics there are, with their types, and those wanted, with the type each has to
@@ -59,105 +61,97 @@ def read_topics(path: Path, choose: Choice) -> dict[str, Topic]:
     RecordingError
         When there is no recording or it is damaged, or a topic has another type.
     """
-    rosbag2, store = _import_rosbags()
     try:
-        _check_files(path)
-        with _bounded(), rosbag2.Reader(path) as reader:
-            return _read(reader, store, choose)
-    except RecordingError:
-        raise
-    except MemoryError as error:
-        raise RecordingError(f'needs more than {MEMORY // 2**30} GiB of memory',
-                             subject=str(path), remedy='record less at a time') from error
-    # rosbags raises whatever a parser meets in bytes that are none of its format.
-    except Exception as error:
-        reason = getattr(error, 'strerror', None) or str(error) or type(error).__name__
+        files, compressed = _files(path)
+        types = {name: kind for file in files for name, kind in file.topics().items()}
+        wanted = choose(types)
+        for name, kind in wanted.items():
+            if kind is not None and types[name] != kind:
+                raise RecordingError(f'is of type {types[name]}, not {kind}',
+                                     subject=f'topic {name}', remedy='record the topics of a '
+                                     'controller of this package')
+        messages = sorted(_bounded(files, wanted, path), key=itemgetter(1))
+    # ValueError: a path with a zero in it.
+    except (OSError, ValueError) as error:
+        reason = getattr(error, 'strerror', None) or str(error)
         raise RecordingError(f'cannot be read: {reason}', subject=str(path),
                              remedy=_REMEDY) from error
+    return _deserialised(messages, wanted, compressed)
 
 
-def _import_rosbags() -> tuple[ModuleType, Any]:
-    try:
-        from rosbags import rosbag2, typesys
-    except ImportError as error:
-        raise RecordingError('reading recordings needs the Python package rosbags',
-                             subject='rosbags', remedy='pip install rosbags') from error
-    return rosbag2, typesys.get_typestore(typesys.Stores.ROS2_HUMBLE)
-
-
-def _check_files(path: Path) -> None:
-    """Refuse what is no recording by its files: a pipe would be waited for without end."""
+def _files(path: Path) -> tuple[list[McapFile | SqliteFile], bool]:
+    """Return the files of a recording, and whether its messages are compressed one by one."""
     if not path.exists():
         raise RecordingError('does not exist', subject=str(path), remedy=_REMEDY)
-    files = [path] if not path.is_dir() else [
-        file for file in path.iterdir() if not file.is_dir()]
-    for file in files:
-        if not file.is_file():
+    inside = sorted(path.iterdir()) if path.is_dir() else [path]
+    for file in inside:
+        # A pipe would be waited for without end.
+        if not (file.is_file() or file.is_dir()):
             raise RecordingError(f'holds {file.name}, which is no regular file',
                                  subject=str(path), remedy=_REMEDY)
+    found = [file for file in inside if file.suffix in _KINDS and file.is_file()]
+    if not found:
+        raise RecordingError('holds no MCAP or SQLite file', subject=str(path),
+                             remedy='decompress it: zstd -d FILE' if any(
+                                 file.suffix == '.zstd' for file in inside) else _REMEDY)
     metadata = path / _METADATA
-    if path.is_dir() and metadata.is_file() and metadata.stat().st_size > MAX_METADATA:
-        raise RecordingError(f'has a {_METADATA} of more than {MAX_METADATA // 2**10} KiB',
-                             subject=str(path), remedy=_REMEDY)
+    compressed = path.is_dir() and metadata.is_file() and _compresses_messages(metadata)
+    return [_KINDS[file.suffix](file) for file in found], compressed
 
 
-def _read(reader: Any, store: Any, choose: Choice) -> dict[str, Topic]:
-    """Read the topics chosen from an open recording."""
-    types = {connection.topic: connection.msgtype for connection in reader.connections}
-    wanted = choose(types)
-    for name, kind in wanted.items():
-        if kind is not None and types[name] != kind:
-            raise RecordingError(f'is of type {types[name]}, not {kind}', subject=f'topic {name}',
-                                 remedy='record the topics of a controller of this package')
+def _compresses_messages(metadata: Path) -> bool:
+    """Return whether every message of a recording is compressed by itself.
+
+    Metadata that nobody can read are no obstacle: a recorder that was killed leaves none.
+    """
+    try:
+        content = read_yaml(metadata, RecordingError, _REMEDY)
+    except RecordingError:
+        return False
+    information = content.get('rosbag2_bagfile_information') if isinstance(content, dict) else None
+    return isinstance(information, dict) \
+        and str(information.get('compression_mode', '')).lower() == 'message'
+
+
+def _bounded(files: list[McapFile | SqliteFile], wanted: Mapping[str, str | None], path: Path
+             ) -> Iterator[tuple[str, int, bytes]]:
+    """Yield the messages wanted, with nothing for those whose times are enough."""
+    total = 0
+    for file in files:
+        for name, time, data in file.messages(wanted):
+            kept = b'' if wanted[name] is None else data
+            total += len(kept)
+            if total > MAX_TOTAL:
+                raise RecordingError(f'holds more than {MAX_TOTAL // 2**20} MiB of the arm',
+                                     subject=str(path), remedy='record less at a time')
+            yield name, time, kept
+
+
+def _deserialised(messages: list[tuple[str, int, bytes]], wanted: Mapping[str, str | None],
+                  compressed: bool) -> dict[str, Topic]:
+    """Return messages by topic."""
+    store = _type_store()
     topics = {name: Topic() for name in wanted}
-    connections = [connection for connection in reader.connections if connection.topic in wanted]
-    for connection, time, data in reader.messages(connections):
-        topic = topics[connection.topic]
-        kind = wanted[connection.topic]
+    for name, time, data in messages:
+        topic, kind = topics[name], wanted[name]
         if kind is not None:
-            topic.messages.append(_message(store, data, kind, connection.topic, topic))
+            try:
+                plain = decompressed(data, 'zstd', MAX_MESSAGE) if compressed else data
+                topic.messages.append(store.deserialize_cdr(plain, kind))
+            except RecordingError:
+                raise
+            # rosbags raises whatever Python does with bytes that are no message.
+            except Exception as error:
+                raise RecordingError(f'message {len(topic.messages)} is damaged',
+                                     subject=f'topic {name}', remedy=_REMEDY) from error
         topic.times.append(time)
     return topics
 
 
-def _message(store: Any, data: bytes, kind: str, name: str, topic: Topic) -> Any:
-    """Return one message."""
+def _type_store() -> Any:
     try:
-        return store.deserialize_cdr(data, kind)
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise RecordingError(f'message {len(topic.messages)} is damaged', subject=f'topic {name}',
-                             remedy=_REMEDY) from error
-
-
-@contextmanager
-def _bounded() -> Iterator[None]:
-    """Bound memory and size of files of this process meanwhile, where the system can do that."""
-    try:
-        import resource
-    except ImportError:
-        yield
-        return
-    bounds = {resource.RLIMIT_AS: _address_space() + MEMORY, resource.RLIMIT_FSIZE: MEMORY}
-    before = {kind: resource.getrlimit(kind) for kind in bounds}
-    try:
-        for kind, bound in bounds.items():
-            soft, hard = before[kind]
-            smallest = min(limit for limit in (bound, soft, hard)
-                           if limit != resource.RLIM_INFINITY)
-            resource.setrlimit(kind, (smallest, hard))
-        yield
-    finally:
-        for kind, limits in before.items():
-            resource.setrlimit(kind, limits)
-
-
-def _address_space() -> int:
-    """Return the address space that this process has, in bytes; 0 where nobody tells."""
-    import resource
-    try:
-        pages = int(Path('/proc/self/statm').read_text(encoding='ascii').split()[0])
-    except (OSError, ValueError):
-        return 0
-    return pages * resource.getpagesize()
+        from rosbags.typesys import Stores, get_typestore
+    except ImportError as error:
+        raise RecordingError('reading recordings needs the Python package rosbags',
+                             subject='rosbags', remedy='pip install rosbags') from error
+    return get_typestore(Stores.ROS2_HUMBLE)

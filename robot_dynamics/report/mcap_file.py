@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An MCAP file, read record by record: as far as it goes, and no more than it may hold.
+
+A recorder that was killed leaves a file without end and index, in which all messages
+are. So neither is needed here. Every length is compared with what is left of the file,
+and every chunk with what it may hold, before anything is read.
+
+The format: Foxglove, "MCAP file format specification", version 0.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Container, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+from zlib import crc32
+
+from robot_dynamics.errors import RecordingError
+
+#: Largest content of a chunk, in bytes; writers make them of a megabyte or so. And the
+#: largest record that is looked at.
+MAX_CHUNK = MAX_RECORD = 64 * 2**20
+
+_MAGIC = b'\x89MCAP0\r\n'
+_SCHEMA, _CHANNEL, _MESSAGE, _CHUNK, _DATA_END = 3, 4, 5, 6, 15
+_TOPICS = (_SCHEMA, _CHANNEL)
+_RECORD = struct.Struct('<BQ')
+_MESSAGE_HEAD = struct.Struct('<HIQQ')
+_CHUNK_HEAD = struct.Struct('<QQQI')
+_TWO_NUMBERS = struct.Struct('<HH')
+_REMEDY = 'record it again'
+
+Record = tuple[int, bytes]
+
+
+class McapFile:
+    """The topics and messages of an MCAP file.
+
+    Parameters
+    ----------
+    path : Path
+        A regular file.
+    """
+
+    def __init__(self, path: Path):
+        self._path = path
+
+    def topics(self) -> dict[str, str]:
+        """Return the type of each topic, ``package/msg/Name``.
+
+        Raises
+        ------
+        RecordingError
+            When it is no MCAP file or is damaged.
+        """
+        channels: dict[int, tuple[str, str]] = {}
+        schemas: dict[int, str] = {}
+        for code, body in self._records(_TOPICS):
+            self._learn(code, body, schemas, channels)
+        return dict(channels.values())
+
+    def messages(self, wanted: Container[str]) -> Iterator[tuple[str, int, bytes]]:
+        """Yield topic, time (ns) and bytes of the messages of some topics, as they were written.
+
+        Raises
+        ------
+        RecordingError
+            When the file is damaged.
+        """
+        channels: dict[int, tuple[str, str]] = {}
+        schemas: dict[int, str] = {}
+        for code, body in self._records((*_TOPICS, _MESSAGE)):
+            if code != _MESSAGE:
+                self._learn(code, body, schemas, channels)
+            elif len(body) >= _MESSAGE_HEAD.size:
+                channel, _, time, _ = _MESSAGE_HEAD.unpack_from(body)
+                topic, _ = channels.get(channel, ('', ''))
+                if topic in wanted:
+                    yield topic, time, body[_MESSAGE_HEAD.size:]
+
+    def _learn(self, code: int, body: bytes, schemas: dict[int, str],
+               channels: dict[int, tuple[str, str]]) -> None:
+        """Take a schema or a channel."""
+        try:
+            if code == _SCHEMA:
+                number, = struct.unpack_from('<H', body)
+                schemas[number] = _text(body, 2)[0]
+            else:
+                number, schema = _TWO_NUMBERS.unpack_from(body)
+                channels[number] = _text(body, _TWO_NUMBERS.size)[0], schemas.get(schema, '')
+        except (struct.error, UnicodeDecodeError) as error:
+            raise self._damaged('a topic cannot be read') from error
+
+    def _records(self, wanted: Container[int]) -> Iterator[Record]:
+        """Yield the records of some kinds, also those in chunks, up to where the data end."""
+        size = self._path.stat().st_size
+        with self._path.open('rb') as stream:
+            if stream.read(len(_MAGIC)) != _MAGIC:
+                raise self._damaged('it does not begin as an MCAP file')
+            for code, length in _heads(stream, size):
+                if code == _CHUNK or code in wanted:
+                    if length > MAX_RECORD:
+                        raise self._damaged(f'a record has {length} bytes')
+                    body = stream.read(length)
+                    yield from self._unpacked(body, wanted) if code == _CHUNK else ((code, body),)
+
+    def _unpacked(self, body: bytes, wanted: Container[int]) -> Iterator[Record]:
+        """Yield the records of some kinds in a chunk."""
+        try:
+            _, _, size, checksum = _CHUNK_HEAD.unpack_from(body)
+            compression, place = _text(body, _CHUNK_HEAD.size)
+            length, = struct.unpack_from('<Q', body, place)
+        except (struct.error, UnicodeDecodeError) as error:
+            raise self._damaged('a chunk cannot be read') from error
+        data = body[place + 8:place + 8 + length]
+        if size > MAX_CHUNK:
+            raise self._damaged(f'a chunk has {size} bytes, more than {MAX_CHUNK}')
+        content = self._decompressed(data, compression, size)
+        if len(content) != size or (checksum and crc32(content) != checksum):
+            raise self._damaged('a chunk is not what it was')
+        place = 0
+        while place + _RECORD.size <= size:
+            code, length = _RECORD.unpack_from(content, place)
+            place += _RECORD.size
+            if code in wanted:
+                yield code, content[place:place + length]
+            place += length
+
+    def _decompressed(self, data: bytes, compression: str, size: int) -> bytes:
+        """Return the content of a chunk, at most so many bytes of it."""
+        if not compression:
+            return data
+        if compression not in ('lz4', 'zstd'):
+            raise RecordingError(f'is compressed by {compression}', subject=str(self._path),
+                                 remedy='record it without compression, or by lz4 or zstd')
+        try:
+            return decompressed(data, compression, size)
+        except RecordingError:
+            raise
+        # Each library has exceptions of its own.
+        except Exception as error:
+            raise self._damaged(f'a chunk cannot be decompressed: {error}') from error
+
+    def _damaged(self, how: str) -> RecordingError:
+        return RecordingError(f'cannot be read: {how}', subject=str(self._path), remedy=_REMEDY)
+
+
+def decompressed(data: bytes, compression: str, most: int) -> bytes:
+    """Return what compressed data stand for, at most so many bytes of it.
+
+    Parameters
+    ----------
+    data : bytes
+        The data.
+    compression : str
+        ``'lz4'`` or ``'zstd'``.
+    most : int
+        How many bytes of the content are wanted.
+
+    Raises
+    ------
+    RecordingError
+        When the library for it is not installed. Its own exceptions where the data are
+        damaged.
+    """
+    if most == 0:
+        return b''
+    return bytes(_decompressor(compression).decompress(data, max_length=most))
+
+
+def _decompressor(compression: str) -> Any:
+    """Return what decompresses a little at a time."""
+    try:
+        if compression == 'lz4':
+            from lz4.frame import LZ4FrameDecompressor
+            return LZ4FrameDecompressor()
+        if sys.version_info >= (3, 14):
+            from compression.zstd import ZstdDecompressor
+        else:
+            from backports.zstd import ZstdDecompressor
+        return ZstdDecompressor()
+    except ImportError as error:
+        raise RecordingError('a compressed recording needs the Python package rosbags',
+                             subject=compression, remedy='pip install rosbags') from error
+
+
+def _heads(stream: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
+    """Yield code and length of each record of a file, at the place where its content begins.
+
+    It ends with the data, or before the first record that is not complete.
+    """
+    place = stream.tell()
+    while place + _RECORD.size <= size:
+        stream.seek(place)
+        code, length = _RECORD.unpack(stream.read(_RECORD.size))
+        place += _RECORD.size + length
+        if place > size or code == _DATA_END:
+            return
+        yield code, length
+
+
+def _text(body: bytes, place: int) -> tuple[str, int]:
+    """Return a text that begins somewhere in a record, and where it ends."""
+    length, = struct.unpack_from('<I', body, place)
+    end = place + 4 + length
+    if end > len(body):
+        raise struct.error('a text is longer than its record')
+    return body[place + 4:end].decode('utf-8'), end
