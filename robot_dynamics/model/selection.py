@@ -174,14 +174,14 @@ def _several_positions(joint: JointDescription, position: FloatArray | float, gi
     names = ', '.join(joint.kind.joint_type.position_names)
     try:
         positions = check_positions(coordinates, position, 'locked')
-        if positions.ndim != 1 or not np.all(np.abs(positions) < _FARTHEST):
-            raise ModelError('no position')
+        is_position = positions.ndim == 1 and bool(np.all(np.abs(positions) < _FARTHEST))
     except RobotDynamicsError:
+        is_position = False
+    if not is_position:
         raise ModelError(f'is {joint.kind.value} and cannot be locked at {given!r}',
                          subject=joint.name,
                          remedy=f'lock it at 0, its described pose, or give {names}'
-                                + (' with a quaternion of length 1' if 'qw' in names else '')
-                         ) from None
+                                + (' with a quaternion of length 1' if 'qw' in names else ''))
     return tuple(positions.tolist())
 
 
