@@ -20,10 +20,10 @@ ROOT = Path(__file__).resolve().parents[1]
 ROSDEP_KEYS = {
     'numpy': 'python3-numpy', 'scipy': 'python3-scipy', 'numba': 'python3-numba',
     'PyYAML': 'python3-yaml', 'urdf-parser-py': 'urdfdom_py', 'xacro': 'xacro',
-    'matplotlib': 'python3-matplotlib', 'hypothesis': 'python3-hypothesis',
-    'pytest': 'python3-pytest', 'setuptools': None, 'mujoco': None, 'rosbags': None,
-    'pytest-timeout': None, 'pin': None, 'example-robot-data': None, 'ruff': None,
-    'colcon-common-extensions': None,
+    'matplotlib': 'python3-matplotlib', 'sympy': 'python3-sympy',
+    'hypothesis': 'python3-hypothesis', 'pytest': 'python3-pytest', 'setuptools': None,
+    'mujoco': None, 'rosbags': None, 'pytest-timeout': None, 'pin': None,
+    'example-robot-data': None, 'ruff': None, 'colcon-common-extensions': None,
 }
 #: In package.xml only: tools of ROS 2 that wheels do not exist for.
 ROS_TOOLS = {'launch', 'launch_ros', 'ros2launch', 'launch_pytest'}
