@@ -154,7 +154,8 @@ def _common_shape(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ..
     try:
         return np.broadcast_shapes(one, other)
     except ValueError:
-        raise DimensionError(f'batch shapes {one} and {other} do not fit each other', subject='batch',
+        raise DimensionError(f'batch shapes {one} and {other} do not fit each other',
+                             subject='batch',
                              remedy='give both arguments the same leading axes, or none') from None
 
 
