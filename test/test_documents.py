@@ -38,7 +38,8 @@ def test_links_lead_somewhere(path):
 @pytest.mark.parametrize('path', [ROOT / 'README.md', ROOT / 'docs' / 'getting_started.md'],
                          ids=document_id)
 def test_python_examples_run(path, tmp_path):
-    (tmp_path / 'arm.urdf').write_text((ROOT / 'urdf' / 'arm7.urdf').read_text())
+    for name in ('arm.urdf', 'humanoid.urdf'):
+        (tmp_path / name).write_text((ROOT / 'urdf' / 'arm7.urdf').read_text())
     (example,) = re.findall(r'```python\n(.*?)```', path.read_text(), re.S)
     check = '\nassert np.allclose(Y @ robot.parameters, tau) and M.shape == (7, 7)\n'
     subprocess.run([sys.executable, '-c', example + check], cwd=tmp_path, check=True,
