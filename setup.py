@@ -53,6 +53,7 @@ setup(
         'record': ['rosbags>=0.10'],
         'report': ['matplotlib>=3.5'],
         'xacro': ['xacro>=2.0'],
+        'symbolic': ['sympy>=1.9'],
         'test': [
             'pytest>=7', 'pytest-timeout>=2.1', 'hypothesis>=6',
             'pin>=3', 'example-robot-data>=4', 'urdf-parser-py>=0.0.4',

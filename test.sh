@@ -10,6 +10,6 @@ if [ "${1:-}" = --ros ]; then
   wheels=${2:?which distribution?}
   shift 2
 fi
-prepare_environment sim,record,report,xacro,test "$wheels"
+prepare_environment sim,record,report,xacro,symbolic,test "$wheels"
 "$python" -m ruff check .
 exec "$python" -m pytest "$@"
