@@ -17,6 +17,7 @@ import subprocess
 import sys
 import timeit
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,35 +38,54 @@ LARGE = slice(2, None)
 SLICE = 4e-4
 #: Samples of a batch.
 BATCH = 512
+#: Every method, and what it is called with.
+GROUPS = {
+    'equations': {
+        'inverse_dynamics': 'q, v, a', 'gravity_torque': 'q', 'matrices': 'q, v, three',
+        'mass_matrix': 'q', 'coriolis_matrix': 'q, v', 'forward_dynamics': 'q, v, tau',
+        'regressor': 'q, v, a, no terms, buffer',
+        'slotine_li_regressor': 'q, v, v, a, no terms, buffer',
+        'adaptive_terms': 'q, v, v, a, s, parameters',
+    },
+    'derivatives': {
+        'inverse_dynamics_derivatives': 'q, v, a',
+        'forward_dynamics_derivatives': 'q, v, tau', 'matrices_in_time': 'q, v, a',
+        'time_derivatives': 'q, v, a', 'state_derivatives': 'q, v',
+        'parameter_derivatives': 'q, v',
+    },
+    'kinematics': {
+        'forward_kinematics': 'q', 'jacobian': 'q, link', 'jacobian_dot': 'q, v, link',
+        'jacobian_ddot': 'q, v, a, link', 'jacobian_derivatives': 'q, v, link',
+        'com_position': 'q', 'com_jacobian': 'q',
+    },
+    'batches': {
+        'inverse_dynamics, a batch': 'Q, V, A', 'matrices, a batch': 'Q, V',
+        'forward_dynamics, a batch': 'Q, V, Tau',
+        'regressor, a batch': 'Q, V, A, no terms, stack', 'regressor_gram': 'Q, V, A, Tau',
+    },
+}
 IMAGE = DOCUMENT.parent / 'images' / 'scaling.png'
 
 
 def methods(dynamics: Dynamics) -> dict[str, tuple[Callable[[], object], int]]:
     """Return calls by name, and the number of samples in each."""
-    n, parameters = dynamics.n, dynamics.parameters
+    n = dynamics.n
     rng = np.random.default_rng(0)
     q, v, a, s = rng.uniform(-1.0, 1.0, (4, n))
-    tau = dynamics.inverse_dynamics(q, v, a)
     many = rng.uniform(-1.0, 1.0, (4, BATCH, n))
-    buffer, matrices = dynamics.regressor_buffer(), (np.zeros((n, n)), np.zeros((n, n)),
-                                                     np.zeros(n))
-    stack, last = np.zeros((BATCH, n, 10 * n)), dynamics.robot.body_names[-1]
-    return {
-        'inverse_dynamics': (lambda: dynamics.inverse_dynamics(q, v, a), 1),
-        'matrices': (lambda: dynamics.matrices(q, v, out=matrices), 1),
-        'forward_dynamics': (lambda: dynamics.forward_dynamics(q, v, tau), 1),
-        'regressor': (lambda: dynamics.regressor(q, v, a, out=buffer), 1),
-        'slotine_li_regressor': (
-            lambda: dynamics.slotine_li_regressor(q, v, v, a, out=buffer), 1),
-        'adaptive_terms': (
-            lambda: dynamics.adaptive_terms(q, v, v, a, s, parameters), 1),
-        'forward_kinematics': (lambda: dynamics.forward_kinematics(q), 1),
-        'jacobian': (lambda: dynamics.jacobian(q, last), 1),
-        'inverse_dynamics, a batch': (lambda: dynamics.inverse_dynamics(*many[:3]), BATCH),
-        'matrices, a batch': (lambda: dynamics.matrices(*many[:2]), BATCH),
-        'regressor, a batch': (lambda: dynamics.regressor(*many[:3], out=stack), BATCH),
-        'regressor_gram': (lambda: dynamics.regressor_gram(*many), BATCH),
-    }
+    values = {'q': q, 'v': v, 'a': a, 's': s, 'tau': dynamics.inverse_dynamics(q, v, a),
+              'parameters': dynamics.parameters, 'link': dynamics.robot.body_names[-1],
+              'no terms': (), 'buffer': dynamics.regressor_buffer(),
+              'three': (np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)),
+              'stack': np.zeros((BATCH, n, 10 * n)),
+              'Q': many[0], 'V': many[1], 'A': many[2], 'Tau': many[3]}
+    calls = {}
+    for group, names in GROUPS.items():
+        for name, arguments in names.items():
+            method = getattr(dynamics, name.partition(',')[0])
+            given = [values[argument] for argument in arguments.split(', ')]
+            calls[name] = partial(method, *given), BATCH if group == 'batches' else 1
+    return calls
 
 
 def measure(shape: str, rounds: int) -> dict[str, FloatArray]:
@@ -129,25 +149,23 @@ def draw(results: dict[str, dict[str, FloatArray]]) -> None:
     import matplotlib
     matplotlib.use('Agg')
     from matplotlib import pyplot
-    figure, panels = pyplot.subplots(1, len(results), figsize=(11.0, 5.2), sharey=True,
-                                     layout='constrained')
-    for panel, (shape, times) in zip(panels, results.items(), strict=True):
-        for k, (name, values) in enumerate(times.items()):
-            panel.loglog(SIZES, values, marker='o', markersize=3.5, color=f'C{k % 10}',
-                         linestyle='--' if 'batch' in name or 'gram' in name else '-',
-                         label=name)
-        for power in (1, 2):
-            ends = np.array([8.0, 64.0])
-            panel.loglog(ends, 40.0 * (ends / 64.0)**power, color='0.6', linewidth=1.0)
-            panel.annotate(f'n$^{power}$' if power > 1 else 'n', (8.0, 40.0 / 8.0**power),
-                           color='0.4', ha='right', va='center')
-        panel.set(title=shape, xlabel='joints n', xticks=SIZES,
-                  xticklabels=[str(size) for size in SIZES])
-        panel.minorticks_off()
-        panel.grid(alpha=0.3)
-    panels[0].set_ylabel('microseconds a sample')
-    panels[-1].legend(fontsize=7.5, loc='upper left')
-    figure.savefig(IMAGE, dpi=130)
+    figure, rows = pyplot.subplots(len(GROUPS), len(results), figsize=(11.0, 15.0), sharex=True,
+                                   sharey='row', layout='constrained')
+    for (group, names), panels in zip(GROUPS.items(), rows, strict=True):
+        for panel, (shape, times) in zip(panels, results.items(), strict=True):
+            for name in names:
+                panel.loglog(SIZES, times[name], marker='o', markersize=3.5,
+                             label=f'{name}, n^{exponent(times[name]):.1f}')
+            panel.set(title=f'{group}, {shape}', xticks=SIZES,
+                      xticklabels=[str(size) for size in SIZES])
+            panel.minorticks_off()
+            panel.margins(y=0.35)
+            panel.grid(alpha=0.3)
+            panel.legend(fontsize=7.0, loc='upper left')
+        panels[0].set_ylabel('microseconds a sample')
+    for panel in rows[-1]:
+        panel.set_xlabel('joints n')
+    figure.savefig(IMAGE, dpi=100)
 
 
 def main() -> None:
