@@ -47,6 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
           f'{seconds:.0f} s')
     faults = table.faults(results, options.seed)
     print('\n'.join(faults))
+    if options.json:
+        options.json.write_text(json.dumps([row.__dict__ for row in rows]), encoding='utf-8')
     if options.write:
         table.write(DOCUMENT, rows, sum(wanted.values()), options.seed)
     return 1 if faults else 0
@@ -61,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
                         help='only these, each with as many inputs as --count says')
     parser.add_argument('--workers', type=int, default=2, help='processes at a time')
     parser.add_argument('--write', action='store_true', help=f'put the table into {DOCUMENT.name}')
+    parser.add_argument('--json', type=Path, metavar='FILE', help='leave the table in this file')
     parser.add_argument('--repeat', metavar='KIND:SEED:NUMBER', help='examine one input again')
     parser.add_argument('--save', type=Path, help='where to leave the input that is repeated')
     parser.add_argument('--share', help=argparse.SUPPRESS)

@@ -72,7 +72,7 @@ class Streams(Drawn):
 
     name = 'joint_states'
     text = 'streams of joint states'
-    share = 2000
+    share = 1200
 
     def strategy(self) -> st.SearchStrategy[Any]:
         """Return streams."""
@@ -85,7 +85,7 @@ class Streams(Drawn):
         return st.builds(
             Stream, st.sampled_from(_NAMES), st.booleans(),
             st.lists(good | state | state | tick | trajectory | other, min_size=1, max_size=12)
-            .map(lambda events: [('good', 60), *events]))
+            .map(lambda events: [('good', 25), *events]))
 
     def run(self, item: Stream) -> str:
         """Play the stream."""
@@ -97,7 +97,7 @@ class Messages(Mutated):
 
     name = 'messages'
     text = 'joint states in CDR'
-    share = 2000
+    share = 3000
 
     def mutant(self, random: Random) -> list[bytes]:
         """Return some packets."""
@@ -131,7 +131,7 @@ class Trajectories(Drawn):
 
     name = 'trajectories'
     text = 'trajectories'
-    share = 2000
+    share = 1200
 
     def strategy(self) -> st.SearchStrategy[Any]:
         """Return the name of a robot and some trajectories."""

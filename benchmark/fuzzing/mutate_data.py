@@ -34,13 +34,18 @@ _BOMBS = (
     '!!python/object:robot_dynamics.model.robot.Robot {}\n', 'a: !<tag:yaml.org,2002:int> []\n')
 
 
+# Written in C where PyYAML has it.
+_DUMPER = getattr(yaml, 'CSafeDumper', yaml.SafeDumper)
+
+
 def mutate(data: Any, random: Random, most: int = 2) -> Any:
-    """Return a copy of data with some mutations."""
+    """Return a copy of data with some mutations, not all of them rough."""
     root = [deepcopy(data)]
+    change = _change_a_little if random.random() < 0.3 else _change
     for _ in range(random.randint(1, most)):
         places = list(_places(root))
         container, key = random.choice(places)
-        _change(container, key, random)
+        change(container, key, random)
     return root[0]
 
 
@@ -70,8 +75,8 @@ def text(data: Any, random: Random) -> bytes:
 
 def _yaml(data: Any, random: Random) -> str:
     try:
-        return yaml.safe_dump(data, default_flow_style=random.choice((None, True, False)),
-                              allow_unicode=random.random() < 0.5, sort_keys=False)
+        return yaml.dump(data, Dumper=_DUMPER, allow_unicode=random.random() < 0.5,
+                         default_flow_style=random.choice((None, True, False)), sort_keys=False)
     except (yaml.YAMLError, RecursionError, ValueError):
         return str(data)
 
@@ -86,6 +91,30 @@ def _places(root: list[Any]) -> Any:
             yield container, key
             if isinstance(container[key], (dict, list)) and container[key]:
                 waiting.append(container[key])
+
+
+def _change_a_little(container: Any, key: Any, random: Random) -> None:
+    """Change one value to another that could have been meant."""
+    value = container[key]
+    if isinstance(value, bool):
+        container[key] = not value
+    elif isinstance(value, (int, float)):
+        factor = random.choice((-1, 0, 1.0, 0.5, 3.0, 10.0 ** random.randint(-9, 9)))
+        container[key] = _scaled(value, factor)
+    elif isinstance(value, list):
+        random.shuffle(value)
+    elif isinstance(value, dict) and value:
+        value.pop(random.choice(list(value)))
+    else:
+        container[key] = random.choice((value, None, str(value).upper(), f'{value}2'))
+
+
+def _scaled(value: float, factor: float) -> float:
+    """Return a number times a factor; the largest integers are no floats."""
+    try:
+        return value * factor
+    except OverflowError:
+        return -value
 
 
 def _change(container: Any, key: Any, random: Random) -> None:

@@ -22,7 +22,7 @@ from fuzzing.judge import ACCEPTED, promise
 from fuzzing.kind import Drawn, Mutated
 from fuzzing.usable import check_command
 from robot_dynamics.bringup.command import parameter_yaml
-from robot_dynamics.bringup.hardware import load_hardware
+from robot_dynamics.bringup.hardware import NODES, load_hardware
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.bringup.system import read_plant
 from robot_dynamics.dynamics import Dynamics
@@ -60,16 +60,17 @@ class HardwareFiles(Mutated):
 
     name = 'hardware'
     text = 'parameter files'
-    share = 2500
+    share = 3000
 
     def mutant(self, random: Random) -> bytes:
         """Return the content of a file."""
-        raw = random.choice(seeds.parameter_files())
+        raw = random.choice([raw for raw in seeds.parameter_files()
+                             if random.random() < 0.1 or seeds.parsed(raw).keys() <= set(NODES)])
         if random.random() < 0.2:
             return mutate_bytes.mutate(raw, random)
-        content = yaml.safe_load(raw)
+        content = seeds.parsed(raw)
         if random.random() < 0.5:
-            node = random.choice(list(TABLES))
+            node = random.choice(NODES)
             row = random.choice(TABLES[node])
             content = {node: {'ros__parameters': {row.name: odd.value(random)}}}
         return mutate_data.text(mutate_data.mutate(content, random), random)
@@ -100,7 +101,7 @@ class PlantFiles(Mutated):
         raw = random.choice([raw for raw in seeds.parameter_files() if b'payload_mass' in raw])
         if random.random() < 0.2:
             return mutate_bytes.mutate(raw, random)
-        return mutate_data.text(mutate_data.mutate(yaml.safe_load(raw), random), random)
+        return mutate_data.text(mutate_data.mutate(seeds.parsed(raw), random), random)
 
     def run(self, item: bytes) -> str:
         """Read it; build the arm that it describes."""
@@ -140,7 +141,7 @@ class ParameterValues(Drawn):
 
     name = 'values'
     text = 'parameter values'
-    share = 2000
+    share = 1000
 
     def strategy(self) -> st.SearchStrategy[Any]:
         """Return nodes with some of their values, of any type and of the right one."""

@@ -13,7 +13,6 @@ from random import Random
 from typing import Any
 
 import numpy as np
-import yaml
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin
 
 from fuzzing import bags, mcap, mutate_bytes, mutate_data, mutate_xml, odd, seeds
@@ -39,7 +38,7 @@ class Recordings(Mutated):
 
     name = 'recordings'
     text = 'recordings'
-    share = 1000
+    share = 700
 
     def mutant(self, random: Random) -> tuple[Files, bool]:
         """Return the files of a recording, and whether to draw it."""
@@ -120,7 +119,7 @@ def _damaged_files(random: Random) -> Files:
         files[metadata] = mutate_bytes.mutate(files[metadata], random)
     elif kind < 0.85:
         files[metadata] = mutate_data.text(
-            mutate_data.mutate(yaml.safe_load(files[metadata]), random), random)
+            mutate_data.mutate(seeds.parsed(files[metadata]), random), random)
     elif kind < 0.9:
         del files[random.choice((metadata, data))]
     elif kind < 0.95:

@@ -6,8 +6,6 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-import yaml
-
 from fuzzing import mutate_bytes, mutate_data, mutate_xml, odd, seeds
 from fuzzing.judge import ACCEPTED
 from fuzzing.kind import Mutated
@@ -50,7 +48,7 @@ class Urdfs(Mutated):
 
     name = 'urdf'
     text = 'URDF'
-    share = 5500
+    share = 5000
 
     def mutant(self, random: Random) -> tuple[bytes, int]:
         """Return a description and a seed."""
@@ -104,14 +102,14 @@ class DhTables(Mutated):
 
     name = 'dh'
     text = 'DH tables'
-    share = 4000
+    share = 5000
 
     def mutant(self, random: Random) -> tuple[Any, int]:
         """Return a table, as a mapping or as bytes, and a seed."""
         raw = random.choice(seeds.dh_tables())
         if random.random() < 0.15:
             return mutate_bytes.mutate(raw, random), 0
-        table = mutate_data.mutate(yaml.safe_load(raw), random)
+        table = mutate_data.mutate(seeds.parsed(raw), random)
         if random.random() < 0.1 and isinstance(table, dict):
             return table, random.getrandbits(32)
         return mutate_data.text(table, random), random.getrandbits(32)

@@ -6,6 +6,9 @@ from __future__ import annotations
 import os
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 #: Names further folders, separated by colons, whose files are seeds, too.
@@ -32,6 +35,12 @@ def parameter_files() -> tuple[bytes, ...]:
     """Return ROS 2 parameter files."""
     return tuple(content for content in _contents(('config', 'test/cases'), ('.yaml',))
                  if b'ros__parameters' in content)
+
+
+@cache
+def parsed(content: bytes) -> Any:
+    """Return what a seed in YAML says, not to be changed."""
+    return yaml.safe_load(content)
 
 
 def _contents(folders: tuple[str, ...], suffixes: tuple[str, ...]) -> tuple[bytes, ...]:
