@@ -13,7 +13,7 @@ from robot_dynamics.closed_form.infix import Infix
 from robot_dynamics.closed_form.latex_language import latex_document, latex_symbol
 from robot_dynamics.closed_form.python_language import python_function
 from robot_dynamics.closed_form.recording import Output, Recording, plan
-from robot_dynamics.closed_form.wolfram_language import wolfram_function
+from robot_dynamics.closed_form.wolfram_language import wolfram_comment, wolfram_function
 from robot_dynamics.errors import ParameterError, shown
 
 
@@ -136,7 +136,7 @@ def _c(recording: Recording, notes: Sequence[str]) -> str:
                for output in recording.outputs]
     comment = [f'{recording.robot}: {recording.text}', *notes, *arrays, *results]
     # Nothing in a comment can end it.
-    safe = [line.replace('*/', '* /') for line in comment]
+    safe = [line.replace('*/', '* /').replace('/*', '/ *') for line in comment]
     function = c_function(recording)
     macro = [PART_MACRO] if '\nPART ' in f'\n{function}' else []
     return '\n'.join(['/* ' + '\n * '.join(safe), ' */', '', '#include <math.h>', '', *macro,
@@ -155,7 +155,7 @@ def _wolfram_explicit(recording: Recording, notes: Sequence[str]) -> str:
 
 
 def _wolfram_comments(notes: Sequence[str]) -> str:
-    return ''.join(f'(* {note} *)\n' for note in notes)
+    return ''.join(f'{wolfram_comment(note)}\n' for note in notes)
 
 
 LANGUAGES = {

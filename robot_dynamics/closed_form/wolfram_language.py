@@ -54,8 +54,13 @@ def wolfram_function(recording: Recording, matrices: dict[str, list[str]] | None
                  for formula, name in choice.variables.items()]
     result = results[0] if len(results) == 1 else '{' + ', '.join(results) + '}'
     names = ', '.join(choice.variables.values()) if steps else ''
-    return '\n'.join([f'(* {recording.robot}: {recording.text} *)', head,
+    return '\n'.join([wolfram_comment(f'{recording.robot}: {recording.text}'), head,
                       f' Module[{{{names}}},', *steps, f'  {result}]', ''])
+
+
+def wolfram_comment(text: str) -> str:
+    """Return a text as a comment; nothing in it can end that or begin another."""
+    return f'(* {text.replace("*)", "* )").replace("(*", "( *")} *)'
 
 
 def wolfram_name(name: str) -> str:

@@ -43,6 +43,12 @@ def elbow():
 
 
 @pytest.fixture(scope='session')
+def elbow_called():
+    """The planar elbow under another name."""
+    return lambda name: describe({**ELBOW, 'name': name})
+
+
+@pytest.fixture(scope='session')
 def rpr():
     """The RPR arm."""
     return describe(RPR)

@@ -39,6 +39,23 @@ def in_c(recording, text, folder, values):
     return result
 
 
+@pytest.mark.parametrize('name', [
+    '*/ #error out /*', '*) Quit[] (*', '\\input{/etc/passwd}', '"""; raise SystemExit; """',
+    '??/', '\\'])
+def test_no_name_of_a_robot_gets_out_of_its_comment(elbow_called, name, tmp_path):
+    recording = derive(elbow_called(name), 'M')
+    namespace = {}
+    exec(document(recording, 'python'), namespace)
+    assert callable(namespace[recording.name])
+    if COMPILER:
+        in_c(recording, document(recording, 'c'), tmp_path, {
+            array.group: np.ones(len(array.names)) for array in recording.inputs})
+    wolfram = document(recording, 'wolfram')
+    assert wolfram.count('(*') == wolfram.count('*)')
+    assert 'Quit[]' not in re.sub(r'\(\*.*?\*\)', '', wolfram)
+    assert '\\input' not in document(recording, 'latex')
+
+
 @needs_compiler
 @everything
 def test_c_compiles_without_a_warning_and_is_right(puma, at_random, tmp_path, what):
