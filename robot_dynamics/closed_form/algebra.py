@@ -11,7 +11,7 @@ from fractions import Fraction
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from robot_dynamics.closed_form.recording import Output, Recording, plan
+from robot_dynamics.closed_form.recording import Entry, Intermediate, Output, Recording, plan
 from robot_dynamics.closed_form.tape import Formula, Number, Scalar
 from robot_dynamics.errors import BackendError
 
@@ -66,12 +66,12 @@ def expressions(recording: Recording) -> Expressions:
     entries: dict[str, list[Any]] = {output.name: [sympy.Integer(0)] * len(output.entries)
                                      for output in recording.outputs}
     for step in choice.steps():
-        if step.name is None:
+        if isinstance(step, Entry):
             entries[step.output.name][step.place] = spelt(step.value)
-        else:
+        elif isinstance(step, Intermediate):
             symbol = sympy.Symbol(step.name)
-            assignments.append((symbol, _operation(sympy, step.value, spelt)))
-            known[step.value] = symbol
+            assignments.append((symbol, _operation(sympy, step.formula, spelt)))
+            known[step.formula] = symbol
     return Expressions(assignments, {output.name: _matrix(sympy, output, entries[output.name])
                                      for output in recording.outputs})
 

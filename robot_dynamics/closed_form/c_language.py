@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from robot_dynamics.closed_form.infix import Infix
-from robot_dynamics.closed_form.recording import Output, Recording, Step, plan
+from robot_dynamics.closed_form.recording import Entry, Intermediate, Recording, Step, plan
 from robot_dynamics.closed_form.tape import Formula, Number, Symbol
 
 #: Longest function, in statements.
@@ -116,22 +116,23 @@ def _function(head: str, parameters: Mapping[str, str], lines: Sequence[str],
 def _body(variables: Mapping[Formula, str], part: Sequence[Step],
           shared: Mapping[str, str]) -> list[str]:
     """Return the statements of a part."""
-    own = {step.name for step in part if step.name is not None}
+    own = {step.name for step in part if isinstance(step, Intermediate)}
     writer = CText(variables, {name: place for name, place in shared.items() if name not in own})
     lines = []
     for step in part:
-        if step.name is None:
+        if isinstance(step, Entry):
             lines.append(f'    {step.output.name}[{step.place}] = {writer.text(step.value)};')
-            continue
-        lines.append(f'    const double {step.name} = {writer.define(step.value)};')
-        if step.name in shared:
-            lines.append(f'    {shared[step.name]} = {step.name};')
+        elif isinstance(step, Intermediate):
+            lines.append(f'    const double {step.name} = {writer.define(step.formula)};')
+            if step.name in shared:
+                lines.append(f'    {shared[step.name]} = {step.name};')
     return lines
 
 
 def _shared_names(parts: Sequence[Sequence[Step]]) -> dict[str, str]:
     """Return the places of the intermediates that another part than their own uses."""
-    made_in = {step.name: k for k, part in enumerate(parts) for step in part}
+    made_in = {step.name: k for k, part in enumerate(parts) for step in part
+               if isinstance(step, Intermediate)}
     names = dict.fromkeys(name for k, part in enumerate(parts) for step in part
                           for name in step.needs if made_in[name] != k)
     return {name: f'{_SHARED}[{k}]' for k, name in enumerate(names)}
@@ -140,5 +141,5 @@ def _shared_names(parts: Sequence[Sequence[Step]]) -> dict[str, str]:
 def _unused(recording: Recording, part: Sequence[Step]) -> list[str]:
     """Return the arguments that a part does without."""
     used = {symbol.group for step in part for symbol in step.symbols} \
-        | {step.output.name for step in part if isinstance(step.output, Output)}
+        | {step.output.name for step in part if isinstance(step, Entry)}
     return [name for name in _parameters(recording) if name not in used]

@@ -218,12 +218,13 @@ def _of_robot(robot: Robot, symbolic: bool) -> Description:
                        np.array(robot.inertial_parameters), base, units, values)
 
 
-def _separated(geometry: Geometry) -> tuple[Geometry, dict[str, Geometry], dict[str, float]]:
+def _separated(geometry: Geometry
+               ) -> tuple[Geometry, dict[str, Geometry], dict[str, float | None]]:
     """Put a symbol in the place of every length and component of gravity that is not zero."""
     nothing = replace(geometry, gravity=ZERO, bodies=tuple(
         replace(body, point=ZERO, offset=ZERO) for body in geometry.bodies))
     units: dict[str, Geometry] = {}
-    values: dict[str, float] = {}
+    values: dict[str, float | None] = {}
     for i, body in enumerate(geometry.bodies):
         for letter, field in (('p', 'point'), ('o', 'offset')):
             for axis, unit, length in zip('xyz', IDENTITY, getattr(body, field), strict=True):

@@ -12,7 +12,7 @@ from robot_dynamics.closed_form.harmonics import explicit
 from robot_dynamics.closed_form.infix import Infix
 from robot_dynamics.closed_form.latex_language import latex_document, latex_symbol
 from robot_dynamics.closed_form.python_language import python_function
-from robot_dynamics.closed_form.recording import Output, Recording, plan
+from robot_dynamics.closed_form.recording import Entry, Intermediate, Output, Recording, plan
 from robot_dynamics.closed_form.wolfram_language import wolfram_comment, wolfram_function
 from robot_dynamics.errors import ParameterError, shown
 
@@ -84,9 +84,12 @@ def _text(recording: Recording, notes: Sequence[str]) -> str:
     choice = plan(recording, reserved=[name for array in recording.inputs
                                        for name in array.names])
     writer = Infix(choice.variables)
-    lines = [f'{step.name} = {writer.define(step.value)}' if step.name is not None
-             else f'{_place(step.output, step.place)} = {writer.text(step.value)}'
-             for step in choice.steps() if step.name is not None or step.value != 0]
+    lines = []
+    for step in choice.steps():
+        if isinstance(step, Intermediate):
+            lines.append(f'{step.name} = {writer.define(step.formula)}')
+        elif isinstance(step, Entry) and not step.is_zero:
+            lines.append(f'{_place(step.output, step.place)} = {writer.text(step.value)}')
     return _framed(recording, notes, lines)
 
 

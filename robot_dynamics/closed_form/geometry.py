@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.closed_form.tape import Number, Scalar
+from robot_dynamics.closed_form.tape import Number
 from robot_dynamics.closed_form.vectors import Matrix, Vector
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.robot import JointType, Robot
@@ -122,12 +122,14 @@ def numeric_body(robot: Robot, i: int) -> Body:
     if kind not in _ONE_COORDINATE:
         raise ModelError('has several degrees of freedom, for which no formulas are derived',
                          subject=f'joint {robot.body_joint_names[i]}',
-                         remedy='give the robot a fixed base, or use the equations of Dynamics')
+                         remedy='give the robot a fixed base, or use Dynamics with its general '
+                                'kernels (without a backend)')
     pose = robot.placements[i]
     row = robot.coupling[i]
     return Body(
         parent=int(robot.parents[i]), is_prismatic=kind == JointType.PRISMATIC,
-        rotation=tuple(vector_of(axis) for axis in pose[:3, :3]), point=vector_of(pose[:3, 3]),
+        rotation=(vector_of(pose[0, :3]), vector_of(pose[1, :3]), vector_of(pose[2, :3])),
+        point=vector_of(pose[:3, 3]),
         axis=vector_of(robot.axes[i]), offset=vector_of(robot.link_offsets[i]),
         coordinates=tuple((int(j), number(row[j])) for j in np.flatnonzero(row)),
         shift=number(robot.coupling_offset[i]))
@@ -142,8 +144,3 @@ def number(x: float) -> Number:
     """Return a number, as an integer where it is one but for rounding."""
     nearest = round(float(x))
     return nearest if abs(x - nearest) <= ROUNDING else float(x)
-
-
-def is_scalar_zero(x: Scalar) -> bool:
-    """Whether a scalar is the number zero."""
-    return isinstance(x, (int, float)) and x == 0

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from robot_dynamics.closed_form.infix import Infix
-from robot_dynamics.closed_form.recording import Output, Recording, plan
+from robot_dynamics.closed_form.recording import Entry, Intermediate, Output, Recording, plan
 from robot_dynamics.closed_form.tape import Number, Symbol
 
 #: Lines in one display; TeX sets a display in one go.
@@ -116,9 +116,9 @@ def _recorded(recording: Recording) -> Iterator[str]:
                                        for name in array.names])
     writer = LatexText(choice.variables)
     for step in choice.steps():
-        if step.name is not None:
-            yield f'{writer.variable(step.name)} &= {writer.define(step.value)}'
-        elif step.value != 0:
+        if isinstance(step, Intermediate):
+            yield f'{writer.variable(step.name)} &= {writer.define(step.formula)}'
+        elif isinstance(step, Entry) and not step.is_zero:
             yield f'{_place(step.output, step.place)} &= {writer.text(step.value)}'
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.closed_form.infix import Infix
-from robot_dynamics.closed_form.recording import Recording, plan
+from robot_dynamics.closed_form.recording import Entry, Intermediate, Recording, plan
 from robot_dynamics.closed_form.tape import Symbol
 
 
@@ -41,9 +41,9 @@ def python_function(recording: Recording) -> str:
     lines.append('    """')
     lines += [f'    {output.name} = np.zeros({output.shape})' for output in recording.outputs]
     for step in choice.steps():
-        if step.name is not None:
-            lines.append(f'    {step.name} = {writer.define(step.value)}')
-        elif step.value != 0:
+        if isinstance(step, Intermediate):
+            lines.append(f'    {step.name} = {writer.define(step.formula)}')
+        elif isinstance(step, Entry) and not step.is_zero:
             place = step.place if len(step.output.shape) == 1 \
                 else '{}, {}'.format(*divmod(step.place, step.output.shape[1]))
             lines.append(f'    {step.output.name}[{place}] = {writer.text(step.value)}')
@@ -59,4 +59,5 @@ def compiled(recording: Recording) -> Callable[..., Any]:
     """Return the Python function itself, for trying formulas out."""
     space: dict[str, Any] = {'np': np}
     exec(compile(python_function(recording), f'<{recording.name}>', 'exec'), space)
-    return space[recording.name]
+    function: Callable[..., Any] = space[recording.name]
+    return function

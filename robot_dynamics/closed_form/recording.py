@@ -98,30 +98,40 @@ class Recording:
 
 @dataclass(frozen=True)
 class Step:
-    """One line of a written recording: an intermediate, or an entry of an output.
+    """One line of a written recording.
 
     Attributes
     ----------
-    value : scalar
-        What is computed.
-    name : str or None
-        Name of the intermediate.
-    output : Output or None
-        Whose entry it is, if it is no intermediate.
-    place : int
-        Place among the entries of the output.
     needs : tuple of str
         Intermediates that it is made of.
     symbols : frozenset of Symbol
         Variables that it is made of, beside the intermediates.
     """
 
+    needs: tuple[str, ...]
+    symbols: frozenset[Symbol]
+
+
+@dataclass(frozen=True)
+class Intermediate(Step):
+    """A step that computes an intermediate, which has a name."""
+
+    name: str
+    formula: Formula
+
+
+@dataclass(frozen=True)
+class Entry(Step):
+    """A step that computes the entry of an output at a place, row after row."""
+
+    output: Output
+    place: int
     value: Scalar
-    name: str | None = None
-    output: Output | None = None
-    place: int = 0
-    needs: tuple[str, ...] = ()
-    symbols: frozenset[Symbol] = frozenset()
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether the entry is the number zero."""
+        return not isinstance(self.value, Formula) and self.value == 0
 
 
 @dataclass(frozen=True)
@@ -148,17 +158,19 @@ class Plan:
             while at < len(entries) and entries[at][0] < formula.index:
                 yield self._entry(*entries[at][1:])
                 at += 1
-            yield Step(formula, name, None, 0, *self._made_of(operands(formula)))
+            yield Intermediate(*self._made_of(operands(formula)), name, formula)
         for entry in entries[at:]:
             yield self._entry(*entry[1:])
 
-    def _entry(self, output: Output, place: int, value: Scalar) -> Step:
+    def _entry(self, output: Output, place: int, value: Scalar) -> Entry:
         parts = [value] if isinstance(value, Formula) else []
-        return Step(value, None, output, place, *self._made_of(parts))
+        return Entry(*self._made_of(parts), output, place, value)
 
     def _made_of(self, parts: list[Formula]) -> tuple[tuple[str, ...], frozenset[Symbol]]:
         """Return the intermediates and the variables in formulas."""
-        names, symbols, waiting = {}, set(), list(parts)
+        names: dict[str, None] = {}
+        symbols: set[Symbol] = set()
+        waiting = list(parts)
         while waiting:
             formula = waiting.pop()
             if formula in self.variables:

@@ -13,10 +13,11 @@ number or a formula; all arithmetic works on both.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from robot_dynamics.errors import DimensionError
 
@@ -61,7 +62,7 @@ class Formula:
     # Let an array of objects ask each of its elements instead of taking a formula for one.
     __array_ufunc__ = None
 
-    def __init__(self, tape: Tape, operation: str, arguments: tuple, index: int):
+    def __init__(self, tape: Tape, operation: str, arguments: tuple[Any, ...], index: int):
         self.tape = tape
         self.operation = operation
         self.arguments = arguments
@@ -106,7 +107,7 @@ class Tape:
     def __init__(self) -> None:
         self.formulas: list[Formula] = []
         self.labels: dict[Formula, str] = {}
-        self._known: dict[tuple, Formula] = {}
+        self._known: dict[tuple[Any, ...], Formula] = {}
 
     def symbol(self, symbol: Symbol) -> Formula:
         """Return the formula that is a variable."""
@@ -218,13 +219,13 @@ class Tape:
             return self.subtract(x.arguments[1], x.arguments[0])
         return self._record('negate', x)
 
-    def sine(self, x: Formula) -> Formula:
+    def sine(self, x: Scalar) -> Scalar:
         """Return sin x."""
-        return self._record('sine', x)
+        return self._record('sine', x) if isinstance(x, Formula) else math.sin(x)
 
-    def cosine(self, x: Formula) -> Formula:
+    def cosine(self, x: Scalar) -> Scalar:
         """Return cos x."""
-        return self._record('cosine', x)
+        return self._record('cosine', x) if isinstance(x, Formula) else math.cos(x)
 
     def _record(self, operation: str, *arguments: Scalar | Symbol) -> Formula:
         # A number is a key of its own: equal numbers of two types are written differently.

@@ -58,7 +58,7 @@ def test_written_out_or_not_values_are_the_same(at_random, evaluated):
         {'a': 0.3, 'alpha': -1.1, 'd': 0, 'type': 'prismatic'}]})
     values, expected = at_random(robot)
     recording = derive(robot, 'slotine-li')
-    names = {name: value for array in recording.inputs
+    names = {name: float(value) for array in recording.inputs
              for name, value in zip(array.names, values[array.group], strict=True)}
     matrix = np.array(explicit(recording)['Yr'].subs(names), float)
     assert np.allclose(matrix, expected['slotine-li'], rtol=0, atol=1e-12)
@@ -67,7 +67,7 @@ def test_written_out_or_not_values_are_the_same(at_random, evaluated):
 def test_intermediates_in_sympy_give_the_same(puma, at_random):
     values, expected = at_random(puma)
     recording = derive(puma, 'C')
-    names = {sympy.Symbol(name): value for array in recording.inputs
+    names = {sympy.Symbol(name): float(value) for array in recording.inputs
              for name, value in zip(array.names, values[array.group], strict=True)}
     form = expressions(recording)
     for symbol, expression in form.assignments:

@@ -163,7 +163,7 @@ def wolfram_values(text, recording, values):
     parse = getattr(mathematica, 'parse_mathematica', None)
     if parse is None:
         pytest.skip('this SymPy reads little of the language')
-    known = {sympy.Symbol(name): value for array in recording.inputs
+    known = {sympy.Symbol(name): float(value) for array in recording.inputs
              for name, value in zip(array.names, values[array.group], strict=True)}
     body = re.search(r'Module\[\{.*?\},\n(.*)\]\n?$', text, re.S)[1]
     *steps, result = body.split(';\n')

@@ -55,7 +55,7 @@ def test_combinations_decide_every_effort(name, request, evaluated):
     assert len(base) == structure(recording).rank
     rng = np.random.default_rng(3)
     constants = rng.uniform(0.5, 1.5, len(description.units))
-    values = dict(zip(description.units, constants, strict=True))
+    values = dict(zip(description.units, constants.tolist(), strict=True))
     symbols = [sympy.Symbol(x) for x in parameter_symbols(description)]
     B = np.array([[float(row.coeff(symbol).subs(values)) for symbol in symbols] for row in base])
     # What no combination sees, no effort shows.

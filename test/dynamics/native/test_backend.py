@@ -16,7 +16,7 @@ import pytest
 from robot_dynamics.dynamics import JOINT_TERMS, Dynamics
 from robot_dynamics.dynamics.native import backend as native
 from robot_dynamics.dynamics.native.backend import METHODS
-from robot_dynamics.errors import BackendError, DimensionError, ParameterError
+from robot_dynamics.errors import BackendError, DimensionError, ModelError, ParameterError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 
@@ -362,3 +362,9 @@ def test_the_general_kernels_need_no_compiler(tmp_path):
 def test_too_many_bodies_are_refused(tree):
     with pytest.raises(BackendError, match='more than the 64'):
         Dynamics(tree(0, bodies=65), backend='c')
+
+
+def test_a_robot_that_floats_is_refused_with_what_to_do():
+    robot = Robot.from_urdf(resolve_robot('planar_2r'), floating_base=True)
+    with pytest.raises(ModelError, match='several degrees of freedom.*without a backend'):
+        Dynamics(robot, backend='c')
