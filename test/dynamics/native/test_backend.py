@@ -366,5 +366,5 @@ def test_too_many_bodies_are_refused(tree):
 
 def test_a_robot_that_floats_is_refused_with_what_to_do():
     robot = Robot.from_urdf(resolve_robot('planar_2r'), floating_base=True)
-    with pytest.raises(ModelError, match='several degrees of freedom.*without a backend'):
+    with pytest.raises(ModelError, match=r'several degrees of freedom.*without a backend'):
         Dynamics(robot, backend='c')
