@@ -74,7 +74,8 @@ def write(folder: Path, messages: Sequence[tuple[str, str, int, bytes]], *,
 
 def joint_state(t: float, names: Sequence[str], **fields: Any) -> Any:
     """Return a JointState."""
-    nanoseconds = round(t * 1e9)
+    # Stamps are 32 bits of seconds.
+    nanoseconds = round(min(max(t, -2.0**31), 2.0**31 - 1.0 - EPOCH) * 1e9)
     kinds = STORE.types
     stamp = kinds['builtin_interfaces/msg/Time'](EPOCH + nanoseconds // 10**9,
                                                  nanoseconds % 10**9)

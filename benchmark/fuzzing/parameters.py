@@ -149,14 +149,14 @@ class ParameterValues(Drawn):
             lambda node: st.tuples(st.just(node), st.lists(
                 st.sampled_from(TABLES[node]).flatmap(
                     lambda row: st.tuples(st.just(row.name), _values(row))),
-                min_size=1, max_size=4)))
+                min_size=1, max_size=4), _choices(node)))
 
-    def run(self, item: tuple[str, list[tuple[str, Any]]]) -> str:
+    def run(self, item: tuple[str, list[tuple[str, Any]], dict[str, str]]) -> str:
         """Convert them; build what they describe."""
-        node, given = item
+        node, given, chosen = item
         rows = {row.name: row for row in TABLES[node]}
         values = defaults(node)
-        for name, value in given:
+        for name, value in (*chosen.items(), *given):
             values[name] = rows[name].convert(value)
             _check_value(rows[name], values[name])
         build(node, values)
@@ -205,6 +205,12 @@ def _let_rcl_read(path: Path) -> None:
         except RuntimeError:
             return
         rclpy.shutdown(context=context)
+
+
+def _choices(node: str) -> st.SearchStrategy[dict[str, str]]:
+    """Return what decides which other values matter."""
+    return st.fixed_dictionaries({row.name: st.sampled_from((row.default, *row.choices))
+                                  for row in TABLES[node] if row.choices})
 
 
 def _values(row: Parameter) -> st.SearchStrategy[Any]:

@@ -115,7 +115,10 @@ class FileMotion(Reference):
         self.n = robot.n
         self.duration = points[-1].time_from_start
         order = [list(names).index(name) for name in robot.joint_names if name in names]
-        self._buffer.anchor(np.array(points[0].positions, dtype=np.float64)[order])
+        # Where the arm could stand: from anywhere else the buffer would let it be led back.
+        start = np.array(points[0].positions)[order] if len(order) == robot.n \
+            else np.zeros(robot.n)
+        self._buffer.anchor(np.clip(start, robot.limits.lower, robot.limits.upper))
         self._buffer.accept(names, points, stamp=None, now=0.0)
 
     def sample_into(self, t: float, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
@@ -137,7 +140,16 @@ def _poses(robot: Robot, values: Values) -> list[FloatArray]:
         raise ParameterError(f'has {given.size} values, no multiple of {robot.n}',
                              subject='parameter poses', remedy='give for every pose one value '
                              'for each of: ' + ', '.join(robot.joint_names))
-    return list(given.reshape(-1, robot.n))
+    poses = list(given.reshape(-1, robot.n))
+    for number, pose in enumerate(poses):
+        outside = (pose < robot.limits.lower) | (pose > robot.limits.upper)
+        if np.any(outside):
+            joint = int(np.argmax(outside))
+            raise ParameterError(
+                f'has {pose[joint]:g} for {robot.joint_names[joint]} in pose {number}',
+                subject='parameter poses', remedy='keep it between '
+                f'{robot.limits.lower[joint]:g} and {robot.limits.upper[joint]:g}')
+    return poses
 
 
 def _around_poses(poses: SequenceOf[FloatArray], start: FloatArray, values: Values,

@@ -73,6 +73,14 @@ def test_poses_of_the_wrong_length_are_refused(robot):
         make_motion(robot, values(trajectory='quintic', poses=(1.0, 2.0)), POSE)
 
 
+def test_poses_beyond_the_limits_are_refused(robot):
+    pose = POSE.copy()
+    pose[3] = 1.0
+    with pytest.raises(ParameterError, match='has 1 for joint4 in pose 1') as caught:
+        make_motion(robot, values(trajectory='quintic', poses=(*POSE, *pose)), POSE)
+    assert '-3.0718 and -0.0698' in caught.value.remedy
+
+
 def write_trajectory(path, robot, points, names=None):
     path.write_text(yaml.safe_dump({'joint_names': list(names or robot.joint_names),
                                     'points': points}))
@@ -114,6 +122,14 @@ def test_files_that_are_none_are_refused(robot, tmp_path, content, wanted):
 def test_a_file_beyond_the_limits_is_refused(robot, tmp_path):
     points = [{'positions': POSE.tolist(), 'time_from_start': 0.0},
               {'positions': (POSE + 9.0).tolist(), 'time_from_start': 1.0}]
+    with pytest.raises(TrajectoryError, match='limits'):
+        FileMotion(robot, write_trajectory(tmp_path / 'far.yaml', robot, points))
+
+
+def test_a_file_that_begins_beyond_the_limits_is_refused(robot, tmp_path):
+    """The buffer lets an arm be led back from there; a file is no arm."""
+    points = [{'positions': (POSE + start).tolist(), 'time_from_start': time}
+              for start, time in ((9.0, 0.5), (0.0, 60.0))]
     with pytest.raises(TrajectoryError, match='limits'):
         FileMotion(robot, write_trajectory(tmp_path / 'far.yaml', robot, points))
 
