@@ -145,11 +145,12 @@ class ParameterValues(Drawn):
 
     def strategy(self) -> st.SearchStrategy[Any]:
         """Return nodes with some of their values, of any type and of the right one."""
-        return st.sampled_from([node for node in TABLES if node != 'recorder']).flatmap(
-            lambda node: st.tuples(st.just(node), st.lists(
-                st.sampled_from(TABLES[node]).flatmap(
-                    lambda row: st.tuples(st.just(row.name), _values(row))),
-                min_size=1, max_size=4), _choices(node)))
+        nodes = [(node, rough) for node in TABLES if node != 'recorder'
+                 for rough in (False, False, True)]
+        return st.sampled_from(nodes).flatmap(lambda choice: st.tuples(
+            st.just(choice[0]), st.lists(st.sampled_from(TABLES[choice[0]]).flatmap(
+                lambda row: st.tuples(st.just(row.name), _values(row, choice[1]))),
+                min_size=1, max_size=4), _choices(choice[0])))
 
     def run(self, item: tuple[str, list[tuple[str, Any]], dict[str, str]]) -> str:
         """Convert them; build what they describe."""
@@ -210,11 +211,12 @@ def _let_rcl_read(path: Path) -> None:
 def _choices(node: str) -> st.SearchStrategy[dict[str, str]]:
     """Return what decides which other values matter."""
     return st.fixed_dictionaries({row.name: st.sampled_from((row.default, *row.choices))
-                                  for row in TABLES[node] if row.choices})
+                                  for row in TABLES[node]
+                                  if row.choices and isinstance(row.default, str)})
 
 
-def _values(row: Parameter) -> st.SearchStrategy[Any]:
-    """Return values of a row: mostly of its type, often at its bounds."""
+def _values(row: Parameter, rough: bool) -> st.SearchStrategy[Any]:
+    """Return values of a row: of its type and often at its bounds, or any."""
     numbers = st.floats() | st.integers(-2**63, 2**63 - 1)
     if row.low is not None:
         bounded = st.floats(row.low, row.high) | st.sampled_from((row.low, row.high))
@@ -222,12 +224,14 @@ def _values(row: Parameter) -> st.SearchStrategy[Any]:
     right: dict[Any, st.SearchStrategy[Any]] = {
         Type.BOOL: st.booleans(), Type.INTEGER: numbers, Type.DOUBLE: numbers,
         Type.STRING: st.sampled_from(row.choices) if row.choices else st.text(max_size=20),
-        Type.DOUBLE_ARRAY: st.lists(numbers, max_size=3),
+        Type.DOUBLE_ARRAY: st.lists(numbers, min_size=1, max_size=2),
         Type.STRING_ARRAY: st.lists(st.sampled_from(robot().joint_names), max_size=3)}
+    if not rough:
+        return right[row.type]
     anything = st.none() | st.booleans() | st.integers(-2**63, 2**63 - 1) | st.floats() | st.text()
     other = anything | st.lists(anything, max_size=5) | st.binary(max_size=5) \
         | st.sampled_from(odd.NAMES + odd.NUMBERS) | st.sampled_from(_TEXTS)
-    return st.one_of(right[row.type], right[row.type], other)
+    return right[row.type] | other
 
 
 #: Texts that a list of numbers may be given as.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from robot_dynamics.control.checks import not_negative, positive
 from robot_dynamics.dynamics.joint_terms import check_terms
-from robot_dynamics.errors import ControlError
+from robot_dynamics.errors import ControlError, ParameterError
 
 #: Largest omega_D (T/2 + delay). Half of it rings, the whole of it is a limit cycle.
 FEEDBACK_MARGIN = 0.5
@@ -16,6 +16,9 @@ FEEDBACK_MARGIN = 0.5
 #: Largest part of a prediction error that one sample may correct, beyond 1 overshooting
 #: and at 2 unstable.
 COMPOSITE_MARGIN = 1.5
+
+#: Slower than this nothing is learnt in a year, and gains, its square, vanish. rad/s.
+SLOWEST = 1e-6
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,11 @@ class AdaptationGains:
                            ('longest_step', 's'), ('largest_sliding', 'rad/s')):
             positive(name, getattr(self, name), unit)
         not_negative('composite', self.composite)
+        for name in ('frequency', 'term_frequency'):
+            if getattr(self, name) < SLOWEST:
+                raise ParameterError(f'is {getattr(self, name):g}', subject=name,
+                                     remedy=f'set it to {SLOWEST:g} rad/s or more, or switch '
+                                            'adaptation off')
         object.__setattr__(self, 'terms', check_terms(self.terms))
 
 

@@ -54,7 +54,7 @@ TABLE = (
               'parameters: viscous, coulomb, armature, offset.', element=str,
               choices=('viscous', 'coulomb', 'armature', 'offset'), read_only=True),
     Parameter('adaptation.term_frequency', _ADAPTATION.term_frequency, 'How fast one of them may '
-              'close the loop of its joint.', 'rad/s', 0.0, 1000.0, read_only=True),
+              'close the loop of its joint.', 'rad/s', 0.01, 1000.0, read_only=True),
     Parameter('adaptation.composite', _ADAPTATION.composite, 'Weight of the prediction error; 0 '
               'for learning from the tracking error alone.', '', 0.0, 100.0, read_only=True),
     Parameter('adaptation.composite_cutoff', _ADAPTATION.composite_cutoff, 'Corner frequency of '

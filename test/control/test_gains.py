@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.gains import (
+    SLOWEST,
     AdaptationGains,
     FeedbackGains,
     check_gains,
@@ -33,6 +34,15 @@ def test_a_gain_that_may_be_zero_may_not_be_negative(gains, name, value):
     assert getattr(gains(**{name: 0.0}), name) == 0.0
     with pytest.raises(ParameterError, match=name):
         gains(**{name: value})
+
+
+@pytest.mark.parametrize('name', ['frequency', 'term_frequency'])
+@pytest.mark.parametrize('value', [5e-324, 1e-200, 9e-7])
+def test_a_frequency_whose_square_vanishes_is_refused(name, value):
+    with pytest.raises(ParameterError, match=f'{name}: is') as caught:
+        AdaptationGains(**{name: value})
+    assert 'switch adaptation off' in caught.value.remedy
+    assert getattr(AdaptationGains(**{name: SLOWEST}), name) == SLOWEST
 
 
 def test_every_gain_is_checked():
