@@ -8,12 +8,14 @@ intermediates goes through an array.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from robot_dynamics.closed_form.infix import Infix
 from robot_dynamics.closed_form.recording import Entry, Intermediate, Recording, Step, plan
-from robot_dynamics.closed_form.tape import Formula, Number, Symbol
+from robot_dynamics.closed_form.tape import Formula, Number, Scalar, Symbol
 
 #: Longest function, in statements.
 LONGEST_PART = 500
@@ -28,6 +30,68 @@ PART_MACRO = """\
 """
 
 _SHARED = 'shared'
+_TABLES = ('sines', 'cosines')
+
+
+@dataclass(frozen=True)
+class Sines:
+    """A function ``(const double *angles, double *sines, double *cosines, int count)``.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    group : int
+        Of what ``count`` has to be a multiple.
+    """
+
+    name: str
+    group: int
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """The angles of which sines and cosines are computed at once, by their places."""
+
+    places: dict[Scalar, int]
+
+    @classmethod
+    def of(cls, variables: Mapping[Formula, str]) -> _Tables:
+        """Return the angles of all intermediates that are sines and cosines."""
+        angles = dict.fromkeys(formula.arguments[0] for formula in variables
+                               if formula.operation in ('sine', 'cosine'))
+        return cls({angle: k for k, angle in enumerate(angles)})
+
+    def steps(self, steps: Iterable[Step]) -> list[Step]:
+        """Return the steps without the intermediates that only angles are made of."""
+        needed: set[str] = set()
+        kept = []
+        for step in reversed(list(steps)):
+            if isinstance(step, Intermediate):
+                if step.name not in needed:
+                    continue
+                if self.element(step.formula) is not None:
+                    step = replace(step, needs=())
+            needed.update(step.needs)
+            kept.append(step)
+        return kept[::-1]
+
+    def element(self, formula: Formula) -> str | None:
+        """Return where a sine or cosine stands; None for any other formula."""
+        if formula.operation not in ('sine', 'cosine') or not self.places:
+            return None
+        return f'{formula.operation}s[{self.places[formula.arguments[0]]}]'
+
+    def statements(self, sines: Sines) -> list[str]:
+        """Return what fills the tables."""
+        if not self.places:
+            return []
+        count = -(-len(self.places) // sines.group) * sines.group
+        writer = CText({}, {})
+        angles = ', '.join(writer.text(angle) for angle in self.places)
+        return [f'    const double angles[{count}] = {{{angles}}};',
+                *(f'    double {name}[{count}];' for name in _TABLES),
+                f'    {sines.name}(angles, {", ".join(_TABLES)}, {count});']
 
 
 class CText(Infix):
@@ -58,7 +122,8 @@ class CText(Infix):
         return repr(float(Fraction(x)) if isinstance(x, Fraction) else float(x))
 
 
-def c_function(recording: Recording, *, storage: str = '', longest: int = LONGEST_PART) -> str:
+def c_function(recording: Recording, *, storage: str = '', longest: int = LONGEST_PART,
+               sines: Sines | None = None) -> str:
     """Write the function ``void name(const double *inputs, ..., double *outputs, ...)``.
 
     Parameters
@@ -69,33 +134,31 @@ def c_function(recording: Recording, *, storage: str = '', longest: int = LONGES
         What stands before ``void``, such as ``static ``.
     longest : int
         Statements in one part; `PART_MACRO` has to stand before a function of several.
+    sines : Sines, optional
+        Function of C that computes all sines and cosines at once; else the C library's.
     """
     choice = plan(recording, labels=False, reserved=[
-        _SHARED, *(array.group for array in recording.inputs),
+        _SHARED, *_TABLES, *(array.group for array in recording.inputs),
         *(output.name for output in recording.outputs)])
-    steps = list(choice.steps())
+    tables = _Tables.of(choice.variables) if sines is not None else _Tables({})
+    steps = tables.steps(choice.steps())
     count = max(1, -(-len(steps) // longest))
     size = -(-len(steps) // count) or 1
     parts = [steps[k:k + size] for k in range(0, len(steps), size)] or [[]]
     shared = _shared_names(parts)
-    bodies = [_body(choice.variables, part, shared) for part in parts]
+    bodies = [_body(choice.variables, part, shared, tables) for part in parts]
+    head, signature = f'{storage}void {recording.name}', _parameters(recording)
+    start = tables.statements(sines) if sines is not None else []
     if len(parts) == 1:
-        return _function(f'{storage}void {recording.name}', _parameters(recording), bodies[0],
-                         unused=_unused(recording, parts[0]))
-    texts, calls = [], [f'    double {_SHARED}[{len(shared)}];']
-    for k, (part, body) in enumerate(zip(parts, bodies, strict=True), start=1):
-        parameters = _parameters(recording)
-        for name in _unused(recording, part):
-            del parameters[name]
-        parameters[_SHARED] = f'double *restrict {_SHARED}'
-        texts.append(_function(f'PART {recording.name}_{k}', parameters, body,
-                               unused=() if any(_SHARED in line for line in body)
-                               else (_SHARED,)))
+        return _function(head, signature, [*start, *bodies[0]])
+    texts, calls = [], [*start, f'    double {_SHARED}[{len(shared) or 1}];']
+    everything = {**signature, **{name: f'const double *restrict {name}' for name in _TABLES},
+                  _SHARED: f'double *restrict {_SHARED}'}
+    for k, body in enumerate(bodies, start=1):
+        parameters = {name: text for name, text in everything.items() if _uses(body, name)}
+        texts.append(_function(f'PART {recording.name}_{k}', parameters, body))
         calls.append(f'    {recording.name}_{k}({", ".join(parameters)});')
-    unused = set.intersection(*(set(_unused(recording, part)) for part in parts))
-    texts.append(_function(f'{storage}void {recording.name}', _parameters(recording), calls,
-                           unused=sorted(unused)))
-    return '\n'.join(texts)
+    return '\n'.join([*texts, _function(head, signature, calls)])
 
 
 def _parameters(recording: Recording) -> dict[str, str]:
@@ -104,17 +167,19 @@ def _parameters(recording: Recording) -> dict[str, str]:
         | {output.name: f'double *restrict {output.name}' for output in recording.outputs}
 
 
-def _function(head: str, parameters: Mapping[str, str], lines: Sequence[str],
-              unused: Sequence[str]) -> str:
-    # Declarations come first: C99 does not ask for it, some compilers' warnings do.
-    declared = [line for line in lines if line.startswith('    double')]
-    rest = [line for line in lines if not line.startswith('    double')]
-    return '\n'.join([f'{head}({", ".join(parameters.values())})', '{', *declared,
-                      *(f'    (void){name};' for name in unused), *rest, '}', ''])
+def _function(head: str, parameters: Mapping[str, str], lines: Sequence[str]) -> str:
+    """Return a function; arguments that are not used are said not to be."""
+    unused = [f'    (void){name};' for name in parameters if not _uses(lines, name)]
+    return '\n'.join([f'{head}({", ".join(parameters.values())})', '{', *lines, *unused, '}', ''])
 
 
-def _body(variables: Mapping[Formula, str], part: Sequence[Step],
-          shared: Mapping[str, str]) -> list[str]:
+def _uses(lines: Sequence[str], name: str) -> bool:
+    """Whether statements name an array."""
+    return re.search(rf'\b{name}\b', '\n'.join(lines)) is not None
+
+
+def _body(variables: Mapping[Formula, str], part: Sequence[Step], shared: Mapping[str, str],
+          tables: _Tables) -> list[str]:
     """Return the statements of a part."""
     own = {step.name for step in part if isinstance(step, Intermediate)}
     writer = CText(variables, {name: place for name, place in shared.items() if name not in own})
@@ -123,7 +188,8 @@ def _body(variables: Mapping[Formula, str], part: Sequence[Step],
         if isinstance(step, Entry):
             lines.append(f'    {step.output.name}[{step.place}] = {writer.text(step.value)};')
         elif isinstance(step, Intermediate):
-            lines.append(f'    const double {step.name} = {writer.define(step.formula)};')
+            value = tables.element(step.formula) or writer.define(step.formula)
+            lines.append(f'    const double {step.name} = {value};')
             if step.name in shared:
                 lines.append(f'    {shared[step.name]} = {step.name};')
     return lines
@@ -136,10 +202,3 @@ def _shared_names(parts: Sequence[Sequence[Step]]) -> dict[str, str]:
     names = dict.fromkeys(name for k, part in enumerate(parts) for step in part
                           for name in step.needs if made_in[name] != k)
     return {name: f'{_SHARED}[{k}]' for k, name in enumerate(names)}
-
-
-def _unused(recording: Recording, part: Sequence[Step]) -> list[str]:
-    """Return the arguments that a part does without."""
-    used = {symbol.group for step in part for symbol in step.symbols} \
-        | {step.output.name for step in part if isinstance(step, Entry)}
-    return [name for name in _parameters(recording) if name not in used]

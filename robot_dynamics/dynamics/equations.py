@@ -108,9 +108,12 @@ class Dynamics(EffortDerivatives, MatrixDerivatives, LinkKinematics, GramMethods
         self._choose(())
         self.backend = backend
         if use_native(backend):
-            from robot_dynamics.dynamics.native.backend import METHODS, native_methods
-            general = {name: getattr(self, name) for name in METHODS}
-            self.__dict__.update(native_methods(robot, self._model, general, self._choices))
+            from robot_dynamics.dynamics.native import backend as native
+            general = {name: getattr(self, name) for name in native.METHODS}
+            self.__dict__.update(native.native_methods(robot, self._model, general,
+                                                       self._choices))
+            self._batches.regressor_kernel = native.native_batches(
+                robot, self._model, self._batches.regressor_kernel)
 
     def __repr__(self) -> str:
         return f'<Dynamics of {self.robot!r}>'

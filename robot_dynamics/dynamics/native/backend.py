@@ -61,6 +61,33 @@ def native_methods(robot: Robot, model: FloatArray, general: dict[str, Callable[
          sys.intern('out'), sys.intern('terms'), None)) for name in METHODS}
 
 
+def native_batches(robot: Robot, model: FloatArray,
+                   general: Callable[[], Callable[..., None]],
+                   ) -> Callable[[], Callable[..., None]]:
+    """Return what takes the place of `robot_dynamics.dynamics.batches.Batches.regressor_kernel`.
+
+    Regressors without joint terms of a robot without mimic joints run in C.
+
+    Parameters
+    ----------
+    robot, model
+        As for `native_methods`.
+    general : callable
+        What it takes the place of.
+    """
+    library = library_of(robot, float(model[-1, MARK]))
+
+    def kernel() -> Callable[..., None]:
+        def regressors(*arguments: Any) -> None:
+            choice, q, v, v_r, a_r, _, _, out, past_cache = arguments[-9:]
+            if len(choice) > 1 or not robot.is_directly_driven:
+                general()(*arguments)
+            else:
+                library.many_regressors(q, v, v_r, a_r, out, past_cache)
+        return regressors
+    return kernel
+
+
 def library_of(robot: Robot, mark: float) -> Library:
     """Return the kernels of a robot, compiled if nobody has before."""
     if not layout_is_as_expected():

@@ -299,6 +299,69 @@ Object *regressor(Object *self, Object *const *arguments, ptrdiff_t count, Objec
     return general(self, arguments, count, names);
 }
 
+/* ---- regressors of many samples ---- */
+
+/* Largest regressor, in elements, that is first made in a block beside the stack. */
+enum { LARGEST_BLOCK = 16384 };
+
+/* Elements that one store takes past the cache: the most that the processor can. */
+#if defined(__AVX512F__)
+#define WIDE 8
+#define STREAM_WIDE(to, from) _mm512_stream_pd(to, _mm512_loadu_pd(from))
+#elif defined(__AVX__)
+#define WIDE 4
+#define STREAM_WIDE(to, from) _mm256_stream_pd(to, _mm256_loadu_pd(from))
+#elif defined(__SSE2__)
+#define WIDE 2
+#define STREAM_WIDE(to, from) _mm_stream_pd(to, _mm_loadu_pd(from))
+#endif
+
+/* Write a regressor to memory without reading that into the cache first, where possible. */
+static void stream(double *restrict target, const double *restrict block)
+{
+#if defined(WIDE)
+    if ((uintptr_t)target % 16 == 0) {
+        const ptrdiff_t size = JOINTS * INERTIAL;
+        ptrdiff_t k = 0;
+        for (; k < size && (uintptr_t)(target + k) % (8 * WIDE) != 0; k += 2)
+            _mm_stream_pd(target + k, _mm_loadu_pd(block + k));
+        for (; k + WIDE <= size; k += WIDE)
+            STREAM_WIDE(target + k, block + k);
+        for (; k < size; k += 2)
+            _mm_stream_pd(target + k, _mm_loadu_pd(block + k));
+        return;
+    }
+#endif
+    memcpy(target, block, sizeof(double) * JOINTS * INERTIAL);
+}
+
+/* Yr of each row of (count, JOINTS) arrays, all of it written to Y, (count, JOINTS, INERTIAL).
+ * With `past_cache` Y is too large to be read from the cache afterwards. Touches no object of
+ * Python: its lock is not needed. */
+void many_regressors(const double *q, const double *v, const double *v_r, const double *a_r,
+                     double *Y, ptrdiff_t count, int past_cache)
+{
+    const ptrdiff_t size = JOINTS * INERTIAL;
+    const int by_block = past_cache && size <= LARGEST_BLOCK;
+    double block[JOINTS * INERTIAL <= LARGEST_BLOCK ? JOINTS * INERTIAL : 1];
+    ptrdiff_t k;
+
+    if (by_block)
+        memset(block, 0, sizeof block);
+    for (k = 0; k < count; ++k) {
+        const ptrdiff_t at = k * JOINTS;
+        double *const target = by_block ? block : Y + k * size;
+        if (!by_block)
+            clear_outside(target);
+        slotine_li_kernel(q + at, v + at, v_r + at, a_r + at, target);
+        if (by_block)
+            stream(Y + k * size, block);
+    }
+#if defined(WIDE)
+    _mm_sfence();
+#endif
+}
+
 /* ---- Yr pi and Yr^T s ---- */
 
 /* Effort per unit of a term's parameter. */

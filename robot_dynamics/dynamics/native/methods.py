@@ -14,7 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from robot_dynamics.errors import BackendError
+
+FloatArray = NDArray[np.float64]
 
 #: What ``struct Python`` in gate.c holds, in its order.
 _FUNCTIONS_OF_PYTHON = (
@@ -57,6 +62,8 @@ class Library:
                      for name in _FUNCTIONS_OF_PYTHON]
         connect.restype = None
         connect((ctypes.c_void_p * len(addresses))(*addresses))
+        self._many = self._library.many_regressors
+        self._many.restype = None
         # Python refers to a definition as long as a function of it lives.
         self._definitions: dict[str, _Definition] = {}
 
@@ -82,6 +89,16 @@ class Library:
         make.restype = ctypes.py_object
         make.argtypes = (ctypes.POINTER(_Definition), ctypes.py_object, ctypes.c_void_p)
         return make(ctypes.byref(definition), bound, None)
+
+
+    def many_regressors(self, q: FloatArray, v: FloatArray, v_r: FloatArray, a_r: FloatArray,
+                        out: FloatArray, past_cache: bool) -> None:
+        """Fill ``out``, shape (N, n, 10 nb), with regressors; Python's lock is given away.
+
+        Arguments are C-contiguous float64 arrays of shape (N, n).
+        """
+        self._many(*(ctypes.c_void_p(x.ctypes.data) for x in (q, v, v_r, a_r, out)),
+                   ctypes.c_ssize_t(len(q)), ctypes.c_int(past_cache))
 
 
 @cache

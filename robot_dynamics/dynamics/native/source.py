@@ -8,7 +8,7 @@ from importlib.resources import files
 from itertools import pairwise
 
 from robot_dynamics.closed_form import composite, recursion
-from robot_dynamics.closed_form.c_language import PART_MACRO, c_function
+from robot_dynamics.closed_form.c_language import PART_MACRO, Sines, c_function
 from robot_dynamics.closed_form.geometry import Geometry, numeric_geometry
 from robot_dynamics.closed_form.recording import Input, Output, Recording
 from robot_dynamics.closed_form.tape import Scalar, Tape
@@ -16,15 +16,20 @@ from robot_dynamics.dynamics.kernels import direct, layout, terms
 from robot_dynamics.model.robot import Robot
 
 _HEADERS = ('math.h', 'stddef.h', 'stdint.h', 'string.h')
+_STREAMING = '#if defined(__SSE2__)\n#include <immintrin.h>\n#endif'
 _FROM_DIRECT = ('TYPE', 'DATA', 'DIMENSIONS', 'SHAPE', 'BASE', 'DESCRIPTOR', 'FLAGS',
                 'READABLE', 'WRITEABLE')
 _FROM_LAYOUT = ('BUFFER_SIGN', 'BUFFER_SIZE', 'BUFFER_MARK', 'BUFFER_START', 'SIGN', 'NOBODY')
 _FROM_TERMS = ('VISCOUS', 'COULOMB', 'ARMATURE')
 
 
-def gate() -> str:
-    """Return the text of ``gate.c``."""
-    return files(__package__).joinpath('gate.c').read_text(encoding='utf-8')
+#: ``fill_sines`` in ``sines.c``.
+_SINES = Sines('fill_sines', 8)
+
+
+def written(name: str) -> str:
+    """Return the text of a file of C in this package."""
+    return files(__package__).joinpath(name).read_text(encoding='utf-8')
 
 
 def library_source(robot: Robot, mark: float) -> str:
@@ -38,10 +43,10 @@ def library_source(robot: Robot, mark: float) -> str:
         What stands for the robot's tree in memory prepared for regressors.
     """
     geometry = numeric_geometry(robot)
-    parts = ['\n'.join(f'#include <{header}>' for header in _HEADERS),
-             PART_MACRO, _definitions(robot, mark), _zeros(geometry), regressor_kernel(geometry),
-             adaptive_kernel(geometry), efforts_kernel(geometry), matrices_kernel(geometry),
-             gate()]
+    parts = ['\n'.join(f'#include <{header}>' for header in _HEADERS), _STREAMING,
+             PART_MACRO, _definitions(robot, mark), _zeros(geometry), written('sines.c'),
+             regressor_kernel(geometry), adaptive_kernel(geometry), efforts_kernel(geometry),
+             matrices_kernel(geometry), written('gate.c')]
     return '\n\n'.join(parts)
 
 
@@ -105,7 +110,7 @@ def _kernel(name: str, tape: Tape, inputs: Mapping[str, list[Scalar]],
     return c_function(Recording(
         name, '', '', tape, tuple(Input(group, ()) for group in inputs),
         tuple(Output(key, (len(entries),), tuple(entries)) for key, entries in outputs.items())),
-        storage='static ')
+        storage='static ', sines=_SINES)
 
 
 def _definitions(robot: Robot, mark: float) -> str:

@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 from robot_dynamics.dynamics import JOINT_TERMS, Dynamics
+from robot_dynamics.dynamics.batches import LARGE, PAST_CACHE
 from robot_dynamics.dynamics.native import backend as native
 from robot_dynamics.dynamics.native.backend import METHODS
+from robot_dynamics.dynamics.threads import PIECE
 from robot_dynamics.errors import BackendError, DimensionError, ModelError, ParameterError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
@@ -153,6 +155,42 @@ def test_batches_lists_and_other_numbers(arm):
         close(c.matrices(q, v), numba.matrices(q, v))
     q, v, v_r, a_r, _ = state(n)
     close(c.matrices(q, state(n, shape=(3,))[0]), numba.matrices(q, state(n, shape=(3,))[0]))
+
+
+@pytest.mark.parametrize('threads', [1, 2])
+@pytest.mark.parametrize('count', [LARGE, 2 * PIECE + 3])
+def test_large_batches(tree, threads, count):
+    numba, c = both(tree(1, bodies=7), threads=threads)
+    q, v, v_r, a_r, _ = state(7, shape=(count,))
+    for terms in ((), ('viscous',)):
+        expected = numba.slotine_li_regressor(q, v, v_r, a_r, terms)
+        close(c.slotine_li_regressor(q, v, v_r, a_r, terms), expected)
+        out = np.full(expected.shape, np.nan)
+        assert c.slotine_li_regressor(q, v, v_r, a_r, terms, out) is out
+        close(out, expected)
+    close(c.regressor(q, v, a_r), numba.regressor(q, v, a_r))
+    found, wanted = (dynamics.regressor_gram(q, v, a_r, v_r) for dynamics in (c, numba))
+    close(found.W_W, wanted.W_W)
+    close(found.W_tau, wanted.W_tau)
+
+
+@pytest.mark.parametrize('offset', range(4))
+def test_results_past_the_cache_may_lie_anywhere(arm, offset):
+    numba, c = arm
+    n = numba.n
+    count = PAST_CACHE // (8 * 10 * n * n) + 1
+    q, v, a = state(n, count=3, shape=(count,))
+    memory = np.full(count * 10 * n * n + 8, np.nan)
+    out = memory[offset:offset + count * 10 * n * n].reshape(count, n, 10 * n)
+    c.regressor(q, v, a, out=out)
+    close(out, numba.regressor(q, v, a))
+    assert np.all(np.isnan(memory[:offset])) and np.all(np.isnan(memory[offset - 8:]))
+
+
+def test_large_batches_with_mimic_joints(cases):
+    numba, c = both(Robot.from_urdf(cases / 'urdf_mimic' / 'mimic.urdf'))
+    q, v, a = state(numba.n, count=3, shape=(LARGE,))
+    close(c.regressor(q, v, a), numba.regressor(q, v, a))
 
 
 MISUSE = [
