@@ -75,7 +75,9 @@ def _in_null_space(mass: FloatArray, heavy: NDArray[np.bool_]) -> NDArray[np.boo
     """Return which of the joints that move inertia can move together without moving any."""
     moving = np.flatnonzero(heavy)
     scaling = 1.0 / np.sqrt(np.diag(mass)[moving])
-    values, vectors = np.linalg.eigh(mass[np.ix_(moving, moving)] * np.outer(scaling, scaling))
+    # One factor after the other: of the smallest inertias there are, their product overflows.
+    scaled = mass[np.ix_(moving, moving)] * scaling[:, None] * scaling
+    values, vectors = np.linalg.eigh(scaled)
     involved = np.zeros(len(mass), dtype=bool)
     null = vectors[:, np.abs(values) < _SINGULAR]
     involved[moving] = np.any(np.abs(null) > 0.1, axis=1)

@@ -96,3 +96,11 @@ def test_massless_body_that_is_no_trouble_is_only_noted(make_urdf):
     joints = [joint('a', 'x', 'y'), joint('b', 'y', 'z', xyz='1 0 0')]
     (finding,) = Robot.from_urdf(make_urdf(*joints, links=NO_INERTIA.format('y'))).findings
     assert (finding.severity, finding.subject) == (Severity.INFO, 'y')
+
+
+@pytest.mark.filterwarnings('error')
+@pytest.mark.parametrize('inertia', [1e-308, 1e-200, 1e-20, 1e12])
+def test_the_smallest_inertia_there_is_makes_no_joint_singular(make_urdf, inertia):
+    joints = [joint('a', 'x', 'y'), joint('b', 'y', 'z', axis='1 0 0')]
+    links = ''.join(link(name, 0, moments=(inertia,) * 3) for name in 'yz')
+    assert singular_directions(Robot.from_urdf(make_urdf(*joints, links=links))) == []
