@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.carrying import Carrying
 from robot_dynamics.dynamics.coupling import Coupling
-from robot_dynamics.dynamics.threads import check_threads, in_pieces
+from robot_dynamics.dynamics.threads import PIECE, check_threads, in_pieces
 from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -20,6 +20,9 @@ FloatArray = NDArray[np.float64]
 #: millisecond by the kernels that a control loop has loaded anyway; loading those for large
 #: batches takes longer, and compiling them, once on a machine, some seconds.
 LARGE = 256
+
+#: Pieces of a batch that each thread gets, and samples of a piece at most.
+PIECES_OF_A_THREAD, LARGEST_PIECE = 4, 16384
 
 #: Bytes of results from which on they go past the cache: more than a core has for itself.
 PAST_CACHE = 8 * 2**20
@@ -120,7 +123,9 @@ class Batches:
         return np.empty((piece.stop - piece.start, self._robot.n_bodies, *more))
 
     def _run(self, count: int, work: Callable[[slice], None]) -> None:
-        for _ in in_pieces(count, self.threads, work):
+        # Handing a piece to a thread costs some 50 us, so few pieces, but several for each.
+        piece = min(max(PIECE, -(-count // (PIECES_OF_A_THREAD * self.threads))), LARGEST_PIECE)
+        for _ in in_pieces(count, self.threads, work, piece):
             pass
 
 
