@@ -21,7 +21,7 @@ from robot_dynamics.errors import BackendError
 
 FloatArray = NDArray[np.float64]
 
-#: What ``struct Python`` in gate.c holds, in its order.
+#: What ``struct Python`` in objects.c holds, in its order.
 _FUNCTIONS_OF_PYTHON = (
     'PyObject_Vectorcall', 'PyTuple_Size', 'PyTuple_GetItem', 'PyTuple_Pack',
     'PyDict_GetItemWithError', 'PyErr_Clear', 'Py_IncRef', 'Py_DecRef')
@@ -77,7 +77,7 @@ class Library:
         text : str
             Its docstring.
         bound : tuple
-            What it gets as its first argument, see ``enum Bound`` in gate.c.
+            What it gets as its first argument, see ``enum Bound`` in objects.c.
         """
         definition = self._definitions.get(name)
         if definition is None:

@@ -44,7 +44,8 @@ def library_source(robot: Robot, mark: float) -> str:
     """
     geometry = numeric_geometry(robot)
     parts = ['\n'.join(f'#include <{header}>' for header in _HEADERS), _STREAMING,
-             PART_MACRO, _definitions(robot, mark), _zeros(geometry), written('sines.c'),
+             PART_MACRO, _definitions(robot, mark), _zeros(geometry), written('objects.c'),
+             written('sines.c'),
              regressor_kernel(geometry), adaptive_kernel(geometry), efforts_kernel(geometry),
              matrices_kernel(geometry), written('gate.c')]
     return '\n\n'.join(parts)
