@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Normal equations and triangular factors, against those of the stack itself."""
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +111,21 @@ def test_threads_change_no_digit(dynamics):
             *motion, factor=factor) for threads in (1, 3))
         for one, other in zip(alone, together, strict=True):
             np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize('factor', ['gram', 'qr'])
+def test_memory_does_not_grow_with_the_recording(dynamics, factor):
+    """Neither a stack of regressors, 115 MB here, nor copies of the arguments."""
+    motion = recording(dynamics, 40_000)
+    weights = np.ones((40_000, dynamics.n))
+    dynamics.regressor_gram(*(x[:300] for x in motion), factor=factor)
+    tracemalloc.start()
+    try:
+        dynamics.regressor_gram(*motion, weights, factor=factor)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4e6
 
 
 def test_recordings_add_up(dynamics):
