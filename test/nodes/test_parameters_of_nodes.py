@@ -38,8 +38,21 @@ OVERRIDES = 'qos_overrides.'
 NEEDS = {
     'simulated_arm': {'robot': 'arm7', 'hold_time': 0.5},
     'adaptive_controller': {'robot': 'arm7', 'state_timeout': 0.5, 'max_age': 1.0},
-    'inverse_dynamics': {'robot': 'arm7'}, 'reference': {'robot': 'arm7'},
-    'recorder': {},
+    'inverse_dynamics': {'robot': 'arm7', 'gravity': [0, 0, -9.81]},
+    'reference': {'robot': 'arm7'}, 'recorder': {},
+}
+#: A file as people write it: integers for numbers, alone and among others.
+TYPED = """
+simulated_arm:
+  ros__parameters:
+    rate: 400
+    payload_com: [0, 0, 0.1]
+    viscous_friction: [1, 1, 1, 1, 1, 1, 1]
+"""
+AS_TYPED = {
+    'inverse_dynamics': {'gravity': [0.0, 0.0, -9.81]},
+    'simulated_arm': {'rate': 400.0, 'payload_com': [0.0, 0.0, 0.1],
+                      'viscous_friction': [1.0] * 7},
 }
 LIMITS = Robot.from_urdf(resolve_robot('arm7')).limits.effort
 COMMANDS = 'effort_controller/commands'
@@ -94,10 +107,13 @@ class Live:
 @pytest.fixture
 def live(start, observer, tmp_path) -> Live:
     system = Live(observer)
+    typed = tmp_path / 'typed.yaml'
+    typed.write_text(TYPED)
     for node, needs in NEEDS.items():
         if node == 'recorder':
             needs = {'output': tmp_path / 'recording'}
-        start(node, '--params-file', str(FOLDER / f'{node}.yaml'), **needs)
+        start(node, '--params-file', str(FOLDER / f'{node}.yaml'), '--params-file', str(typed),
+              **needs)
     assert observer.spin(90.0, system.tracks), 'the arm is not tracked'
     return system
 
@@ -113,10 +129,10 @@ def test_nodes_declare_their_tables_and_no_change_moves_a_limit(live):
         for name in names - foreign - OF_RCLPY:
             assert descriptors[name].read_only, name
         values = live.get(node, [row.name for row in table])
+        given = {**NEEDS[node], **AS_TYPED.get(node, {})}
         for row in table:
-            default = list(row.default) if isinstance(row.default, tuple) else row.default
-            given = (*NEEDS[node], 'output') if row.name in (*NEEDS[node], 'output') else ()
-            assert row.name in given or list_of(values[row.name]) == list_of(default), row.name
+            wanted = given.get(row.name, row.default)
+            assert row.name == 'output' or list_of(values[row.name]) == list_of(wanted), row.name
         refuse_what_is_fixed(live, node, names)
         go_to_extremes(live, node, [row for row in table if not row.read_only])
     publishers = live.observer.node.get_publishers_info_by_topic(f'/{COMMANDS}')
