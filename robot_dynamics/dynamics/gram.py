@@ -120,7 +120,8 @@ class GramMethods:
                 q, v, a, tau, *own = (x[piece] for x in rows)
                 squares = own[0] if own else np.broadcast_to(same, tau.shape)
                 return work(Motion(q, v, a, tau, np.sqrt(squares)))
-            return in_pieces(len(rows[0]), self._batches.threads, on_piece)
+            return in_pieces(len(rows[0]), self._batches.threads, on_piece,
+                             pieces.size)
 
         if factor == 'gram':
             return _sum(stream(pieces.products), len(kept))

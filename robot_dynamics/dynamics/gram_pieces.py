@@ -51,7 +51,14 @@ class OneByOne:
         Joint terms.
     kept : ndarray of int64, shape (p,)
         Columns to keep.
+
+    Attributes
+    ----------
+    size : int
+        Samples of a piece, whatever the number of threads, so that sums are always the same.
     """
+
+    size = 512
 
     def __init__(self, dynamics: Dynamics, terms: Sequence[str], kept: IntArray):
         self._dynamics, self._terms, self._kept = dynamics, terms, kept
@@ -82,8 +89,10 @@ class OneByOne:
 class SideBySide:
     """Pieces of a robot whose joints have one coordinate each, by kernels for batches.
 
-    Parameters and methods are those of `OneByOne`.
+    Parameters, attributes and methods are those of `OneByOne`.
     """
+
+    size = 8192
 
     def __init__(self, dynamics: Dynamics, terms: Sequence[str], kept: IntArray):
         from robot_dynamics.dynamics.kernels import lanes_gram

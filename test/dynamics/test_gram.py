@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot_dynamics.dynamics import JOINT_TERMS, Dynamics, batches
+from robot_dynamics.dynamics.gram_pieces import SideBySide
 from robot_dynamics.errors import DimensionError, ParameterError
 from robot_dynamics.model.robot import Robot
 
 ROOT = Path(__file__).resolve().parents[2]
 
 #: A count that makes three pieces, the last of them odd.
-MANY = 2 * 2048 + 13
+MANY = 2 * SideBySide.size + 13
 
 
 def recording(dynamics, *shape, seed=0):
@@ -236,10 +237,10 @@ def test_robots_with_joints_of_several_coordinates():
     robot = Robot.from_urdf(ROOT / 'urdf' / 'arm7.urdf', floating_base=True)
     dynamics = Dynamics(robot)
     rng = np.random.default_rng(3)
-    v, a, tau = rng.uniform(-2.0, 2.0, (3, 300, robot.n))
-    q = rng.uniform(-2.0, 2.0, (300, robot.nq))
+    v, a, tau = rng.uniform(-2.0, 2.0, (3, 700, robot.n))
+    q = rng.uniform(-2.0, 2.0, (700, robot.nq))
     q[:, 3:7] /= np.linalg.norm(q[:, 3:7], axis=1, keepdims=True)
-    weights = rng.uniform(0.5, 2.0, (300, robot.n))
+    weights = rng.uniform(0.5, 2.0, (700, robot.n))
     columns = [3, 70, 0, 12]
     W = np.array([dynamics.regressor(*sample) for sample in zip(q, v, a, strict=True)])
     np.testing.assert_allclose(dynamics.regressor(q, v, a), W, atol=1e-12)
