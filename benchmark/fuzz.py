@@ -45,12 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seconds = time.monotonic() - begin
     print(f'\n{sum(wanted.values())} inputs, seed {options.seed}, {options.workers} processes, '
           f'{seconds:.0f} s')
+    print(table.growth(results))
     faults = table.faults(results, options.seed)
     print('\n'.join(faults))
     if options.json:
         options.json.write_text(json.dumps([row.__dict__ for row in rows]), encoding='utf-8')
     if options.write:
-        table.write(DOCUMENT, rows, sum(wanted.values()), options.seed)
+        table.write(DOCUMENT, rows, results, sum(wanted.values()), options.seed)
     return 1 if faults else 0
 
 

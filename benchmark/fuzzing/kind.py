@@ -68,6 +68,7 @@ class Drawn(Kind):
 
     def __init__(self, scratch: Path):
         super().__init__(scratch)
+        self._strategy = self.strategy()
         self._block: tuple[int, int] | None = None
         self._drawn: list[Any] = []
 
@@ -93,7 +94,7 @@ class Drawn(Kind):
             @seed(random.getrandbits(64))
             @settings(max_examples=BLOCK, database=None, deadline=None,
                       phases=[Phase.generate], suppress_health_check=list(HealthCheck))
-            @given(self.strategy())
+            @given(self._strategy)
             def collect(item: Any) -> None:
                 drawn.append(item)
 

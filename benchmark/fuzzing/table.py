@@ -12,6 +12,8 @@ from fuzzing.kinds import KINDS
 from fuzzing.pool import Results
 
 MARKERS = ('<!-- fuzz: begin -->', '<!-- fuzz: end -->')
+#: Memory that a process may have kept in the end: caches, not each of its inputs. Bytes.
+MOST_GROWTH = 256 * 2**20
 #: Faults of one cause that are listed.
 _LISTED = 5
 
@@ -65,15 +67,24 @@ def faults(results: Results, seed: int) -> list[str]:
             cause = f'{name} {outcome.fault.split(maxsplit=1)[0]} {place if ":" in place else ""}'
             by_cause.setdefault(cause, []).append(
                 f'--repeat {name}:{seed}:{index}   {outcome.label}: {outcome.fault}')
-    return [line for lines in sorted(by_cause.values(), key=len, reverse=True)
-            for line in [f'{len(lines)} x', *lines[:_LISTED]]]
+    lines = [line for lines in sorted(by_cause.values(), key=len, reverse=True)
+             for line in [f'{len(lines)} x', *lines[:_LISTED]]]
+    if max(results.growth, default=0) > MOST_GROWTH:
+        lines.append(growth(results))
+    return lines
 
 
-def write(document: Path, table: list[Row], count: int, seed: int) -> None:
+def growth(results: Results) -> str:
+    """Return what processes have kept in the end."""
+    kept = ' and '.join(f'{size / 2**20:.0f}' for size in sorted(results.growth)) or 'nobody knows'
+    return f'After all its inputs a process has {kept} MiB more than at first.'
+
+
+def write(document: Path, table: list[Row], results: Results, count: int, seed: int) -> None:
     """Put the table between its marks in a document."""
-    text = document.read_text(encoding='utf-8')
+    text = document.read_text(encoding='utf-8') if document.exists() else '# Reliability\n\n'
     before, _, rest = text.partition(MARKERS[0])
     _, _, after = rest.partition(MARKERS[1])
     command = f'python benchmark/fuzz.py --count {count} --seed {seed} --write'
-    document.write_text(f'{before}{MARKERS[0]}\n{markdown(table)}\n\nMade by `{command}`.\n'
-                        f'{MARKERS[1]}{after}', encoding='utf-8')
+    document.write_text(f'{before}{MARKERS[0]}\n{markdown(table)}\n\n{growth(results)} Made by '
+                        f'`{command}`.\n{MARKERS[1]}{after}', encoding='utf-8')

@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
+from rclpy.parameter import Parameter as RosParameter
 from rosbags.highlevel import AnyReader
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -115,6 +117,33 @@ def test_a_folder_that_is_a_link_is_refused(tmp_path, target):
 def test_a_folder_that_is_none_is_refused(tmp_path, folder):
     with pytest.raises(RecordingError, match='cannot be written'):
         BagWriter(tmp_path / folder)
+
+
+def test_no_service_makes_it_write_anywhere_else(start, observer, tmp_path):
+    states = observer.node.create_publisher(JointState, 'joint_states', qos.state())
+    for folder in ('work', 'elsewhere'):
+        (tmp_path / folder).mkdir()
+    recorder = start('recorder', output=tmp_path / 'work' / 'bag')
+    assert observer.spin(10.0, lambda: states.get_subscription_count() > 0)
+    wishes = [('output', str(tmp_path / 'elsewhere' / 'bag')), ('output', ''),
+              ('topics', ['/../../elsewhere/x'])]
+    for service in (SetParameters, SetParametersAtomically):
+        for name, value in wishes:
+            answer = observer.call(
+                service, f'recorder/{_SERVICES[service]}', service.Request(
+                    parameters=[RosParameter(name, value=value).to_parameter_msg()]))
+            result = answer.results[0] if service is SetParameters else answer.result
+            assert not result.successful, name
+    states.publish(JointState(name=['a'], position=[1.0]))
+    observer.spin(0.3)
+    status, _, stderr = recorder.stop()
+    assert status == 0, stderr
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob('*')) == [
+        'elsewhere', 'work', 'work/bag', 'work/bag/bag.mcap', 'work/bag/metadata.yaml']
+
+
+_SERVICES = {SetParameters: 'set_parameters',
+             SetParametersAtomically: 'set_parameters_atomically'}
 
 
 #: An empty Float64MultiArray: header, no dimension, offset 0, no data.
