@@ -96,9 +96,10 @@ def comparisons(subject: Subject) -> list[Comparison]:
     ]
 
 
-def measure(subject: Subject, rounds: int) -> list[Result]:
+def measure(subject: Subject, rounds: int,
+            choose: Callable[[Subject], list[Comparison]] = comparisons) -> list[Result]:
     """Time all calls in turn, round after round."""
-    pairs = comparisons(subject)
+    pairs = choose(subject)
     calls = [call for pair in pairs for call in (pair.ours, pair.theirs)]
     counts = []
     for call in calls:
@@ -124,8 +125,8 @@ def batch_rate(subject: Subject) -> float:
     return float(np.median(runs)) / (5 * count) * 1e9
 
 
-def table(results: list[Result], rates: dict[str, float], errors: dict[str, float]) -> str:
-    """Results as Markdown."""
+def table(results: list[Result]) -> list[str]:
+    """Results as lines of Markdown."""
     lines = ['| robot (joints) | call | ours, us | Pinocchio, us | times faster | wanted |',
              '|---|---|---:|---:|---:|---:|']
     for result in results:
@@ -133,10 +134,23 @@ def table(results: list[Result], rates: dict[str, float], errors: dict[str, floa
         lines.append(f'| {result.robot} ({result.joints}) | {result.comparison.title} '
                      f'| {result.ours:.2f} | {result.theirs:.2f} | {result.ratio:.2f} '
                      f'| {wanted} |')
-    lines.append('')
-    lines += [f'- {robot}: a batch takes {rate:.0f} ns a regressor; both programs agree to '
-              f'{errors[robot]:.0e}.' for robot, rate in rates.items()]
-    return '\n'.join(lines)
+    return lines
+
+
+def host() -> str:
+    """Machine and programs of a measurement."""
+    return (f'{processor()}, Python {platform.python_version()}, numpy {np.__version__}, '
+            f'numba {numba.__version__}, Pinocchio {pinocchio.__version__}')
+
+
+def missed(results: list[Result]) -> int:
+    """Say which results are not what was wanted; return the status of the program."""
+    slower = [result for result in results
+              if result.wanted is not None and result.ratio < result.wanted]
+    for result in slower:
+        print(f'missed: {result.robot}, {result.comparison.title}: {result.ratio:.2f} '
+              f'instead of {result.wanted:.1f} times faster', file=sys.stderr)
+    return 1 if slower else 0
 
 
 def processor() -> str:
@@ -165,18 +179,15 @@ def main() -> int:
         errors[name] = worst_disagreement(subject)
         results += measure(subject, options.rounds)
         rates[name] = batch_rate(subject)
-    text = (f'{processor()}, Python {platform.python_version()}, numpy {np.__version__}, '
-            f'numba {numba.__version__}, Pinocchio {pinocchio.__version__}; one thread, '
-            f'medians of {options.rounds} interleaved rounds.\n\n{table(results, rates, errors)}')
+    text = '\n'.join([
+        f'{host()}; one thread, medians of {options.rounds} interleaved rounds.', '',
+        *table(results), '',
+        *(f'- {robot}: a batch takes {rate:.0f} ns a regressor; both programs agree to '
+          f'{errors[robot]:.0e}.' for robot, rate in rates.items())])
     print(text)
     if options.write:
         write('dynamics', text)
-    missed = [result for result in results
-              if result.wanted is not None and result.ratio < result.wanted]
-    for result in missed:
-        print(f'missed: {result.robot}, {result.comparison.title}: {result.ratio:.2f} '
-              f'instead of {result.wanted:.1f} times faster', file=sys.stderr)
-    return 1 if missed else 0
+    return missed(results)
 
 
 if __name__ == '__main__':

@@ -114,10 +114,7 @@ class EffortDerivatives:
         dynamics and sensitivity algorithm for branched kinematic chains"; Singh, Russell,
         Wensing (see `inverse_dynamics_derivatives`).
         """
-        a = self.forward_dynamics(q, v, tau)
-        dtau_dq, dtau_dv, M = self.inverse_dynamics_derivatives(q, v, a)
-        inverse = np.linalg.inv(M)
-        return -(inverse @ dtau_dq), -(inverse @ dtau_dv), inverse
+        return self._acceleration_derivatives(q, v, self.forward_dynamics(q, v, tau))
 
     def linearise(self: Dynamics, q: ArrayLike, v: ArrayLike, *, tau: ArrayLike | None = None,
                   a: ArrayLike | None = None) -> LinearModel:
@@ -144,9 +141,10 @@ class EffortDerivatives:
 
             A = [[0, 1], [-M^-1 dtau/dq, -M^-1 dtau/dv]],   B = [[0], [M^-1]]
 
-        Van Winssen, deSilva, eq. 5, with the sign of A corrected. Joints of several
-        coordinates deviate by dq = `Robot.difference`, whose rate turns with their
-        velocity: see `robot_dynamics.dynamics.linearisation`.
+        Van Winssen, deSilva, "Accurate trajectory control of robotic manipulators", eq. 5,
+        with the sign of A corrected. Joints of several coordinates deviate by
+        dq = `Robot.difference`, whose rate turns with their velocity: see
+        `robot_dynamics.dynamics.linearisation`.
         """
         if (tau is None) == (a is None):
             raise ParameterError('are both given' if tau is not None else 'are both missing',
@@ -154,7 +152,19 @@ class EffortDerivatives:
                                  remedy='give the efforts or the accelerations of the point')
         if a is None:
             a = self.forward_dynamics(q, v, tau)
-        else:
-            tau = self.inverse_dynamics(q, v, a)
-        da_dq, da_dv, da_dtau = self.forward_dynamics_derivatives(q, v, tau)
+        da_dq, da_dv, da_dtau = self._acceleration_derivatives(q, v, a)
+        v = np.broadcast_to(np.asarray(v, dtype=np.float64), da_dq.shape[:-1])
         return LinearModel.of(motion_of_deviations(self.robot, v), da_dq, da_dv, da_dtau)
+
+    def _acceleration_derivatives(self: Dynamics, q: ArrayLike, v: ArrayLike, a: ArrayLike,
+                                  ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Differentiate the acceleration where it is known."""
+        from robot_dynamics.dynamics.kernels.solve_columns import SOLVED, solve_columns
+        n = self.n
+        dtau_dq, dtau_dv, M = self.inverse_dynamics_derivatives(q, v, a)
+        both = np.empty((*M.shape[:-1], 3 * n))
+        both[..., :n], both[..., n:2 * n], both[..., 2 * n:] = -dtau_dq, -dtau_dv, np.eye(n)
+        joint = solve_columns.load()(M.reshape(-1, n, n), both.reshape(-1, n, 3 * n))
+        if joint != SOLVED:
+            self._refuse_to_accelerate(self._gather(q=q).rows[0], joint)
+        return tuple(np.ascontiguousarray(both[..., k * n:(k + 1) * n]) for k in range(3))

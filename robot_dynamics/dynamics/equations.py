@@ -400,57 +400,6 @@ class Dynamics(EffortDerivatives, MatrixDerivatives, LinkKinematics, GramMethods
                 self._kernels.adaptive_terms.load()
         return self._adaptive_terms(q, v, v_r, a_r, s, parameters, choice, columns)
 
-    def forward_kinematics(self, q: ArrayLike, link: str | None = None) -> FloatArray:
-        """Poses in the base frame.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., n)
-            Positions.
-        link : str, optional
-            A link or frame of the robot; all moving bodies when not given.
-
-        Returns
-        -------
-        ndarray, shape (..., nb, 4, 4), or (..., 4, 4) for one link
-            Homogeneous transformations from the link frame to the base frame, metres.
-        """
-        frame = None if link is None else self._frame(link)
-        samples = self._gather(q=q)
-        poses = np.empty((len(samples.rows[0]), self._bodies, 4, 4))
-        self._kernels.poses_of_bodies.load()(
-            self._model, self._coupling.positions(samples.rows[0]), poses)
-        poses = poses.reshape(*samples.shape, self._bodies, 4, 4)
-        if frame is None:
-            return poses
-        if frame.body < 0:
-            return np.broadcast_to(frame.pose, (*samples.shape, 4, 4)).copy()
-        return poses[..., frame.body, :, :] @ frame.pose
-
-    def jacobian(self, q: ArrayLike, link: str) -> FloatArray:
-        """Geometric Jacobian of a link or frame.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., n)
-            Positions.
-        link : str
-            A link or frame of the robot.
-
-        Returns
-        -------
-        ndarray, shape (..., 6, n)
-            Linear velocity of the frame's origin (rows 0-2) and angular velocity (rows
-            3-5) per unit joint speed, in base axes.
-        """
-        frame = self._frame(link)
-        samples = self._gather(q=q)
-        J = np.empty((len(samples.rows[0]), 6, self._rows))
-        point = np.array(frame.pose[:3, 3])
-        self._kernels.jacobians.load()(
-            self._model, self._coupling.positions(samples.rows[0]), frame.body, point, J)
-        return self._coupling.columns(J).reshape(*samples.shape, 6, self.n)
-
     def _refuse_to_accelerate(self, q: FloatArray, joint: int) -> NoReturn:
         """Say why the mass matrix has no inverse."""
         if not np.all(np.isfinite(q)):

@@ -13,8 +13,8 @@ With u constant over a period T (zero-order hold), x(k + 1) = Phi x(k) + Gamma u
     Phi   = exp(A T)               = 1 + A T + (A T)^2 / 2! + ...
     Gamma = int_0^T exp(A t) dt B  = T (1 + A T / 2! + (A T)^2 / 3! + ...) B
 
-Van Winssen, deSilva, sections 2.1 and 2.3: eq. 5 with its sign corrected, and the series of
-eqs. 13 and 14.
+Van Winssen, deSilva, "Accurate trajectory control of robotic manipulators": eq. 5 with its
+sign corrected, and the series of eqs. 13 and 14.
 """
 
 from __future__ import annotations

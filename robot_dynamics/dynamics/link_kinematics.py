@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jacobians of links and of the centre of mass with their derivatives, for `Dynamics`."""
+"""Poses, Jacobians and centre of mass, with their derivatives, for `Dynamics`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AXES = ('base', 'link')
 
 
 class LinkKinematics:
-    """Jacobians of links and their derivatives.
+    """Poses and Jacobians of links, and their derivatives.
 
     In 'base' axes, rows 0-2 of a Jacobian are the velocity of the frame's origin and rows
     3-5 the angular velocity. In 'link' axes both are turned into the axes of the frame,
@@ -32,6 +32,65 @@ class LinkKinematics:
     Along a joint of several coordinates, d/dq_h is the derivative along the motion that
     unit velocity v_h makes.
     """
+
+    def forward_kinematics(self: Dynamics, q: ArrayLike, link: str | None = None) -> FloatArray:
+        """Poses in the base frame.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., n)
+            Positions.
+        link : str, optional
+            A link or frame of the robot; all moving bodies when not given.
+
+        Returns
+        -------
+        ndarray, shape (..., nb, 4, 4), or (..., 4, 4) for one link
+            Homogeneous transformations from the link frame to the base frame, metres.
+        """
+        frame = None if link is None else self._frame(link)
+        samples = self._gather(q=q)
+        poses = np.empty((len(samples.rows[0]), self._bodies, 4, 4))
+        self._kernels.poses_of_bodies.load()(
+            self._model, self._coupling.positions(samples.rows[0]), poses)
+        poses = poses.reshape(*samples.shape, self._bodies, 4, 4)
+        if frame is None:
+            return poses
+        if frame.body < 0:
+            return np.broadcast_to(frame.pose, (*samples.shape, 4, 4)).copy()
+        return poses[..., frame.body, :, :] @ frame.pose
+
+    def jacobian(self: Dynamics, q: ArrayLike, link: str, axes: str = 'base') -> FloatArray:
+        """Geometric Jacobian of a link or frame.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., n)
+            Positions.
+        link : str
+            A link or frame of the robot.
+        axes : {'base', 'link'}
+            Axes of the Jacobian.
+
+        Returns
+        -------
+        ndarray, shape (..., 6, n)
+            Linear velocity of the frame's origin (rows 0-2) and angular velocity (rows
+            3-5) per unit joint speed. In link axes, J_k of eq. 27 of the source above.
+        """
+        own = _is_own(axes)
+        frame = self._frame(link)
+        samples = self._gather(q=q)
+        J = np.empty((len(samples.rows[0]), 6, self._rows))
+        point = np.array(frame.pose[:3, 3])
+        self._kernels.jacobians.load()(
+            self._model, self._coupling.positions(samples.rows[0]), frame.body, point, J)
+        J = self._coupling.columns(J).reshape(*samples.shape, 6, self.n)
+        if not own:
+            return J
+        to_link = np.swapaxes(self.forward_kinematics(q, link)[..., :3, :3], -1, -2)
+        halves = to_link[..., np.newaxis, :, :] @ J.reshape(*samples.shape, 2, 3, self.n)
+        return halves.reshape(J.shape)
 
     def jacobian_dot(self: Dynamics, q: ArrayLike, v: ArrayLike, link: str, axes: str = 'base',
                      ) -> FloatArray:
