@@ -136,6 +136,7 @@ class SimulatedArmNode(PlainNode):
         self._origin = 0 if simulated_time else time.time_ns()
         self._started = time.monotonic()
         self._told = -1.0
+        self._published = 0
         self.fast.subscribe(Float64MultiArray, values['command_topic'], self._on_command,
                             qos.command_input())
         self.fast.tick(self._period, self._on_tick)
@@ -161,6 +162,7 @@ class SimulatedArmNode(PlainNode):
         self._state.velocity[:] = reading.v[order]
         self._state.effort[:] = reading.effort[order]
         self._states.publish(self._state.stamp(self._origin + round(1e9 * reading.stamp)))
+        self._published += 1
         if self._clock_publisher is not None:
             clock = Clock()
             write_stamp(clock.clock, round(1e9 * drive.time))
@@ -169,7 +171,8 @@ class SimulatedArmNode(PlainNode):
 
     def _status(self) -> Status:
         drive = self._drive
-        values = {'state': drive.state.value, 'commands': drive.accepted,
+        values = {'state': drive.state.value, 'states': self._published,
+                  'commands': drive.accepted,
                   'times caught': drive.catches, 'skipped [s]': drive.skipped,
                   **{f'refused: {reason}': count for reason, count in drive.refused.items()}}
         if drive.state is DriveState.CAUGHT:
