@@ -97,14 +97,30 @@ class Observer:
             self._executor.spin_once(timeout_sec=min(left, 0.05))
         return True
 
-    def call(self, service_type: type, name: str, request: Any, timeout: float = 5.0) -> Any:
-        """Call a service and return its answer."""
+    def call(self, service_type: type, name: str, request: Any, timeout: float = 5.0, *,
+             again: bool = True) -> Any:
+        """Call a service and return its answer; see `ask`."""
         client = self.node.create_client(service_type, name)
         assert self.spin(timeout, client.service_is_ready), f'no service {name}'
-        future = client.call_async(request)
-        assert self.spin(timeout, future.done), f'service {name} does not answer'
+        answer = self.ask(client, request, timeout, again=again)
         self.node.destroy_client(client)
-        return future.result()
+        return answer
+
+    def ask(self, client: Any, request: Any, timeout: float = 5.0, *, again: bool = True) -> Any:
+        """Return the answer to a request.
+
+        A client may have found a server that has not found the client's reader yet. The
+        server then drops its answer ("failed to send response (timeout)"), whatever it is,
+        and who wants it has to ask again: not for what can be done only once, where some
+        time is given instead.
+        """
+        if not again:
+            self.spin(0.3)
+        for _ in range(3 if again else 1):
+            future = client.call_async(request)
+            if self.spin(timeout, future.done):
+                return future.result()
+        raise AssertionError(f'service {client.srv_name} does not answer')
 
 
 @pytest.fixture

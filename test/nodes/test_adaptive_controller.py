@@ -107,7 +107,8 @@ def track(arm: ScriptedArm) -> None:
 
 def change(observer, transition: int) -> bool:
     request = ChangeState.Request(transition=Transition(id=transition))
-    return observer.call(ChangeState, f'{NODE}/change_state', request, timeout=20.0).success
+    return observer.call(ChangeState, f'{NODE}/change_state', request, timeout=20.0,
+                         again=False).success
 
 
 def test_holds_then_tracks_and_tells(controller, arm, observer, gravity):

@@ -86,6 +86,4 @@ def test_a_change_is_whole_and_between_two_cycles(observer, tmp_path, style):
 def _call(observer, client, **values):
     request = SetParametersAtomically.Request(parameters=[
         RosParameter(name, value=value).to_parameter_msg() for name, value in values.items()])
-    future = client.call_async(request)
-    assert observer.spin(5.0, future.done)
-    return future.result().result
+    return observer.ask(client, request).result
