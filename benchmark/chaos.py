@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chaos: what nodes do when everything around them goes wrong: ``--help``.
+
+Real systems in processes of their own: a simulated arm, a controller, a reference and the
+model torque, with a relay between arm and controller that spoils joint states, and somebody
+who kills, stops and restarts processes, turns the clock, sets parameters, sends broken
+trajectories and asks for transitions. An observer hears every command.
+``docs/reliability.md`` says what is asserted.
+
+    python benchmark/chaos.py
+    python benchmark/chaos.py --minutes 60 --seed 7 --write
+    python benchmark/chaos.py --seed 7 --system 1 --only 23
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from chaos_parts.report import failures, summary, tell, write
+from chaos_parts.run import SETUPS, Run, play
+
+
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
+    parser.add_argument('--minutes', type=float, default=10.0,
+                        help='time of scenarios, of all systems together (default 10)')
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--systems', type=int, default=len(SETUPS),
+                        help='how many, side by side in domains of their own (default '
+                             f'{len(SETUPS)})')
+    parser.add_argument('--system', type=int, help='only the one with this number')
+    parser.add_argument('--only', type=int, nargs='+', default=[], metavar='NUMBER',
+                        help='only the scenarios with these numbers')
+    parser.add_argument('--json', type=Path, help='write everything into this file')
+    parser.add_argument('--write', action='store_true', help='put it into docs/reliability.md')
+    return parser.parse_args(arguments)
+
+
+def main() -> int:
+    options = parse()
+    systems = range(options.systems) if options.system is None else [options.system]
+    seconds = 60.0 * options.minutes / len(systems)
+    began = time.monotonic()
+    one = partial(play, options.seed, seconds=seconds, only=options.only, tell=tell)
+    context = multiprocessing.get_context('spawn')
+    with ProcessPoolExecutor(len(systems), mp_context=context) as pool:
+        runs: list[Run] = list(pool.map(one, systems))
+    text = summary(runs, time.monotonic() - began)
+    print(text)
+    if options.json:
+        options.json.write_text(json.dumps([run.as_dict() for run in runs], indent=1))
+    if options.write:
+        write(text, options)
+    wrong = failures(runs)
+    print('\n'.join(wrong), file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

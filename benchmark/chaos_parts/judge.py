@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judges what was heard: it knows nothing of how the controller works, only what it owes.
+
+- Every command has as many values as the arm has joints, all finite, none beyond the limit
+  that the URDF states.
+- When states that have to be believed stop, a safe command is heard within ``state_timeout``
+  and one period: the effort that carries the arm where it was last seen, so many times over,
+  and then nothing until there are states again.
+
+The time is that between the publication of the last good state and the reception of the safe
+command, both on one steady clock. What the machine takes of it is measured as well and not
+held against the controller: the time the command was on its way (by the time stamp that the
+middleware puts on it when it is published), and the time for which the controller was ready
+to run but the kernel had no core for it (``/proc/<pid>/schedstat``), or for which the observer
+overslept, if that was more.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .records import Heard, Records, Relayed
+from .states import NANOSECONDS, Belief
+
+FloatArray = NDArray[np.float64]
+Interval = tuple[int, int]
+
+#: Efforts are within a limit up to rounding.
+_ROUNDING = 1e-12
+#: A safe command carries the arm within this share of each limit.
+_CARRIES = 0.02
+#: Before a loss that is judged states were good for at least so long. ns.
+_GOOD_BEFORE = 300_000_000
+
+
+@dataclass(frozen=True)
+class Duties:
+    """What a controller owes.
+
+    Parameters
+    ----------
+    effort_limit : ndarray, shape (n,)
+        N m or N.
+    state_timeout, period : float
+        s.
+    copies : int
+        How often the safe command is sent.
+    gravity : callable
+        Takes a pose, shape (n,), and the parameter estimates last heard or None; returns
+        the efforts that may be said to carry the arm there, each of shape (n,).
+    """
+
+    effort_limit: FloatArray
+    state_timeout: float
+    period: float
+    copies: int
+    gravity: Callable[[FloatArray, Sequence[float] | None], Iterable[FloatArray]]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """One loss of states and the safe command after it; times in s.
+
+    Parameters
+    ----------
+    reaction : float
+        From the publication of the last good state to the reception of the safe command.
+    on_its_way : float
+        Part of that for which the command was on its way to the observer.
+    machine : float
+        Part of that for which the machine had no core for the controller.
+    """
+
+    reaction: float
+    on_its_way: float
+    machine: float
+
+    @property
+    def own(self) -> float:
+        """What the controller itself has taken. s."""
+        return self.reaction - self.on_its_way - self.machine
+
+
+@dataclass
+class Verdict:
+    """What came of a scenario.
+
+    Parameters
+    ----------
+    findings : list of str
+        What was wrong.
+    losses : list of Loss
+        Losses of states that could be judged.
+    commands : int
+        Commands heard.
+    largest_effort : float
+        Largest effort as a share of its limit.
+    largest_speed : float
+        Largest speed of the arm as a share of its limit.
+    """
+
+    findings: list[str] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
+    commands: int = 0
+    largest_effort: float = 0.0
+    largest_speed: float = 0.0
+
+
+def judge(records: Records, duties: Duties, absences: Sequence[Interval]) -> Verdict:
+    """Return what is wrong with what was heard.
+
+    Parameters
+    ----------
+    records : Records
+        What was heard.
+    duties : Duties
+        What is owed.
+    absences : sequence of (int, int)
+        When the controller was dead, stopped or not active, begin and end. ns.
+    """
+    verdict = Verdict(commands=len(records.commands),
+                      largest_speed=max((speed for _, speed in records.speeds), default=0.0))
+    _judge_efforts(records.commands, duties, verdict)
+    for begin, end in _gaps(records, duties):
+        if not _is_silent_by_right(begin, duties, absences) and _was_active(records, begin.time):
+            # Whoever lets go of the arm meanwhile says so with a safe command more.
+            end = min([end, *(gone for gone, _ in absences if gone > begin.time)])
+            _judge_loss(records, duties, begin, end, verdict)
+    return verdict
+
+
+def _judge_efforts(commands: Sequence[Heard], duties: Duties, verdict: Verdict) -> None:
+    """Look at every command by itself."""
+    limit = duties.effort_limit
+    for command in commands:
+        effort = np.array(command.effort)
+        if effort.shape != limit.shape:
+            verdict.findings.append(f'a command of {effort.size} values: {command.effort}')
+        elif not np.isfinite(effort).all():
+            verdict.findings.append(f'a command that is not finite: {command.effort}')
+        else:
+            share = float((np.abs(effort) / limit).max())
+            verdict.largest_effort = max(verdict.largest_effort, share)
+            if share > 1.0 + _ROUNDING:
+                verdict.findings.append(f'a command beyond the limit: {command.effort}')
+
+
+def _gaps(records: Records, duties: Duties) -> list[tuple[Relayed, int]]:
+    """Return the last state before each loss, and when the loss ended.
+
+    Only those are told after which something has to happen: states were good for a while,
+    and then there were none that had to or could be believed.
+    """
+    believed = [state for state in records.states if state.belief is not Belief.BAD]
+    ends = [state.time for state in believed[1:]] + [records.end]
+    patience = int((duties.state_timeout + 3.0 * duties.period) * NANOSECONDS)
+    open_times = [state.time for state in believed if state.belief is Belief.OPEN]
+    gaps = []
+    for state, end in zip(believed, ends, strict=True):
+        doubtful = bisect_left(open_times, state.time - _GOOD_BEFORE) \
+            < bisect_right(open_times, state.time)
+        if end - state.time > patience and not doubtful \
+                and believed[0].time < state.time - _GOOD_BEFORE:
+            gaps.append((state, end))
+    return gaps
+
+
+def _is_silent_by_right(begin: Relayed, duties: Duties, absences: Sequence[Interval]) -> bool:
+    """Whether the controller could not answer a loss, being dead, stopped or not active."""
+    end = begin.time + int(2.0 * duties.state_timeout * NANOSECONDS)
+    return any(gone < end and back > begin.time for gone, back in absences)
+
+
+def _was_active(records: Records, time: int) -> bool:
+    """Whether the arm was the controller's at a time."""
+    index = bisect_right([at for at, _ in records.modes], time) - 1
+    return index >= 0 and records.modes[index][1] in ('holding', 'tracking', 'safe')
+
+
+def _judge_loss(records: Records, duties: Duties, begin: Relayed, end: int, verdict: Verdict
+                ) -> None:
+    """Look for the safe command after a loss."""
+    # The last good state is still answered, which takes a few ms and not half the time-out.
+    from_then = begin.time + int(0.5 * duties.state_timeout * NANOSECONDS)
+    said = [command for command in records.commands if from_then < command.time < end]
+    if not said:
+        verdict.findings.append(f'no safe command in {1e-9 * (end - begin.time):.3f} s without '
+                                'states')
+        return
+    first = said[0]
+    loss = Loss(1e-9 * (first.time - begin.time), 1e-9 * first.late,
+                1e-9 * _taken_by_machine(records, begin.time, first.time))
+    verdict.losses.append(loss)
+    bound = duties.state_timeout + duties.period
+    if not loss.own <= bound:
+        verdict.findings.append(
+            f'the safe command came {1e3 * loss.reaction:.1f} ms after the last good state, of '
+            f'which {1e3 * loss.own:.1f} are its own; {1e3 * bound:.1f} are allowed')
+    if len(said) != duties.copies:
+        verdict.findings.append(f'{len(said)} commands after the loss, not {duties.copies}')
+    if any(command.effort != first.effort for command in said):
+        verdict.findings.append('the copies of the safe command differ')
+    _judge_safe_effort(records, duties, begin, first, verdict)
+
+
+def _judge_safe_effort(records: Records, duties: Duties, begin: Relayed, command: Heard,
+                       verdict: Verdict) -> None:
+    """Compare a safe command with what carries the arm."""
+    heard = [values for at, values in records.estimates if at <= command.time]
+    away = min(float((np.abs(np.array(command.effort) - effort) / duties.effort_limit).max())
+               for effort in duties.gravity(np.array(begin.position),
+                                            heard[-1] if heard else None))
+    if not away <= _CARRIES:
+        verdict.findings.append(f'the safe command is {100.0 * away:.1f} % of a limit away from '
+                                f'what carries the arm: {command.effort}')
+
+
+def _taken_by_machine(records: Records, begin: int, end: int) -> int:
+    """Return for how long within that time the machine had no core to give. ns."""
+    waits = records.waits
+    times = [wait.time for wait in waits]
+    first, last = bisect_right(times, begin) - 1, bisect_left(times, end)
+    if first < 0 or last >= len(waits):
+        return 0
+    controller = waits[last].controller - waits[first].controller
+    observer = sum(wait.observer for wait in waits[first + 1:last + 1])
+    return max(0, controller, observer)
+
+
+def unheard(commands: Sequence[Heard], last_numbers: dict[bytes, int]) -> int:
+    """Return how many commands were published and not heard, by the publishers' own counting.
+
+    Parameters
+    ----------
+    commands : sequence of Heard
+        What was heard.
+    last_numbers : dict
+        The last number heard of each publisher; brought up to date.
+    """
+    missing = 0
+    for command in commands:
+        if command.number < 0:
+            continue
+        expected = last_numbers.get(command.publisher, command.number - 1) + 1
+        missing += max(0, command.number - expected)
+        last_numbers[command.publisher] = command.number
+    return missing
+
+
+def share(values: Sequence[float], fraction: float) -> float:
+    """Return a quantile, nan of nothing."""
+    return float(np.quantile(values, fraction)) if values else math.nan

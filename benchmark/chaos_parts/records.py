@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an observer has heard during one scenario, on one steady clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .states import Belief
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A command as it was heard.
+
+    Parameters
+    ----------
+    time : int
+        When, on the steady clock. ns.
+    late : int
+        For how long it had been on its way by then: from the publisher's own time stamp,
+        which the middleware sends along. ns.
+    number : int
+        Its place in the sequence of its publisher; -1 where the middleware does not tell.
+    publisher : bytes
+        Who that is.
+    effort : tuple of float
+        What it says.
+    """
+
+    time: int
+    late: int
+    number: int
+    publisher: bytes
+    effort: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Relayed:
+    """A joint state as it was sent on to the controller.
+
+    Parameters
+    ----------
+    time : int
+        When, just before it was published, on the steady clock. ns.
+    belief : Belief
+        Whether the controller has to believe it.
+    position : tuple of float
+        Where the arm really was when it was measured, robot's order. rad or m.
+    """
+
+    time: int
+    belief: Belief
+    position: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Wait:
+    """How much the machine itself stood in the way up to a moment.
+
+    Parameters
+    ----------
+    time : int
+        The moment, on the steady clock. ns.
+    controller : int
+        Time the controller was ready to run since it was started, but no core was free. ns.
+    observer : int
+        How much longer than asked for the observer slept just now. ns.
+    """
+
+    time: int
+    controller: int
+    observer: int
+
+
+@dataclass
+class Records:
+    """Everything heard in one scenario, each list in the order of time.
+
+    Parameters
+    ----------
+    begin, end : int
+        Of the time they are about, on the steady clock. ns.
+    modes : list of (int, str)
+        When the controller said what it does.
+    estimates : list of (int, tuple of float)
+        Parameter estimates.
+    speeds : list of (int, float)
+        Speed of the arm itself as a share of its limit, the fastest joint.
+    """
+
+    begin: int
+    end: int = 0
+    commands: list[Heard] = field(default_factory=list)
+    states: list[Relayed] = field(default_factory=list)
+    modes: list[tuple[int, str]] = field(default_factory=list)
+    estimates: list[tuple[int, tuple[float, ...]]] = field(default_factory=list)
+    speeds: list[tuple[int, float]] = field(default_factory=list)
+    waits: list[Wait] = field(default_factory=list)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a scenario can do, and how a system gets on its feet again afterwards."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+from random import Random
+
+from .faults import Fault
+from .link import Link, Status
+from .people import People
+from .rig import CONTROLLER, Nodes, Setup
+
+#: How long a system may take to track again, and to come up. s.
+RECOVERY_TIMEOUT, START_TIMEOUT = 20.0, 60.0
+#: Tracking is tracking with an error below this, for so long. rad, s.
+_SMALL_ERROR, _SETTLED = 0.1, 0.3
+#: How long a node gets to end when asked to. s.
+_END_TIMEOUT = 10.0
+
+
+class Stage:
+    """Where a scenario is played.
+
+    Parameters
+    ----------
+    setup : Setup
+        The system.
+    nodes, link, people
+        Its processes, what stands between them, and who talks to them.
+    """
+
+    def __init__(self, setup: Setup, nodes: Nodes, link: Link, people: People):
+        self.setup, self.nodes, self.link, self.people = setup, nodes, link, people
+        #: Chance of the scenario that is played.
+        self.chance = Random(0)
+        #: What was seen to be wrong.
+        self.findings: list[str] = []
+        #: When the controller was dead, stopped or not active. ns.
+        self.absences: list[tuple[int, int]] = []
+        self._absent_since: int | None = None
+
+    def begin(self, chance: Random) -> None:
+        """Forget the scenario before."""
+        self.chance, self.findings, self.absences = chance, [], []
+
+    def fault(self, fault: Fault, seconds: float) -> None:
+        """Let a fault act for a while."""
+        self.link.set_fault(fault)
+        self.wait(seconds)
+        self.link.set_fault(Fault())
+
+    def wait(self, seconds: float, until: Callable[[Status], bool] = lambda status: False
+             ) -> bool:
+        """Wait for a while, or until things are so; return whether they are."""
+        end = time.monotonic() + seconds
+        while True:
+            self.findings += self.nodes.poll()
+            if until(self.link.status()):
+                return True
+            left = end - time.monotonic()
+            if left <= 0.0:
+                return False
+            time.sleep(min(left, 0.02))
+
+    def start(self, name: str) -> None:
+        """Start a node that is not there."""
+        pid = self.nodes.start(name)
+        if name == CONTROLLER:
+            self.link.watch(pid)
+
+    def end(self, name: str, number: signal.Signals) -> None:
+        """End a node by a signal; one that was asked politely has to end with status 0."""
+        if name == CONTROLLER:
+            self.absent()
+        self.nodes.signal(name, number)
+        status = self.nodes.wait_for_end(name, _END_TIMEOUT)
+        wanted = -number if number == signal.SIGKILL else 0
+        if status != wanted:
+            self.findings.append(f'{name} ended with status {status} after {number.name}')
+
+    def pause(self, name: str, seconds: float) -> None:
+        """Stop a process for a while, as a machine does that is out of breath."""
+        if name == CONTROLLER:
+            self.absent()
+        self.nodes.signal(name, signal.SIGSTOP)
+        try:
+            self.wait(seconds)
+        finally:
+            self.nodes.signal(name, signal.SIGCONT)
+            if name == CONTROLLER:
+                self.present()
+
+    def absent(self) -> None:
+        """Note that from now on nothing may be expected of the controller."""
+        if self._absent_since is None:
+            self._absent_since = time.monotonic_ns()
+
+    def present(self) -> None:
+        """Note that it has its duties again."""
+        if self._absent_since is not None:
+            self.absences.append((self._absent_since, time.monotonic_ns()))
+            self._absent_since = None
+
+    def recover(self, by_itself: bool, timeout: float = RECOVERY_TIMEOUT) -> tuple[float, str]:
+        """Wait until the arm is led again; return how long that took, and by what.
+
+        Parameters
+        ----------
+        by_itself : bool
+            Whether it has to come by itself where the controller is set up to resume.
+        timeout : float
+            For how long to wait. s.
+        """
+        began, how = time.monotonic(), 'by itself'
+        for name in self.nodes.missing:
+            self.start(name)
+        alone = by_itself and self.setup.resume_after > 0
+        while time.monotonic() - began < timeout:
+            if self._settles():
+                self.present()
+                return time.monotonic() - began, how
+            mode = self.link.status().mode
+            if mode == 'stopped' or (mode == 'safe' and not alone):
+                how = 'activated anew'
+                self._activate_anew()
+            self.wait(0.05)
+        self.present()
+        self.findings.append(f'no recovery within {timeout:.0f} s: the controller is '
+                             f'{self.link.status().mode or "silent"}; '
+                             + ' | '.join(list(self.nodes.lines[CONTROLLER])[-5:]))
+        return time.monotonic() - began, 'not at all'
+
+    def _settles(self) -> bool:
+        """Whether the arm is led closely, now and for a while."""
+        def is_off(status: Status) -> bool:
+            return not (status.mode == 'tracking' and status.commanded
+                        and status.error < _SMALL_ERROR)
+        return not self.wait(_SETTLED, until=is_off)
+
+    def _activate_anew(self) -> None:
+        """Do what an operator does."""
+        self.absent()
+        self.people.change_state('deactivate')
+        self.people.change_state('activate')
+        self.present()
+        self.wait(0.1)
