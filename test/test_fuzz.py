@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.skipif(sys.platform != 'linux', reason='memory is measured by /proc')
+
 SCRIPT = Path(__file__).resolve().parents[1] / 'benchmark' / 'fuzz.py'
 #: As few of each kind as would be noticed.
 COUNT, SEED, FEWEST = 20_000, 1, 40

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states and trajectories as they come from topics, handed to a control session."""
+"""Joint states as they come from a topic, handed to a control session."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import accumulate
 from random import Random
 from typing import Any
 
@@ -20,7 +18,17 @@ from sensor_msgs.msg import JointState
 from fuzzing import bags, mutate_bytes, odd
 from fuzzing.judge import ACCEPTED, promise
 from fuzzing.kind import Drawn, Mutated
-from fuzzing.seeds import REPOSITORY
+from fuzzing.trajectories import (
+    ARMS,
+    arm_called,
+    durations,
+    middle_pose,
+    names,
+    numbers,
+    points,
+    start_stamp,
+    trajectories,
+)
 from fuzzing.usable import check_command
 from robot_dynamics.control.joint_state import Reason
 from robot_dynamics.control.modes import Command, Mode
@@ -29,23 +37,11 @@ from robot_dynamics.control.session import ControlSession
 from robot_dynamics.control.session_settings import SessionSettings
 from robot_dynamics.control.slotine_li import AdaptiveController
 from robot_dynamics.control.start_gate import StartGate
-from robot_dynamics.control.trajectory import TrajectoryBuffer
-from robot_dynamics.control.trajectory_points import TrajectoryPoint
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
-from robot_dynamics.model.robot import FloatArray, Robot
-from robot_dynamics.model.shipped import resolve_robot
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.convert import to_nanoseconds
 
 PERIOD = 0.002
-_NAMES = ('planar_2r', 'rpr', 'arm7', 'mimic')
-
-
-@cache
-def robot(name: str) -> Robot:
-    """Return an arm that joint states are of: revolute, prismatic, continuous and mimic joints."""
-    if name == 'mimic':
-        return Robot.from_urdf(REPOSITORY / 'test' / 'cases' / 'urdf_mimic' / 'mimic.urdf')
-    return Robot.from_urdf(resolve_robot(name))
 
 
 @dataclass(frozen=True)
@@ -77,13 +73,13 @@ class Streams(Drawn):
     def strategy(self) -> st.SearchStrategy[Any]:
         """Return streams."""
         good = st.tuples(st.just('good'), st.integers(1, 60))
-        state = st.tuples(st.just('state'), _stamps(), _names(), _numbers(),
-                          _numbers() | st.none(), _numbers() | st.none())
-        tick = st.tuples(st.just('tick'), _durations())
+        state = st.tuples(st.just('state'), _stamps(), names(), numbers(),
+                          numbers() | st.none(), numbers() | st.none())
+        tick = st.tuples(st.just('tick'), durations())
         trajectory = st.tuples(st.just('trajectory'), trajectories())
         other = st.tuples(st.sampled_from(('stop', 'reactivate', 'nudge')))
         return st.builds(
-            Stream, st.sampled_from(_NAMES), st.booleans(),
+            Stream, st.sampled_from(ARMS), st.booleans(),
             st.lists(good | state | state | tick | trajectory | other, min_size=1, max_size=12)
             .map(lambda events: [('good', 25), *events]))
 
@@ -105,7 +101,7 @@ class Messages(Mutated):
 
     def run(self, item: list[bytes]) -> str:
         """Answer every packet that the middleware makes a message of."""
-        arm = robot('arm7')
+        arm = arm_called('arm7')
         session = _session(arm, adaptive=False)
         heard = 0
         for k, packet in enumerate(item):
@@ -126,47 +122,15 @@ class Messages(Mutated):
         return ACCEPTED if accepted else session.verdict.reason.name
 
 
-class Trajectories(Drawn):
-    """Trajectories, one after the other, for a buffer that others were accepted by."""
-
-    name = 'trajectories'
-    text = 'trajectories'
-    share = 1200
-
-    def strategy(self) -> st.SearchStrategy[Any]:
-        """Return the name of a robot and some trajectories."""
-        return st.tuples(st.sampled_from(_NAMES), st.lists(trajectories(), min_size=1, max_size=4))
-
-    def run(self, item: tuple[str, list[dict[str, Any]]]) -> str:
-        """Accept what can be; the motion has to stay finite and within limits."""
-        name, given = item
-        arm = robot(name)
-        buffer = TrajectoryBuffer.for_robot(arm)
-        buffer.anchor(_pose(arm))
-        now, refused = 10.0, None
-        for trajectory in given:
-            try:
-                buffer.accept(*_points(trajectory, arm), stamp=_stamp(trajectory, now), now=now,
-                              measured=buffer.sample(now)[0])
-            except TrajectoryError as error:
-                refused = error
-            for step in (0.0, 0.001, 0.1, 1.0, 700.0, 1e6):
-                _check_motion(arm, *buffer.sample(now + step))
-            now += 0.05
-        if refused is not None:
-            raise refused
-        return ACCEPTED
-
-
 class _Player:
     """Plays a stream to a session, with the arm that its good states come from."""
 
     def __init__(self, stream: Stream):
-        self.arm = robot(stream.robot)
+        self.arm = arm_called(stream.robot)
         self.events = stream.events
         self.session = _session(self.arm, adaptive=stream.adaptive)
         self.t = 0.0
-        self.q = _pose(self.arm)
+        self.q = middle_pose(self.arm)
         self.effort = np.zeros(self.arm.n)
         self.refused: RobotDynamicsError | None = None
 
@@ -206,8 +170,8 @@ class _Player:
 
     def _trajectory(self, trajectory: dict[str, Any]) -> None:
         try:
-            self.session.accept_trajectory(*_points(trajectory, self.arm),
-                                           stamp=_stamp(trajectory, self.t))
+            self.session.accept_trajectory(*points(trajectory, self.arm),
+                                           stamp=start_stamp(trajectory, self.t))
         except TrajectoryError as error:
             if self.session.mode is Mode.TRACKING:
                 self.refused = error
@@ -235,47 +199,6 @@ class _Player:
             self.effort = command.effort.copy()
 
 
-def trajectories() -> st.SearchStrategy[dict[str, Any]]:
-    """Return trajectories: half of them with one mistake at most."""
-    regular = st.tuples(st.floats(0.1, 2.0), st.integers(1, 6)).map(
-        lambda grid: [grid[0] * k for k in range(1, 1 + grid[1])])
-    uneven = st.lists(st.floats(0.001, 2.0) | _durations(), max_size=6).map(
-        lambda steps: list(accumulate(steps)))
-    mistake = st.tuples(st.integers(0, 5), _numbers(),
-                        st.sampled_from(('positions', 'velocities', 'accelerations')))
-    small, fields = st.floats(-0.03, 0.03), st.integers(1, 3)
-    good = st.fixed_dictionaries({
-        'stamp': st.sampled_from((None, 0.0, 0.1, -0.01)), 'names': st.none(), 'times': regular,
-        'step': small, 'odd': st.just([]) | st.lists(mistake, max_size=1), 'fields': fields})
-    rough = st.fixed_dictionaries({
-        'stamp': _durations(), 'names': _names(),
-        'times': regular | uneven | st.lists(_durations(), max_size=6),
-        'step': small | _floats(), 'odd': st.lists(mistake, max_size=2), 'fields': fields})
-    return st.booleans().flatmap(lambda is_good: good if is_good else rough)
-
-
-def _points(trajectory: dict[str, Any], arm: Robot) -> tuple[list[str], list[TrajectoryPoint]]:
-    """Return names and points: a slow motion from the pose, but for what is odd."""
-    names = trajectory['names'] or list(arm.joint_names)
-    start, n, step = _pose(arm), len(names), trajectory['step']
-    rows = []
-    for k, t in enumerate(trajectory['times']):
-        with np.errstate(all='ignore'):
-            q = np.resize(start, n) + step * k
-        fields = {'positions': q, 'velocities': np.full(n, 0.0), 'accelerations': np.zeros(n)}
-        fields = dict(list(fields.items())[:trajectory['fields']])
-        for place, values, field in trajectory['odd']:
-            if place == k:
-                fields[field] = array('d', values)
-        rows.append(TrajectoryPoint(t, **fields))
-    return names, rows
-
-
-def _stamp(trajectory: dict[str, Any], now: float) -> float | None:
-    stamp = trajectory['stamp']
-    return stamp and now + stamp
-
-
 def _session(arm: Robot, *, adaptive: bool) -> ControlSession:
     """Return a session that follows an arm soon: no second of rest is asked for."""
     law = AdaptiveController(arm, period=PERIOD) if adaptive \
@@ -285,38 +208,22 @@ def _session(arm: Robot, *, adaptive: bool) -> ControlSession:
     return session
 
 
-def _pose(arm: Robot) -> FloatArray:
-    """Return a pose in the middle of all limits."""
-    with np.errstate(invalid='ignore'):
-        middle = 0.5 * (arm.limits.lower + arm.limits.upper)
-    return np.where(np.isfinite(middle), middle, 0.0)
-
-
-def _check_motion(arm: Robot, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
-    """Raise unless a motion is finite and within the limits."""
-    promise(bool(np.all(np.isfinite((q, v, a)))), 'the motion is not finite')
-    promise(bool(np.all((q >= arm.limits.lower - 1e-3) & (q <= arm.limits.upper + 1e-3))),
-            'the motion leaves its range')
-    promise(bool(np.all(np.isnan(arm.limits.velocity)
-                        | (np.abs(v) <= 1.001 * arm.limits.velocity))), 'the motion is too fast')
-
-
 def _packet(random: Random) -> bytes:
     """Return a joint state as it goes over the wire, with mistakes of publishers and of bytes."""
-    names = list(robot('arm7').joint_names)
+    joints = list(arm_called('arm7').joint_names)
     stamp = (random.choice((bags.EPOCH,) * 5 + (0, -2**31, 2**31 - 1)),
              random.choice((0, 2_000_000, 4_000_000, 6_000_000, 2**32 - 1)))
     fields = [np.array([odd.float64(random) if random.random() < 0.02 else 0.1
                         for _ in range(random.choice((7,) * 12 + (0, 6, 8)))])
               for _ in range(3)]
     if random.random() < 0.2:
-        names[random.randrange(7)] = _utf8(odd.name(random))
-        names *= random.choice((1, 1, 1, 2, 1000))
+        joints[random.randrange(7)] = _utf8(odd.name(random))
+        joints *= random.choice((1, 1, 1, 2, 1000))
     kinds = bags.STORE.types
     header = kinds['std_msgs/msg/Header'](kinds['builtin_interfaces/msg/Time'](*stamp), '')
     # Written by rosbags: rclpy leaves in the gaps what was in memory there before.
-    raw = bytes(bags.STORE.serialize_cdr(
-        kinds['sensor_msgs/msg/JointState'](header, names, *fields), 'sensor_msgs/msg/JointState'))
+    state = kinds['sensor_msgs/msg/JointState'](header, joints, *fields)
+    raw = bytes(bags.STORE.serialize_cdr(state, 'sensor_msgs/msg/JointState'))
     return mutate_bytes.mutate(raw, random, 2) if random.random() < 0.5 else raw
 
 
@@ -325,26 +232,8 @@ def _utf8(text: str) -> str:
     return text.encode('utf-8', 'replace').decode().replace('\0', '')
 
 
-def _floats() -> st.SearchStrategy[float]:
-    return st.floats() | st.floats(-3.0, 3.0)
-
-
-def _durations() -> st.SearchStrategy[float]:
-    return st.floats() | st.sampled_from(
-        (0.0, 1e-9, 0.001, 0.05, 0.3, 5.0, -0.001, -5.0, 1e5, 1e9))
-
-
 def _stamps() -> st.SearchStrategy[float | None]:
     """Return stamps, counted from when the message arrives."""
     return st.sampled_from((None, 0.0, 0.0, 0.0, -1e-8, 0.04, 0.06, -0.1, -0.3)) | st.floats()
 
 
-def _numbers() -> st.SearchStrategy[list[float]]:
-    return st.lists(_floats(), max_size=8) | st.lists(st.just(0.1), min_size=7, max_size=7)
-
-
-def _names() -> st.SearchStrategy[list[str] | None]:
-    """Return names of joints; None for those of the arm."""
-    return st.none() | st.none() | st.lists(
-        st.sampled_from(('joint1', 'joint2', 'joint3')) | st.sampled_from(odd.NAMES) | st.text(),
-        max_size=8) | st.sampled_from((['joint1'] * 5000, [f'j{k}' for k in range(20_000)]))

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from fuzzing.joint_states import Messages, Streams, Trajectories
+from fuzzing.joint_states import Messages, Streams
 from fuzzing.kind import Kind
 from fuzzing.parameters import HardwareFiles, MotionFiles, ParameterValues, PlantFiles
 from fuzzing.recordings import Recordings
 from fuzzing.robots import DhTables, Urdfs, XacroFiles
+from fuzzing.trajectories import Trajectories
 
 KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (
     Urdfs, XacroFiles, DhTables, HardwareFiles, PlantFiles, MotionFiles, ParameterValues,

@@ -14,13 +14,18 @@ class Peak:
     """The growth of resident memory from now to its peak."""
 
     def __init__(self) -> None:
-        # Linux forgets the highest mark when told so.
-        _RESET.write_text('5')
+        try:
+            # Linux forgets the highest mark when told so.
+            _RESET.write_text('5')
+            self._mark = 'VmHWM'
+        except OSError:
+            # Where a container does not let it, what is there in the end has to do.
+            self._mark = 'VmRSS'
         self._before = _field('VmRSS')
 
     def bytes(self) -> int:
         """Return how far resident memory has grown at most, in bytes."""
-        return max(_field('VmHWM') - self._before, 0)
+        return max(_field(self._mark) - self._before, 0)
 
 
 def resident() -> int:
