@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 
+from .cores import Cores
 from .records import Heard
 
 
@@ -27,17 +29,21 @@ class Ears:
 
     def __init__(self, node: Node, subscriptions: Sequence[Subscription]):
         self._subscriptions = tuple(subscriptions)
+        self._own = Cores(os.getpid())
         # Counts of: subscriptions, guard conditions, timers, clients, services, events.
         self._set = _rclpy.WaitSet(len(subscriptions), 0, 0, 0, 0, 0, node.context.handle)
 
     def wait(self, nanoseconds: int) -> int:
-        """Wait until something is heard; return by how many ns that was overslept."""
-        began = time.monotonic_ns()
+        """Wait until something is heard; return by how many ns that was overslept.
+
+        What the observer itself waited for a core is not counted.
+        """
+        began, waited = time.monotonic_ns(), self._own.waited()
         self._set.clear_entities()
         for subscription in self._subscriptions:
             self._set.add_subscription(subscription.handle)
         self._set.wait(nanoseconds)
-        return max(0, time.monotonic_ns() - began - nanoseconds)
+        return time.monotonic_ns() - began - nanoseconds - (self._own.waited() - waited)
 
 
 def messages(subscription: Subscription) -> Iterator[tuple[Any, dict[str, Any]]]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import gc
 import heapq
 import multiprocessing
+import os
 import time
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from pathlib import Path
 
 import rclpy
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -25,6 +25,7 @@ from std_msgs.msg import Float64MultiArray, String
 from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.convert import to_nanoseconds, write_stamp
 
+from .cores import Cores
 from .ears import Ears, heard, messages
 from .faults import Fault
 from .records import Records, Relayed, Wait
@@ -33,8 +34,8 @@ from .states import NANOSECONDS, State
 #: What the arm publishes, instead of the names everybody else reads.
 ARM_STATES, ARM_CLOCK = 'chaos/joint_states', 'chaos/clock'
 COMMANDS, CONTROLLER = 'effort_controller/commands', 'adaptive_controller'
-#: Time between two looks at what the machine does, and longest wait. ns.
-_LOOK_PERIOD, _LONGEST_WAIT = 10_000_000, 2_000_000
+#: Longest wait, and what is more than the sloppiness of a timer when it was longer. ns.
+_LONGEST_WAIT, _STALL = 2_000_000, 1_000_000
 #: Telemetry younger than this is of now. ns.
 _FRESH = 300_000_000
 
@@ -81,7 +82,7 @@ class Link:
         """Pass states on as this fault has it from now on."""
         self._ask('set_fault', fault)
 
-    def watch(self, pid: int | None) -> None:
+    def watch(self, pid: int) -> None:
         """Look at how long this process waits for a core."""
         self._ask('watch', pid)
 
@@ -131,8 +132,9 @@ class _Relay:
         self._fault = Fault()
         self._due: list[tuple[int, int, State, tuple[float, ...]]] = []
         self._count = 0
-        self._watched: Path | None = None
-        self._looked = 0
+        self._own = Cores(os.getpid())
+        self._watched: Cores | None = None
+        self._stolen = 0
         self._mode = ''
         self._error, self._error_at, self._command_at = float('inf'), 0, 0
         self._records = Records(time.monotonic_ns())
@@ -144,6 +146,8 @@ class _Relay:
         if self._due:
             wait = max(0, min(wait, self._due[0][0] - now))
         overslept = self._ears.wait(wait)
+        if overslept > _STALL:
+            self._stolen += overslept
         for message, _ in messages(self._clocks):
             self._pass_clock(message)
         for message, _ in messages(self._states):
@@ -152,8 +156,8 @@ class _Relay:
         for command in (heard(*each) for each in messages(self._commands)):
             self._command_at = command.time
             self._records.commands.append(command)
+            self._look()
         self._hear_telemetry()
-        self._look(overslept)
 
     def set_fault(self, fault: Fault) -> None:
         self._fault = fault
@@ -164,8 +168,11 @@ class _Relay:
             self._node.destroy_publisher(self._second_out)
             self._second_out = None
 
-    def watch(self, pid: int | None) -> None:
-        self._watched = None if pid is None else Path(f'/proc/{pid}/task/{pid}/schedstat')
+    def watch(self, pid: int) -> None:
+        if self._watched is not None:
+            self._watched.close()
+        self._watched = Cores(pid)
+        self._look()
 
     def status(self) -> Status:
         now = time.monotonic_ns()
@@ -178,7 +185,8 @@ class _Relay:
         taken, now = self._records, time.monotonic_ns()
         taken.end = now
         self._records = Records(now, modes=[(now, self._mode)] if self._mode else [],
-                                states=taken.states[-1:], estimates=taken.estimates[-1:])
+                                states=taken.states[-1:], estimates=taken.estimates[-1:],
+                                waits=taken.waits[-1:])
         return taken
 
     def close(self) -> None:
@@ -213,8 +221,11 @@ class _Relay:
             message = JointState(name=state.names, position=state.position,
                                  velocity=state.velocity, effort=state.effort)
             write_stamp(message.header.stamp, state.stamp)
-            self._records.states.append(Relayed(time.monotonic_ns(), state.belief, position))
+            self._look()
+            now, waited = time.monotonic_ns(), self._own.waited()
             out.publish(message)
+            self._records.states.append(Relayed(now, state.belief, position,
+                                                self._own.waited() - waited))
 
     def _hear_telemetry(self) -> None:
         now = time.monotonic_ns()
@@ -226,18 +237,10 @@ class _Relay:
         for message, _ in messages(self._estimates):
             self._records.estimates.append((now, tuple(message.data)))
 
-    def _look(self, overslept: int) -> None:
-        """Note how much the machine stands in the way."""
-        now = time.monotonic_ns()
-        if overslept < NANOSECONDS // 1000 and now - self._looked < _LOOK_PERIOD:
-            return
-        self._looked, waited = now, 0
-        if self._watched is not None:
-            try:
-                waited = int(self._watched.read_text().split()[1])
-            except OSError:  # it has ended
-                self._watched = None
-        self._records.waits.append(Wait(now, waited, overslept))
+    def _look(self) -> None:
+        """Note how much the machine has stood in the way so far."""
+        waited = 0 if self._watched is None else self._watched.waited()
+        self._records.waits.append(Wait(time.monotonic_ns(), waited, self._stolen))
 
 
 def _run(pipe: Connection, velocity_limit: dict[str, float]) -> None:

@@ -33,6 +33,11 @@ class Heard:
     publisher: bytes
     effort: tuple[float, ...]
 
+    @property
+    def published(self) -> int:
+        """When it was published, on the steady clock. ns."""
+        return self.time - self.late
+
 
 @dataclass(frozen=True)
 class Relayed:
@@ -46,16 +51,19 @@ class Relayed:
         Whether the controller has to believe it.
     position : tuple of float
         Where the arm really was when it was measured, robot's order. rad or m.
+    held : int
+        For how long the relay had no core meanwhile. ns.
     """
 
     time: int
     belief: Belief
     position: tuple[float, ...]
+    held: int = 0
 
 
 @dataclass(frozen=True)
 class Wait:
-    """How much the machine itself stood in the way up to a moment.
+    """How much the machine itself has stood in the way up to a moment.
 
     Parameters
     ----------
@@ -63,13 +71,13 @@ class Wait:
         The moment, on the steady clock. ns.
     controller : int
         Time the controller was ready to run since it was started, but no core was free. ns.
-    observer : int
-        How much longer than asked for the observer slept just now. ns.
+    stolen : int
+        Time for which nobody ran: the observer overslept, and not for want of a core. ns.
     """
 
     time: int
     controller: int
-    observer: int
+    stolen: int
 
 
 @dataclass

@@ -6,11 +6,9 @@ from __future__ import annotations
 import os
 import signal
 import time
-import uuid
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.bringup.runner import Line, ProcessRunner
@@ -20,8 +18,6 @@ from .link import ARM_CLOCK, ARM_STATES
 
 ARM, CONTROLLER = 'simulated_arm', 'adaptive_controller'
 REFERENCE, INVERSE_DYNAMICS = 'reference', 'inverse_dynamics'
-#: In the environment of every process, so that none can be overlooked at the end.
-_MARK = 'ROBOT_DYNAMICS_CHAOS'
 
 
 @dataclass(frozen=True)
@@ -152,24 +148,3 @@ class Nodes:
 
     def _note(self, line: Line) -> None:
         self.lines[line.process.node].append(line.text)
-
-
-def marked_environment(environment: Mapping[str, str]) -> tuple[dict[str, str], str]:
-    """Return an environment that tells the processes of one run from all others, and its mark."""
-    mark = uuid.uuid4().hex
-    return {**environment, _MARK: mark}, mark
-
-
-def processes_with(mark: str) -> list[int]:
-    """Return the ids of all processes on this machine with that mark, but for this one."""
-    wanted, found = f'{_MARK}={mark}'.encode(), []
-    for folder in Path('/proc').iterdir():
-        if not folder.name.isdigit() or int(folder.name) == os.getpid():
-            continue
-        try:
-            environment = (folder / 'environ').read_bytes()
-        except OSError:  # ended meanwhile, or not ours
-            continue
-        if wanted in environment.split(b'\0'):
-            found.append(int(folder.name))
-    return found

@@ -16,9 +16,10 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
 
 from .judge import Duties, FloatArray, Verdict, judge, unheard
+from .leaks import marked_environment, processes_with
 from .link import Link
 from .people import People
-from .rig import Nodes, Setup, marked_environment, processes_with
+from .rig import Nodes, Setup
 from .scenarios import scenario_at
 from .stage import START_TIMEOUT, Stage
 
@@ -30,6 +31,8 @@ SETUPS = (
     Setup(250.0, 'single', 'adaptive', use_sim_time=True, resume_after=50),
     Setup(250.0, 'events', 'fixed', use_sim_time=False, resume_after=0),
 )
+
+_OF_DDS = ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY')
 
 
 @dataclass
@@ -116,19 +119,26 @@ def play(seed: int, system: int, seconds: float, only: Sequence[int] = (), *,
     """
     setup = SETUPS[system % len(SETUPS)]
     run = Run(seed, system)
-    environment, mark = marked_environment(child_environment())
+    # A domain of its own for each system, whatever the user has chosen for other things.
+    environment, mark = marked_environment(child_environment(
+        {name: value for name, value in os.environ.items() if name not in _OF_DDS}))
     os.environ.update(environment)
     robot = load_description(setup.robot).robot
     nodes = Nodes(setup, seed, environment)
     link = Link(dict(zip(robot.joint_names, robot.limits.velocity.tolist(), strict=True)))
     people = People()
+    stage, duties = Stage(setup, nodes, link, people), _duties(setup, robot)
+    numbers: dict[bytes, int] = {}
     try:
-        _play(Stage(setup, nodes, link, people), run, _duties(setup, robot), seconds, only, tell)
+        _play(stage, run, duties, numbers, seconds, only, tell)
     finally:
+        stage.absent()
         for name, status in nodes.close().items():
             if status != 0:
                 run.findings.append(f'{name} ended with status {status} at the end: '
                                     + ' | '.join(nodes.lines[name]))
+        stage.present()
+        _judge_aside(stage, run, duties, numbers)
         link.close()
         people.close()
         run.processes = nodes.started
@@ -136,8 +146,8 @@ def play(seed: int, system: int, seconds: float, only: Sequence[int] = (), *,
     return run
 
 
-def _play(stage: Stage, run: Run, duties: Duties, seconds: float, only: Sequence[int],
-          tell: Callable[[Outcome], None]) -> None:
+def _play(stage: Stage, run: Run, duties: Duties, numbers: dict[bytes, int], seconds: float,
+          only: Sequence[int], tell: Callable[[Outcome], None]) -> None:
     """Bring the system up and play."""
     for name in stage.nodes.names:
         stage.start(name)
@@ -146,8 +156,8 @@ def _play(stage: Stage, run: Run, duties: Duties, seconds: float, only: Sequence
     run.findings += stage.findings
     if stage.findings:
         return
-    stage.link.take()
-    end, numbers = time.monotonic() + seconds, {}
+    _judge_aside(stage, run, duties, numbers)
+    end = time.monotonic() + seconds
     indices: Iterable[int] = only or iter(range(10**9))
     for index in indices:
         if not only and time.monotonic() > end:
@@ -157,6 +167,13 @@ def _play(stage: Stage, run: Run, duties: Duties, seconds: float, only: Sequence
         tell(outcome)
         if outcome.how == 'not at all':
             return
+
+
+def _judge_aside(stage: Stage, run: Run, duties: Duties, numbers: dict[bytes, int]) -> None:
+    """Judge what was heard outside of scenarios."""
+    records = stage.link.take()
+    run.findings += judge(records, duties, stage.absences).findings
+    run.unheard += unheard(records.commands, numbers)
 
 
 def _play_one(stage: Stage, run: Run, index: int, duties: Duties, numbers: dict[bytes, int]

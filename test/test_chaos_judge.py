@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What judges chaos: it has to find every fault there is, and none that there is not."""
+
+import math
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+
+from benchmark.chaos_parts import faults
+from benchmark.chaos_parts.judge import Duties, judge, unheard
+from benchmark.chaos_parts.leaks import marked_environment, processes_with
+from benchmark.chaos_parts.records import Heard, Records, Relayed, Wait
+from benchmark.chaos_parts.states import CORRUPTIONS, Belief, State
+
+MS = 1_000_000
+PERIOD, TIMEOUT, COPIES = 4 * MS, 100 * MS, 5
+POSE, CARRIES, LIMIT = (0.1, -0.2), (3.0, -4.0), (10.0, 20.0)
+DUTIES = Duties(np.array(LIMIT), 0.1, 0.004, COPIES, lambda pose, estimate: [np.array(CARRIES)])
+#: Of the last good state, and of the safe command after it.
+LAST, SAFE = 996 * MS, 996 * MS + 101 * MS
+#: How long a command is on its way.
+WAY = MS // 2
+
+
+def heard(published, number, effort=CARRIES, publisher=b'controller'):
+    return Heard(published + WAY, WAY, number, publisher, effort)
+
+
+def waits(controller=lambda time: 0, stolen=lambda time: 0):
+    return [Wait(time, controller(time), stolen(time)) for time in range(0, 2000 * MS, MS)]
+
+
+@pytest.fixture
+def records():
+    """A second of good states, each answered, then silence for as long, answered safely."""
+    states = [Relayed(time, Belief.GOOD, POSE) for time in range(0, LAST + 1, PERIOD)]
+    commands = [heard(state.time + MS, number) for number, state in enumerate(states)]
+    commands += [heard(SAFE + 2 * MS * k, len(states) + k) for k in range(COPIES)]
+    return Records(0, 1990 * MS, commands, states, modes=[(0, 'tracking')], waits=waits())
+
+
+def findings(records, absences=()):
+    return judge(records, DUTIES, absences).findings
+
+
+def found(records, text):
+    """The one fault that is found, and its text."""
+    (finding,) = findings(records)
+    assert text in finding
+    return True
+
+
+def test_nothing_is_found_where_nothing_is_wrong(records):
+    verdict = judge(records, DUTIES, ())
+    assert verdict.findings == []
+    (loss,) = verdict.losses
+    assert loss.reaction == pytest.approx(0.101) and loss.own == pytest.approx(0.101)
+    assert loss.on_its_way == pytest.approx(0.0005)
+    assert verdict.largest_effort == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(('effort', 'text'), [
+    ((math.nan, 0.0), 'not finite'), ((0.0, -math.inf), 'not finite'),
+    ((10.0 * (1.0 + 1e-9), 0.0), 'beyond the limit'), ((0.0, -20.1), 'beyond the limit'),
+    ((0.0,), '1 values'), ((0.0, 0.0, 0.0), '3 values'), ((), '0 values'),
+])
+@pytest.mark.parametrize('place', [0, 7, 100])
+def test_one_wrong_command_among_all_is_found(records, effort, text, place):
+    records.commands[place] = replace(records.commands[place], effort=effort)
+    assert found(records, text)
+
+
+def test_an_effort_at_its_limit_is_none(records):
+    records.commands[7] = replace(records.commands[7], effort=(-10.0, 20.0))
+    assert findings(records) == []
+
+
+def later(records, nanoseconds):
+    """Return the records with all safe commands published later."""
+    moved = [replace(command, time=command.time + nanoseconds) if command.published >= SAFE
+             else command for command in records.commands]
+    return replace(records, commands=moved)
+
+
+def test_a_safe_command_that_is_late_by_a_little_is_found(records):
+    assert findings(later(records, 2 * MS)) == []
+    assert found(later(records, 4 * MS), '105.0 are its own; 104.0 are allowed')
+
+
+def test_time_on_the_way_is_not_the_controllers(records):
+    records.commands = [replace(command, time=command.time + 50 * MS, late=command.late + 50 * MS)
+                        if command.published >= SAFE else command for command in records.commands]
+    assert findings(records) == []
+
+
+@pytest.mark.parametrize('account', ['controller', 'stolen'])
+def test_time_the_machine_took_is_what_was_measured_and_no_more(records, account):
+    """The controller could not run for 10 ms just then, and is late by 10 ms."""
+    def wait(time):
+        return min(max(time - LAST - 50 * MS, 0), 10 * MS)
+    records.waits = waits(**{account: wait})
+    assert findings(later(records, 10 * MS)) == []
+    assert found(later(records, 14 * MS), '105.0 are its own')
+    # Time it has waited before or after that does not excuse it.
+    records.waits = waits(**{account: lambda time: max(time - LAST - 150 * MS, 0)})
+    assert found(later(records, 10 * MS), '111.0 are its own')
+    records.waits = waits(**{account: lambda time: min(time, LAST)})
+    assert found(later(records, 10 * MS), '111.0 are its own')
+
+
+def test_time_the_relay_took_is_not_the_controllers(records):
+    records.states[-1] = replace(records.states[-1], held=10 * MS)
+    assert findings(later(records, 10 * MS)) == []
+    assert found(later(records, 14 * MS), '105.0 are its own')
+
+
+def test_without_any_measurement_all_time_is_the_controllers(records):
+    records.waits = []
+    assert findings(records) == []
+    assert found(later(records, 4 * MS), '105.0 are its own')
+
+
+def test_no_safe_command_is_found(records):
+    del records.commands[-COPIES:]
+    assert found(records, 'no safe command')
+
+
+def test_copies_are_counted_and_compared(records):
+    assert found(replace(records, commands=records.commands[:-1]), '4 commands after the loss')
+    more = [*records.commands, heard(1500 * MS, len(records.commands))]
+    assert found(replace(records, commands=more), '6 commands after the loss')
+    records.commands[-2] = replace(records.commands[-2], effort=(3.0, -4.1))
+    assert found(records, 'copies of the safe command differ')
+
+
+def test_copies_that_new_states_cut_short_are_not_counted(records):
+    del records.commands[-2:]
+    records.states.append(Relayed(SAFE + 5 * MS, Belief.GOOD, POSE))
+    records.end = SAFE + 60 * MS
+    assert findings(records) == []
+
+
+def test_a_safe_command_that_does_not_carry_the_arm_is_found(records):
+    records.commands[-COPIES:] = [replace(command, effort=(0.0, 0.0))
+                                  for command in records.commands[-COPIES:]]
+    assert found(records, '30.0 % of a limit away')
+
+
+def test_bad_states_are_no_sign_of_life(records):
+    """They come all the time; whoever answers them is found."""
+    bad = [Relayed(time, Belief.BAD, POSE) for time in range(LAST + PERIOD, 1990 * MS, PERIOD)]
+    records.states += bad
+    assert findings(records) == []
+    number = len(records.commands)
+    records.commands[-COPIES:] = [heard(state.time + MS, number + k)
+                                  for k, state in enumerate(bad)]
+    assert found(records, 'commands after the loss, not 5')
+
+
+@pytest.mark.parametrize('belief', [Belief.OPEN, Belief.GOOD])
+def test_states_that_may_be_believed_are_no_loss(records, belief):
+    records.states += [Relayed(time, belief, POSE)
+                       for time in range(LAST + PERIOD, 1990 * MS, PERIOD)]
+    del records.commands[-COPIES:]
+    assert findings(records) == []
+
+
+@pytest.mark.parametrize('absence', [(500 * MS, 1500 * MS), (LAST + 50 * MS, 1990 * MS)])
+def test_who_is_not_there_owes_nothing(records, absence):
+    del records.commands[-COPIES:]
+    assert findings(records, [absence]) == []
+    assert len(findings(records, [(100 * MS, 500 * MS)])) == 1
+
+
+@pytest.mark.parametrize('mode', ['waiting', 'stopped'])
+def test_who_does_not_lead_the_arm_owes_nothing(records, mode):
+    records.modes = [(0, mode)]
+    del records.commands[-COPIES:]
+    assert findings(records) == []
+
+
+def test_commands_that_were_not_heard_are_counted(records):
+    numbers = {}
+    assert unheard(records.commands[:100], numbers) == 0
+    assert unheard(records.commands[103:], numbers) == 3
+    other = [heard(0, 7, publisher=b'other')]
+    assert unheard(other, numbers) == 0
+    assert numbers == {b'controller': len(records.commands) - 1, b'other': 7}
+
+
+def test_processes_that_are_left_are_found():
+    environment, mark = marked_environment(os.environ)
+    assert processes_with(mark) == []
+    # A child of a child, in a session of its own, as one that was forgotten.
+    script = ('import subprocess as s; print(s.Popen(["sleep", "60"], start_new_session=True, '
+              'stdout=s.DEVNULL).pid)')
+    left = int(subprocess.check_output([sys.executable, '-c', script], env=environment))
+    try:
+        assert processes_with(mark) == [left]
+    finally:
+        os.kill(left, 9)
+
+
+def good_state(names=('a', 'b', 'c')):
+    return State(10**9, list(names), [0.1, 0.2, 0.3], [0.0] * 3, [1.0] * 3)
+
+
+@pytest.mark.parametrize('kind', CORRUPTIONS)
+def test_every_corruption_changes_the_state_and_not_the_original(kind):
+    original = good_state()
+    for seed in range(5):
+        ((delay, spoilt),) = faults.Corrupt(Random(seed), kind).pass_on(original)
+        assert delay == 0 and spoilt.belief is CORRUPTIONS[kind][1]
+        if kind != 'shuffled':
+            assert repr(replace(spoilt, belief=Belief.GOOD)) != repr(original)
+    assert original == good_state()
+
+
+@pytest.mark.parametrize('fault', [
+    faults.Late(Random(1), 0.1, 0.2), faults.Duplicate(Random(1)), faults.FrozenStamp(),
+    faults.FrozenValues(), faults.Offset(1.0, Belief.BAD), faults.Moved(Random(1), 1.0),
+    faults.SecondPublisher('zero')], ids=lambda fault: type(fault).__name__)
+def test_every_fault_changes_the_stream_and_not_the_original(fault):
+    first, second = good_state(), good_state()
+    second.stamp += 4 * MS
+    second.position = [0.2, 0.3, 0.4]
+    passed = [*fault.pass_on(first), *fault.pass_on(second)]
+    assert passed != [(0, first), (0, second)]
+    assert first == good_state() and second.belief is Belief.GOOD
+
+
+def test_what_is_dropped_is_gone():
+    assert list(faults.Drop(Random(1)).pass_on(good_state())) == []
+    some = faults.Drop(Random(3), 0.5)
+    assert 30 < sum(len(some.pass_on(good_state())) for _ in range(100)) < 70
