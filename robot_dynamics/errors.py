@@ -69,6 +69,10 @@ class ControlError(RobotDynamicsError):
     """A controller cannot be built or run with what it was given."""
 
 
+class StopRequestedError(ControlError):
+    """A control law asks to be stopped: it can answer, but should not be answered by."""
+
+
 class ParameterError(RobotDynamicsError):
     """A parameter of a node or of a configuration file is wrong."""
 

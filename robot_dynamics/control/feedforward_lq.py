@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Feedforward of the model, and a least squares feedback around the trajectory.
+
+With x = (q - q_d, v - v_d)::
+
+    tau = M(q_d) a_d + C(q_d, v_d) v_d + g(q_d) + friction(v_d) - K x
+
+The gain K belongs to the linear model at the desired motion, not at the measured one: it is
+as smooth as the trajectory, and known ahead where that is. It is computed anew every few
+samples and led to its new value until the next, so that it never jumps.
+
+J. C. Van Winssen and C. W. deSilva, "Accurate trajectory control of robotic manipulators",
+Carnegie Mellon University, CMU-RI-TR-85-15, 1985, section 2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robot_dynamics.control.checks import not_negative, positive
+from robot_dynamics.control.lq.apply_kernel import apply_feedback, tracking_errors
+from robot_dynamics.control.lq.certificate import Certificate, certify
+from robot_dynamics.control.lq.design import FeedbackDesign
+from robot_dynamics.control.lq.gain_table import GainTable
+from robot_dynamics.control.lq.model import ModelInForce
+from robot_dynamics.control.lq.model_errors import ModelErrors
+from robot_dynamics.control.lq.rules import DEFAULT_ORDER, GainRule, rule_of_design
+from robot_dynamics.control.lq.schedule import Schedule, ScheduleState, rescaled_weights
+from robot_dynamics.control.metric import typical_motions
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import StateError
+from robot_dynamics.model.robot import FloatArray, Robot
+
+#: Points all over the range of an arm at which a feedback is judged where no trajectory is
+#: known.
+CERTIFIED_POINTS = 40
+
+
+class FeedforwardLQController:
+    """Feedforward and least squares feedback.
+
+    Implements `robot_dynamics.control.protocol.TrackingController`.
+
+    Parameters
+    ----------
+    robot : Robot
+        The model, with the payload it is to carry.
+    gain : {'riccati', 'one_step'}
+        The regulator of the infinite horizon, or the minimiser of one step.
+    design : FeedbackDesign, optional
+        Bandwidth and time constant.
+    schedule : Schedule, optional
+        When to feed back, to update and to stop.
+    errors : ModelErrors, optional
+        How far the arm may be from the model; see `certify`.
+    period, delay : float
+        Sampling period, and time from the measurement of a state to the torque that
+        answers it. s.
+    order : int
+        Last power of A T in the series of Phi.
+    blend_time : float
+        Time in which new inertial parameters take over. s.
+    rule : GainRule, optional
+        How gains are computed, in the place of gain, design and order.
+    dynamics : Dynamics, optional
+        Equations of the robot, where they exist already.
+
+    Attributes
+    ----------
+    certificate : Certificate
+        How stable the feedback is all over the range of the arm.
+    model : ModelInForce
+        What is fed forward and linearised.
+    e, e_dot : ndarray, shape (n,)
+        Errors q_d - q and v_d - v of the last update.
+    error_norm : float
+        sum |e| + t_c sum |e_dot| of the last update, t_c the time constant. rad or m.
+    K : ndarray, shape (n, 2 n)
+        Gain of the last update.
+    tau_model, tau_feedback : ndarray, shape (n,)
+        Parts of the last effort: feedforward and -K x.
+
+    Raises
+    ------
+    ControlError
+        Where the feedback is unstable at this period and delay, on the arm as modelled or
+        on one that `errors` allows for.
+    """
+
+    frozen = False
+    frozen_reason = ''
+
+    def __init__(self, robot: Robot, *, gain: str = 'riccati',
+                 design: FeedbackDesign | None = None, schedule: Schedule | None = None,
+                 errors: ModelErrors | None = None, period: float = 0.002, delay: float = 0.002,
+                 order: int = DEFAULT_ORDER, blend_time: float = 0.5,
+                 rule: GainRule | None = None, dynamics: Dynamics | None = None):
+        robot.require_single_coordinates('feedforward and LQ control')
+        self.robot = robot
+        self.period = positive('period', period, 's')
+        self.delay = not_negative('delay', delay, 's')
+        self.design = FeedbackDesign() if design is None else design
+        self.schedule = ScheduleState(Schedule() if schedule is None else schedule)
+        self.model = ModelInForce(robot, dynamics, blend_time=blend_time)
+        self._rule = rule_of_design(gain, robot.n, self.design, self.period, order=order) \
+            if rule is None else rule
+        self._errors = ModelErrors() if errors is None else errors
+        self.certificate = self._certified()
+        self._table: GainTable | None = None
+        self._apply, self._subtract = apply_feedback.load(), tracking_errors.load()
+        self._turns = np.ascontiguousarray(robot.is_continuous)
+        n = robot.n
+        self.e, self.e_dot = np.zeros(n), np.zeros(n)
+        self.error_norm = 0.0
+        self.K, self._K_next = np.zeros((n, 2 * n)), np.zeros((n, 2 * n))
+        self._largest = np.zeros(2 * n)
+        self._lead_left = 0.0
+        self.tau_model, self.tau_feedback = np.zeros(n), np.zeros(n)
+        self._tau = np.zeros(n)
+        self._load_kernels()
+
+    @property
+    def rule(self) -> GainRule:
+        """How gains are computed."""
+        return self._rule
+
+    @property
+    def follows_table(self) -> bool:
+        """Whether there are gains computed ahead."""
+        return self._table is not None
+
+    def reset(self, q: FloatArray, v: FloatArray) -> None:
+        """Forget gain and schedule; parameters and certificate stay."""
+        self.schedule.reset()
+        self._largest[:] = 0.0
+        self._lead_left = 0.0
+
+    def note_applied(self, tau: FloatArray) -> None:
+        """Do nothing: what was cut at a limit is no part of the law."""
+
+    def set_parameters(self, parameters: ArrayLike) -> None:
+        """Let other inertial parameters take over, without a jump of the torque.
+
+        Parameters
+        ----------
+        parameters : array_like, shape (10 nb,)
+            In the order of `Robot.parameters`, for instance those of
+            `robot_dynamics.model.modify.with_payload`.
+
+        Raises
+        ------
+        RobotDynamicsError
+            Where they are not those of bodies of this robot; nothing changes then.
+        """
+        self.model.set_parameters(parameters)
+        self._table = None
+
+    def follow(self, table: GainTable | None) -> None:
+        """Take gains from a table wherever the desired motion is on its trajectory."""
+        self._table = table
+
+    def certify_along(self, q: FloatArray, v: FloatArray, a: FloatArray) -> Certificate:
+        """Judge the feedback along a trajectory with the parameters last set.
+
+        Parameters
+        ----------
+        q, v, a : ndarray, shape (k, n)
+            Points of it.
+        """
+        return certify(self._rule, self.model.robot, q, v, a, period=self.period,
+                       delay=self.delay, errors=self._errors)
+
+    def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
+               a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
+        """Return the effort for this state and desired motion; see `TrackingController`.
+
+        Raises
+        ------
+        StateError
+            Where one of them is not finite; names the joint.
+        StopRequestedError
+            Where the error is excessive.
+        """
+        q, v, q_d, v_d = self._subtracted(q, v, q_d, v_d)
+        schedule = self.schedule
+        schedule.observe(self.error_norm, dt)
+        self.model.advance(dt)
+        self.tau_model = self.model.feedforward(q_d, v_d, a_d)
+        if schedule.is_due:
+            self._update_gain(q_d, v_d, a_d)
+        share = 1.0 if dt >= self._lead_left else dt / self._lead_left
+        self._lead_left = max(self._lead_left - dt, 0.0)
+        self._apply(self.e, self.e_dot, self._K_next, share, self.K, self.tau_feedback)
+        if not schedule.feeds_back:
+            self.tau_feedback[:] = 0.0
+        return np.add(self.tau_model, self.tau_feedback, out=self._tau)
+
+    def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
+        """Return the feedback to rest at a pose plus gravity, shape (n,).
+
+        Time passes by a period with each: parameters take over while the arm is held, too.
+        """
+        self.model.advance(self.period)
+        still = np.zeros(self.robot.n)
+        q, v, _, _ = self._subtracted(q, v, q_hold, still)
+        pull = self.design.stiffness * self.e + self.design.damping * self.e_dot
+        return self.model.mass_matrix(q) @ pull + self.model.gravity(q)
+
+    def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Return gravity plus damping -k_v M v, shape (n,)."""
+        return self.model.gravity(q) - self.design.damping * (self.model.mass_matrix(q) @ v)
+
+    def _certified(self) -> Certificate:
+        """Judge the feedback all over the range of the arm, and refuse it where it is unstable."""
+        motions = typical_motions(self.robot)
+        certificate = self.certify_along(*(x[:CERTIFIED_POINTS]
+                                           for x in (motions.q, motions.v, motions.a)))
+        certificate.require()
+        return certificate
+
+    def _subtracted(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray
+                    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Write errors and their norm; return the arguments as the kernels take them."""
+        # Positions and velocities in one unit, so that their sum is one.
+        share = self.design.time_constant
+        try:
+            norm = self._subtract(q, v, q_d, v_d, self._turns, share, self.e, self.e_dot,
+                                  self._largest)
+        except TypeError:  # read-only, strided or of another type: slower, but right
+            q, v, q_d, v_d = (np.array(x, dtype=np.float64) for x in (q, v, q_d, v_d))
+            norm = self._subtract(q, v, q_d, v_d, self._turns, share, self.e, self.e_dot,
+                                  self._largest)
+        if not np.isfinite(norm):
+            bad = int(np.argmin(np.isfinite(self.e) & np.isfinite(self.e_dot)))
+            self._largest[:] = 0.0
+            raise StateError('the state or the desired motion is not finite',
+                             subject=self.robot.joint_names[bad],
+                             remedy='pass only complete, finite states to a controller')
+        self.error_norm = norm
+        return q, v, q_d, v_d
+
+    def _update_gain(self, q_d: FloatArray, v_d: FloatArray, a_d: FloatArray) -> None:
+        """Find the gain at the desired motion, and lead the one in force there."""
+        K = None if self._table is None else self._table.find(q_d, v_d)
+        if K is not None:
+            self._K_next[:] = K
+        else:
+            if self.schedule.schedule.rescale > 1.0:
+                self._rule.weights[:] = rescaled_weights(
+                    self._rule.base_weights, self._largest, self.schedule.schedule.rescale)
+            self._rule.gain(self.model.linearise(q_d, v_d, a_d), self._K_next)
+        self._largest[:] = 0.0
+        self._lead_left = 0.0 if self.schedule.is_first else self.schedule.schedule.update_period
+        self.schedule.note_updated()
+
+    def _load_kernels(self) -> None:
+        """Use every equation once: what has to be compiled must not wait for the loop."""
+        still = np.zeros(self.robot.n)
+        for _ in range(2):
+            self.update(still, still, still, still, still, self.period, adapt=False)
+        self.holding_effort(still, still, still)
+        self.safe_effort(still, still)
+        self.reset(still, still)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels of every sample: errors and their norm, and the feedback."""
+
+import numpy as np
+
+from robot_dynamics.dynamics.kernels.loading import kernel
+
+
+@kernel('float64(float64[::1], float64[::1], float64[::1], float64[::1], boolean[::1], float64, '
+        'float64[::1], float64[::1], float64[::1])')
+def tracking_errors(q, v, q_d, v_d, turns, velocity_share, e, e_dot, largest):
+    """Write e = q_d - q, e_dot = v_d - v, and raise the largest of each; return the norm.
+
+    The short way round for joints that turn without end. The norm is
+    sum |e| + velocity_share sum |e_dot|.
+    """
+    n = e.size
+    norm = 0.0
+    for i in range(n):
+        error = q_d[i] - q[i]
+        if turns[i]:
+            error -= 2.0 * np.pi * np.round(error / (2.0 * np.pi))
+        e[i] = error
+        e_dot[i] = v_d[i] - v[i]
+        norm += abs(e[i]) + velocity_share * abs(e_dot[i])
+        largest[i] = max(largest[i], abs(e[i]))
+        largest[n + i] = max(largest[n + i], abs(e_dot[i]))
+    return norm
+
+
+@kernel('void(float64[::1], float64[::1], float64[:, ::1], float64, float64[:, ::1], '
+        'float64[::1])')
+def apply_feedback(e, e_dot, K_next, share, K, effort):
+    """Lead K by a share of the way to K_next, and write the effort K (e, e_dot)."""
+    n = e.size
+    for i in range(n):
+        total = 0.0
+        for j in range(n):
+            K[i, j] += share * (K_next[i, j] - K[i, j])
+            K[i, n + j] += share * (K_next[i, n + j] - K[i, n + j])
+            total += K[i, j] * e[j] + K[i, n + j] * e_dot[j]
+        effort[i] = total

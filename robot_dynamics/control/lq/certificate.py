@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Whether a gain is stable on the arm it is for, with its delay, and on arms a little off.
+
+With the gain K of the model and Phi, Gamma of the arm, both at a point of a trajectory::
+
+    x(k + 1) = Phi x(k) + Gamma u(k)        u(k) = -K x(k)
+
+is stable where all eigenvalues of Phi - Gamma K are within the unit circle. A torque that
+comes late by d = l T + d' acts through the last l + 1 torques, which join the state::
+
+    x(k + 1) = Phi x(k) + Phi(T - d') Gamma(d') u(k - l - 1) + Gamma(T - d') u(k - l)
+
+Van Winssen, deSilva, "Accurate trajectory control of robotic manipulators", section 2.3.1;
+the delay: Astrom, Wittenmark, "Computer-controlled systems", section 2.3. The points are
+taken one by one: what moves slowly compared with its feedback is stable with them, which
+is what arms do, and no proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics.control.checks import not_negative, positive
+from robot_dynamics.control.lq.model import LinearPoint, ModelInForce
+from robot_dynamics.control.lq.model_errors import ModelErrors
+from robot_dynamics.control.lq.rules import GainRule
+from robot_dynamics.dynamics.linearisation import LinearModel
+from robot_dynamics.errors import ControlError, DimensionError, RobotDynamicsError
+from robot_dynamics.model.robot import FloatArray, Robot
+
+#: No arm answers as late as this many samples.
+MOST_SAMPLES_LATE = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """How stable one arm is under the gains of the model.
+
+    Attributes
+    ----------
+    arm : str
+        What is different from the model.
+    radii : ndarray, shape (k,)
+        Spectral radius at each point; nan where the arm has no linear model.
+    """
+
+    arm: str
+    radii: FloatArray
+
+    @property
+    def radius(self) -> float:
+        """The largest spectral radius."""
+        return float(self.radii.max())
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether all are below 1."""
+        return self.radius < 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """How stable a feedback is along a motion, on the arms its model may be wrong about.
+
+    Attributes
+    ----------
+    verdicts : tuple of Verdict
+        The arm as modelled first.
+    period, delay : float
+        Sampling period, and time from a state to the torque that answers it. s.
+    q : ndarray, shape (k, n)
+        Positions at the points.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    period: float
+    delay: float
+    q: FloatArray
+
+    @property
+    def worst(self) -> Verdict:
+        """The verdict with the largest spectral radius."""
+        # NaN counts as worst.
+        return max(self.verdicts, key=lambda verdict: np.nan_to_num(verdict.radius, nan=np.inf))
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether every arm is stable at every point."""
+        return all(verdict.is_stable for verdict in self.verdicts)
+
+    def require(self) -> None:
+        """Refuse a feedback that is not stable.
+
+        Raises
+        ------
+        ControlError
+            Naming the arm, the radius and the pose.
+        """
+        if self.is_stable:
+            return
+        worst = self.worst
+        pose = ', '.join(f'{x:.2f}' for x in self.q[int(np.argmax(worst.radii))])
+        raise ControlError(
+            f'is unstable with a period of {1e3 * self.period:g} ms and a delay of '
+            f'{1e3 * self.delay:g} ms: spectral radius {worst.radius:.4f} of the arm '
+            f'"{worst.arm}" at ({pose})', subject='feedback',
+            remedy='lower bandwidth, raise time_constant, or lower delay or period of the loop')
+
+    def __str__(self) -> str:
+        radii = ', '.join(f'{verdict.arm} {verdict.radius:.4f}' for verdict in self.verdicts)
+        return (f'largest spectral radius of {len(self.q)} points, {1e3 * self.delay:g} ms late: '
+                f'{radii}')
+
+
+def certify(rule: GainRule, robot: Robot, q: FloatArray, v: FloatArray, a: FloatArray, *,
+            period: float, delay: float, errors: ModelErrors | None = None,
+            gains: FloatArray | None = None) -> Certificate:
+    """Judge a feedback along a motion.
+
+    Parameters
+    ----------
+    rule : GainRule
+        How gains are computed.
+    robot : Robot
+        The model.
+    q, v, a : ndarray, shape (k, n)
+        Points of a trajectory, or all over the range of the arm.
+    period, delay : float
+        Sampling period, and time from a state to the torque that answers it. s.
+    errors : ModelErrors, optional
+        How far arms may be from the model.
+    gains : ndarray, shape (k, n, 2 n), optional
+        Gains at the points, where they exist already.
+
+    Returns
+    -------
+    Certificate
+        The spectra.
+    """
+    period = positive('period', period, 's')
+    delay = not_negative('delay', delay, 's')
+    if delay > MOST_SAMPLES_LATE * period:
+        raise ControlError(f'is {delay:g} s, more than {MOST_SAMPLES_LATE} periods',
+                           subject='delay', remedy='give it in seconds, or slow the loop down')
+    q, v, a = (np.atleast_2d(np.asarray(x, dtype=np.float64)) for x in (q, v, a))
+    if not q.size or q.shape != v.shape or q.shape != a.shape or q.shape[1] != robot.n:
+        raise DimensionError(f'have shapes {q.shape}, {v.shape} and {a.shape}',
+                             subject='q, v and a', remedy=f'give (k, {robot.n}) of each, k > 0')
+    if gains is None:
+        gains = rule.gains_at(ModelInForce(robot).linearise(q, v, a))
+    arms: Mapping[str, Robot] = (errors or ModelErrors()).arms(robot)
+    verdicts = tuple(Verdict(name, _radii(ModelInForce(arm), (q, v, a), gains, period, delay))
+                     for name, arm in arms.items())
+    return Certificate(verdicts, period, delay, q)
+
+
+def closed_loop(point: LinearPoint | LinearModel, K: FloatArray, period: float, delay: float
+                ) -> FloatArray:
+    """Return the transition matrix of state and past torques under a feedback.
+
+    Parameters
+    ----------
+    point : LinearPoint or LinearModel
+        The arm, at k points.
+    K : ndarray, shape (k, n, 2 n)
+        The gain at each.
+    period, delay : float
+        Sampling period and delay. s.
+
+    Returns
+    -------
+    ndarray, shape (k, m, m)
+        m = 2 n without delay, 2 n + n (l + 1) with a delay of l whole periods and a part,
+        2 n + n l with one of l whole periods.
+    """
+    model = point if isinstance(point, LinearModel) else point.linear_model()
+    size, n = model.B.shape[-2:]
+    whole = int(np.floor(delay / period + 1e-9))
+    part = max(delay - whole * period, 0.0)
+    is_split = part > 1e-9 * period
+    past = whole + is_split
+    matrix = np.zeros((*K.shape[:-2], size + n * past, size + n * past))
+    if is_split:
+        Phi_late, Gamma_early = model.discrete(part)
+        Phi_rest, Gamma_now = model.discrete(period - part)
+        Phi, Gamma_before = Phi_rest @ Phi_late, Phi_rest @ Gamma_early
+    else:
+        Phi, Gamma_now = model.discrete(period)
+    matrix[..., :size, :size] = Phi
+    # Columns: the state, u(k - 1), u(k - 2), ...
+    def column(steps: int) -> slice:
+        return slice(size + n * (steps - 1), size + n * steps)
+    if whole == 0:
+        matrix[..., :size, :size] -= Gamma_now @ K
+    else:
+        matrix[..., :size, column(whole)] += Gamma_now
+    if is_split:
+        matrix[..., :size, column(whole + 1)] += Gamma_before
+    if past:
+        matrix[..., column(1), :size] = -K
+    for steps in range(2, past + 1):
+        matrix[..., column(steps), column(steps - 1)] = np.eye(n)
+    return matrix
+
+
+def spectral_radii(matrices: FloatArray) -> FloatArray:
+    """Return the largest magnitude of an eigenvalue of each matrix; nan where it has none."""
+    finite = np.all(np.isfinite(matrices), axis=(-2, -1))
+    radii = np.full(matrices.shape[:-2], np.nan)
+    radii[finite] = np.abs(np.linalg.eigvals(matrices[finite])).max(axis=-1)
+    return radii
+
+
+def _radii(model: ModelInForce, motion: tuple[FloatArray, FloatArray, FloatArray],
+           gains: FloatArray, period: float, delay: float) -> FloatArray:
+    try:
+        return spectral_radii(closed_loop(model.linearise(*motion), gains, period, delay))
+    except (RobotDynamicsError, np.linalg.LinAlgError):
+        # An arm that has no linear model is no arm to trust.
+        return np.full(len(gains), np.nan)

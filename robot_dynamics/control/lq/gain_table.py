@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``GainTable``: the gains along a trajectory that is known ahead, computed off the loop."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robot_dynamics.control.checks import positive
+from robot_dynamics.control.lq.model import ModelInForce
+from robot_dynamics.control.lq.rules import GainRule
+from robot_dynamics.dynamics.kernels.loading import kernel
+from robot_dynamics.errors import DimensionError, TrajectoryError
+from robot_dynamics.model.arrays import real_array
+from robot_dynamics.model.robot import FloatArray
+
+#: How many knots ahead of the last one the next is looked for.
+REACH = 64
+#: Distance from a trajectory, beyond that of its knots, at which a motion is still on it. rad.
+CLOSE = 1e-4
+
+
+class GainTable:
+    """Gains at the knots of a trajectory, found by the motion that is desired.
+
+    There is no clock in it: the desired motion itself says where on the trajectory it
+    is, so that lost samples and a late start do no harm, and a motion that has left the
+    trajectory gets no gain from here.
+
+    Parameters
+    ----------
+    q, v : array_like, shape (k, n)
+        The desired motion at the knots.
+    gains : array_like, shape (k, n, 2 n)
+        The gains there.
+    spacing : float
+        Time from one knot to the next. s.
+    """
+
+    def __init__(self, q: ArrayLike, v: ArrayLike, gains: ArrayLike, spacing: float):
+        self.q, self.v = _contiguous(q, 'q'), _contiguous(v, 'v')
+        self.gains = _contiguous(gains, 'gains')
+        self.spacing = positive('spacing', spacing, 's')
+        knots, n = self.q.shape if self.q.ndim == 2 else (0, 0)
+        if knots == 0 or self.v.shape != (knots, n) or self.gains.shape != (knots, n, 2 * n):
+            raise DimensionError(f'have shapes {self.q.shape}, {self.v.shape} and '
+                                 f'{self.gains.shape}', subject='q, v and gains',
+                                 remedy='give (k, n), (k, n) and (k, n, 2 n)')
+        if not all(np.all(np.isfinite(x)) for x in (self.q, self.v, self.gains)):
+            raise TrajectoryError('is not finite', subject='trajectory of a gain table',
+                                  remedy='give finite motions')
+        self._gaps = np.full(knots, CLOSE)
+        if knots > 1:
+            steps = np.abs(np.diff(self.q, axis=0)).sum(axis=1) \
+                + self.spacing * np.abs(np.diff(self.v, axis=0)).sum(axis=1)
+            self._gaps[:-1] += steps
+            self._gaps[1:] = np.maximum(self._gaps[1:], CLOSE + steps)
+        self._knot = 0
+        self._find = nearest_knot.load()
+
+    @classmethod
+    def along(cls, rule: GainRule, model: ModelInForce, q: ArrayLike, v: ArrayLike,
+              a: ArrayLike, spacing: float) -> GainTable:
+        """Compute the gains along a motion.
+
+        Parameters
+        ----------
+        rule : GainRule
+            How; its own, not that of a running law.
+        model : ModelInForce
+            Of what.
+        q, v, a : array_like, shape (k, n)
+            The desired motion.
+        spacing : float
+            Time from one row to the next. s.
+        """
+        q, v, a = (_contiguous(x, name) for x, name in ((q, 'q'), (v, 'v'), (a, 'a')))
+        return cls(q, v, rule.gains_along(model.linearise(q, v, a), spacing), spacing)
+
+    def find(self, q_d: FloatArray, v_d: FloatArray) -> FloatArray | None:
+        """Return the gain where the desired motion is, None where it is not on the trajectory.
+
+        It goes forwards only, but for a motion that was lost: that is looked for everywhere.
+        """
+        knot, distance = self._find(self.q, self.v, q_d, v_d, self.spacing, self._knot, REACH)
+        if distance > self._gaps[knot]:
+            knot, distance = self._find(self.q, self.v, q_d, v_d, self.spacing, 0, len(self.q))
+            # Written so that NaN is nowhere.
+            if not distance <= self._gaps[knot]:
+                return None
+        self._knot = knot
+        return self.gains[knot]
+
+
+@kernel('Tuple((int64, float64))(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], '
+        'float64, int64, int64)')
+def nearest_knot(q, v, q_d, v_d, spacing, start, reach):
+    """Return the last of the nearest knots within reach, and its distance."""
+    best, least = start, np.inf
+    for k in range(start, min(start + reach, q.shape[0])):
+        distance = 0.0
+        for i in range(q_d.size):
+            distance += abs(q[k, i] - q_d[i]) + spacing * abs(v[k, i] - v_d[i])
+        if distance <= least:
+            best, least = k, distance
+    return best, least
+
+
+def _contiguous(value: ArrayLike, name: str) -> FloatArray:
+    return np.ascontiguousarray(real_array(value, name))
