@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robot_dynamics.errors import RecordingError
-from robot_dynamics.report.bag import Topic, read_topics
+from robot_dynamics.recordings.bag import Topic, read_topics
 from robot_dynamics.report.signals import (
     NO_VECTORS,
     FloatArray,

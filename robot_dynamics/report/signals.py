@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.model.robot_checks import is_name
-from robot_dynamics.report.bag import Topic
+from robot_dynamics.recordings.bag import Topic
 
 FloatArray = NDArray[np.float64]
 

@@ -19,10 +19,10 @@ from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, StorageP
 from rosbags.typesys import Stores, get_typestore
 
 from robot_dynamics.errors import ModelError, RecordingError
-from robot_dynamics.report import bag as bags
-from robot_dynamics.report.bag import read_topics
+from robot_dynamics.recordings import bag as bags
+from robot_dynamics.recordings.bag import read_topics
+from robot_dynamics.recordings.mcap_file import McapFile
 from robot_dynamics.report.build import build_report
-from robot_dynamics.report.mcap_file import McapFile
 from robot_dynamics.report.recording import read_recording
 from robot_dynamics.report.summary import summarize
 

@@ -11,6 +11,7 @@ nothing is needed but whether messages are compressed one by one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
@@ -18,8 +19,8 @@ from typing import Any
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.model.yaml_text import read_yaml
-from robot_dynamics.report.mcap_file import McapFile, decompressed
-from robot_dynamics.report.sqlite_file import SqliteFile
+from robot_dynamics.recordings.mcap_file import McapFile, decompressed
+from robot_dynamics.recordings.sqlite_file import SqliteFile
 
 #: What the messages of a recording may be together, and each of them, in bytes.
 MAX_TOTAL, MAX_MESSAGE = 2 * 2**30, 64 * 2**20
@@ -61,7 +62,46 @@ def read_topics(path: Path, choose: Choice) -> dict[str, Topic]:
     RecordingError
         When there is no recording or it is damaged, or a topic has another type.
     """
-    try:
+    wanted, stream, compressed = _opened(path, choose)
+    with _readable(path):
+        messages = sorted(stream, key=itemgetter(1))
+    return _deserialised(messages, wanted, compressed)
+
+
+def stream_topics(path: Path, choose: Choice) -> Iterator[tuple[str, int, bytes]]:
+    """Yield the messages of some topics as bytes, one after the other.
+
+    For recordings of which nobody wants all messages in memory at once.
+
+    Parameters
+    ----------
+    path, choose
+        As in `read_topics`.
+
+    Yields
+    ------
+    topic : str
+        Its name.
+    time : int
+        When the message was received, ns; messages come as they stand in the files.
+    data : bytes
+        The message, serialized (CDR); at most `MAX_MESSAGE` of it.
+
+    Raises
+    ------
+    RecordingError
+        As `read_topics`.
+    """
+    _, stream, compressed = _opened(path, choose)
+    with _readable(path):
+        for name, time, data in stream:
+            yield name, time, decompressed(data, 'zstd', MAX_MESSAGE) if compressed else data
+
+
+def _opened(path: Path, choose: Choice
+            ) -> tuple[Mapping[str, str | None], Iterator[tuple[str, int, bytes]], bool]:
+    """Return the topics chosen, their messages, and whether each of those is compressed."""
+    with _readable(path):
         files, compressed = _files(path)
         types = {name: kind for file in files for name, kind in file.topics().items()}
         wanted = choose(types)
@@ -70,13 +110,19 @@ def read_topics(path: Path, choose: Choice) -> dict[str, Topic]:
                 raise RecordingError(f'is of type {types[name]}, not {kind}',
                                      subject=f'topic {name}', remedy='record the topics of a '
                                      'controller of this package')
-        messages = sorted(_bounded(files, wanted, path), key=itemgetter(1))
+    return wanted, _bounded(files, wanted, path), compressed
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turn what the system says of a file into an error of this package."""
+    try:
+        yield
     # ValueError: a path with a zero in it.
     except (OSError, ValueError) as error:
         reason = getattr(error, 'strerror', None) or str(error)
         raise RecordingError(f'cannot be read: {reason}', subject=str(path),
                              remedy=_REMEDY) from error
-    return _deserialised(messages, wanted, compressed)
 
 
 def _files(path: Path) -> tuple[list[McapFile | SqliteFile], bool]:

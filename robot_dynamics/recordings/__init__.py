@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings of rosbag2, read without ROS: MCAP and SQLite, also damaged ones."""
