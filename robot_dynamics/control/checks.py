@@ -5,7 +5,11 @@ from __future__ import annotations
 
 import math
 
-from robot_dynamics.errors import ParameterError
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.errors import ControlError, DimensionError, ParameterError
+from robot_dynamics.model.arrays import real_array
 
 
 def positive(name: str, value: float, unit: str = '') -> float:
@@ -33,3 +37,35 @@ def not_negative(name: str, value: float, unit: str = '') -> float:
                              subject=name, remedy='set it to a finite value from zero up'
                                                   + (f' in {unit}' if unit else ''))
     return value
+
+
+def finite_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return finite real numbers as a float64 array, or refuse them.
+
+    Raises
+    ------
+    DimensionError, ControlError
+        Where there are none, or one is not a finite number.
+    """
+    array = real_array(value, name)
+    if not np.all(np.isfinite(array)):
+        raise ControlError('holds a value that is not finite', subject=name,
+                           remedy='give finite numbers in SI units')
+    return array
+
+
+def each_joint(name: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Return one value a joint, shape (n,), of one or of n values that are not nan.
+
+    Raises
+    ------
+    DimensionError, ControlError
+        Where the number of values is wrong, or one is nan.
+    """
+    array = real_array(value, name)
+    if array.shape not in ((), (n,)):
+        raise DimensionError(f'has shape {array.shape}, not ({n},)', subject=name,
+                             remedy='give one value, or one for each joint')
+    if np.any(np.isnan(array)):
+        raise ControlError('holds nan', subject=name, remedy='give numbers in SI units')
+    return np.broadcast_to(array, (n,)).copy()
