@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.control.gains import FeedbackGains
+from robot_dynamics.control.loaded_model import LoadedModel
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import StateError
@@ -30,8 +31,8 @@ class LinearFeedback:
     ----------
     robot : Robot
         The model as given.
-    dynamics : Dynamics
-        Its equations.
+    dynamics : Dynamics or LoadedModel
+        Its equations; M0 is theirs.
     gains : FeedbackGains
         Bandwidth, error rate and stiffness.
 
@@ -47,7 +48,8 @@ class LinearFeedback:
         Largest entry of s, either sign, of the last update. rad/s or m/s.
     """
 
-    def __init__(self, robot: Robot, dynamics: Dynamics, gains: FeedbackGains):
+    def __init__(self, robot: Robot, dynamics: Dynamics | LoadedModel,
+                 gains: FeedbackGains):
         self.gains = gains
         self._robot = robot
         self._dynamics = dynamics
@@ -75,6 +77,18 @@ class LinearFeedback:
         StateError
             Where one of them is not finite; names the joint.
         """
+        self.note_errors(q, v, q_d, v_d, a_d)
+        self.mass_matrix = self._dynamics.mass_matrix(q)
+        self.largest_s = self._apply(self.mass_matrix, self._rotors, self.gains.bandwidth,
+                                     self.gains.stiffness, self.s, self.e, self.effort)
+        return self.effort
+
+    def note_errors(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
+                    a_d: FloatArray) -> None:
+        """Work out errors, sliding variable and reference motion, and no effort.
+
+        Takes and raises what `update` does.
+        """
         try:
             bad = self._errors(q, v, q_d, v_d, a_d, self.gains.error_rate, self._turns, self.e,
                                self.e_dot, self.s, self.v_r, self.a_r)
@@ -86,10 +100,6 @@ class LinearFeedback:
             raise StateError('the state or the desired motion is not finite',
                              subject=self._robot.joint_names[bad],
                              remedy='pass only complete, finite states to a controller')
-        self.mass_matrix = self._dynamics.mass_matrix(q)
-        self.largest_s = self._apply(self.mass_matrix, self._rotors, self.gains.bandwidth,
-                                     self.gains.stiffness, self.s, self.e, self.effort)
-        return self.effort
 
     def damping(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return -K_D v, the effort that brakes the arm, shape (n,)."""

@@ -56,7 +56,7 @@ def with_payload(robot: Robot, mass: float, com: ArrayLike, inertia: ArrayLike |
         If no body has this mass and inertia.
     """
     carrier = _carrier(robot, frame)
-    payload = _payload(mass, com, np.zeros((3, 3)) if inertia is None else inertia)
+    payload = payload_parameters(mass, com, np.zeros((3, 3)) if inertia is None else inertia)
     parameters = np.array(robot.inertial_parameters)
     parameters[carrier.body] += transform_parameters(payload, carrier.pose[:3, :3],
                                                      carrier.pose[:3, 3])
@@ -92,6 +92,38 @@ def with_scaled_masses(robot: Robot, factor: float | Mapping[str, float]) -> Rob
     return robot.with_parameters(scale[:, None] * robot.inertial_parameters)
 
 
+def payload_parameters(mass: float, com: ArrayLike, inertia: ArrayLike) -> np.ndarray:
+    """Return the ten parameters of a payload after checking that it is a body.
+
+    Parameters
+    ----------
+    mass, com, inertia
+        As for `with_payload`; a point has an inertia of zeros.
+
+    Raises
+    ------
+    ModelError
+        Where a number is not finite or out of proportion.
+    InertiaError
+        Where no body has this mass and inertia.
+    """
+    kilograms = _positive(mass, 'payload mass')
+    centre = frozen_array(com, (3,), 'payload com')
+    tensor = frozen_array(inertia, (3, 3), 'payload inertia')
+    if max(kilograms, np.max(np.abs(centre)), np.max(np.abs(tensor))) > _MAX_MAGNITUDE:
+        raise ModelError('is no payload of a robot', subject='payload',
+                         remedy='give its mass, centre and inertia in kg, m and kg m^2')
+    if np.max(np.abs(tensor - tensor.T)) > 1e-9 * np.max(np.abs(tensor)):
+        raise InertiaError('is not symmetric', subject='payload inertia',
+                           remedy='give the same number at xy and yx, xz and zx, yz and zy')
+    parameters = parameters_from_com(kilograms, centre, tensor)
+    verdict = check_body(parameters)
+    if not verdict.is_consistent:
+        raise InertiaError(f'cannot be: {verdict.violation}', subject='payload',
+                           remedy='give the inertia of a real body about its centre of mass')
+    return parameters
+
+
 def _carrier(robot: Robot, frame: str | None) -> Frame:
     """Return the frame that a payload is given in."""
     if frame is None:
@@ -112,25 +144,6 @@ def _carrier(robot: Robot, frame: str | None) -> Frame:
         raise ModelError('stands still with the base, so that a payload there has no effect',
                          subject=frame, remedy='name a frame that moves')
     return carrier
-
-
-def _payload(mass: float, com: ArrayLike, inertia: ArrayLike) -> np.ndarray:
-    """Return the ten parameters of a payload after checking that it is a body."""
-    kilograms = _positive(mass, 'payload mass')
-    centre = frozen_array(com, (3,), 'payload com')
-    tensor = frozen_array(inertia, (3, 3), 'payload inertia')
-    if max(kilograms, np.max(np.abs(centre)), np.max(np.abs(tensor))) > _MAX_MAGNITUDE:
-        raise ModelError('is no payload of a robot', subject='payload',
-                         remedy='give its mass, centre and inertia in kg, m and kg m^2')
-    if np.max(np.abs(tensor - tensor.T)) > 1e-9 * np.max(np.abs(tensor)):
-        raise InertiaError('is not symmetric', subject='payload inertia',
-                           remedy='give the same number at xy and yx, xz and zx, yz and zy')
-    parameters = parameters_from_com(kilograms, centre, tensor)
-    verdict = check_body(parameters)
-    if not verdict.is_consistent:
-        raise InertiaError(f'cannot be: {verdict.violation}', subject='payload',
-                           remedy='give the inertia of a real body about its centre of mass')
-    return parameters
 
 
 def _positive(value: float, subject: str) -> float:

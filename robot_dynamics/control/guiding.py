@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Gravity compensation: an arm that weighs nothing and follows the hand.
+
+.. math::
+
+    \tau = g(q) + b + M(q) u + \rho (D v + F \tanh(v / \epsilon))
+
+A part of the friction of the joints, rho, is made up for, and u holds what is asked for
+beside that, as accelerations, so that a heavy shoulder and a light wrist feel alike:
+
+=====================================  ==================================================
+:math:`-d\,v`                          damping, small and adjustable
+:math:`-\omega_D(\dot z + \lambda z)`  grip: what rests stays where it is
+:math:`-\omega_D(v - v_c)`             brake above the speed v_c allowed
+=====================================  ==================================================
+
+*Grip.* A model is never exact, and an arm that weighs almost nothing creeps away. So each
+joint has a friction of its own whose state z is how far it has yielded. Below 0.7 z_max it
+is a spring and damper fixed to the ground, which does not creep whatever the noise; from
+there on it slips, smoothly, and at z_max it takes no more than its breakaway acceleration
+:math:`\omega_D \lambda z_{max}`. As long as it sticks it is the very feedback that held the
+pose before.
+
+*Handover.* What that feedback carries when the arm is handed over is what the model does
+not know, a payload for example. It stays, as b, and is no motion.
+
+*Speed.* v_c is v within the speed allowed, which goes to zero ahead of a joint limit,
+:math:`\lambda (q_{max} - q)`, and turns back behind it. An arm faster than twice the speed
+is no longer guided: an error is raised.
+
+References
+----------
+P. Dupont, V. Hayward, B. Armstrong and F. Altpeter, "Single state elastoplastic friction
+models", IEEE Transactions on Automatic Control 47(5), 2002, eqs. (7)-(13).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robot_dynamics.control.checks import not_negative, positive
+from robot_dynamics.control.gains import FeedbackGains
+from robot_dynamics.control.model_controller import ModelController
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.kernels.loading import kernel
+from robot_dynamics.errors import ControlError, ParameterError
+from robot_dynamics.model.robot import FloatArray, Robot
+
+#: Share of z_max up to which nothing slips.
+STICKS = 0.7
+
+#: Speed, over the one allowed, at which an arm is no longer guided.
+RUNAWAY = 2.0
+
+
+@dataclass(frozen=True)
+class GuidingSettings:
+    """How an arm feels in the hand.
+
+    Parameters
+    ----------
+    damping : float
+        d: rate at which an arm that is let go slows down. 1/s.
+    friction_help : float
+        rho: share of the friction of the description that is made up for, below 1.
+    grip : float
+        Acceleration that a joint has to be given before it gives way; 0 for none. rad/s^2
+        or m/s^2.
+    largest_speed : float or sequence of float
+        Speed from which a joint is braked. rad/s or m/s.
+    largest_handover : float
+        Most effort that is taken over from holding a pose, as a share of the effort
+        limits.
+    coulomb_velocity : float
+        epsilon: speed below which the help against Coulomb friction fades out. rad/s or
+        m/s.
+    """
+
+    damping: float = 1.0
+    friction_help: float = 0.0
+    grip: float = 2.0
+    largest_speed: float | Sequence[float] = 1.0
+    largest_handover: float = 0.5
+    coulomb_velocity: float = 0.05
+
+    def __post_init__(self) -> None:
+        for name, unit in (('damping', '1/s'), ('friction_help', ''), ('grip', 'rad/s^2'),
+                           ('largest_handover', '')):
+            not_negative(name, getattr(self, name), unit)
+        positive('coulomb_velocity', self.coulomb_velocity, 'rad/s')
+        for speed in np.ravel(self.largest_speed):
+            positive('largest_speed', speed, 'rad/s')
+        if self.friction_help >= 1.0:
+            raise ParameterError(f'is {self.friction_help:g}', subject='friction_help',
+                                 remedy='set it below 1: an arm without friction does not stop')
+
+
+class GuidingController(ModelController):
+    """The law above; `robot_dynamics.control.protocol.TrackingController`.
+
+    It follows no reference: desired motions are ignored.
+
+    Parameters
+    ----------
+    robot, feedback, period, delay, dynamics
+        As for `ModelController`.
+    settings : GuidingSettings, optional
+        How it feels.
+
+    Attributes
+    ----------
+    rest : ndarray, shape (n,)
+        Where the grip holds the arm. rad or m.
+    offset : ndarray, shape (n,)
+        b. N m or N.
+    """
+
+    _user = 'hand guiding'
+
+    def __init__(self, robot: Robot, *, feedback: FeedbackGains | None = None,
+                 settings: GuidingSettings | None = None, period: float = 0.002,
+                 delay: float = 0.001, dynamics: Dynamics | None = None):
+        super().__init__(robot, feedback=feedback, period=period, delay=delay, dynamics=dynamics)
+        n = robot.n
+        self.settings = GuidingSettings() if settings is None else settings
+        speed = np.asarray(self.settings.largest_speed, dtype=np.float64)
+        if speed.shape not in ((), (n,)):
+            raise ParameterError(f'has {speed.size} values for {n} joints',
+                                 subject='largest_speed', remedy='give one value, or one for '
+                                 'each of: ' + ', '.join(robot.joint_names))
+        self._speed = np.array(np.broadcast_to(speed, n))
+        gains = self.feedback.gains
+        self._yield = self.settings.grip / (gains.bandwidth * gains.error_rate)
+        self._most = self.settings.largest_handover * np.nan_to_num(robot.limits.effort, nan=0.0)
+        self._rotors, self._turns = np.array(robot.armature), np.array(robot.is_continuous)
+        self._lower, self._upper = np.array(robot.limits.lower), np.array(robot.limits.upper)
+        self._guide = guide.load()
+        self.rest, self.offset, self._u = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.tau_feedback = np.zeros(n)
+        self._held: FloatArray | None = None
+
+    def adjust(self, *, damping: float | None = None, friction_help: float | None = None) -> None:
+        """Change from the next update on how the arm feels.
+
+        Raises
+        ------
+        ParameterError
+            Where a value is wrong; nothing changes then.
+        """
+        given = {'damping': damping, 'friction_help': friction_help}
+        self.settings = replace(self.settings, **{name: value for name, value in given.items()
+                                                  if value is not None})
+
+    def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
+        """Return the feedback to rest at a pose plus gravity, shape (n,)."""
+        self._held = np.array(q_hold)
+        return super().holding_effort(q, v, q_hold)
+
+    def reset(self, q: FloatArray, v: FloatArray) -> None:
+        """Take the arm over from the pose that was held last, with what that took."""
+        self.rest[:] = q
+        self.offset[:] = 0.0
+        if self._held is None:
+            return
+        error = self._held - q
+        turns = 2.0 * math.pi * np.round(error / (2.0 * math.pi))
+        error -= np.where(self._turns, turns, 0.0)
+        gains = self.feedback.gains
+        mass = self.model.mass_matrix(q) + np.diag(self._rotors)
+        effort = gains.bandwidth * gains.error_rate * (mass @ error) + gains.stiffness * error
+        np.clip(effort, -self._most, self._most, out=self.offset)
+        self._held = None
+
+    def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
+               a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
+        """Return the effort for this state, whatever motion is desired.
+
+        Raises
+        ------
+        ControlError
+            Where the arm runs away; names the joint.
+        """
+        settings, robot = self.settings, self.robot
+        self.feedback.note_errors(q, v, q_d, v_d, a_d)
+        q, v = np.ascontiguousarray(q, np.float64), np.ascontiguousarray(v, np.float64)
+        gains = self.feedback.gains
+        fast = self._guide(q, v, dt, self._turns, self._lower, self._upper, self._speed,
+                           self._yield, gains.bandwidth, gains.error_rate, settings.damping,
+                           self.rest, self._u)
+        if fast >= 0:
+            raise ControlError(f'moves at {v[fast]:.3g} rad/s or m/s, more than twice the '
+                               f'{self._speed[fast]:.3g} allowed', subject=robot.joint_names[fast],
+                               remedy='push more gently, or raise guiding.largest_speed')
+        self.tau_model = self.model.gravity_torque(q)
+        np.dot(self.model.mass_matrix(q), self._u, out=self.tau_feedback)
+        self.tau_feedback += self._rotors * self._u + self.offset
+        if settings.friction_help > 0.0:
+            self.tau_feedback += settings.friction_help * (
+                robot.damping * v + robot.friction * np.tanh(v / settings.coulomb_velocity))
+        np.add(self.tau_model, self.tau_feedback, out=self._tau)
+        return self._tau
+
+
+@kernel('i8(f8[::1], f8[::1], f8, b1[::1], f8[::1], f8[::1], f8[::1], f8, f8, f8, f8, f8[::1], '
+        'f8[::1])')
+def guide(q, v, dt, turns, lower, upper, speed, most, bandwidth, error_rate, damping, rest, u):
+    """Move the rest poses, write the accelerations u; return a joint that runs away, or -1."""
+    for i in range(q.size):
+        if not abs(v[i]) <= RUNAWAY * speed[i]:
+            return i
+        z = q[i] - rest[i]
+        if turns[i]:
+            z -= 2.0 * np.pi * np.round(z / (2.0 * np.pi))
+        slips = 0.0
+        if most == 0.0:
+            slips = 1.0
+        elif z * v[i] > 0.0:
+            x = min(max((abs(z) / most - STICKS) / (1.0 - STICKS), 0.0), 1.0)
+            slips = x * x * (3.0 - 2.0 * x)
+        z -= slips * v[i] * dt
+        z = min(max(z, -most), most)
+        rest[i] = q[i] - z
+        highest = min(max(error_rate * (upper[i] - q[i]), -speed[i]), speed[i])
+        lowest = min(max(error_rate * (lower[i] - q[i]), -speed[i]), speed[i])
+        allowed = min(max(v[i], lowest), highest)
+        u[i] = -damping * v[i] - bandwidth * ((1.0 - slips) * v[i] + error_rate * z
+                                              + (v[i] - allowed))
+    return -1
