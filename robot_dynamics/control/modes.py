@@ -20,10 +20,18 @@ class Mode(Enum):
     HOLDING = 'holding'
     #: The reference is followed.
     TRACKING = 'tracking'
+    #: Somebody asked for a stop: the arm is led to rest and held there, and follows no
+    #: reference until somebody says that it may.
+    HALTED = 'halted'
     #: The safe command is sent, and only that.
     SAFE = 'safe'
     #: The safe command was sent; nothing follows.
     STOPPED = 'stopped'
+
+    @property
+    def follows(self) -> bool:
+        """Whether the law leads the arm along a desired motion."""
+        return self in (Mode.TRACKING, Mode.HALTED)
 
 
 class Cause(Enum):

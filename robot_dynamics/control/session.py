@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.control.halting import Halt
 from robot_dynamics.control.joint_state import JointStateMonitor, Outcome, Reason, Verdict
 from robot_dynamics.control.limits import EffortLimiter
 from robot_dynamics.control.modes import Cause, Command, Mode
@@ -24,18 +25,18 @@ from robot_dynamics.control.start_gate import StartGate
 from robot_dynamics.control.step_clock import StepClock
 from robot_dynamics.control.trajectory import TrajectoryBuffer
 from robot_dynamics.control.trajectory_points import TrajectoryPoint
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import ControlError, TrajectoryError
 from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
 
 #: A receive time may go back this much before it counts as a jump of the clock. s.
 CLOCK_TOLERANCE = 1e-3
-_ACTIVE = (Mode.HOLDING, Mode.TRACKING)
+_ACTIVE = (Mode.HOLDING, Mode.TRACKING, Mode.HALTED)
 
 
 class ControlSession:
-    """Answer joint states with efforts: wait, hold, track, and be safe when in doubt.
+    """Answer joint states with efforts: wait, hold, track, halt, and be safe when in doubt.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ class ControlSession:
         The law that tracks.
     settings : SessionSettings
         How to behave.
-    monitor, limiter, gate, trajectory : optional
+    monitor, limiter, gate, trajectory, halting : optional
         The guards, where those with default settings do not serve.
 
     Attributes
@@ -68,7 +69,8 @@ class ControlSession:
 
     def __init__(self, robot: Robot, controller: TrackingController, settings: SessionSettings, *,
                  monitor: JointStateMonitor | None = None, limiter: EffortLimiter | None = None,
-                 gate: StartGate | None = None, trajectory: TrajectoryBuffer | None = None):
+                 gate: StartGate | None = None, trajectory: TrajectoryBuffer | None = None,
+                 halting: Halt | None = None):
         robot.require_single_coordinates('control')
         self.robot = robot
         self.controller = controller
@@ -77,6 +79,7 @@ class ControlSession:
         self.limiter = limiter or EffortLimiter.for_robot(robot)
         self.gate = gate or StartGate(self.limiter.limit)
         self.trajectory = trajectory or TrajectoryBuffer.for_robot(robot)
+        self.halting = halting or Halt.for_robot(robot)
         self.clock = StepClock(settings.period)
         self.mode, self.cause = Mode.WAITING, None
         self.reason = 'no joint state yet'
@@ -171,6 +174,7 @@ class ControlSession:
         """
         self.mode, self.reason = Mode.STOPPED, reason
         self.adapted = False
+        self.halting.let_go()
         # The last command may act for ever: it is not delayed by the rate limit.
         self.limiter.forget()
         command = self._send_safe(0.0, live=False)
@@ -178,10 +182,41 @@ class ControlSession:
         return command
 
     def reactivate(self) -> None:
-        """Start over with the next good state, at the pose it tells."""
+        """Start over with the next good state, at the pose it tells; a halt is over then."""
         self.mode, self.cause = Mode.WAITING, None
         self.reason = 'reactivated: no joint state yet'
         self.monitor.forget()
+        self.halting.end()
+
+    def halt(self) -> str:
+        """Stop as fast as the acceleration bounds allow, then hold; return what happens.
+
+        Whatever the mode is: one that does not move the arm leads to `Mode.HALTED` where it
+        would lead to tracking. Only `resume` and `reactivate` end it.
+        """
+        self.halting.ask()
+        if self.mode is not Mode.TRACKING:
+            return f'it is {self.mode.value} and will not follow a reference'
+        return f'at rest in {self._begin_halt():.3f} s'
+
+    def resume(self) -> None:
+        """Follow references again, from the pose held.
+
+        Raises
+        ------
+        ControlError
+            Where nobody asked for a halt, or the arm is not at rest yet.
+        """
+        if not self.halting.is_asked:
+            raise ControlError(f'nobody asked for one: it is {self.mode.value}', subject='halt',
+                               remedy='nothing has to be resumed')
+        if self.mode is Mode.HALTED:
+            if not self.halting.is_over(self._stamp):
+                raise ControlError('the arm is still being stopped', subject='halt',
+                                   remedy='ask again when it is at rest')
+            self.trajectory.anchor(self.q_d)
+            self.mode, self.reason = Mode.TRACKING, 'resumed: the arm follows'
+        self.halting.end()
 
     def accept_trajectory(self, names: Sequence[str], points: Sequence[TrajectoryPoint],
                           stamp: float | None = None) -> float:
@@ -226,7 +261,7 @@ class ControlSession:
         elif self.monitor.dt > settings.state_timeout:
             self._go_safe(Cause.CLOCK_JUMPED, f'by {self.monitor.dt:.3f} s from one state to '
                                               'the next')
-        elif self.mode is Mode.TRACKING and self.clock.overruns_in_row > settings.max_overruns:
+        elif self.mode.follows and self.clock.overruns_in_row > settings.max_overruns:
             self._go_safe(Cause.STATES_SLOW, f'the last {self.monitor.dt:.4f} s apart, '
                                              f'{settings.period:.4f} s expected')
         elif self.mode is Mode.HOLDING and self.monitor.velocity_known \
@@ -246,11 +281,20 @@ class ControlSession:
         self.controller.reset(self.monitor.q, self.monitor.v)
         self._first_step = True
         self.mode, self.reason = Mode.TRACKING, 'the arm follows'
+        if self.halting.is_asked:
+            self._begin_halt()
+
+    def _begin_halt(self) -> float:
+        """Lead the desired motion to rest; return how long that takes. s."""
+        self.mode, self.reason = Mode.HALTED, 'somebody asked for a stop'
+        self.adapted = False
+        return self.halting.begin(self._stamp, self.q_d, self.v_d)
 
     def _go_safe(self, cause: Cause, detail: str) -> None:
         self.mode, self.cause = Mode.SAFE, cause
         self.reason = f'{cause.value}: {detail}'
         self.adapted = False
+        self.halting.let_go()
         self.counts['safe_entries'] += 1
         self._good_states = 0
         self._repeats_left = self.settings.safe_repeats
@@ -263,7 +307,7 @@ class ControlSession:
                 self._desire()
             if self.mode is Mode.HOLDING:
                 return self._hold_pose(dt)
-            if self.mode is Mode.TRACKING:
+            if self.mode.follows:
                 return self._track(dt)
         # Whatever a controller raises, an arm hangs on the answer.
         except Exception as error:
@@ -281,7 +325,8 @@ class ControlSession:
     def _desire(self) -> None:
         """Work out the desired motion at the stamp; go safe where the arm is far from it."""
         # While a pose is held, that is what the trajectory rests at.
-        self.trajectory.sample_into(self._stamp, self.q_d, self.v_d, self.a_d)
+        way = self.halting if self.mode is Mode.HALTED else self.trajectory
+        way.sample_into(self._stamp, self.q_d, self.v_d, self.a_d)
         np.subtract(self.q_d, self.monitor.q, out=self._error)
         np.abs(self._error, out=self._distance)
         # Written so that NaN counts as far.
@@ -293,7 +338,8 @@ class ControlSession:
     def _track(self, dt: float) -> Command:
         monitor = self.monitor
         since_update = 0.0 if self._first_step else dt
-        self.adapted = (self.adapt_enabled and not self._first_step and self.clock.is_regular
+        self.adapted = (self.adapt_enabled and self.mode is Mode.TRACKING
+                        and not self._first_step and self.clock.is_regular
                         and not self.limiter.any_saturated and monitor.velocity_known)
         self._first_step = False
         self.counts['not_adapted'] += not self.adapted
