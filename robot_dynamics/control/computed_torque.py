@@ -25,6 +25,7 @@ from robot_dynamics.control.checks import positive
 from robot_dynamics.control.gains import FeedbackGains
 from robot_dynamics.control.model_controller import ModelController
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.model.robot import FloatArray, Robot
 
 
@@ -46,21 +47,36 @@ class ComputedTorqueController(ModelController):
                  dynamics: Dynamics | None = None):
         self._epsilon = positive('coulomb_velocity', coulomb_velocity, 'rad/s')
         self._rotors = np.array(robot.armature)
-        self._has_friction = bool(np.any(robot.damping) or np.any(robot.friction))
+        self._has_joint_terms = bool(np.any([robot.armature, robot.damping, robot.friction]))
+        self._accelerate, self._close = accelerate.load(), close.load()
         super().__init__(robot, feedback=feedback, period=period, delay=delay, dynamics=dynamics)
-        self.tau_feedback = np.zeros(robot.n)
+        self.tau_feedback, self._u = np.zeros(robot.n), np.zeros(robot.n)
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
         """Return the effort for this state and desired motion; see `TrackingController`."""
-        feedback = self.feedback
+        feedback, gains = self.feedback, self.feedback.gains
         feedback.note_errors(q, v, q_d, v_d, a_d)
-        u = feedback.a_r + feedback.gains.bandwidth * feedback.s
+        u = self._u
+        self._accelerate(feedback.a_r, feedback.s, gains.bandwidth, u)
         self.tau_model = self.model.inverse_dynamics(q, v, u)
-        self.tau_model += self._rotors * u
-        if self._has_friction:
-            self.tau_model += self.robot.damping * v_d \
+        if self._has_joint_terms:
+            self.tau_model += self._rotors * u + self.robot.damping * v_d \
                 + self.robot.friction * np.tanh(v_d / self._epsilon)
-        np.multiply(feedback.e, feedback.gains.stiffness, out=self.tau_feedback)
-        np.add(self.tau_model, self.tau_feedback, out=self._tau)
+        self._close(self.tau_model, feedback.e, gains.stiffness, self.tau_feedback, self._tau)
         return self._tau
+
+
+@kernel('void(f8[::1], f8[::1], f8, f8[::1])')
+def accelerate(a_r, s, bandwidth, u):
+    """Write u = a_r + omega_D s."""
+    for i in range(u.size):
+        u[i] = a_r[i] + bandwidth * s[i]
+
+
+@kernel('void(f8[::1], f8[::1], f8, f8[::1], f8[::1])')
+def close(model, e, stiffness, feedback, tau):
+    """Write K_P e, and that on top of what the model asks for."""
+    for i in range(tau.size):
+        feedback[i] = stiffness * e[i]
+        tau[i] = model[i] + feedback[i]

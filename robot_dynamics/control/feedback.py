@@ -78,10 +78,7 @@ class LinearFeedback:
             Where one of them is not finite; names the joint.
         """
         self.note_errors(q, v, q_d, v_d, a_d)
-        self.mass_matrix = self._dynamics.mass_matrix(q)
-        self.largest_s = self._apply(self.mass_matrix, self._rotors, self.gains.bandwidth,
-                                     self.gains.stiffness, self.s, self.e, self.effort)
-        return self.effort
+        return self.answer_errors(self._dynamics.mass_matrix(q))
 
     def note_errors(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                     a_d: FloatArray) -> None:
@@ -100,6 +97,19 @@ class LinearFeedback:
             raise StateError('the state or the desired motion is not finite',
                              subject=self._robot.joint_names[bad],
                              remedy='pass only complete, finite states to a controller')
+
+    def answer_errors(self, mass_matrix: FloatArray) -> FloatArray:
+        """Return tau_fb for the errors noted last, a buffer of this object.
+
+        Parameters
+        ----------
+        mass_matrix : ndarray, shape (n, n)
+            M0 without rotors, which are added to it in place: it is kept.
+        """
+        self.mass_matrix = mass_matrix
+        self.largest_s = self._apply(mass_matrix, self._rotors, self.gains.bandwidth,
+                                     self.gains.stiffness, self.s, self.e, self.effort)
+        return self.effort
 
     def damping(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return -K_D v, the effort that brakes the arm, shape (n,)."""

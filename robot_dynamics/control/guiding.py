@@ -39,6 +39,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 import numpy as np
 
@@ -47,7 +48,7 @@ from robot_dynamics.control.gains import FeedbackGains
 from robot_dynamics.control.model_controller import ModelController
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import kernel
-from robot_dynamics.errors import ControlError, ParameterError
+from robot_dynamics.errors import ControlError, ParameterError, StateError
 from robot_dynamics.model.robot import FloatArray, Robot
 
 #: Share of z_max up to which nothing slips.
@@ -132,13 +133,14 @@ class GuidingController(ModelController):
             raise ParameterError(f'has {speed.size} values for {n} joints',
                                  subject='largest_speed', remedy='give one value, or one for '
                                  'each of: ' + ', '.join(robot.joint_names))
-        self._speed = np.array(np.broadcast_to(speed, n))
+        #: Lowest and highest positions, and speeds.
+        self._range = np.stack([robot.limits.lower, robot.limits.upper,
+                                np.broadcast_to(speed, n)])
         gains = self.feedback.gains
         self._yield = self.settings.grip / (gains.bandwidth * gains.error_rate)
         self._most = self.settings.largest_handover * np.nan_to_num(robot.limits.effort, nan=0.0)
         self._rotors, self._turns = np.array(robot.armature), np.array(robot.is_continuous)
-        self._lower, self._upper = np.array(robot.limits.lower), np.array(robot.limits.upper)
-        self._guide = guide.load()
+        self._guide, self._feel = guide.load(), feel.load()
         self.rest, self.offset, self._u = np.zeros(n), np.zeros(n), np.zeros(n)
         self.tau_feedback = np.zeros(n)
         self._held: FloatArray | None = None
@@ -183,34 +185,51 @@ class GuidingController(ModelController):
         ------
         ControlError
             Where the arm runs away; names the joint.
+        StateError
+            Where the state is not finite.
         """
-        settings, robot = self.settings, self.robot
-        self.feedback.note_errors(q, v, q_d, v_d, a_d)
-        q, v = np.ascontiguousarray(q, np.float64), np.ascontiguousarray(v, np.float64)
-        gains = self.feedback.gains
-        fast = self._guide(q, v, dt, self._turns, self._lower, self._upper, self._speed,
-                           self._yield, gains.bandwidth, gains.error_rate, settings.damping,
-                           self.rest, self._u)
-        if fast >= 0:
-            raise ControlError(f'moves at {v[fast]:.3g} rad/s or m/s, more than twice the '
-                               f'{self._speed[fast]:.3g} allowed', subject=robot.joint_names[fast],
-                               remedy='push more gently, or raise guiding.largest_speed')
-        self.tau_model = self.model.gravity_torque(q)
-        np.dot(self.model.mass_matrix(q), self._u, out=self.tau_feedback)
-        self.tau_feedback += self._rotors * self._u + self.offset
+        settings, gains = self.settings, self.feedback.gains
+        try:
+            bad = self._guide(q, v, dt, self._turns, self._range, gains.bandwidth,
+                              gains.error_rate, self._yield, settings.damping, self.rest, self._u)
+        except TypeError:  # read-only, strided or of another type: slower, but right
+            q, v = np.array(q, dtype=np.float64), np.array(v, dtype=np.float64)
+            bad = self._guide(q, v, dt, self._turns, self._range, gains.bandwidth,
+                              gains.error_rate, self._yield, settings.damping, self.rest, self._u)
+        if bad >= 0:
+            self._refuse(q, v, bad)
+        mass, self.tau_model = self.model.mass_and_gravity(q)
+        self._feel(mass, self._rotors, self._u, self.offset, self.tau_model, self.tau_feedback,
+                   self._tau)
         if settings.friction_help > 0.0:
-            self.tau_feedback += settings.friction_help * (
-                robot.damping * v + robot.friction * np.tanh(v / settings.coulomb_velocity))
-        np.add(self.tau_model, self.tau_feedback, out=self._tau)
+            help_against = settings.friction_help * (
+                self.robot.damping * v
+                + self.robot.friction * np.tanh(v / settings.coulomb_velocity))
+            self.tau_feedback += help_against
+            self._tau += help_against
         return self._tau
 
+    def _refuse(self, q: FloatArray, v: FloatArray, joint: int) -> NoReturn:
+        """Say why an arm is not guided."""
+        name = self.robot.joint_names[joint]
+        if not np.isfinite(q[joint] + v[joint]):
+            raise StateError('the state is not finite', subject=name,
+                             remedy='pass only complete, finite states to a controller')
+        raise ControlError(f'moves at {v[joint]:.3g} rad/s or m/s, more than twice the '
+                           f'{self._range[2, joint]:.3g} allowed', subject=name,
+                           remedy='push more gently, or raise guiding.largest_speed')
 
-@kernel('i8(f8[::1], f8[::1], f8, b1[::1], f8[::1], f8[::1], f8[::1], f8, f8, f8, f8, f8[::1], '
-        'f8[::1])')
-def guide(q, v, dt, turns, lower, upper, speed, most, bandwidth, error_rate, damping, rest, u):
-    """Move the rest poses, write the accelerations u; return a joint that runs away, or -1."""
+
+@kernel('i8(f8[::1], f8[::1], f8, b1[::1], f8[:, ::1], f8, f8, f8, f8, f8[::1], f8[::1])')
+def guide(q, v, dt, turns, allowed, bandwidth, error_rate, most, damping, rest, u):
+    """Move the rest poses and write the accelerations u; return a bad joint, or -1.
+
+    Rows of what is allowed are the lowest and highest positions and the speeds.
+    """
     for i in range(q.size):
-        if not abs(v[i]) <= RUNAWAY * speed[i]:
+        speed = allowed[2, i]
+        # Written so that NaN is bad.
+        if not (abs(v[i]) <= RUNAWAY * speed and np.isfinite(q[i])):
             return i
         z = q[i] - rest[i]
         if turns[i]:
@@ -224,9 +243,20 @@ def guide(q, v, dt, turns, lower, upper, speed, most, bandwidth, error_rate, dam
         z -= slips * v[i] * dt
         z = min(max(z, -most), most)
         rest[i] = q[i] - z
-        highest = min(max(error_rate * (upper[i] - q[i]), -speed[i]), speed[i])
-        lowest = min(max(error_rate * (lower[i] - q[i]), -speed[i]), speed[i])
-        allowed = min(max(v[i], lowest), highest)
+        lowest = min(max(error_rate * (allowed[0, i] - q[i]), -speed), speed)
+        highest = min(max(error_rate * (allowed[1, i] - q[i]), -speed), speed)
+        slow_enough = min(max(v[i], lowest), highest)
         u[i] = -damping * v[i] - bandwidth * ((1.0 - slips) * v[i] + error_rate * z
-                                              + (v[i] - allowed))
+                                              + (v[i] - slow_enough))
     return -1
+
+
+@kernel('void(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1])')
+def feel(mass, rotors, u, offset, gravity, feedback, tau):
+    """Write M u + b with rotors in M, and that on top of gravity."""
+    for i in range(u.size):
+        total = offset[i] + rotors[i] * u[i]
+        for j in range(u.size):
+            total += mass[i, j] * u[j]
+        feedback[i] = total
+        tau[i] = gravity[i] + total

@@ -47,7 +47,7 @@ class LoadedModel:
         self.empty = dynamics
         self.load = np.zeros((dynamics.robot.n_bodies, 10))
         self.share = 1.0
-        self._after = dynamics
+        self._after, self._still = dynamics, np.zeros(dynamics.n)
         self._before: Dynamics | None = None
         self._progress, self._rate = 1.0, 0.0
 
@@ -130,9 +130,15 @@ class LoadedModel:
 
     def mass_matrix(self, q: FloatArray) -> FloatArray:
         """Mass matrix, shape (n, n), an array of the caller's own."""
-        if self._before is None:
-            return self._after.mass_matrix(q)
-        return self._between(self._before.mass_matrix(q), self._after.mass_matrix(q))
+        return self.mass_and_gravity(q)[0]
+
+    def mass_and_gravity(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mass matrix and `gravity_torque` in one pass, arrays of the caller's own."""
+        mass, _, gravity = self._after.matrices(q, self._still)
+        if self._before is not None:
+            other, _, weight = self._before.matrices(q, self._still)
+            mass, gravity = self._between(other, mass), self._between(weight, gravity)
+        return mass, gravity
 
     def _between(self, before: FloatArray, after: FloatArray) -> FloatArray:
         return before + self.share * (after - before)

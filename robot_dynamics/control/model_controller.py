@@ -96,8 +96,9 @@ class ModelController:
 
     def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
         """Return the feedback to rest at a pose plus gravity, shape (n,)."""
-        still = self._still
-        return self.feedback.update(q, v, q_hold, still, still) + self.model.gravity_torque(q)
+        self.feedback.note_errors(q, v, q_hold, self._still, self._still)
+        mass, gravity = self.model.mass_and_gravity(q)
+        return self.feedback.answer_errors(mass) + gravity
 
     def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return gravity plus damping -K_D v, shape (n,)."""

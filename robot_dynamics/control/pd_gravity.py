@@ -23,7 +23,8 @@ class PDGravityController(ModelController):
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
         """Return the effort for this state and desired motion; see `TrackingController`."""
-        self.feedback.update(q, v, q_d, v_d, a_d)
-        self.tau_model = self.model.gravity_torque(q)
+        self.feedback.note_errors(q, v, q_d, v_d, a_d)
+        mass, self.tau_model = self.model.mass_and_gravity(q)
+        self.feedback.answer_errors(mass)
         np.add(self.tau_model, self.tau_feedback, out=self._tau)
         return self._tau

@@ -110,9 +110,9 @@ def test_time_that_does_not_pass_changes_nothing(arm3, model, dt):
 def test_what_no_body_can_be_is_refused_and_changes_nothing(arm3, model):
     load = np.zeros((3, 10))
     load[2, 0] = -10.0
-    with pytest.raises(InertiaError, match='hand.*negative'):
+    with pytest.raises(InertiaError, match=r'hand.*negative'):
         model.carry(load, 1.0)
-    with pytest.raises(InertiaError, match='hand.*finite'):
+    with pytest.raises(InertiaError, match=r'hand.*finite'):
         model.carry(np.where(load, np.nan, 0.0), 1.0)
     with pytest.raises(DimensionError, match='hand'):
         model.carry(load[0], 1.0)

@@ -41,5 +41,5 @@ def test_what_cannot_be_is_refused(values, wanted):
 
 
 def test_a_frame_that_is_not_there_is_refused(arm3):
-    with pytest.raises(ModelError, match='hnad.*hand'):
+    with pytest.raises(ModelError, match=r'hnad.*hand'):
         Payload(1.0, frame='hnad').load_on(arm3)
