@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``ElasticJoints``: the motors, gears and springs between motors and links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.errors import DimensionError, ParameterError
+from robot_dynamics.model.arrays import Rebuilt, real_array, store
+
+FloatArray = NDArray[np.float64]
+
+#: Fields that must be positive; the others must not be negative.
+_POSITIVE = ('gear_ratio', 'rotor_inertia', 'stiffness')
+
+
+@dataclass(frozen=True, eq=False)
+class ElasticJoints(Rebuilt):
+    """What stands between the motors and the links of n joints.
+
+    Assumptions of Zollo et al., "Identification of Dynamic Parameters for Robots with
+    Elastic Joints": springs are linear, each rotor is symmetric about the axis it turns
+    on, and motor i stands on the link before joint i.
+
+    Parameters
+    ----------
+    gear_ratio : array_like, shape (n,)
+        k_m, turns of the motor in a turn of the joint: theta = theta_motor / k_m. For a
+        prismatic joint rad/m.
+    rotor_inertia : array_like, shape (n,)
+        Upsilon, inertia of each rotor about the axis it turns on. kg m^2.
+    stiffness : array_like, shape (n,)
+        K of each spring, seen from the link. N m/rad or N/m.
+    rotor_axes : array_like, shape (n, 3), optional
+        z_m, the axis each rotor turns about, in the axes of the frame of the link it is
+        mounted on (frame i - 1); the joint axis when missing.
+    coulomb : array_like, shape (n,), optional
+        f_s, friction of the motor that opposes its motion, seen from the link. N m or N.
+    viscous : array_like, shape (n,), optional
+        f_v, friction of the motor per speed of theta. N m s/rad or N s/m.
+    spring_damping : array_like, shape (n,), optional
+        D, effort across the spring per speed of its deflection. N m s/rad or N s/m.
+    names : sequence of str, optional
+        Names of the joints. With them one number stands for all joints, but for the axes.
+    """
+
+    gear_ratio: FloatArray
+    rotor_inertia: FloatArray
+    stiffness: FloatArray
+    rotor_axes: FloatArray | None = None
+    coulomb: FloatArray = field(default=0.0)  # type: ignore[assignment]
+    viscous: FloatArray = field(default=0.0)  # type: ignore[assignment]
+    spring_damping: FloatArray = field(default=0.0)  # type: ignore[assignment]
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        names = self._names()
+        store(self, 'names', names)
+        for name in _numbers():
+            store(self, name, _one_for_each(name, getattr(self, name), names))
+        if self.rotor_axes is not None:
+            store(self, 'rotor_axes', _unit_axes(self.rotor_axes, names))
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.names)
+
+    def _names(self) -> tuple[str, ...]:
+        if self.names is not None:
+            return tuple(self.names)
+        counts = {np.size(getattr(self, name)) for name in _numbers()}
+        return tuple(f'joint {index}' for index in range(1, 1 + max(counts)))
+
+
+def _numbers() -> tuple[str, ...]:
+    """Return the names of the fields that hold a number a joint."""
+    return tuple(each.name for each in fields(ElasticJoints)
+                 if each.name not in ('rotor_axes', 'names'))
+
+
+def _one_for_each(field_name: str, value: ArrayLike, names: tuple[str, ...]) -> FloatArray:
+    """Return one number a joint, read-only."""
+    array = real_array(value, field_name)
+    if array.shape not in ((), (1,), (len(names),)):
+        raise DimensionError(f'has shape {array.shape}, not ({len(names)},)', subject=field_name,
+                             remedy='give one number, or one for each of: ' + ', '.join(names))
+    numbers = np.broadcast_to(array.reshape(-1), (len(names),)).copy()
+    least = np.nextafter(0.0, 1.0) if field_name in _POSITIVE else 0.0
+    for joint, number in zip(names, numbers, strict=True):
+        if not (np.isfinite(number) and number >= least):
+            wanted = 'a positive number' if least else 'zero or a positive number'
+            raise ParameterError(f'{field_name} is {number:g}, not {wanted}', subject=joint,
+                                 remedy='correct it in the configuration of the elastic joints')
+    numbers.flags.writeable = False
+    return numbers
+
+
+def _unit_axes(value: ArrayLike, names: tuple[str, ...]) -> FloatArray:
+    """Return unit vectors, read-only."""
+    axes = real_array(value, 'rotor_axes')
+    if axes.shape != (len(names), 3):
+        raise DimensionError(f'has shape {axes.shape}, not ({len(names)}, 3)',
+                             subject='rotor_axes',
+                             remedy='give x, y, z of the rotor axis of each of: '
+                                    + ', '.join(names))
+    lengths = np.linalg.norm(axes, axis=1)
+    for joint, length in zip(names, lengths, strict=True):
+        if not (np.isfinite(length) and length > 0.0):
+            raise ParameterError('has no direction', subject=f'rotor axis of {joint}',
+                                 remedy='give three finite numbers that are not all zero')
+    unit = axes / lengths[:, None]
+    unit.flags.writeable = False
+    return unit
