@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings of a moving arm, read and cleaned: what was left out is told, never hidden."""
+
+from robot_dynamics.identification.dataset.dataset import (
+    Dataset,
+    Segment,
+    dataset_from_arrays,
+    load_dataset,
+)
+from robot_dynamics.identification.dataset.settings import DatasetSettings, read_settings
+
+__all__ = ['Dataset', 'DatasetSettings', 'Segment', 'dataset_from_arrays', 'load_dataset',
+           'read_settings']

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows that cannot be used are found, counted and left out; gaps split a log in segments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.identification.dataset.log import Log
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+#: A pause of more than so many sampling periods splits a log.
+GAP_PERIODS = 8.0
+#: Rows a segment must have to be of use.
+SHORTEST_SEGMENT = 16
+#: An effort is a spike where it leaves its neighbours by more than so many of their larger
+#: differences (the 99th percentile), and by more than this part of the joint's range.
+SPIKE_DIFFERENCES, SPIKE_RANGE = 4.0, 0.5
+#: Rows that repeat the one before, one after the other, and of all rows, at most.
+LONGEST_REPEAT, MOST_REPEATED = 2, 0.1
+#: Joints move slower than this, rad/s or m/s.
+FASTEST = 60.0
+
+_HALF_TURN = np.pi
+
+
+@dataclass(frozen=True, eq=False)
+class Cleaned:
+    """A log without unusable rows.
+
+    Parameters
+    ----------
+    time : ndarray, shape (N,)
+        s from the first row, strictly increasing.
+    position, velocity, effort : ndarray, shape (N, n)
+        Finite positions and efforts; velocity nan where it is not told.
+    starts : tuple of int
+        First row of each segment.
+    period : float
+        Usual time between rows, s.
+    counts : dict of str to int
+        How many rows were left out, or mended, by reason; reasons without rows are missing.
+    """
+
+    time: FloatArray
+    position: FloatArray
+    velocity: FloatArray
+    effort: FloatArray
+    starts: tuple[int, ...]
+    period: float
+    counts: dict[str, int]
+
+
+def clean(log: Log, rotary: BoolArray, *, times: tuple[float, float] | None = None,
+          tell_wraps: BoolArray | None = None) -> Cleaned:
+    """Leave out what cannot be used of a log, and unwrap angles.
+
+    Parameters
+    ----------
+    log : Log
+        As read.
+    rotary : ndarray of bool, shape (n,)
+        Joints whose positions are angles: a jump of about a turn is a wrap.
+    times : (float, float), optional
+        Keep only what lies between, s from the first row.
+    tell_wraps : ndarray of bool, shape (n,), optional
+        Joints whose wraps are counted; all rotary ones if not given.
+
+    Returns
+    -------
+    Cleaned
+        The rest.
+
+    Raises
+    ------
+    RecordingError
+        When next to nothing is left.
+    """
+    counts = {reason: count for reason, count in log.dropped.items() if count}
+    kept = np.ones(log.count, dtype=bool)
+
+    def drop(reason: str, bad: BoolArray) -> None:
+        bad = bad & kept
+        if np.any(bad):
+            counts[reason] = counts.get(reason, 0) + int(np.count_nonzero(bad))
+            kept[bad] = False
+
+    # Beyond this nothing is a position or an effort, and squares would overflow.
+    usable = np.abs(log.position) < 1e9
+    drop('rows whose position is no number', ~np.all(usable, axis=1))
+    drop('rows whose effort is no number', ~np.all(np.abs(log.effort) < 1e9, axis=1))
+    stamps = log.stamps
+    _drop_disorder(stamps, kept, drop)
+    if not np.any(kept):
+        raise RecordingError('has no usable row: ' + _listed(counts), subject=log.source,
+                             remedy='record position and effort of all joints')
+    time = (stamps - stamps[kept][0]) * 1e-9
+    if times is not None:
+        drop('rows outside the times asked for', (time < times[0]) | (time > times[1]))
+    position = log.position.copy()
+    _unwrap(position, kept, rotary, counts, tell_wraps)
+    _on_kept(kept, lambda rows: drop('rows that repeat the one before', _scattered(
+        rows, kept, _repeated(log.position[rows], log.velocity[rows], log.effort[rows]))))
+    _on_kept(kept, lambda rows: drop('rows with a jump of position',
+                                     _scattered(rows, kept, _jumps(time[rows], position[rows]))))
+    _on_kept(kept, lambda rows: drop('rows with a spike of effort',
+                                     _scattered(rows, kept, _spikes(log.effort[rows]))))
+    rows = np.flatnonzero(kept)
+    if len(rows) < SHORTEST_SEGMENT:
+        raise RecordingError(f'has {len(rows)} usable rows; left out: ' + _listed(counts),
+                             subject=log.source, remedy='record some seconds of a moving arm')
+    return _segmented(time[rows], position[rows], log.velocity[rows], log.effort[rows], counts,
+                      log.source)
+
+
+def _drop_disorder(stamps: NDArray[np.int64], kept: BoolArray, drop) -> None:
+    """Drop rows with the stamp of the row before, and rows older than one before them."""
+    rows = np.flatnonzero(kept)
+    if len(rows) < 2:
+        return
+    newest = np.maximum.accumulate(stamps[rows])
+    behind = np.zeros(len(rows), dtype=bool)
+    behind[1:] = stamps[rows][1:] < newest[:-1]
+    drop('rows out of order', _scattered(rows, kept, behind))
+    rows = np.flatnonzero(kept)
+    same = np.zeros(len(rows), dtype=bool)
+    same[1:] = np.diff(stamps[rows]) == 0
+    drop('rows with the stamp of the row before', _scattered(rows, kept, same))
+
+
+def _scattered(rows: NDArray[np.int64], kept: BoolArray, found: BoolArray) -> BoolArray:
+    """Return a mask of all rows from one of those that are kept."""
+    mask = np.zeros(len(kept), dtype=bool)
+    mask[rows[found]] = True
+    return mask
+
+
+def _on_kept(kept: BoolArray, work) -> None:
+    rows = np.flatnonzero(kept)
+    if len(rows) >= SHORTEST_SEGMENT:
+        work(rows)
+
+
+def _unwrap(position: FloatArray, kept: BoolArray, rotary: BoolArray, counts: dict[str, int],
+            tell: BoolArray | None) -> None:
+    """Undo jumps of a turn; only jumps of nearly 2 pi within a row are wraps."""
+    rows = np.flatnonzero(kept)
+    for joint in np.flatnonzero(rotary):
+        steps = np.diff(position[rows, joint])
+        turns = np.round(steps / (2.0 * np.pi))
+        wraps = (np.abs(steps) > 1.5 * _HALF_TURN) & (turns != 0.0)
+        if np.any(wraps):
+            position[rows[1:], joint] -= 2.0 * np.pi * np.cumsum(np.where(wraps, turns, 0.0))
+            if tell is None or tell[joint]:
+                counts['wraps undone'] = (counts.get('wraps undone', 0)
+                                          + int(np.count_nonzero(wraps)))
+
+
+def _jumps(time: FloatArray, position: FloatArray) -> BoolArray:
+    """Return single rows that no joint can reach and leave again in time.
+
+    They are judged against the line between their neighbours: a real motion is close to it.
+    """
+    found = np.zeros(len(time), dtype=bool)
+    before, after = time[1:-1] - time[:-2], time[2:] - time[1:-1]
+    share = (before / (before + after))[:, np.newaxis]
+    line = position[:-2] + share * (position[2:] - position[:-2])
+    off = np.abs(position[1:-1] - line)
+    usual = np.maximum(np.median(off, axis=0), 1e-6)
+    shortest = np.minimum(before, after)[:, np.newaxis]
+    # Twice the distance in a sampling period, there and back, and nothing like it elsewhere.
+    fast = np.minimum(off / shortest, np.abs(position[1:-1] - position[:-2]) / shortest)
+    found[1:-1] = np.any((off > 50.0 * usual) & (off > 0.02) & (fast > 0.5 * FASTEST), axis=1)
+    if off.size:
+        first = np.abs(position[0] - position[1]) / (time[1] - time[0])
+        found[0] = bool(np.any(first > FASTEST))
+    return found
+
+
+def _spikes(effort: FloatArray) -> BoolArray:
+    """Return rows where an effort is nowhere near those around it.
+
+    The median of the five rows around it is what a row is compared with, so that a step,
+    which friction makes at each reversal, is no spike.
+    """
+    count = len(effort)
+    padded = np.vstack([effort[2:0:-1], effort, effort[-2:-4:-1]])
+    around = np.median(np.stack([padded[k:k + count] for k in range(5)]), axis=0)
+    off = np.abs(effort - around)
+    usual = np.percentile(np.abs(np.diff(effort, axis=0)), 99.0, axis=0)
+    low, high = np.percentile(effort, (1.0, 99.0), axis=0)
+    limit = np.maximum(SPIKE_DIFFERENCES * usual, SPIKE_RANGE * (high - low))
+    return np.any(off > np.maximum(limit, 1e-9), axis=1)
+
+
+def _repeated(*arrays: FloatArray) -> BoolArray:
+    """Return rows that say in every number what the row before said.
+
+    A driver that misses a cycle sends the old state under a new stamp, once or twice. Longer
+    runs are an arm at rest, or an encoder sampled faster than it counts, and so are many.
+    """
+    same = np.zeros(len(arrays[0]), dtype=bool)
+    same[1:] = np.all([np.all((x[1:] == x[:-1]) | (np.isnan(x[1:]) & np.isnan(x[:-1])), axis=1)
+                       for x in arrays], axis=0)
+    if np.mean(same) > MOST_REPEATED:
+        return np.zeros_like(same)
+    edges = np.diff(np.concatenate([[0], same.astype(np.int8), [0]]))
+    for a, b in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True):
+        if b - a > LONGEST_REPEAT:
+            same[a:b] = False
+    return same
+
+
+def _segmented(time: FloatArray, position: FloatArray, velocity: FloatArray, effort: FloatArray,
+               counts: dict[str, int], source: str) -> Cleaned:
+    """Split at gaps and leave out what is too short between two of them."""
+    steps = np.diff(time)
+    period = float(np.median(steps))
+    splits = np.flatnonzero(steps > GAP_PERIODS * period) + 1
+    if len(splits):
+        counts['gaps'] = len(splits)
+    bounds = [0, *splits.tolist(), len(time)]
+    whole = [(a, b) for a, b in pairwise(bounds)
+             if b - a >= SHORTEST_SEGMENT]
+    lost = len(time) - sum(b - a for a, b in whole)
+    if lost:
+        counts['rows between gaps that are too close'] = lost
+    if not whole:
+        raise RecordingError('has no piece of ' + f'{SHORTEST_SEGMENT} rows without a gap',
+                             subject=source, remedy='record at a steady rate')
+    rows = np.concatenate([np.arange(a, b) for a, b in whole])
+    starts, at = [], 0
+    for a, b in whole:
+        starts.append(at)
+        at += b - a
+    return Cleaned(time[rows], position[rows], velocity[rows], effort[rows], tuple(starts),
+                   period, counts)
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ', '.join(f'{count} {reason}' for reason, count in counts.items()) or 'nothing'

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A log out of tables: CSV files and NPZ archives."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.identification.dataset.log import Log, in_order
+
+FloatArray = NDArray[np.float64]
+
+_QUANTITIES = ('position', 'velocity', 'effort')
+_TIME = ('t', 'time', 'times', 'stamp', 'timestamp', 'time_s', 'sec')
+# What a column of each quantity may be called beside its joint's name, longest first.
+_WORDS = {
+    'position': ('position', 'positions', 'pos', 'q'),
+    'velocity': ('velocity', 'velocities', 'vel', 'dq', 'qd', 'v'),
+    'effort': ('effort', 'efforts', 'torque', 'torques', 'current', 'currents', 'tau'),
+}
+#: Rows of a table at most.
+MAX_ROWS = 20_000_000
+
+
+def read_csv(files: Mapping[str, Path], joints: Sequence[str], rename: Mapping[str, str],
+             rate: float | None = None,
+             keys: Mapping[str, Sequence[str] | str] | None = None) -> Log:
+    """Read a log from one table, or one table for each quantity.
+
+    Parameters
+    ----------
+    files : mapping of str to Path
+        ``{'all': path}`` or paths by ``position``, ``velocity``, ``effort``. A header names
+        the columns: a time (``t``, ``time`` ...), and for each joint and quantity
+        ``joint_position`` and the like (``position_joint`` and ``q_joint`` will do too), or
+        the mere joint in a table of one quantity.
+    joints : sequence of str
+        The joints wanted.
+    rename : mapping of str to str
+        What the robot calls a column of the log, or a joint of it.
+    rate : float, optional
+        Rows a second where no column tells the time, Hz.
+    keys : mapping, optional
+        Columns of a quantity by their names, in the order of the joints, where they are
+        called otherwise: ``{'position': ['q1', 'q2'], 'time': 'clock'}``.
+
+    Returns
+    -------
+    Log
+        As written. Rows of tables of other lengths are counted and left out, as are rows
+        with too few or too many fields; what is no number is nan.
+    """
+    columns: dict[str, FloatArray] = {}
+    keys = {} if keys is None else keys
+    time, dropped, rows = None, {}, []
+    for quantity, path in files.items():
+        header, values, broken = _table(path)
+        dropped['rows with missing or extra fields'] = (
+            dropped.get('rows with missing or extra fields', 0) + broken)
+        rows.append(len(values))
+        clock = next((k for k, name in enumerate(header) if name == keys.get('time')
+                      or ('time' not in keys and name.lower() in _TIME)), None)
+        if clock is not None and time is None:
+            time = values[:, clock]
+        for wanted in _QUANTITIES if quantity == 'all' else (quantity,):
+            places = (in_order(header, keys[wanted]) if wanted in keys else
+                      _places(header, wanted, joints, rename, alone=quantity != 'all'))
+            if places is not None:
+                columns[wanted] = values[:, places]
+    _require(columns, files, joints)
+    count = min(rows)
+    if max(rows) != count:
+        dropped['rows that not all tables have'] = max(rows) - count
+    return _log(joints, time, rate, columns, count, dropped, next(iter(files.values())))
+
+
+def read_npz(path: Path, joints: Sequence[str], rename: Mapping[str, str],
+             keys: Mapping[str, str], rate: float | None = None) -> Log:
+    """Read a log from an NPZ archive.
+
+    Parameters
+    ----------
+    path : Path
+        The archive; nothing pickled is read.
+    joints, rename, rate
+        As in `read_csv`.
+    keys : mapping of str to str
+        Names of the arrays ``time``, ``position``, ``velocity``, ``effort`` and ``names``
+        where they are not called so. Without names the columns are the joints in order.
+
+    Returns
+    -------
+    Log
+        As written.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {key: archive[key] for key in archive.files
+                      if key in {keys.get(k, k) for k in ('time', 'names', *_QUANTITIES)}}
+    except (OSError, ValueError, EOFError, KeyError) as error:
+        raise RecordingError(f'cannot be read: {error}', subject=str(path),
+                             remedy='give an archive of plain arrays') from error
+    except Exception as error:  # zipfile has exceptions of its own.
+        raise RecordingError(f'is damaged: {error}', subject=str(path),
+                             remedy='record it again') from error
+    get = {key: arrays.get(keys.get(key, key)) for key in ('time', 'names', *_QUANTITIES)}
+    names = ([rename.get(str(name), str(name)) for name in get['names']]
+             if get['names'] is not None else list(joints))
+    places = in_order(names, joints)
+    if places is None:
+        raise RecordingError('lacks some of ' + ', '.join(joints), subject=str(path),
+                             remedy='give names; the log has: ' + ', '.join(names))
+    columns = {}
+    for quantity in _QUANTITIES:
+        array = get[quantity]
+        if array is None:
+            continue
+        if array.ndim != 2 or array.shape[1] != len(names) or array.dtype.kind not in 'fiu':
+            raise RecordingError(f'has shape {array.shape}, not (rows, {len(names)})',
+                                 subject=f'{path}: {keys.get(quantity, quantity)}',
+                                 remedy='give one column a joint, and names')
+        columns[quantity] = np.asarray(array, dtype=np.float64)[:, places]
+    _require(columns, {'all': path}, joints)
+    time = None if get['time'] is None else np.asarray(get['time'], dtype=np.float64).ravel()
+    rows = [len(x) for x in columns.values()] + ([] if time is None else [len(time)])
+    dropped = {'rows that not all arrays have': max(rows) - min(rows)}
+    return _log(joints, time, rate, columns, min(rows), dropped, path)
+
+
+def _log(joints: Sequence[str], time: FloatArray | None, rate: float | None,
+         columns: Mapping[str, FloatArray], count: int, dropped: dict[str, int], path: Path
+         ) -> Log:
+    if time is None:
+        if rate is None:
+            raise RecordingError('has no column of time', subject=str(path),
+                                 remedy='give rate, the rows a second')
+        time = np.arange(count) / rate
+    time = time[:count]
+    good = np.isfinite(time)
+    dropped['rows without a time'] = int(np.count_nonzero(~good))
+    origin = float(time[good][0]) if np.any(good) else 0.0
+    stamps = np.round((time[good] - origin) * 1e9).astype(np.int64)
+    empty = np.full((count, len(joints)), np.nan)
+    return Log(tuple(joints), stamps, *(columns.get(name, empty)[:count][good]
+                                        for name in _QUANTITIES), dropped, str(path))
+
+
+def _table(path: Path) -> tuple[list[str], FloatArray, int]:
+    """Return header, numbers and the number of rows of another length."""
+    try:
+        with path.open(newline='', encoding='utf-8-sig', errors='replace') as stream:
+            header = [name.strip().lstrip('-').strip() for name in next(csv.reader(stream), [])]
+            lines = stream.read().splitlines()
+    except OSError as error:
+        raise RecordingError(f'cannot be read: {error.strerror}', subject=str(path),
+                             remedy='give a CSV file') from error
+    if not header or not lines:
+        raise RecordingError('has no rows', subject=str(path), remedy='give a CSV file with a '
+                                                                      'header and numbers')
+    width = len(header)
+    good = [line for line in lines if line.count(',') == width - 1]
+    broken = len(lines) - len(good) - sum(not line.strip() for line in lines)
+    if not good or len(good) > MAX_ROWS:
+        raise RecordingError(f'has {len(good)} rows of {width} numbers', subject=str(path),
+                             remedy='give a CSV file with a header and one row a sample')
+    try:
+        values = np.loadtxt(good, delimiter=',', ndmin=2, comments=None)
+    except ValueError:
+        values = np.array([[_number(text) for text in line.split(',')] for line in good])
+    return header, values, broken
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float('nan')
+
+
+def _places(header: Sequence[str], quantity: str, joints: Sequence[str],
+            rename: Mapping[str, str], alone: bool) -> tuple[int, ...] | None:
+    """Return the columns of a quantity, or None where one is missing."""
+    named = []
+    for column in header:
+        name = rename.get(column, column)
+        for word in _WORDS[quantity]:
+            stem = re.sub(rf'^{word}[_ .]|[_ .]{word}$', '', column)
+            if stem != column:
+                name = rename.get(stem, stem)
+                break
+        else:
+            # A column that says no quantity belongs to a table of one.
+            name = name if alone else ''
+        named.append(name)
+    return in_order(named, joints)
+
+
+def _require(columns: Mapping[str, FloatArray], files: Mapping[str, Path],
+             joints: Sequence[str]) -> None:
+    for quantity in ('position', 'effort'):
+        if quantity not in columns:
+            raise RecordingError(f'has no {quantity} of some of ' + ', '.join(joints),
+                                 subject=', '.join(map(str, files.values())),
+                                 remedy='give names, a map from the columns of the log to the '
+                                        'joints of the robot')
