@@ -120,6 +120,15 @@ class EffortLimiter:
         """Let the next effort start anywhere within the limits, as nothing precedes it."""
         self._has_last = False
 
+    def begin_at(self, effort: FloatArray) -> None:
+        """Take an effort for the last one, so that the rate limit counts from there.
+
+        One that is not finite, or beyond the limits, tells nothing and is ignored.
+        """
+        if effort.shape == self.effort.shape and self.permits(effort):
+            self.effort[:] = effort
+            self._has_last = True
+
     def apply(self, tau: FloatArray, dt: float) -> FloatArray:
         """Return the efforts that may be sent.
 

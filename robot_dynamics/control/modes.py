@@ -20,6 +20,8 @@ class Mode(Enum):
     HOLDING = 'holding'
     #: The reference is followed.
     TRACKING = 'tracking'
+    #: The arm follows the hand that leads it, and no reference.
+    GUIDED = 'guided'
     #: Somebody asked for a stop: the arm is led to rest and held there, and follows no
     #: reference until somebody says that it may.
     HALTED = 'halted'
@@ -30,8 +32,8 @@ class Mode(Enum):
 
     @property
     def follows(self) -> bool:
-        """Whether the law leads the arm along a desired motion."""
-        return self in (Mode.TRACKING, Mode.HALTED)
+        """Whether the law moves the arm, or lets it be moved, as it was built to."""
+        return self in (Mode.TRACKING, Mode.GUIDED, Mode.HALTED)
 
 
 class Cause(Enum):

@@ -32,7 +32,7 @@ FloatArray = NDArray[np.float64]
 
 #: A receive time may go back this much before it counts as a jump of the clock. s.
 CLOCK_TOLERANCE = 1e-3
-_ACTIVE = (Mode.HOLDING, Mode.TRACKING, Mode.HALTED)
+_ACTIVE = (Mode.HOLDING, Mode.TRACKING, Mode.GUIDED, Mode.HALTED)
 
 
 class ControlSession:
@@ -180,6 +180,30 @@ class ControlSession:
         command = self._send_safe(0.0, live=False)
         self._outlet.let_go()
         return command
+
+    def wind_down(self, dt: float) -> Command | None:
+        """Return the next command on the way to the safe effort, None when it is there.
+
+        For somebody who stops in order: no effort changes faster than it may. The
+        velocity counts as zero, as in what `stop` returns.
+
+        Parameters
+        ----------
+        dt : float
+            Time since the last command. s.
+        """
+        command = self._send_safe(dt, live=False)
+        return command if self.limiter.any_saturated else None
+
+    def take_over(self, effort: FloatArray) -> None:
+        """Go on from an effort that acts on the arm already; to be called after `reactivate`.
+
+        Parameters
+        ----------
+        effort : ndarray, shape (n,)
+            Last command of whoever held the arm before. N m or N.
+        """
+        self.limiter.begin_at(effort)
 
     def reactivate(self) -> None:
         """Start over with the next good state, at the pose it tells; a halt is over then."""

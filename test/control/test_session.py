@@ -512,3 +512,48 @@ def test_whatever_happens_no_nan_and_no_effort_beyond_its_limit_leaves(
     if session.mode in (Mode.HOLDING, Mode.TRACKING):
         check(session.on_tick(steady + 0.1 + PERIOD))
         assert session.mode is Mode.SAFE
+
+
+def test_winds_down_no_faster_than_efforts_may_change(arm3, pd_controller):
+    limiter = EffortLimiter.for_robot(arm3, rate_limit=[100.0] * 3)
+    bench = Bench(arm3, pd_controller, limiter=limiter).start()
+    bench.states(200)
+    pd_controller.answer = [25.0, 10.0, 3.0]
+    bench.states(50)
+    seen = [bench.effort]
+    while (command := bench.session.wind_down(0.002)) is not None:
+        assert command.is_safe
+        seen.append(command.effort.copy())
+    last = bench.session.stop('done').effort
+    np.testing.assert_array_equal(last, pd_controller.gravity)
+    steps = np.abs(np.diff([*seen, last], axis=0))
+    assert len(seen) > 50 and np.all(steps <= 0.2 + 1e-12)
+
+
+def test_winding_down_sends_nothing_where_nothing_was_sent_or_there_is_nothing_to_do(bench):
+    assert bench.session.wind_down(0.002) is None
+    bench.start()
+    assert bench.session.wind_down(0.002) is None
+
+
+def test_goes_on_from_what_somebody_else_has_sent(arm3, pd_controller):
+    limiter = EffortLimiter.for_robot(arm3, rate_limit=[100.0] * 3)
+    bench = Bench(arm3, pd_controller, limiter=limiter)
+    bench.session.stop('not activated yet')
+    bench.session.reactivate()
+    before = np.array([20.0, -5.0, 2.0])
+    bench.session.take_over(before)
+    seen = [before]
+    for _ in range(40):
+        seen.append(bench.state(effort=seen[-1]).effort.copy())
+    steps = np.abs(np.diff(seen, axis=0))
+    assert np.all(steps <= 100.0 * PERIOD + 1e-12)
+    np.testing.assert_allclose(seen[-1], pd_controller.gravity)
+
+
+@pytest.mark.parametrize('effort', [[NAN, 0.0, 0.0], [1e3, 0.0, 0.0], [1.0]])
+def test_what_cannot_have_been_sent_is_not_gone_on_from(arm3, pd_controller, effort):
+    limiter = EffortLimiter.for_robot(arm3, rate_limit=[100.0] * 3)
+    bench = Bench(arm3, pd_controller, limiter=limiter)
+    bench.session.take_over(np.array(effort))
+    np.testing.assert_array_equal(bench.state().effort, pd_controller.gravity)
