@@ -16,14 +16,13 @@ Carnegie Mellon University, CMU-RI-TR-85-15, 1985, section 2.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import not_negative, positive
 from robot_dynamics.control.lq.apply_kernel import apply_feedback, tracking_errors
 from robot_dynamics.control.lq.certificate import Certificate, certify
 from robot_dynamics.control.lq.design import FeedbackDesign
 from robot_dynamics.control.lq.gain_table import GainTable
-from robot_dynamics.control.lq.model import ModelInForce
+from robot_dynamics.control.lq.model import FeedforwardModel
 from robot_dynamics.control.lq.model_errors import ModelErrors
 from robot_dynamics.control.lq.rules import DEFAULT_ORDER, GainRule, rule_of_design
 from robot_dynamics.control.lq.schedule import Schedule, ScheduleState, rescaled_weights
@@ -59,8 +58,6 @@ class FeedforwardLQController:
         answers it. s.
     order : int
         Last power of A T in the series of Phi.
-    blend_time : float
-        Time in which new inertial parameters take over. s.
     rule : GainRule, optional
         How gains are computed, in the place of gain, design and order.
     dynamics : Dynamics, optional
@@ -70,7 +67,7 @@ class FeedforwardLQController:
     ----------
     certificate : Certificate
         How stable the feedback is all over the range of the arm.
-    model : ModelInForce
+    model : FeedforwardModel
         What is fed forward and linearised.
     e, e_dot : ndarray, shape (n,)
         Errors q_d - q and v_d - v of the last update.
@@ -94,15 +91,15 @@ class FeedforwardLQController:
     def __init__(self, robot: Robot, *, gain: str = 'riccati',
                  design: FeedbackDesign | None = None, schedule: Schedule | None = None,
                  errors: ModelErrors | None = None, period: float = 0.002, delay: float = 0.002,
-                 order: int = DEFAULT_ORDER, blend_time: float = 0.5,
-                 rule: GainRule | None = None, dynamics: Dynamics | None = None):
+                 order: int = DEFAULT_ORDER, rule: GainRule | None = None,
+                 dynamics: Dynamics | None = None):
         robot.require_single_coordinates('feedforward and LQ control')
         self.robot = robot
         self.period = positive('period', period, 's')
         self.delay = not_negative('delay', delay, 's')
         self.design = FeedbackDesign() if design is None else design
         self.schedule = ScheduleState(Schedule() if schedule is None else schedule)
-        self.model = ModelInForce(robot, dynamics, blend_time=blend_time)
+        self.model = FeedforwardModel(robot, dynamics)
         self._rule = rule_of_design(gain, robot.n, self.design, self.period, order=order) \
             if rule is None else rule
         self._errors = ModelErrors() if errors is None else errors
@@ -131,7 +128,7 @@ class FeedforwardLQController:
         return self._table is not None
 
     def reset(self, q: FloatArray, v: FloatArray) -> None:
-        """Forget gain and schedule; parameters and certificate stay."""
+        """Forget gain and schedule; load and certificate stay."""
         self.schedule.reset()
         self._largest[:] = 0.0
         self._lead_left = 0.0
@@ -139,29 +136,25 @@ class FeedforwardLQController:
     def note_applied(self, tau: FloatArray) -> None:
         """Do nothing: what was cut at a limit is no part of the law."""
 
-    def set_parameters(self, parameters: ArrayLike) -> None:
-        """Let other inertial parameters take over, without a jump of the torque.
+    def carry(self, load: FloatArray, seconds: float) -> None:
+        """Take the arm to carry something; see `LoadedModel.carry`.
 
-        Parameters
-        ----------
-        parameters : array_like, shape (10 nb,)
-            In the order of `Robot.parameters`, for instance those of
-            `robot_dynamics.model.modify.with_payload`.
-
-        Raises
-        ------
-        RobotDynamicsError
-            Where they are not those of bodies of this robot; nothing changes then.
+        Feedforward and gains follow it without a jump of the torque; gains computed ahead
+        are dropped.
         """
-        self.model.set_parameters(parameters)
+        self.model.carry(load, seconds)
         self._table = None
+
+    def advance(self, dt: float) -> None:
+        """Go on with a change of what is carried; see `LoadedModel.advance`."""
+        self.model.advance(dt)
 
     def follow(self, table: GainTable | None) -> None:
         """Take gains from a table wherever the desired motion is on its trajectory."""
         self._table = table
 
     def certify_along(self, q: FloatArray, v: FloatArray, a: FloatArray) -> Certificate:
-        """Judge the feedback along a trajectory with the parameters last set.
+        """Judge the feedback along a trajectory with what is carried.
 
         Parameters
         ----------
@@ -185,7 +178,6 @@ class FeedforwardLQController:
         q, v, q_d, v_d = self._subtracted(q, v, q_d, v_d)
         schedule = self.schedule
         schedule.observe(self.error_norm, dt)
-        self.model.advance(dt)
         self.tau_model = self.model.feedforward(q_d, v_d, a_d)
         if schedule.is_due:
             self._update_gain(q_d, v_d, a_d)
@@ -197,19 +189,15 @@ class FeedforwardLQController:
         return np.add(self.tau_model, self.tau_feedback, out=self._tau)
 
     def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
-        """Return the feedback to rest at a pose plus gravity, shape (n,).
-
-        Time passes by a period with each: parameters take over while the arm is held, too.
-        """
-        self.model.advance(self.period)
+        """Return the feedback to rest at a pose plus gravity, shape (n,)."""
         still = np.zeros(self.robot.n)
         q, v, _, _ = self._subtracted(q, v, q_hold, still)
         pull = self.design.stiffness * self.e + self.design.damping * self.e_dot
-        return self.model.mass_matrix(q) @ pull + self.model.gravity(q)
+        return self.model.inertia(q) @ pull + self.model.gravity_torque(q)
 
     def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return gravity plus damping -k_v M v, shape (n,)."""
-        return self.model.gravity(q) - self.design.damping * (self.model.mass_matrix(q) @ v)
+        return self.model.gravity_torque(q) - self.design.damping * (self.model.inertia(q) @ v)
 
     def _certified(self) -> Certificate:
         """Judge the feedback all over the range of the arm, and refuse it where it is unstable."""

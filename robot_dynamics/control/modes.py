@@ -44,6 +44,7 @@ class Cause(Enum):
     CLOCK_JUMPED = 'the clock jumped'
     FAR_FROM_REFERENCE = 'the arm is far from its reference'
     CONTROLLER_FAILED = 'the controller failed'
+    CONTROLLER_STOPS = 'the controller asks for a stop'
 
     @property
     def passes(self) -> bool:

@@ -25,7 +25,7 @@ from robot_dynamics.control.start_gate import StartGate
 from robot_dynamics.control.step_clock import StepClock
 from robot_dynamics.control.trajectory import TrajectoryBuffer
 from robot_dynamics.control.trajectory_points import TrajectoryPoint
-from robot_dynamics.errors import ControlError, TrajectoryError
+from robot_dynamics.errors import ControlError, StopRequestedError, TrajectoryError
 from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -333,6 +333,8 @@ class ControlSession:
                 return self._hold_pose(dt)
             if self.mode.follows:
                 return self._track(dt)
+        except StopRequestedError as error:
+            self._go_safe(Cause.CONTROLLER_STOPS, str(error))
         # Whatever a controller raises, an arm hangs on the answer.
         except Exception as error:
             self._go_safe(Cause.CONTROLLER_FAILED, f'{type(error).__name__}: {error}')

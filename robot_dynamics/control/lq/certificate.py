@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.control.checks import not_negative, positive
-from robot_dynamics.control.lq.model import LinearPoint, ModelInForce
+from robot_dynamics.control.lq.model import FeedforwardModel, LinearPoint
 from robot_dynamics.control.lq.model_errors import ModelErrors
 from robot_dynamics.control.lq.rules import GainRule
 from robot_dynamics.dynamics.linearisation import LinearModel
@@ -103,11 +103,13 @@ class Certificate:
             return
         worst = self.worst
         pose = ', '.join(f'{x:.2f}' for x in self.q[int(np.argmax(worst.radii))])
+        errors = '' if worst is self.verdicts[0] else ', or allow for smaller model errors'
         raise ControlError(
             f'is unstable with a period of {1e3 * self.period:g} ms and a delay of '
             f'{1e3 * self.delay:g} ms: spectral radius {worst.radius:.4f} of the arm '
             f'"{worst.arm}" at ({pose})', subject='feedback',
-            remedy='lower bandwidth, raise time_constant, or lower delay or period of the loop')
+            remedy='choose another bandwidth or time_constant, or lower delay or period of the '
+                   f'loop{errors}')
 
     def __str__(self) -> str:
         radii = ', '.join(f'{verdict.arm} {verdict.radius:.4f}' for verdict in self.verdicts)
@@ -150,9 +152,9 @@ def certify(rule: GainRule, robot: Robot, q: FloatArray, v: FloatArray, a: Float
         raise DimensionError(f'have shapes {q.shape}, {v.shape} and {a.shape}',
                              subject='q, v and a', remedy=f'give (k, {robot.n}) of each, k > 0')
     if gains is None:
-        gains = rule.gains_at(ModelInForce(robot).linearise(q, v, a))
+        gains = rule.gains_at(FeedforwardModel(robot).linearise(q, v, a))
     arms: Mapping[str, Robot] = (errors or ModelErrors()).arms(robot)
-    verdicts = tuple(Verdict(name, _radii(ModelInForce(arm), (q, v, a), gains, period, delay))
+    verdicts = tuple(Verdict(name, _radii(FeedforwardModel(arm), (q, v, a), gains, period, delay))
                      for name, arm in arms.items())
     return Certificate(verdicts, period, delay, q)
 
@@ -214,7 +216,7 @@ def spectral_radii(matrices: FloatArray) -> FloatArray:
     return radii
 
 
-def _radii(model: ModelInForce, motion: tuple[FloatArray, FloatArray, FloatArray],
+def _radii(model: FeedforwardModel, motion: tuple[FloatArray, FloatArray, FloatArray],
            gains: FloatArray, period: float, delay: float) -> FloatArray:
     try:
         return spectral_radii(closed_loop(model.linearise(*motion), gains, period, delay))

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import positive
-from robot_dynamics.control.lq.model import ModelInForce
+from robot_dynamics.control.lq.model import FeedforwardModel
 from robot_dynamics.control.lq.rules import GainRule
 from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import DimensionError, TrajectoryError
@@ -59,7 +59,7 @@ class GainTable:
         self._find = nearest_knot.load()
 
     @classmethod
-    def along(cls, rule: GainRule, model: ModelInForce, q: ArrayLike, v: ArrayLike,
+    def along(cls, rule: GainRule, model: FeedforwardModel, q: ArrayLike, v: ArrayLike,
               a: ArrayLike, spacing: float) -> GainTable:
         """Compute the gains along a motion.
 
@@ -67,7 +67,7 @@ class GainTable:
         ----------
         rule : GainRule
             How; its own, not that of a running law.
-        model : ModelInForce
+        model : FeedforwardModel
             Of what.
         q, v, a : array_like, shape (k, n)
             The desired motion.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ModelInForce``: the model a law feeds forward and linearises, which may change as it runs."""
+"""``FeedforwardModel``: what a law feeds forward and linearises, also while its load changes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import positive
+from robot_dynamics.control.loaded_model import LoadedModel
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.linearisation import LinearModel
-from robot_dynamics.errors import InertiaError
-from robot_dynamics.model.consistency import check_body
 from robot_dynamics.model.robot import FloatArray, Robot
 
 
@@ -24,7 +22,7 @@ class LinearPoint:
     Attributes
     ----------
     dtau_dq, dtau_dv, M : ndarray, shape (n, n), or (k, n, n) for many points
-        Derivatives at fixed accelerations, friction and rotors included.
+        Derivatives at fixed accelerations; viscous friction and rotors included.
     """
 
     dtau_dq: FloatArray
@@ -44,119 +42,55 @@ class LinearPoint:
                               -inverse @ self.dtau_dv, inverse)
 
 
-class ModelInForce:
-    """The equations of a robot whose inertial parameters may be replaced while it moves.
-
-    All equations are linear in the parameters, so that a mixture of two models is the
-    model of the mixed parameters: after `set_parameters` the share of the new ones
-    rises from 0 to 1 over a time, and no effort jumps.
+class FeedforwardModel(LoadedModel):
+    """Equations of a loaded arm with the friction and rotors of its description.
 
     Parameters
     ----------
     robot : Robot
-        The model to begin with; friction, damping and rotors are always its own.
+        The arm that carries nothing but what is in its description.
     dynamics : Dynamics, optional
         Its equations, where they exist already.
-    blend_time : float
-        Time in which new parameters take over. s.
     coulomb_velocity : float
         Speed below which Coulomb friction fades out. rad/s or m/s.
-
-    Attributes
-    ----------
-    robot : Robot
-        With the parameters last set.
     """
 
     def __init__(self, robot: Robot, dynamics: Dynamics | None = None, *,
-                 blend_time: float = 0.5, coulomb_velocity: float = 0.05):
-        self.robot = robot
-        self._blend_time = positive('blend_time', blend_time, 's')
+                 coulomb_velocity: float = 0.05):
+        super().__init__(Dynamics(robot) if dynamics is None else dynamics)
         self._epsilon = positive('coulomb_velocity', coulomb_velocity, 'rad/s')
-        self._new = Dynamics(robot) if dynamics is None else dynamics
-        self._old: Dynamics | None = None
-        self._share = 1.0
+        self._armature, self._damping = np.array(robot.armature), np.array(robot.damping)
+        self._friction = np.array(robot.friction)
+        self._has_friction = bool(np.any(robot.damping) or np.any(robot.friction))
+        self._diagonal = np.arange(robot.n)
 
     @property
-    def is_settled(self) -> bool:
-        """Whether the parameters last set are in force alone."""
-        return self._old is None
-
-    @property
-    def parameters(self) -> FloatArray:
-        """The inertial parameters in force, shape (10 nb,)."""
-        if self._old is None:
-            return self._new.parameters
-        return self._mixed(self._old.parameters, self._new.parameters)
-
-    def set_parameters(self, parameters: ArrayLike) -> None:
-        """Let other inertial parameters take over from here on.
-
-        Parameters
-        ----------
-        parameters : array_like, shape (10 nb,)
-            In the order of `Robot.parameters`.
-
-        Raises
-        ------
-        RobotDynamicsError
-            Where they are not those of bodies of this robot; nothing changes then.
-        """
-        robot = self.robot.with_parameters(parameters)
-        for name, body, before in zip(robot.body_names, robot.inertial_parameters,
-                                      self.robot.inertial_parameters, strict=True):
-            verdict = check_body(body)
-            if not verdict.is_consistent and not np.array_equal(body, before):
-                raise InertiaError(f'cannot be a rigid body: {verdict.violation}', subject=name,
-                                   remedy='correct its mass, centre of mass and inertia')
-        new = Dynamics(robot)
-        # What is in force now, mixture or not, is what the new ones take over from.
-        self._old = self._new if self._old is None \
-            else Dynamics(self.robot.with_parameters(self.parameters))
-        self.robot, self._new, self._share = robot, new, 0.0
-
-    def advance(self, dt: float) -> None:
-        """Let time pass. s."""
-        if self._old is not None:
-            self._share += dt / self._blend_time
-            if self._share >= 1.0:
-                self._old, self._share = None, 1.0
+    def robot(self) -> Robot:
+        """The arm with what it carries, or is on the way to carry."""
+        return self._after.robot
 
     def feedforward(self, q: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:
         """Return the efforts of a motion with friction and rotors, shape (n,)."""
-        robot = self.robot
-        tau = self._new.inverse_dynamics(q, v, a)
-        if self._old is not None:
-            tau = self._mixed(self._old.inverse_dynamics(q, v, a), tau)
-        tau += robot.armature * a
-        tau += robot.damping * v
-        tau += robot.friction * np.tanh(v / self._epsilon)
+        tau = self.inverse_dynamics(q, v, a)
+        tau += self._armature * a
+        if self._has_friction:
+            tau += self._damping * v + self._friction * np.tanh(v / self._epsilon)
         return tau
 
-    def gravity(self, q: FloatArray) -> FloatArray:
-        """Return the efforts that carry the arm, shape (n,)."""
-        tau = self._new.gravity_torque(q)
-        return tau if self._old is None else self._mixed(self._old.gravity_torque(q), tau)
-
-    def mass_matrix(self, q: FloatArray) -> FloatArray:
+    def inertia(self, q: FloatArray) -> FloatArray:
         """Return the mass matrix with rotors, shape (n, n)."""
-        M = self._new.mass_matrix(q)
-        if self._old is not None:
-            M = self._mixed(self._old.mass_matrix(q), M)
-        return M + np.diag(self.robot.armature)
+        M = self.mass_matrix(q)
+        M[self._diagonal, self._diagonal] += self._armature
+        return M
 
     def linearise(self, q: FloatArray, v: FloatArray, a: FloatArray) -> LinearPoint:
         """Return the derivatives at a point, or at many with arguments of shape (k, n)."""
-        parts = self._new.inverse_dynamics_derivatives(q, v, a)
-        if self._old is not None:
-            parts = tuple(map(self._mixed, self._old.inverse_dynamics_derivatives(q, v, a), parts))
+        parts = self._after.inverse_dynamics_derivatives(q, v, a)
+        if self._before is not None:
+            before = self._before.inverse_dynamics_derivatives(q, v, a)
+            parts = tuple(map(self._between, before, parts))
         # The kernels of the gains take contiguous arrays only; mimicking joints make others.
         dtau_dq, dtau_dv, M = map(np.ascontiguousarray, parts)
-        diagonal = np.arange(self.robot.n)
-        dtau_dv[..., diagonal, diagonal] += self.robot.damping
-        M[..., diagonal, diagonal] += self.robot.armature
+        dtau_dv[..., self._diagonal, self._diagonal] += self._damping
+        M[..., self._diagonal, self._diagonal] += self._armature
         return LinearPoint(dtau_dq, dtau_dv, M)
-
-    def _mixed(self, old: FloatArray, new: FloatArray) -> FloatArray:
-        """Return what lies between two things that are linear in the parameters."""
-        return old + self._share * (new - old)

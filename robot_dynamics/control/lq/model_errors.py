@@ -31,7 +31,7 @@ class ModelErrors:
 
     masses: float = 30.0
     lengths: float = 5.0
-    payload: float = 10.0
+    payload: float = 2.0
 
     def __post_init__(self) -> None:
         for name in ('masses', 'lengths', 'payload'):

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+
+from robot_dynamics.control.lq.design import FeedbackDesign, weight_of_time_constant
+from robot_dynamics.control.lq.gains import one_step_gain, riccati_gain
+from robot_dynamics.errors import ParameterError
+
+DESIGNS = [(60.0, 1.0 / 12.0), (60.0, 1.0 / 60.0), (5.0, 2.0), (200.0, 0.01), (45.0, 0.022),
+           (1e-3, 1e3)]
+
+
+def double_integrator(T):
+    return np.array([[1.0, T], [0.0, 1.0]]), np.array([[0.5 * T * T], [T]])
+
+
+@pytest.mark.parametrize(('bandwidth', 'time_constant'), DESIGNS)
+def test_stiffness_and_damping_have_the_poles_asked_for(bandwidth, time_constant):
+    design = FeedbackDesign(bandwidth, time_constant)
+    poles = np.sort(np.roots([1.0, design.damping, design.stiffness]).real)
+    np.testing.assert_allclose(poles, np.sort([-bandwidth, -1.0 / time_constant]), rtol=1e-6)
+
+
+@pytest.mark.parametrize(('bandwidth', 'time_constant'), DESIGNS)
+def test_the_one_step_gain_over_the_horizon_is_that_stiffness_and_damping(bandwidth,
+                                                                          time_constant):
+    design = FeedbackDesign(bandwidth, time_constant)
+    K = one_step_gain(*double_integrator(design.horizon), [1.0, design.one_step_weight])
+    np.testing.assert_allclose(K, [[design.stiffness, design.damping]], rtol=1e-9)
+
+
+@pytest.mark.parametrize(('bandwidth', 'time_constant'), DESIGNS)
+def test_the_regulator_has_them_in_the_limit_of_fast_sampling(bandwidth, time_constant):
+    design = FeedbackDesign(bandwidth, time_constant)
+    T = 1e-5 / design.damping
+    # Costs are integrals: the sums are multiplied by T, which changes no gain.
+    K, _ = riccati_gain(*double_integrator(T), design.riccati_weights, [1.0])
+    np.testing.assert_allclose(K, [[design.stiffness, design.damping]], rtol=1e-3)
+
+
+def test_over_the_sampling_period_the_weight_sets_the_slow_pole():
+    T, time_constant = 0.002, 0.1
+    Phi, Gamma = double_integrator(T)
+    weight = weight_of_time_constant(T, time_constant)
+    K = one_step_gain(Phi, Gamma, [1.0, weight])
+    poles = np.sort(np.linalg.eigvals(Phi - Gamma @ K).real)
+    np.testing.assert_allclose(poles, [0.0, np.exp(-T / time_constant)], atol=1e-5)
+
+
+def test_with_equal_weights_the_slow_pole_is_of_the_length_of_minutes():
+    """What the report's Q = 1 means: a position error of T = 0.01 s decays in 200 s."""
+    T = 0.01
+    Phi, Gamma = double_integrator(T)
+    poles = np.linalg.eigvals(Phi - Gamma @ one_step_gain(Phi, Gamma, np.eye(2)))
+    np.testing.assert_allclose(-T / np.log(np.abs(poles).max()), 2.0 / T, rtol=1e-3)
+
+
+@pytest.mark.parametrize('values', [(0.0, 1.0), (1.0, 0.0), (-3.0, 1.0), (np.nan, 1.0),
+                                    (np.inf, 1.0), (1.0, np.inf)])
+def test_what_is_no_positive_number_is_refused(values):
+    with pytest.raises(ParameterError, match=r'bandwidth|time_constant'):
+        FeedbackDesign(*values)
+    with pytest.raises(ParameterError):
+        weight_of_time_constant(*values)
