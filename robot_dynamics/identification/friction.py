@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""What rubs in a joint: effects that are linear in one parameter, by name.
+
+With u the speed of an axis (a joint, or a motor that turns with several joints)::
+
+    offset          1
+    viscous         u
+    coulomb         tanh(u / width)               width: where the sign is chosen smooth
+    sign            sign u
+    cbrt            cube root of u: a stand-in for Stribeck and for viscous friction that
+                    saturates
+    stribeck        sign(u) exp(-(u / width)^2)
+    dahl            z,  dz/dt = |u| (sign u - z) / length: presliding
+    load            |load| tanh(u / width)
+    load_dahl       |load| z
+    armature        du/dt
+
+The load is what the rigid body alone asks of the axis. Widths and lengths are chosen per
+axis.
+
+References
+----------
+P. R. Dahl, "A solid friction model", Aerospace Corporation TOR-0158(3107-18), 1968.
+P. Hamon, M. Gautier and P. Garrec, "Dynamic identification of robots with a dry friction
+model depending on load and velocity", IROS 2010.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.identification.kernels import presliding
+
+FloatArray = NDArray[np.float64]
+
+#: Every term, by name.
+TERMS = ('offset', 'viscous', 'coulomb', 'sign', 'cbrt', 'stribeck', 'dahl', 'load', 'load_dahl',
+         'armature')
+
+#: Terms that need the load of an axis.
+LOADED = ('load', 'load_dahl')
+
+#: Sets of terms to choose among, from plain to rich; each also has offset and viscous friction.
+FAMILIES: Mapping[str, tuple[str, ...]] = {
+    'coulomb': ('offset', 'viscous', 'coulomb'),
+    'coulomb+load+cbrt': ('offset', 'viscous', 'coulomb', 'load', 'cbrt'),
+    'dahl+cbrt': ('offset', 'viscous', 'dahl', 'cbrt'),
+    'dahl+load+cbrt': ('offset', 'viscous', 'dahl', 'load_dahl', 'cbrt'),
+    'dahl+coulomb': ('offset', 'viscous', 'dahl', 'coulomb'),
+}
+
+#: Widths of the smooth sign, as parts of the root mean square of the speed.
+WIDTHS = (0.01, 0.03, 0.1, 0.3)
+#: Lengths of presliding, rad or m.
+LENGTHS = (0.0003, 0.001, 0.002, 0.004, 0.01)
+
+_WITH_WIDTH = ('coulomb', 'stribeck', 'load')
+_WITH_LENGTH = ('dahl', 'load_dahl')
+
+
+def check_terms(terms: Sequence[str]) -> tuple[str, ...]:
+    """Return friction terms; refuse what is none."""
+    if isinstance(terms, str):
+        if terms not in FAMILIES:
+            raise ParameterError(f'is {terms!r}', subject='friction',
+                                 remedy='choose among ' + ', '.join(FAMILIES)
+                                        + ', or list terms: ' + ', '.join(TERMS))
+        return FAMILIES[terms]
+    for term in terms:
+        if term not in TERMS:
+            raise ParameterError('is no friction term', subject=str(term),
+                                 remedy='choose among ' + ', '.join(TERMS))
+    if len(set(terms)) != len(tuple(terms)):
+        raise ParameterError('names a term twice', subject='friction',
+                             remedy='name each term once')
+    return tuple(terms)
+
+
+def options_of(term: str, speed: float) -> tuple[float, ...]:
+    """Return the widths or lengths that a term may have on an axis; (0,) where it has none.
+
+    Parameters
+    ----------
+    term : str
+        The term.
+    speed : float
+        Root mean square of the speed of the axis.
+    """
+    if term in _WITH_WIDTH:
+        return tuple(width * max(speed, 1e-6) for width in WIDTHS)
+    return LENGTHS if term in _WITH_LENGTH else (0.0,)
+
+
+def shares_option(term: str) -> str:
+    """Return whose width or length a term takes over: those of one axis are the same."""
+    return 'width' if term in _WITH_WIDTH else 'length' if term in _WITH_LENGTH else ''
+
+
+def columns_of(term: str, options: Sequence[float], position: FloatArray, speed: FloatArray,
+               acceleration: FloatArray, load: FloatArray | None = None) -> FloatArray:
+    """Return the effect of a term per unit of its parameter, along a motion.
+
+    Parameters
+    ----------
+    term : str
+        One of `TERMS`.
+    options : sequence of float, length k
+        Widths or lengths.
+    position, speed, acceleration : ndarray, shape (N,)
+        Of the axis.
+    load : ndarray, shape (N,), optional
+        Effort that the rigid bodies ask of it.
+
+    Returns
+    -------
+    ndarray, shape (N, k)
+        One column for each option.
+    """
+    if term in LOADED:
+        if load is None:
+            raise ParameterError('needs the load of its axis', subject=term,
+                                 remedy='give efforts of a rigid model')
+        plain = {'load': 'coulomb', 'load_dahl': 'dahl'}[term]
+        return np.abs(load)[:, np.newaxis] * columns_of(plain, options, position, speed,
+                                                        acceleration)
+    if term == 'dahl':
+        out = np.empty((len(position), len(options)))
+        if len(position):
+            presliding.load()(np.ascontiguousarray(position), np.array(options), out)
+        return out
+    one = {
+        'offset': lambda: np.ones_like(speed), 'viscous': lambda: speed,
+        'sign': lambda: np.sign(speed), 'cbrt': lambda: np.cbrt(speed),
+        'armature': lambda: acceleration,
+    }
+    if term in one:
+        return one[term]()[:, np.newaxis] * np.ones(len(options))
+    scaled = speed[:, np.newaxis] / np.array(options)
+    if term == 'coulomb':
+        return np.tanh(scaled)
+    return np.sign(scaled) * np.exp(-scaled ** 2)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Normal equations of a chosen model, by joint and by block of time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.identification.stack import Stack
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class Normal:
+    """Products [A y]^T [A y] of a stack, from which any model's normal equations follow.
+
+    Parameters
+    ----------
+    stack : Stack
+        The equations.
+    blocks : int
+        Pieces of equal length into which time is cut.
+
+    Attributes
+    ----------
+    counts : ndarray, shape (blocks,)
+        Rows a joint in each block.
+    """
+
+    def __init__(self, stack: Stack, blocks: int):
+        self.stack, self.blocks = stack, blocks
+        self._bounds = np.linspace(0, len(stack.time), blocks + 1).astype(int)
+        self.counts = np.diff(self._bounds)
+        self._products = [self._of(one.A, one.y) for one in stack.joints]
+
+    def _of(self, A: FloatArray, y: FloatArray) -> FloatArray:
+        out = np.empty((self.blocks, A.shape[1] + 1, A.shape[1] + 1))
+        for b in range(self.blocks):
+            piece = slice(self._bounds[b], self._bounds[b + 1])
+            rows = np.concatenate([A[piece], y[piece, np.newaxis]], axis=1)
+            out[b] = rows.T @ rows
+        return out
+
+    def of_model(self, features: Sequence[int], gravity: FloatArray) -> FloatArray:
+        """Return products in the columns of a model.
+
+        Parameters
+        ----------
+        features : sequence of int
+            Which features it has.
+        gravity : ndarray, shape (3,)
+            Gravity in the base, m/s^2.
+
+        Returns
+        -------
+        ndarray, shape (blocks, n, p + 1, p + 1)
+            Columns: 10 nb inertial parameters, the features, and the efforts.
+        """
+        stack = self.stack
+        p = stack.n_rigid + len(features)
+        out = np.zeros((self.blocks, len(stack.joints), p + 1, p + 1))
+        for j, (rows, products) in enumerate(zip(stack.joints, self._products, strict=True)):
+            T, where = selection(stack, rows.columns, features, gravity)
+            full = np.zeros((T.shape[0] + 1, T.shape[1] + 1))
+            full[:-1, :-1], full[-1, -1] = T, 1.0
+            places = np.append(where, p)
+            out[:, j, places[:, np.newaxis], places] = full.T @ products @ full
+        return out
+
+
+def selection(stack: Stack, columns: IntArray, features: Sequence[int], gravity: FloatArray
+              ) -> tuple[FloatArray, IntArray]:
+    """Return T that makes the columns of a model out of those of a joint, and which they are.
+
+    Parameters
+    ----------
+    stack : Stack
+        What counts the columns.
+    columns : ndarray of int64, shape (c,)
+        Columns of the joint.
+    features, gravity
+        As in `Normal.of_model`.
+
+    Returns
+    -------
+    T : ndarray, shape (c, k)
+        A_model = A T.
+    where : ndarray of int64, shape (k,)
+        Numbers of these columns among the model's.
+    """
+    rigid, bodies = stack.n_rigid, stack.robot.n_bodies
+    place = {int(column): k for k, column in enumerate(columns)}
+    inertial = [column for column in range(rigid) if column in place]
+    chosen = [k for k, feature in enumerate(features) if stack.first_feature + feature in place]
+    T = np.zeros((len(columns), len(inertial) + len(chosen)))
+    for k, column in enumerate(inertial):
+        T[place[column], k] = 1.0
+        body, kind = divmod(column, 10)
+        if kind < 4:
+            for axis in range(3):
+                T[place[rigid + 4 * bodies * axis + 4 * body + kind], k] = gravity[axis]
+    for k, feature in enumerate(chosen):
+        T[place[stack.first_feature + features[feature]], len(inertial) + k] = 1.0
+    return T, np.array(inertial + [rigid + k for k in chosen])

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From rows of a log to motions: even, filtered, differentiated, at no higher rate than needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.identification.dataset import Dataset, Segment
+from robot_dynamics.identification.signals.derivatives import METHODS, derivative
+from robot_dynamics.identification.signals.filters import ORDER, low_pass
+from robot_dynamics.identification.signals.resample import evenly
+
+FloatArray = NDArray[np.float64]
+
+#: Motions are filtered at so many times the cut-off of the equations, so that what the
+#: equations make of a frequency is formed of more than that frequency (parallel filtering).
+WIDER = 3.0
+#: Samples a second that motions keep, in cut-offs.
+SAMPLES = 24.0
+
+
+@dataclass(frozen=True)
+class SignalSettings:
+    """How signals are made.
+
+    Parameters
+    ----------
+    cutoff : float
+        Cut-off of the equations, Hz: everything in them is filtered there, efforts and
+        regressors alike.
+    order : int
+        Order of the zero-phase Butterworth filters.
+    derivative : str
+        One of `robot_dynamics.identification.signals.derivatives.METHODS`.
+    velocity : {'position', 'measured'}
+        What velocities and accelerations are made of.
+    wider : float
+        Cut-off of the motion as a multiple of that of the equations.
+    lag : float
+        By how much efforts come later than the positions they belong to, s.
+    """
+
+    cutoff: float
+    order: int = ORDER
+    derivative: str = 'central'
+    velocity: str = 'position'
+    wider: float = WIDER
+    lag: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.derivative not in METHODS:
+            raise ParameterError(f'is {self.derivative!r}', subject='derivative',
+                                 remedy='choose among ' + ', '.join(METHODS))
+        if self.velocity not in ('position', 'measured'):
+            raise ParameterError(f'is {self.velocity!r}', subject='velocity',
+                                 remedy='choose position or measured')
+        if not 0.0 < self.cutoff < np.inf:
+            raise ParameterError(f'is {self.cutoff!r}', subject='cutoff',
+                                 remedy='give a frequency in Hz')
+
+    def at(self, cutoff: float) -> SignalSettings:
+        """Return the same with another cut-off."""
+        return replace(self, cutoff=cutoff)
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Evenly sampled motion and efforts of one segment.
+
+    Parameters
+    ----------
+    time : ndarray, shape (N,)
+        s.
+    q, v, a : ndarray, shape (N, n)
+        Positions, velocities, accelerations, filtered.
+    effort : ndarray, shape (N, n)
+        Efforts, with what lies above the rate taken away and nothing else.
+    rate : float
+        Samples a second, Hz.
+    """
+
+    time: FloatArray
+    q: FloatArray
+    v: FloatArray
+    a: FloatArray
+    effort: FloatArray
+    rate: float
+
+    @property
+    def count(self) -> int:
+        """Number of samples."""
+        return len(self.time)
+
+
+def motions_of(dataset: Dataset, settings: SignalSettings) -> tuple[Motion, ...]:
+    """Return the motion of each segment of a log.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The log.
+    settings : SignalSettings
+        How.
+    """
+    return tuple(_motion(segment, dataset.period, settings) for segment in dataset.segments)
+
+
+def _motion(segment: Segment, period: float, settings: SignalSettings) -> Motion:
+    rate = 1.0 / period
+    wide = settings.wider * settings.cutoff
+    step = max(1, int(rate / (SAMPLES * settings.cutoff)))
+    smoothed = low_pass(evenly(segment.time, segment.position, period), rate, wide,
+                        settings.order)
+    if settings.velocity == 'measured':
+        v = low_pass(evenly(segment.time, segment.velocity, period), rate, wide, settings.order)
+    else:
+        v = derivative(smoothed, rate, settings.derivative)
+    a = derivative(v, rate, settings.derivative)[::step].copy()
+    q, v = smoothed[::step].copy(), v[::step].copy()
+    effort = (_shifted(segment, settings.lag, period, len(smoothed)) if settings.lag else
+              evenly(segment.time, segment.effort, period, smooth=False))
+    if step > 1:
+        effort = low_pass(effort, rate, 0.4 * rate / step, settings.order)
+    effort = effort[::step].copy()
+    count = min(len(q), len(effort))
+    time = segment.time[0] + period * step * np.arange(count)
+    return Motion(time, q[:count], v[:count], a[:count], effort[:count], rate / step)
+
+
+def _shifted(segment: Segment, lag: float, period: float, count: int) -> FloatArray:
+    """Return efforts of later, which belong to the positions of now."""
+    at = segment.time[0] + lag + period * np.arange(count)
+    return np.stack([np.interp(at, segment.time, column) for column in segment.effort.T], axis=1)

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Filtered equations of a recording: everything that may stand in them, once and for all.
+
+An equation of joint j holds, as columns, what each inertial parameter and each friction term
+does to the effort of that joint, and that effort. All of them go through the same low-pass
+filter and are kept at twice its cut-off, where the errors of neighbouring rows are nearly
+independent. Models are then chosen among the columns without another look at the recording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.identification.dataset import Dataset
+from robot_dynamics.identification.friction import (
+    LOADED,
+    check_terms,
+    columns_of,
+    options_of,
+)
+from robot_dynamics.identification.signals.filters import low_pass, settling
+from robot_dynamics.identification.signals.motion import Motion, SignalSettings, motions_of
+from robot_dynamics.model.joint_types import JointType
+from robot_dynamics.model.robot import Robot
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+#: Rows are kept at so many times the cut-off: with the filter's noise bandwidth of about the
+#: cut-off, neighbouring errors then have next to no correlation.
+ROWS_PER_CUTOFF = 2.0
+#: Left out at both ends of a segment, s: filters and presliding friction have to settle.
+TRIM = 0.5
+# At most this share of a segment on each side.
+_TRIM_SHARE = 0.1
+# Samples filtered at a time.
+_PIECE = 4096
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A friction column: a term of an axis, with its width or length.
+
+    Parameters
+    ----------
+    axis : int
+        Which axis of the dataset.
+    term : str
+        One of `robot_dynamics.identification.friction.TERMS`.
+    option : float
+        Width or length; 0 where the term has none.
+    """
+
+    axis: int
+    term: str
+    option: float
+
+
+@dataclass(frozen=True, eq=False)
+class JointRows:
+    """Equations of one joint.
+
+    Parameters
+    ----------
+    columns : ndarray of int64, shape (c,)
+        Numbers of the columns, as `Stack` counts them.
+    A : ndarray, shape (m, c)
+        Columns.
+    y : ndarray, shape (m,)
+        Efforts.
+    """
+
+    columns: IntArray
+    A: FloatArray
+    y: FloatArray
+
+
+class Stack:
+    """Equations of all joints.
+
+    Columns: the 10 nb inertial parameters without gravity, then what 4 nb of them (mass and
+    first moment) do under unit gravity along x, y and z each, then the features.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot; its inertial parameters count only as the first guess of loads.
+    dataset : Dataset
+        The log.
+    settings : SignalSettings
+        How signals are made.
+    terms : sequence of str
+        Friction terms to prepare columns of.
+    period_rows : float, optional
+        Rows kept, in cut-offs; `ROWS_PER_CUTOFF` if not given.
+
+    Attributes
+    ----------
+    features : tuple of Feature
+        The friction columns.
+    joints : tuple of JointRows
+        The equations.
+    time : ndarray, shape (m,)
+        Of the rows, s.
+    rate : float
+        Rows a second, Hz.
+    """
+
+    def __init__(self, robot: Robot, dataset: Dataset, settings: SignalSettings,
+                 terms: Sequence[str], *, rows_per_cutoff: float = ROWS_PER_CUTOFF,
+                 trim: float = TRIM, parameters: FloatArray | None = None):
+        self.robot, self.dataset, self.settings = robot, dataset, settings
+        self.terms = check_terms(terms)
+        self.motions = motions_of(dataset, settings)
+        self._rows_per_cutoff, self._trim = rows_per_cutoff, trim
+        self._dynamics = Dynamics(robot.with_gravity((0.0, 0.0, 0.0)))
+        self._gravities = [Dynamics(robot.with_gravity(axis)) for axis in np.eye(3)]
+        self._ancestry = _moved(robot)
+        self._plain = tuple(term for term in self.terms if term not in LOADED)
+        self._loaded = tuple(term for term in self.terms if term in LOADED)
+        speeds = self.speeds()
+        self.features = tuple(Feature(axis, term, option) for term in (*self._plain,
+                                                                      *self._loaded)
+                              for axis in range(len(dataset.axes))
+                              for option in options_of(term, speeds[axis]))
+        self._static = self._rows(self._plain, with_rigid=True)
+        self.time = self._static[1]
+        if len(self.time) < 8:
+            raise RecordingError(f'is too short: {len(self.time)} equations a joint',
+                                 subject=dataset.source, remedy='record some more seconds')
+        self.joints: tuple[JointRows, ...] = ()
+        self.with_loads(robot.parameters if parameters is None else parameters)
+
+    @property
+    def n_rigid(self) -> int:
+        """Number of inertial parameters."""
+        return 10 * self.robot.n_bodies
+
+    @property
+    def first_feature(self) -> int:
+        """Number of the column of the first feature."""
+        return 22 * self.robot.n_bodies
+
+    @property
+    def rate(self) -> float:
+        """Rows a second, Hz."""
+        return self._rate(self.motions[0].rate)
+
+    def speeds(self) -> FloatArray:
+        """Return the root mean square of the speed of each axis, shape (k,)."""
+        squares = sum(np.sum((motion.v @ self.dataset.axes.T) ** 2, axis=0)
+                      for motion in self.motions)
+        return np.sqrt(squares / sum(motion.count for motion in self.motions))
+
+    def with_loads(self, parameters: FloatArray, gravity: FloatArray | None = None) -> None:
+        """Compute the columns of load-dependent friction anew.
+
+        Parameters
+        ----------
+        parameters : ndarray, shape (10 nb,)
+            Inertial parameters that say what the bodies ask of the axes.
+        gravity : ndarray, shape (3,), optional
+            Gravity they feel; the robot's if not given.
+        """
+        joints = self._static[0]
+        if self._loaded:
+            model = Dynamics(self.robot.with_parameters(parameters).with_gravity(
+                self.robot.gravity if gravity is None else gravity))
+            extra, _ = self._rows(self._loaded, with_rigid=False, model=model)
+            joints = tuple(JointRows(np.concatenate([one.columns, more.columns]),
+                                     np.concatenate([one.A, more.A], axis=1), one.y)
+                           for one, more in zip(joints, extra, strict=True))
+        self.joints = joints
+
+    def _rate(self, rate: float) -> float:
+        return rate / max(1, int(rate / (self._rows_per_cutoff * self.settings.cutoff)))
+
+    def _rows(self, terms: Sequence[str], *, with_rigid: bool, model: Dynamics | None = None
+              ) -> tuple[tuple[JointRows, ...], FloatArray]:
+        """Return filtered columns of all joints, and the times of the rows."""
+        n, axes = self.robot.n, self.dataset.axes
+        numbers = [k for k, feature in enumerate(self.features) if feature.term in terms]
+        columns, pieces, efforts, times = [], [[] for _ in range(n)], [[] for _ in range(n)], []
+        carried = [np.flatnonzero(np.repeat(self._ancestry[j], 10)) for j in range(n)]
+        lifted = [np.flatnonzero(np.repeat(self._ancestry[j], 4)) for j in range(n)]
+        rubbing = [[k for k in numbers if axes[self.features[k].axis, j]] for j in range(n)]
+        for j in range(n):
+            rigid = np.concatenate([carried[j], *(self.n_rigid * (1.0 + 0.4 * k) + lifted[j]
+                                                  for k in range(3))]) if with_rigid else []
+            columns.append(np.concatenate([rigid, np.array(rubbing[j]) + self.first_feature]
+                                          ).astype(np.int64))
+        for motion in self.motions:
+            effects = self._effects(motion, numbers, model)
+            for outer, keep in self._pieces(motion):
+                rigid, pulls = self._rigid(motion, outer) if with_rigid else (None, None)
+                for j in range(n):
+                    parts = [effects[outer][:, [numbers.index(k) for k in rubbing[j]]]
+                             * axes[[self.features[k].axis for k in rubbing[j]], j]]
+                    if with_rigid:
+                        parts = [rigid[:, j, carried[j]], *(pull[:, j, lifted[j]]
+                                                            for pull in pulls), *parts,
+                                 motion.effort[outer, j:j + 1]]
+                    filtered = low_pass(np.concatenate(parts, axis=1), motion.rate,
+                                        self.settings.cutoff, self.settings.order)[keep]
+                    if with_rigid:
+                        efforts[j].append(filtered[:, -1].copy())
+                        filtered = filtered[:, :-1]
+                    pieces[j].append(filtered)
+                times.append(motion.time[outer][keep])
+        rows = tuple(JointRows(columns[j], np.concatenate(pieces[j]),
+                               np.concatenate(efforts[j]) if with_rigid else np.zeros(0))
+                     for j in range(n))
+        return rows, np.concatenate(times)
+
+    def _effects(self, motion: Motion, numbers: Sequence[int], model: Dynamics | None
+                 ) -> FloatArray:
+        """Return the features of some numbers along a whole motion, shape (N, k)."""
+        axes = self.dataset.axes
+        load = (None if model is None else
+                axis_loads(axes, model.inverse_dynamics(motion.q, motion.v, motion.a)))
+        out = np.empty((motion.count, len(numbers)))
+        groups: dict[tuple[int, str], list[int]] = {}
+        for place, k in enumerate(numbers):
+            groups.setdefault((self.features[k].axis, self.features[k].term), []).append(place)
+        for (axis, term), places in groups.items():
+            direction = axes[axis]
+            out[:, places] = columns_of(
+                term, [self.features[numbers[place]].option for place in places],
+                motion.q @ direction, motion.v @ direction, motion.a @ direction,
+                None if load is None else load[:, axis])
+        return out
+
+    def _rigid(self, motion: Motion, piece: slice) -> tuple[FloatArray, list[FloatArray]]:
+        """Return regressors without gravity, (L, n, 10 nb), and under unit ones, (L, n, 4 nb)."""
+        q, v, a = motion.q[piece], motion.v[piece], motion.a[piece]
+        rest = np.zeros_like(q)
+        heavy = (10 * np.arange(self.robot.n_bodies)[:, np.newaxis] + np.arange(4)).ravel()
+        return self._dynamics.regressor(q, v, a), [one.regressor(q, rest, rest)[..., heavy]
+                                                   for one in self._gravities]
+
+    def _pieces(self, motion: Motion) -> Iterator[tuple[slice, IntArray]]:
+        """Yield pieces to filter, and which of their samples become rows."""
+        step = round(motion.rate / self._rate(motion.rate))
+        margin = int(np.ceil(settling(self.settings.cutoff) * motion.rate))
+        trim = int(np.ceil(min(self._trim * motion.rate, _TRIM_SHARE * motion.count)))
+        for start in range(0, motion.count, _PIECE):
+            outer = slice(max(start - margin, 0), min(start + _PIECE + margin, motion.count))
+            inner = np.arange(start, min(start + _PIECE, motion.count))
+            kept = inner[(inner % step == 0) & (inner >= trim) & (inner < motion.count - trim)]
+            if len(kept):
+                yield outer, kept - outer.start
+
+
+def axis_loads(axes: FloatArray, efforts: FloatArray) -> FloatArray:
+    """Return what each axis carries, shape (N, k), of the efforts of the joints, (N, n).
+
+    Motors of a coupled transmission share the efforts of the joints, tau = D^T tau_motor.
+    """
+    n = axes.shape[1]
+    loads = [efforts]
+    if len(axes) > n:
+        D = np.eye(n)
+        places = [int(np.argmax((row != 0.0) * np.arange(1, n + 1))) for row in axes[n:]]
+        D[places] = axes[n:]
+        loads.append(np.linalg.solve(D.T, efforts.T).T[:, places])
+    return np.concatenate(loads, axis=1)
+
+
+def _moved(robot: Robot) -> NDArray[np.bool_]:
+    """Return which bodies each joint moves, shape (n, nb)."""
+    moved = robot.coupling.T != 0.0
+    for body, parent in enumerate(robot.parents):
+        if parent >= 0:
+            moved[:, body] |= moved[:, parent]
+    return moved
+
+
+def is_prismatic(robot: Robot) -> NDArray[np.bool_]:
+    """Return which joints slide, shape (n,)."""
+    kinds = dict(zip(robot.body_joint_names, robot.joint_types.tolist(), strict=True))
+    return np.array([kinds.get(name) == JointType.PRISMATIC for name in robot.joint_names])
