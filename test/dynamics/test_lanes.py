@@ -20,8 +20,9 @@ from robot_dynamics.dynamics.kernels.lanes import (
     total,
     write_rows,
 )
-from robot_dynamics.dynamics.kernels.lanes_memory import copy_past_cache, finish_copies
+from robot_dynamics.dynamics.kernels.lanes_memory import copy, finish_copies
 from robot_dynamics.dynamics.kernels.loading import batch_kernel
+from robot_dynamics.dynamics.kernels.pose import sine_and_cosine
 
 
 @batch_kernel('void(float64[:, :, ::1], float64[:, :, ::1])')
@@ -36,8 +37,7 @@ def calculate(values, results):
     out[0, 4] = -x
     out[0, 5] = k - x
     out[0, 6] = k / y + k
-    out[0, 7] = math.sin(x)
-    out[0, 8] = math.cos(x)
+    out[0, 7], out[0, 8] = sine_and_cosine(x)
     out[0, 9] = math.tanh(x)
     out[0, 10] = k
     out[0, 11] = same(total(x))
@@ -60,15 +60,16 @@ def turn(x, room, out):
 
 @batch_kernel('void(float64[:, :, ::1], float64[::1], int64, int64)')
 def spread(room, out, position, stride):
-    """`LANE_COUNT` + 2 neighbours of a table, as a piece of a row for each sample."""
+    """`LANE_COUNT` + 3 neighbours of a table, as a piece of a row for each sample."""
     table = as_lanes(room)[0]
-    put_rows(group(table, 0) + (table[LANE_COUNT], table[LANE_COUNT + 1]), out, position, stride)
+    rest = table[LANE_COUNT], table[LANE_COUNT + 1], table[LANE_COUNT + 2]
+    put_rows(group(table, 0) + rest, out, position, stride)
 
 
-@batch_kernel('void(float64[::1], int64, float64[::1], int64)')
-def move(source, count, memory, start):
-    """Copy past the cache."""
-    copy_past_cache(source, count, memory, start)
+@batch_kernel('void(float64[::1], int64, float64[::1], int64, boolean)')
+def move(source, count, memory, start, past_cache):
+    """Copy, and wait for the copy."""
+    copy(source, count, memory, start, past_cache)
     finish_copies()
 
 
@@ -145,7 +146,7 @@ def test_side_by_side_and_back(count, width):
 
 
 def test_rows_go_where_they_belong_and_nowhere_else():
-    width, stride, position = LANE_COUNT + 2, LANE_COUNT + 7, 3
+    width, stride, position = LANE_COUNT + 3, LANE_COUNT + 7, 3
     room = np.random.default_rng(3).normal(size=(1, width, LANE_COUNT))
     out = np.full(LANE_COUNT * stride, np.nan)
     spread.load()(room, out, position, stride)
@@ -156,10 +157,11 @@ def test_rows_go_where_they_belong_and_nowhere_else():
 
 @pytest.mark.parametrize('offset', range(8))
 @pytest.mark.parametrize('count', [0, 1, 7, 8, 9, 64, 75])
-def test_copies_past_the_cache_wherever_memory_begins(count, offset):
+@pytest.mark.parametrize('past_cache', [False, True])
+def test_copies_wherever_memory_begins(count, offset, past_cache):
     source = np.random.default_rng(4).normal(size=100)
     memory = np.full(100, np.nan)
-    move.load()(source, count, memory, offset)
+    move.load()(source, count, memory, offset, past_cache)
     expected = np.full(100, np.nan)
     expected[offset:offset + count] = source[:count]
     np.testing.assert_array_equal(memory, expected)

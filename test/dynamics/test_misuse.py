@@ -154,6 +154,21 @@ def test_parts_and_reshapes_of_a_buffer(star, state):
         assert np.array_equal(star.slotine_li_regressor(*state, ('viscous',), out=twin), buffer)
 
 
+@pytest.mark.parametrize('start', [0, 3, 40, 160])
+@pytest.mark.parametrize('is_direct', [True, False])
+def test_a_part_of_a_buffer_that_another_robot_writes(tree, star, state, start, is_direct):
+    """Wherever the part begins, the zeros around it are nobody's afterwards."""
+    small = Dynamics(tree(3, 3, order='chain'))
+    buffer, x = star.regressor_buffer(), state[:, :3].copy()
+    star.slotine_li_regressor(*state, out=buffer)
+    part = buffer.reshape(-1)[start:start + 90].reshape(3, 30)
+    small.slotine_li_regressor(*(x if is_direct else x.tolist()), out=part)
+    assert np.array_equal(part, small.slotine_li_regressor(*x))
+    for _ in range(2):
+        assert np.array_equal(star.slotine_li_regressor(*state, out=buffer),
+                              star.slotine_li_regressor(*state))
+
+
 # Choices -------------------------------------------------------------------------------
 
 

@@ -187,19 +187,14 @@ def take_prepared(out, size, model, mark):
     robot's, who has to write the zeros; or as nobody's, if it is only a part of it.
     """
     base = _read_word(out, BASE)
-    if base == 0:
-        return False
-    if _read_word(base, TYPE) != _read_word(model, TYPE):
-        return False
-    if _read_word(base, DESCRIPTOR) != _read_word(model, DESCRIPTOR):
+    if base == 0 or not (_is_plain(base, model, 1, READABLE) and length(base, 0) > BUFFER_START):
         return False
     start = _read_word(base, DATA)
-    if _read_word(out, DATA) != start + 8 * BUFFER_START:
-        return False
     head = numba.carray(_as_pointer(start), (BUFFER_START,), np.float64)
     if head[BUFFER_SIGN] != SIGN:
         return False
-    is_whole = head[BUFFER_SIZE] == size
+    is_whole = (_read_word(out, DATA) == start + 8 * BUFFER_START
+                and head[BUFFER_SIZE] == size)
     if is_whole and head[BUFFER_MARK] == mark:
         return True
     head[BUFFER_MARK] = mark if is_whole else NOBODY

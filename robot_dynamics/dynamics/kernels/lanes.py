@@ -201,7 +201,8 @@ def put_rows(typing_context, values, out, position, stride):
     """Write a tuple of lanes as a piece of one row for each sample.
 
     Entry c of lane l goes to ``out[position + l stride + c]``; out is a flat float64
-    array. As many entries as there are lanes are turned as a square and written whole.
+    array. As many entries as there are lanes are turned as a square and written whole, what
+    is left over in pairs.
     """
     def generate(context, builder, kind, args):
         memory = make_array(out)(context, builder, args[1]).data
@@ -215,10 +216,16 @@ def put_rows(typing_context, values, out, position, stride):
             for row, piece in zip(rows, turned, strict=True):
                 place = builder.gep(row, [ir.Constant(_INDEX, c)])
                 builder.store(piece, builder.bitcast(place, _VECTOR.as_pointer()), align=8)
-        for c in range(whole, values.count):
+        for c in range(whole, values.count - 1, 2):
             for lane, row in enumerate(rows):
-                value = builder.extract_element(entries[c], ir.Constant(_INDEX, lane))
-                builder.store(value, builder.gep(row, [ir.Constant(_INDEX, c)]))
+                pair = builder.shuffle_vector(entries[c], entries[c + 1],
+                                              _places(lane, LANE_COUNT + lane))
+                place = builder.gep(row, [ir.Constant(_INDEX, c)])
+                builder.store(pair, builder.bitcast(place, pair.type.as_pointer()), align=8)
+        if values.count % 2:
+            for lane, row in enumerate(rows):
+                value = builder.extract_element(entries[-1], ir.Constant(_INDEX, lane))
+                builder.store(value, builder.gep(row, [ir.Constant(_INDEX, values.count - 1)]))
         return context.get_dummy_value()
     return types.none(values, out, types.intp, types.intp), generate
 

@@ -25,6 +25,7 @@ from robot_dynamics.dynamics.kernels.lanes import (
     constant,
 )
 from robot_dynamics.dynamics.kernels.loading import helper
+from robot_dynamics.dynamics.kernels.pose import sine_and_cosine
 
 #: k fits in the 20 bits that the parts of pi/2 leave free.
 LARGEST = 1e6
@@ -111,36 +112,29 @@ def cosine_series(r):
 
 
 @helper
-def sine_after_turns(r, k):
-    """sin(r + k pi/2)."""
+def sines_after_turns(r, k):
+    """Sine and cosine of r + k pi/2."""
+    s, c = sine_series(r), cosine_series(r)
     turns = k - 4.0 * floor(0.25 * k)
     odd = turns - 2.0 * floor(0.5 * turns)
-    size = where_above(odd, 0.5, cosine_series(r), sine_series(r))
-    return where_above(turns, 1.5, -size, size)
+    sine, cosine = where_above(odd, 0.5, c, s), where_above(odd, 0.5, s, c)
+    # Sines are negative after 2 or 3 quarter turns, cosines after 1 or 2.
+    past = turns - 1.5
+    return (where_above(past, 0.0, -sine, sine),
+            where_above(past * past, 1.0, cosine, -cosine))
 
 
 @helper
-def sine(x):
-    """sin(x)."""
+def sine_and_cosine_of_lanes(x):
+    """Sine and cosine of x."""
     if not all_within(x, LARGEST):
-        y = x
+        s, c = x, x
         for lane in range(LANE_COUNT):
-            y = with_entry(y, lane, math.sin(entry(x, lane)))
-        return y
+            s = with_entry(s, lane, math.sin(entry(x, lane)))
+            c = with_entry(c, lane, math.cos(entry(x, lane)))
+        return s, c
     k, r = quarter_turns(x)
-    return sine_after_turns(r, k)
-
-
-@helper
-def cosine(x):
-    """cos(x)."""
-    if not all_within(x, LARGEST):
-        y = x
-        for lane in range(LANE_COUNT):
-            y = with_entry(y, lane, math.cos(entry(x, lane)))
-        return y
-    k, r = quarter_turns(x)
-    return sine_after_turns(r, k + 1.0)
+    return sines_after_turns(r, k)
 
 
 @helper
@@ -154,11 +148,10 @@ def hyperbolic_tangent(x):
 
 def _serve(function, ours):
     """Let kernels written for floats find what they call for lanes."""
-    @overload(function)
+    @overload(function, inline='always')
     def choose(x):
         return (lambda x: ours(x)) if isinstance(x, LanesType) else None
 
 
-_serve(math.sin, sine)
-_serve(math.cos, cosine)
+_serve(sine_and_cosine, sine_and_cosine_of_lanes)
 _serve(math.tanh, hyperbolic_tangent)

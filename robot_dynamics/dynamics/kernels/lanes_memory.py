@@ -20,39 +20,47 @@ LINE = 8
 _LINE = ir.VectorType(ir.DoubleType(), LINE)
 
 
-@part
-def copy(source, count, memory, start):
-    """Copy the first entries of one flat array to ``memory[start:]``."""
-    for k in range(count):
-        memory[start + k] = source[k]
-
-
 @intrinsic
-def _put_lines(typing_context, source, begin, lines, memory, start):
-    """Write whole lines, which lie on multiples of their size in memory, past the cache."""
+def _put_lines(typing_context, source, begin, lines, memory, start, past_cache):
+    """Write whole lines; past the cache, they must lie on multiples of their size in memory."""
     def generate(context, builder, kind, args):
         read, write = (make_array(array)(context, builder, args[k]).data
                        for array, k in ((source, 0), (memory, 3)))
         read, write = builder.gep(read, [args[1]]), builder.gep(write, [args[4]])
         once = builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)])
-        with cgutils.for_range(builder, args[2]) as loop:
-            place = builder.mul(loop.index, ir.Constant(loop.index.type, LINE))
-            line, target = (builder.bitcast(builder.gep(pointer, [place]), _LINE.as_pointer())
-                            for pointer in (read, write))
-            stored = builder.store(builder.load(line, align=8), target, align=8 * LINE)
-            stored.set_metadata('nontemporal', once)
+
+        def put(is_past_cache):
+            with cgutils.for_range(builder, args[2]) as loop:
+                place = builder.mul(loop.index, ir.Constant(loop.index.type, LINE))
+                line, target = (builder.bitcast(builder.gep(pointer, [place]), _LINE.as_pointer())
+                                for pointer in (read, write))
+                stored = builder.store(builder.load(line, align=8), target,
+                                       align=8 * LINE if is_past_cache else 8)
+                if is_past_cache:
+                    stored.set_metadata('nontemporal', once)
+
+        with builder.if_else(args[5]) as (past, through):
+            with past:
+                put(True)
+            with through:
+                put(False)
         return context.get_dummy_value()
-    return types.none(source, types.intp, types.intp, memory, types.intp), generate
+    return types.none(source, types.intp, types.intp, memory, types.intp,
+                      types.boolean), generate
 
 
 @part
-def copy_past_cache(source, count, memory, start):
-    """`copy`, of which `finish_copies` makes sure that other threads see it."""
+def copy(source, count, memory, start, past_cache):
+    """Copy the first entries of one flat array to ``memory[start:]``, line by line.
+
+    `finish_copies` makes sure that other threads see what went past the cache.
+    """
     past = (memory.ctypes.data // 8 + start) % LINE
     head = min(count, (LINE - past) % LINE)
     lines = (count - head) // LINE
-    copy(source, head, memory, start)
-    _put_lines(source, head, lines, memory, start + head)
+    for k in range(head):
+        memory[start + k] = source[k]
+    _put_lines(source, head, lines, memory, start + head, past_cache)
     for k in range(head + lines * LINE, count):
         memory[start + k] = source[k]
 

@@ -21,7 +21,7 @@ from robot_dynamics.dynamics.kernels.lanes import (
     lane_table,
     put_rows,
 )
-from robot_dynamics.dynamics.kernels.lanes_memory import copy, copy_past_cache, finish_copies
+from robot_dynamics.dynamics.kernels.lanes_memory import copy, finish_copies
 from robot_dynamics.dynamics.kernels.loading import batch_kernel, helper, part
 from robot_dynamics.dynamics.kernels.pose import store_sines
 from robot_dynamics.dynamics.kernels.reference_motion import (
@@ -137,9 +137,6 @@ def regressors(model, first, pairs, joints, shares, choice, q, v, v_r, a_r, join
             gather(joint_a_r, sample, rates[1])
             put_terms(choice, rates_in_lanes[0], rates_in_lanes[1], 10 * bodies, results, columns)
         count = size * min(LANE_COUNT, q.shape[0] - sample)
-        if past_cache:
-            copy_past_cache(results, count, memory, sample * size)
-        else:
-            copy(results, count, memory, sample * size)
+        copy(results, count, memory, sample * size, past_cache)
     if past_cache:
         finish_copies()

@@ -7,6 +7,9 @@ lays out its own rows; sines and cosines of the joints take two neighbouring col
 
 import math
 
+from numba import types
+from numba.extending import overload
+
 from robot_dynamics.dynamics.kernels.algebra import (
     ZERO,
     add,
@@ -49,6 +52,16 @@ def clear_base(frames):
         frames[0, k] = 0.0
 
 
+def sine_and_cosine(x):
+    """Sine and cosine of a float; for lanes see `robot_dynamics.dynamics.kernels.lanes_math`."""
+    return math.sin(x), math.cos(x)
+
+
+@overload(sine_and_cosine, inline='always')
+def _of_floats(x):
+    return sine_and_cosine if isinstance(x, types.Float) else None
+
+
 @part
 def store_sines(model, q, frames, column):
     """Sine and cosine of each revolute joint.
@@ -57,8 +70,7 @@ def store_sines(model, q, frames, column):
     """
     for i in range(model.shape[0] - 1):
         if model[i, IS_PRISMATIC] == 0.0:
-            frames[i + 1, column] = math.sin(q[i])
-            frames[i + 1, column + 1] = math.cos(q[i])
+            frames[i + 1, column], frames[i + 1, column + 1] = sine_and_cosine(q[i])
 
 
 @helper
