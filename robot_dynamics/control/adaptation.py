@@ -23,6 +23,15 @@ every point of the set, so V does not grow by it either.
 Friction coefficients and other joint terms follow the same law with a diagonal gain,
 between a least and a largest value.
 
+Where some combinations are known the gain is restricted to the others
+(`robot_dynamics.control.restriction`). A leakage sigma adds -sigma (pi - pi_0), which ends
+the drift that errors of the model's structure cause, at the price of a small bias.
+
+A law without projection, and one in base coordinates, keeps its estimates within a ball
+about the prior instead. Without projection pi only moves along Gamma Yr^T: in the metric
+of Gamma^-1 at right angles to everything the efforts do not depend on, so that exactly the
+base parameters are learnt and nothing else drifts.
+
 References
 ----------
 J.-J. E. Slotine and W. Li, "On the adaptive control of robot manipulators",
@@ -40,7 +49,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from robot_dynamics.control import adaptation_kernel
+from robot_dynamics.control import adaptation_kernel, restriction_kernel
+from robot_dynamics.control.restriction import Restriction
 from robot_dynamics.model.consistency import (
     parameters_from_pseudo_inertia,
     project_to_consistent,
@@ -158,9 +168,18 @@ class Adaptation:
         Metric, gain and largest values of the bodies.
     terms : TermMetric
         The same for the joint terms.
+    constraints : ndarray, shape (k, 10 nb + k n), optional
+        Combinations that are known; nothing is where not given.
+    keeps_bodies : bool
+        Whether every body's estimate stays one that a body can have. Otherwise all stay
+        within a ball about the prior that holds the largest payload.
+    leakage : float
+        sigma, rate of the return to the prior. 1/s.
 
     Attributes
     ----------
+    prior : ndarray, shape (10 nb + k n,)
+        Where the estimates start.
     estimate : ndarray, shape (10 nb + k n,)
         Every estimate, in the order of `Dynamics.parameter_names`.
     bodies : ndarray, shape (10 nb,)
@@ -169,17 +188,26 @@ class Adaptation:
         The part of it that belongs to the joint terms.
     """
 
-    def __init__(self, prior: FloatArray, bodies: BodyMetric, terms: TermMetric):
+    def __init__(self, prior: FloatArray, bodies: BodyMetric, terms: TermMetric, *,
+                 constraints: FloatArray | None = None, keeps_bodies: bool = True,
+                 leakage: float = 0.0):
         self.metric = bodies
         self.term_metric = terms
-        self._prior = project_to_consistent(prior)
-        count = self._prior.size
-        self.estimate = np.empty(count + terms.prior.size)
-        self.bodies = self.estimate[:count]
-        self.terms = self.estimate[count:].reshape(terms.prior.shape)
+        self.leakage = leakage
+        inertial = project_to_consistent(prior)
+        self.prior = np.concatenate([inertial.ravel(), np.ravel(terms.prior)])
+        self.estimate = np.empty(self.prior.size)
+        self.bodies = self.estimate[:inertial.size]
+        self.terms = self.estimate[inertial.size:].reshape(terms.prior.shape)
         self._propose = adaptation_kernel.propose.load()
+        self._propose_restricted = restriction_kernel.propose_restricted.load()
         self._settle = adaptation_kernel.settle.load()
+        self._settle_restricted = restriction_kernel.settle_restricted.load()
+        self._settle_in_ball = restriction_kernel.settle_in_ball.load()
         self._constants = _constants(bodies)
+        self._radius = None if keeps_bodies else _radius(bodies, inertial)
+        self._restriction = None if constraints is None or not len(constraints) \
+            else Restriction(self.gain(), constraints)
         self._term_gains = np.ravel(terms.gain).astype(np.float64)
         self._term_ranges = np.stack([np.ravel(terms.least), np.ravel(terms.largest)])
         self._target = np.empty_like(self.estimate)
@@ -187,8 +215,7 @@ class Adaptation:
 
     def reset(self) -> None:
         """Forget what was learnt."""
-        self.bodies[:] = self._prior.ravel()
-        self.terms[:] = self.term_metric.prior
+        self.estimate[:] = self.prior
 
     def step(self, gradient: FloatArray, dt: float) -> StepOutcome:
         """Move the estimates along a gradient for a time, or refuse to.
@@ -205,10 +232,15 @@ class Adaptation:
         StepOutcome
             Unless it is ``ACCEPTED`` the estimates are as they were.
         """
-        refused = self._propose(self.estimate, gradient, dt, self._constants, self._term_gains,
-                                self._target)
-        return _OUTCOMES[refused or self._settle(self._target, self._constants,
-                                                 self._term_ranges, self.estimate)]
+        if self._restriction is None:
+            refused = self._propose(self.estimate, gradient, dt, self._constants,
+                                    self._term_gains, self._target)
+        else:
+            refused = self._propose_restricted(self.estimate, gradient, dt, self._constants,
+                                               self._restriction.gain, self._target)
+        if not refused and self.leakage > 0.0:
+            self._target += self.leakage * dt * (self.prior - self.estimate)
+        return _OUTCOMES[refused or self._settle_target()]
 
     def move_to(self, target: FloatArray) -> StepOutcome:
         """Move the estimates to the admissible ones that are nearest to others.
@@ -216,7 +248,7 @@ class Adaptation:
         Parameters
         ----------
         target : ndarray, shape (10 nb + k n,)
-            The others.
+            The others, with what is known as it is.
 
         Returns
         -------
@@ -224,8 +256,28 @@ class Adaptation:
             Unless it is ``ACCEPTED`` the estimates are as they were.
         """
         self._target[:] = target
-        return _OUTCOMES[self._settle(self._target, self._constants, self._term_ranges,
-                                      self.estimate)]
+        return _OUTCOMES[self._settle_target()]
+
+    def _settle_target(self) -> int:
+        """Move the estimates to the admissible ones nearest to the target."""
+        if self._radius is not None:
+            return self._settle_in_ball(self._target, self._constants, self._term_ranges,
+                                        self.prior, self._radius, self.estimate)
+        if self._restriction is None:
+            return self._settle(self._target, self._constants, self._term_ranges,
+                                self.estimate)
+        return self._settle_restricted(self._target, self._constants, self._term_ranges,
+                                       self.prior, self._restriction.projection,
+                                       self.estimate)
+
+    def gain(self) -> FloatArray:
+        """Return Gamma before any restriction, shape (10 nb + k n, 10 nb + k n)."""
+        count = self.bodies.size
+        matrix = np.diag(np.concatenate([np.zeros(count), self.term_metric.gain.ravel()]))
+        for body, block in enumerate(self.metric.gain_blocks()):
+            part = slice(10 * body, 10 * body + 10)
+            matrix[part, part] = block
+        return matrix
 
     def precision(self) -> FloatArray:
         """Return Gamma^-1, shape (10 nb + k n, 10 nb + k n)."""
@@ -266,5 +318,17 @@ def _constants(metric: BodyMetric) -> FloatArray:
         rows.append(np.concatenate([
             gains[body].ravel(), trace, [metric.gain], mass, spread,
             [metric.largest_mass[body], metric.largest_spread[body]], *ways,
-            root.ravel(), np.linalg.inv(root).ravel()]))
+            root.ravel(), np.linalg.inv(root).ravel(), parameters_from_pseudo_inertia(matrix)]))
     return np.array(rows)
+
+
+def _radius(metric: BodyMetric, prior: FloatArray) -> float:
+    """Return |X|_F of the largest masses and spreads beyond the prior, of all bodies."""
+    P = pseudo_inertia(prior)
+    mass = metric.largest_mass - P[:, 3, 3]
+    spread = metric.largest_spread - np.trace(P[:, :3, :3], axis1=1, axis2=2)
+    largest = np.zeros_like(P)
+    largest[:, range(3), range(3)] = spread[:, None]
+    largest[:, 3, 3] = mass
+    inverse = np.linalg.inv(np.linalg.cholesky(metric.matrices))
+    return float(np.linalg.norm(inverse @ largest @ np.swapaxes(inverse, -1, -2)))

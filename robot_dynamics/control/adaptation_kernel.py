@@ -30,7 +30,17 @@ LARGEST = 131     # 2, largest c . pi
 WAY_BACK = 133    # 2 x 10, Gamma c / (c . Gamma c)
 ROOT = 153        # 16, L with Q = L L^T, row after row
 INVERSE = 169     # 16, L^-1
-WIDTH = 185
+METRIC = 185      # 10, parameters of Q
+WIDTH = 195
+
+#: How often a point is brought back to the bodies and to what is known, in turn.
+SWEEPS = 8
+
+#: How often a step is halved that is not admissible even so.
+HALVINGS = 20
+
+#: Slack of what counts as admissible: rounding, against Q and against a largest value.
+SLACK = 1e-7
 
 
 @kernel('int64(float64[::1], float64[::1], float64, float64[:, ::1], float64[::1], float64[::1])')
@@ -67,10 +77,19 @@ def settle(target, constants, ranges, estimate):
 
     Arguments as for `propose`, and the least and largest values of the joint terms, (2, m).
     """
-    bodies = constants.shape[0]
     for k in range(target.size):
         if not np.isfinite(target[k]):
             return NOT_FINITE
+    admit(target, constants, ranges)
+    for i in range(target.size):
+        estimate[i] = target[i]
+    return ACCEPTED
+
+
+@part
+def admit(target, constants, ranges):
+    """Move target to the nearest admissible point: bodies, then ranges of joint terms."""
+    bodies = constants.shape[0]
     for b in range(bodies):
         for limit in range(2):
             keep_below(target, b, constants, LIMITED + 10 * limit, LARGEST + limit,
@@ -80,9 +99,6 @@ def settle(target, constants, ranges, estimate):
     for k in range(ranges.shape[1]):
         i = 10 * bodies + k
         target[i] = min(max(target[i], ranges[0, k]), ranges[1, k])
-    for i in range(target.size):
-        estimate[i] = target[i]
-    return ACCEPTED
 
 
 @part

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 
 from robot_dynamics.control.checks import not_negative, positive
+from robot_dynamics.control.update_laws import UPDATE_LAWS, UpdateLaw, update_law
 from robot_dynamics.dynamics.joint_terms import check_terms
 from robot_dynamics.errors import ControlError, ParameterError
 
@@ -19,6 +20,9 @@ COMPOSITE_MARGIN = 1.5
 
 #: Slower than this nothing is learnt in a year, and gains, its square, vanish. rad/s.
 SLOWEST = 1e-6
+
+#: In what the estimates are learnt.
+COORDINATES = ('links', 'base')
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,11 @@ class AdaptationGains:
 
     Parameters
     ----------
+    law : str
+        Name of the update law, see `robot_dynamics.control.update_laws`.
+    coordinates : str
+        ``links``: every link's estimate stays one that a body can have. ``base``: only
+        base parameters are learnt, and nothing that efforts do not depend on drifts.
     frequency : float
         w_A: how fast the estimates may close the loop, by which the gain of all of
         them together is chosen; see `robot_dynamics.control.metric`. rad/s.
@@ -71,6 +80,11 @@ class AdaptationGains:
         Weight of the prediction error in the law; zero for the tracking error alone.
     composite_cutoff : float
         Cut-off of the filter of the prediction error. Hz.
+    leakage : float
+        sigma: rate at which estimates return to the prior, under laws that leak. 1/s.
+    dead_zone : float
+        Length of s below which nothing is learnt from it, under laws that have a dead
+        zone. rad/s or m/s.
     coulomb_velocity : float
         Speed below which Coulomb friction fades out. rad/s or m/s.
     largest_payload : float
@@ -79,8 +93,16 @@ class AdaptationGains:
         Longest time between two samples over which the estimates are moved. s.
     largest_sliding : float
         Largest plausible entry of s, either sign. rad/s or m/s.
+    rest_after : float
+        Time without desired motion after which the arm is at rest, and nothing is learnt;
+        inf for never. s.
+    rest_sliding : float
+        Entry of s, either sign, beyond which an arm at rest learns all the same. rad/s or
+        m/s.
     """
 
+    law: str = 'memory'
+    coordinates: str = 'links'
     frequency: float = 60.0
     payload: float = 0.003
     spread: float = 0.4
@@ -88,10 +110,14 @@ class AdaptationGains:
     term_frequency: float = 6.0
     composite: float = 2.0
     composite_cutoff: float = 10.0
+    leakage: float = 0.02
+    dead_zone: float = 0.02
     coulomb_velocity: float = 0.05
     largest_payload: float = 0.5
     longest_step: float = 0.015
     largest_sliding: float = 10.0
+    rest_after: float = 2.0
+    rest_sliding: float = 0.1
 
     def __post_init__(self) -> None:
         for name, unit in (('frequency', 'rad/s'), ('payload', ''), ('spread', ''),
@@ -99,13 +125,37 @@ class AdaptationGains:
                            ('coulomb_velocity', 'rad/s'), ('largest_payload', ''),
                            ('longest_step', 's'), ('largest_sliding', 'rad/s')):
             positive(name, getattr(self, name), unit)
-        not_negative('composite', self.composite)
+        for name, unit in (('composite', ''), ('leakage', '1/s'), ('dead_zone', 'rad/s')):
+            not_negative(name, getattr(self, name), unit)
+        for name in ('rest_after', 'rest_sliding'):
+            # Written so that NaN fails; inf is never.
+            if not getattr(self, name) >= 0.0:
+                raise ParameterError(f'is {getattr(self, name)}', subject=name,
+                                     remedy='set it to zero or a positive number')
+        update_law(self.law)
+        if self.coordinates not in COORDINATES:
+            raise ParameterError(f'is {self.coordinates!r}', subject='coordinates',
+                                 remedy='choose ' + ' or '.join(COORDINATES))
+        if self.coordinates == 'base' and self.parts.is_natural:
+            raise ParameterError('is base, but the natural law moves whole bodies',
+                                 subject='coordinates',
+                                 remedy='choose links, or another law')
         for name in ('frequency', 'term_frequency'):
             if getattr(self, name) < SLOWEST:
                 raise ParameterError(f'is {getattr(self, name):g}', subject=name,
                                      remedy=f'set it to {SLOWEST:g} rad/s or more, or switch '
                                             'adaptation off')
         object.__setattr__(self, 'terms', check_terms(self.terms))
+
+    @property
+    def parts(self) -> UpdateLaw:
+        """What the law is made of."""
+        return UPDATE_LAWS[self.law]
+
+    @property
+    def composite_weight(self) -> float:
+        """Weight of the prediction error, zero under a law that does not use it."""
+        return self.composite if self.parts.is_composite else 0.0
 
 
 def dead_time(period: float, delay: float) -> float:
@@ -157,7 +207,7 @@ def check_gains(feedback: FeedbackGains, adaptation: AdaptationGains | None, *, 
                                f'of {limit:.3g} rad/s', subject='frequency',
                                remedy=f'set it to {0.3 * limit:.2g} to {0.5 * limit:.2g} rad/s')
         most = COMPOSITE_MARGIN * feedback.bandwidth / (adaptation.frequency**2 * period)
-        if adaptation.composite > most:
+        if adaptation.composite_weight > most:
             raise ControlError(f'is {adaptation.composite:g}, too much for a period of '
                                f'{1e3 * period:g} ms', subject='composite',
                                remedy=f'set it to {most:.2g} or less')

@@ -26,26 +26,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.control.adaptation import Adaptation, StepOutcome
-from robot_dynamics.control.composite import PredictionError
+from robot_dynamics.control.adaptation import Adaptation
 from robot_dynamics.control.feedback import LinearFeedback
-from robot_dynamics.control.gains import AdaptationGains, FeedbackGains, check_gains
-from robot_dynamics.control.memory import RegressionMemory
-from robot_dynamics.control.metric import (
-    body_metric,
-    effective_inertias,
-    term_metric,
-    typical_motions,
+from robot_dynamics.control.gains import (
+    AdaptationGains,
+    FeedbackGains,
+    check_gains,
+    largest_frequency,
 )
+from robot_dynamics.control.joint_feedback import JointFeedback, JointGains
+from robot_dynamics.control.known import Known, known_and_unknown, unknown_directions
+from robot_dynamics.control.learning import Learning
+from robot_dynamics.control.metric import body_metric, term_metric
+from robot_dynamics.control.natural import NaturalAdaptation
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import InertiaError
+from robot_dynamics.errors import InertiaError, ParameterError
 from robot_dynamics.model.consistency import check_body
 from robot_dynamics.model.robot import FloatArray, Robot
 
-_REFUSALS = {
-    StepOutcome.NOT_FINITE: 'a step of the estimates was not finite',
-    StepOutcome.TOO_LARGE: 'a step of the estimates was implausibly large',
-}
+#: Share of the stability limit of w_A that a natural law may use once it has learnt.
+NATURAL_SHARE = 0.7
 
 
 class AdaptiveController:
@@ -57,10 +57,13 @@ class AdaptiveController:
     ----------
     robot : Robot
         The model as given: prior of the estimates and source of K_D.
-    feedback : FeedbackGains, optional
-        Gains of the feedback.
+    feedback : FeedbackGains or JointGains, optional
+        Gains of the feedback: omega_D M0(q) s + K_P e, or K_P e + K_D e_dot with diagonal
+        K_P and K_D.
     adaptation : AdaptationGains, optional
-        Gains of the adaptation.
+        Gains of the adaptation, its update law and coordinates.
+    known : Known, optional
+        What of the model is known: the rest is learnt.
     period, delay : float
         Sampling period, and time from the measurement of a state to the torque that
         answers it; the gains are checked against them. s.
@@ -77,9 +80,8 @@ class AdaptiveController:
         `estimate_names`.
     tau_model, tau_feedback : ndarray, shape (n,)
         Parts of the last effort: Yr pi with the joint terms, and feedback.
-    frozen_reason : str
-        Why the last update that should have adapted did not; empty when it did. A
-        refused step freezes the estimates until `release`.
+    learning : Learning
+        What moves the estimates; a refused step freezes them until `release`.
 
     Raises
     ------
@@ -89,40 +91,36 @@ class AdaptiveController:
         Where the gains are unstable at this period and delay.
     """
 
-    def __init__(self, robot: Robot, *, feedback: FeedbackGains | None = None,
-                 adaptation: AdaptationGains | None = None, period: float = 0.002,
-                 delay: float = 0.001, allow_unphysical: bool = False,
+    def __init__(self, robot: Robot, *, feedback: FeedbackGains | JointGains | None = None,
+                 adaptation: AdaptationGains | None = None, known: Known | None = None,
+                 period: float = 0.002, delay: float = 0.001, allow_unphysical: bool = False,
                  dynamics: Dynamics | None = None):
         robot.require_single_coordinates('adaptive control')
         if not allow_unphysical:
             refuse_unphysical(robot)
         self.robot = robot
         self.gains = gains = AdaptationGains() if adaptation is None else adaptation
-        feedback = FeedbackGains() if feedback is None else feedback
-        check_gains(feedback, gains, period=period, delay=delay)
         if dynamics is None:
             dynamics = Dynamics(robot, coulomb_velocity=gains.coulomb_velocity)
         self.dynamics = dynamics
-        self.feedback = LinearFeedback(robot, dynamics, feedback)
-        self.adaptation = Adaptation(robot.inertial_parameters,
-                                     body_metric(robot, dynamics, gains),
-                                     term_metric(robot, dynamics, gains))
-        self.estimate = self.adaptation.estimate
+        self.feedback = make_feedback(robot, dynamics, feedback, period=period, delay=delay)
+        check_gains(self.feedback.gains, gains, period=period, delay=delay)
         self.estimate_names = dynamics.parameter_names(gains.terms)
+        self.known = Known() if known is None else known
+        self._constraints = self.known.constraints(robot, self.estimate_names)
+        limit = largest_frequency(self.feedback.gains.bandwidth, period, delay)
+        self.adaptation = make_adaptation(robot, dynamics, gains, self.known, self._constraints,
+                                          limit)
+        self.estimate = self.adaptation.estimate
         # A rotor inertia that is not learnt is taken for known.
         self._rotors = np.where('armature' in gains.terms, 0.0, robot.armature)
         self._has_rotors = bool(np.any(self._rotors))
-        self._prediction = PredictionError(dynamics, gains.terms, gains.composite_cutoff,
-                                           self._rotors)
-        inertias = effective_inertias(dynamics, typical_motions(robot))
-        self._memory = RegressionMemory(
-            self.adaptation.precision(), gains.composite / (feedback.bandwidth * inertias))
+        self.learning = Learning(dynamics, self.adaptation, self.feedback, gains,
+                                 self._constraints, self._rotors)
         self._applied = np.zeros(robot.n)
         self.tau_model = np.zeros(robot.n)
         self.tau_feedback = self.feedback.effort
         self._tau = np.zeros(robot.n)
-        self.frozen_reason = ''
-        self._is_latched = False
         self._load_kernels()
 
     @property
@@ -141,25 +139,39 @@ class AdaptiveController:
         return self.feedback.s
 
     @property
+    def frozen_reason(self) -> str:
+        """Why the last update that should have adapted did not; empty when it did."""
+        return self.learning.frozen_reason
+
+    @property
     def frozen(self) -> bool:
         """Whether the law itself keeps the estimates from changing."""
-        return bool(self.frozen_reason)
+        return bool(self.learning.frozen_reason)
 
     def reset(self, q: FloatArray, v: FloatArray) -> None:
         """Forget filters and finite differences; keep what was learnt."""
-        self._prediction.reset()
+        self.learning.reset()
         self._applied[:] = 0.0
 
     def forget(self) -> None:
         """Return to the prior and let the estimates change again."""
-        self.adaptation.reset()
-        self._memory.forget()
-        self.release()
+        self.learning.forget()
 
     def release(self) -> None:
         """Let the estimates change again after a refused step."""
-        self._is_latched = False
-        self.frozen_reason = ''
+        self.learning.release()
+
+    def known_and_unknown(self, q: FloatArray, v: FloatArray, v_r: FloatArray, a_r: FloatArray,
+                          ) -> tuple[FloatArray, FloatArray]:
+        """Return Y_U, shape (n, u), and Y_K a_K, shape (n,), of a state and reference motion.
+
+        tau = Y_U a_U + Y_K a_K + feedback, with a_U the coordinates of the estimate in
+        `robot_dynamics.control.known.unknown_directions`.
+        """
+        Y = self.dynamics.slotine_li_regressor(q, v, v_r, a_r, self.gains.terms)
+        directions = unknown_directions(self._constraints)
+        prior = self.adaptation.prior
+        return known_and_unknown(Y, directions, prior - directions @ (directions.T @ prior))
 
     def note_applied(self, tau: FloatArray) -> None:
         """Say what was really sent after limits: the prediction error needs it."""
@@ -174,7 +186,7 @@ class AdaptiveController:
             q, v, feedback.v_r, feedback.a_r, feedback.s, self.estimate, self.gains.terms)
         if self._has_rotors:
             self.tau_model += self._rotors * feedback.a_r
-        self._learn(q, v, dt, gradient, adapt)
+        self.learning.learn(q, v, v_d, self._applied, dt, gradient, adapt=adapt)
         np.add(self.tau_model, self.tau_feedback, out=self._tau)
         self._applied[:] = self._tau
         return self._tau
@@ -203,38 +215,60 @@ class AdaptiveController:
 
     def _gravity(self, q: FloatArray) -> FloatArray:
         """Return the effort that holds the arm, by the estimates unless these are in doubt."""
-        if self._is_latched:
+        if self.learning.is_latched:
             return self.dynamics.gravity_torque(q)
         still = np.zeros(self.robot.n)
         return self.dynamics.adaptive_terms(q, still, still, still, still,
                                             self.adaptation.bodies)[0]
 
-    def _learn(self, q: FloatArray, v: FloatArray, dt: float, gradient: FloatArray,
-               adapt: bool) -> None:
-        """Take in the last interval, and move the estimates if they may."""
-        gains, prediction = self.gains, self._prediction
-        if not 0.0 < dt <= gains.longest_step:
-            prediction.skip(v)
-            if adapt and not self._is_latched:
-                self.frozen_reason = 'the time step is too long' if dt > 0.0 else ''
-            return
-        if gains.composite > 0.0:
-            prediction.observe(q, v, self._applied, dt)
-        if not adapt or self._is_latched:
-            return
-        if self.feedback.largest_s > gains.largest_sliding:
-            self.frozen_reason = 'the tracking error is implausibly large'
-            return
-        if gains.composite > 0.0:
-            prediction.add_gradient(self.estimate, gains.composite / self.feedback.gains.bandwidth,
-                                    self.feedback.mass_matrix, gradient)
-        outcome = self.adaptation.step(gradient, dt)
-        if outcome is StepOutcome.ACCEPTED and self._memory.observe(prediction.filtered, dt):
-            target = self._memory.target(self.estimate)
-            if target is not None:
-                outcome = self.adaptation.move_to(target)
-        self.frozen_reason = _REFUSALS.get(outcome, '')
-        self._is_latched = outcome is not StepOutcome.ACCEPTED
+
+def make_feedback(robot: Robot, dynamics: Dynamics, gains: FeedbackGains | JointGains | None, *,
+                  period: float, delay: float) -> LinearFeedback:
+    """Return the feedback that gains of either form describe."""
+    if isinstance(gains, JointGains):
+        return JointFeedback(robot, dynamics, gains, period=period, delay=delay)
+    feedback = FeedbackGains() if gains is None else gains
+    check_gains(feedback, None, period=period, delay=delay)
+    return LinearFeedback(robot, dynamics, feedback)
+
+
+def make_adaptation(robot: Robot, dynamics: Dynamics, gains: AdaptationGains, known: Known,
+                    constraints: FloatArray, limit: float) -> Adaptation | NaturalAdaptation:
+    """Return the estimates with the update law that the gains name.
+
+    Parameters
+    ----------
+    robot, dynamics : Robot, Dynamics
+        The prior and its equations.
+    gains : AdaptationGains
+        The law and its gains.
+    known : Known
+        What is known, by name.
+    constraints : ndarray, shape (k, p)
+        The same as equations.
+    limit : float
+        Frequency w_A beyond which the loop is unstable. rad/s.
+
+    Raises
+    ------
+    ParameterError
+        Where the natural law is told of single parameters that are known.
+    """
+    parts, prior = gains.parts, robot.inertial_parameters
+    bodies, terms = body_metric(robot, dynamics, gains), term_metric(robot, dynamics, gains)
+    leakage = gains.leakage if parts.leaks else 0.0
+    if not parts.is_natural:
+        keeps_bodies = parts.keeps_bodies and gains.coordinates == 'links'
+        return Adaptation(prior, bodies, terms, constraints=constraints,
+                          keeps_bodies=keeps_bodies, leakage=leakage)
+    if known.parameters or known.combinations:
+        raise ParameterError('are known, but the natural law moves whole bodies',
+                             subject=', '.join(known.parameters + known.combinations),
+                             remedy='name whole links as known, or choose the law composite '
+                                    'or memory')
+    learnt = np.array([name not in known.links for name in robot.body_names])
+    return NaturalAdaptation(prior, bodies, terms, learnt=learnt, leakage=leakage,
+                             allowance=max(1.0, NATURAL_SHARE * limit / gains.frequency))
 
 
 def refuse_unphysical(robot: Robot) -> None:

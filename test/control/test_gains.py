@@ -29,7 +29,9 @@ def test_a_gain_that_is_not_positive_is_refused(gains, name, value):
 
 @pytest.mark.parametrize('value', [-1e-9, np.nan, np.inf])
 @pytest.mark.parametrize(('gains', 'name'), [(FeedbackGains, 'stiffness'),
-                                             (AdaptationGains, 'composite')])
+                                             (AdaptationGains, 'composite'),
+                                             (AdaptationGains, 'leakage'),
+                                             (AdaptationGains, 'dead_zone')])
 def test_a_gain_that_may_be_zero_may_not_be_negative(gains, name, value):
     assert getattr(gains(**{name: 0.0}), name) == 0.0
     with pytest.raises(ParameterError, match=name):
@@ -47,7 +49,31 @@ def test_a_frequency_whose_square_vanishes_is_refused(name, value):
 
 def test_every_gain_is_checked():
     names = {entry.name for entry in fields(AdaptationGains)}
-    assert names == {*POSITIVE, 'composite', 'terms'}
+    assert names == {*POSITIVE, 'composite', 'leakage', 'dead_zone', 'terms', 'law',
+                     'coordinates', 'rest_after', 'rest_sliding'}
+
+
+@pytest.mark.parametrize('name', ['rest_after', 'rest_sliding'])
+def test_a_bound_of_rest_may_be_infinite_but_not_negative(name):
+    assert getattr(AdaptationGains(**{name: np.inf}), name) == np.inf
+    for value in (-1e-9, np.nan):
+        with pytest.raises(ParameterError, match=name):
+            AdaptationGains(**{name: value})
+
+
+@pytest.mark.parametrize('name', ['sigma', '', ['natural'], None])
+def test_an_unknown_law_is_refused(name):
+    with pytest.raises(ParameterError, match='is no update law'):
+        AdaptationGains(law=name)
+
+
+def test_coordinates_are_links_or_base_and_a_natural_law_knows_links_alone():
+    with pytest.raises(ParameterError, match='coordinates'):
+        AdaptationGains(coordinates='dh')
+    with pytest.raises(ParameterError, match='whole bodies'):
+        AdaptationGains(coordinates='base', law='natural')
+    assert AdaptationGains(law='gradient').composite_weight == 0.0
+    assert AdaptationGains(composite=1.5).composite_weight == 1.5
 
 
 def test_an_unknown_term_is_refused():

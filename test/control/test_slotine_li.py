@@ -254,11 +254,13 @@ def test_what_was_applied_counts_not_what_was_asked_for(arm3):
     for _ in range(100):
         law.update(q, zero, q + 0.1, zero, zero, 0.002, adapt=False)
         law.note_applied(gravity)
-    error = law._prediction.filtered[:, -1] - law._prediction.filtered[:, :-1] @ law.estimate
+    filtered = law.learning.prediction.filtered
+    error = filtered[:, -1] - filtered[:, :-1] @ law.estimate
     assert np.max(np.abs(error)) < 1e-9
     for _ in range(100):
         law.update(q, zero, q + 0.1, zero, zero, 0.002, adapt=False)
-    error = law._prediction.filtered[:, -1] - law._prediction.filtered[:, :-1] @ law.estimate
+    filtered = law.learning.prediction.filtered
+    error = filtered[:, -1] - filtered[:, :-1] @ law.estimate
     assert np.max(np.abs(error)) > 1.0
 
 

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of a model is known, so that only the rest of it is learnt.
+
+Known is what is named: links with all ten of their parameters, single parameters, and
+sums of parameters, among them base parameters as
+`robot_dynamics.dynamics.base_parameters` writes them. Each is one linear equation that
+every estimate has to satisfy as the prior does::
+
+    C (pi - pi_0) = 0
+
+and what is left to learn are the coordinates a_U of its null space, pi = pi_K + N a_U::
+
+    Yr pi = Y_U a_U + Y_K a_K,     Y_U = Yr N,     Y_K a_K = Yr pi_K
+
+The columns of N are unit vectors where links and parameters are known, so that Y_U and
+Y_K are columns of Yr.
+
+References
+----------
+A. De Luca, Robotics 2, examination of 12 July 2021, exercise 3, eq. (2): tau =
+Y_U a_U + Y_K a_K + feedback.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import ControlError, ParameterError
+from robot_dynamics.model.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+#: An equation that repeats others leaves this much of itself, against its length.
+_REPEATED = 1e-9
+
+_SIGN = re.compile(r'\s+([+-])\s+')
+_SUMMAND = re.compile(r'^(?:([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?:\s*\*\s*|\s+))?(.+)$')
+
+
+@dataclass(frozen=True)
+class Known:
+    """Names of what is known; by default nothing.
+
+    Parameters
+    ----------
+    links : tuple of str
+        Links of which every inertial parameter is known.
+    parameters : tuple of str
+        Single parameters and joint terms: ``link7/m``, ``joint3/viscous``.
+    combinations : tuple of str
+        Sums of parameters: ``link1/Jzz + 0.25 link2/m``.
+    """
+
+    links: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+    combinations: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            names = (value,) if isinstance(value, str) else tuple(value)
+            for name in names:
+                if not isinstance(name, str):
+                    raise ParameterError(f'holds {name!r}, which is no name',
+                                         subject=f'known {entry.name}',
+                                         remedy='give names as text')
+            object.__setattr__(self, entry.name, names)
+
+    def __bool__(self) -> bool:
+        """Return whether anything is known."""
+        return bool(self.links or self.parameters or self.combinations)
+
+    def constraints(self, robot: Robot, names: Sequence[str]) -> FloatArray:
+        """Return C, shape (k, p): one independent row for each known combination.
+
+        Parameters
+        ----------
+        robot : Robot
+            The robot.
+        names : sequence of str
+            Name of each parameter, ten a body first.
+
+        Raises
+        ------
+        ParameterError
+            Where there is no such link or parameter, or a sum cannot be read.
+        ControlError
+            Where everything is known: nothing is left to learn.
+        """
+        columns = {name: k for k, name in enumerate(names)}
+        rows = []
+        for link in self.links:
+            body = _index(link, robot.body_names, 'known_links')
+            rows += [{10 * body + k: 1.0} for k in range(10)]
+        rows += [{_index(name, tuple(columns), 'known_parameters'): 1.0}
+                 for name in self.parameters]
+        rows += [parse_combination(text, columns) for text in self.combinations]
+        matrix = np.zeros((len(rows), len(names)))
+        for row, entries in zip(matrix, rows, strict=True):
+            row[list(entries)] = list(entries.values())
+        matrix = _independent(matrix)
+        if len(matrix) == len(names):
+            raise ControlError('leave nothing to learn', subject='known parameters',
+                               remedy='name less, or use a law that does not adapt')
+        return matrix
+
+
+def parse_combination(text: str, columns: dict[str, int]) -> dict[int, float]:
+    """Return columns and coefficients of a sum such as ``link1/Jzz - 0.5 link2/m``.
+
+    Parameters
+    ----------
+    text : str
+        Summands with spaces around the signs between them; a factor stands before its
+        name, after it a space or ``*``.
+    columns : dict of str to int
+        Column of each parameter.
+
+    Raises
+    ------
+    ParameterError
+        Where the text is no such sum, or names no parameter.
+    """
+    pieces = _SIGN.split(text.strip())
+    entries: dict[int, float] = {}
+    for sign, piece in zip(('+', *pieces[1::2]), pieces[::2], strict=True):
+        match = None if piece in columns else _SUMMAND.match(piece)
+        factor, name = (1.0, piece) if match is None or match[1] is None \
+            else (float(match[1]), match[2])
+        column = columns[name] if name in columns \
+            else _index(name, tuple(columns), 'known_combinations')
+        entries[column] = entries.get(column, 0.0) + (-factor if sign == '-' else factor)
+    if not any(entries.values()) or not np.all(np.isfinite(list(entries.values()))):
+        raise ParameterError('is no combination of parameters', subject=text,
+                             remedy='write a sum such as: link1/Jzz + 0.25 link2/m')
+    return entries
+
+
+def known_and_unknown(regressor: FloatArray, null_space: FloatArray, fixed: FloatArray,
+                      ) -> tuple[FloatArray, FloatArray]:
+    """Return Y_U = Yr N and Y_K a_K = Yr pi_K.
+
+    Parameters
+    ----------
+    regressor : ndarray, shape (n, p)
+        Yr.
+    null_space : ndarray, shape (p, u)
+        N, see `unknown_directions`.
+    fixed : ndarray, shape (p,)
+        pi_K.
+    """
+    return regressor @ null_space, regressor @ fixed
+
+
+def unknown_directions(constraints: FloatArray) -> FloatArray:
+    """Return N, shape (p, u): a basis of what the equations leave free.
+
+    Unit vectors of the parameters that are in no equation come first, in their order.
+    """
+    count = constraints.shape[1]
+    free = np.flatnonzero(~constraints.any(axis=0))
+    basis = np.eye(count)[:, free]
+    # Equations in one parameter leave nothing of it; the others leave a null space.
+    bound = np.flatnonzero(constraints.any(axis=0))
+    inner = constraints[:, bound]
+    if not len(bound) or len(inner) == len(bound):
+        return basis
+    rest = np.linalg.svd(inner)[2][len(inner):]
+    embedded = np.zeros((count, len(rest)))
+    embedded[bound] = rest.T
+    return np.hstack([basis, embedded])
+
+
+def _independent(matrix: FloatArray) -> FloatArray:
+    """Return the rows that do not follow from the ones before them."""
+    basis: list[FloatArray] = []
+    kept = []
+    for k, row in enumerate(matrix):
+        length = np.linalg.norm(row)
+        rest = row / length
+        for _ in range(2):
+            for direction in basis:
+                rest = rest - (direction @ rest) * direction
+        if np.linalg.norm(rest) > _REPEATED:
+            basis.append(rest / np.linalg.norm(rest))
+            kept.append(k)
+    return matrix[kept]
+
+
+def _index(name: str, known: Sequence[str], subject: str) -> int:
+    """Return the place of a name, or say which ones are near."""
+    try:
+        return known.index(name)
+    except ValueError:
+        near: Iterable[str] = difflib.get_close_matches(name, known, 5) or known[:12]
+        raise ParameterError(f'{name!r} is not among what can be known', subject=subject,
+                             remedy='name one of: ' + ', '.join(near)) from None

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The natural adaptation law: on pseudo-inertia matrices, in the metric of the estimate.
+
+The estimate of a body is its 4x4 pseudo-inertia P > 0. With y = Yr^T s and U(y) the
+symmetric matrix for which tr(U P) = y . pi for every P, the law is::
+
+    dP/dt = gamma P U(y) P
+
+and with the Bregman divergence of -log det P from the truth,
+
+    V = 1/2 s^T M s + (1/gamma) sum (log det P - log det P_true + tr(P^-1 P_true) - 4),
+
+the derivative of V is that of the law of Slotine and Li. A step is taken by P+ = (L S)
+(L S)^T with P = L L^T, A = dt gamma L^T U L and S = 1 + A/2 + A^2/8, which is L exp(A) L^T
+to third order and positive definite whatever A is: an estimate is the pseudo-inertia of a
+body at every step, and no projection is needed. Largest masses and second moments are
+kept by projections in the same divergence, which do not let V grow.
+
+The gain of the loop grows with the estimate, as P (x) P. gamma is chosen where the metric
+matrix Q is (`robot_dynamics.control.metric`); beyond a size |X|_F, X = Q^-1/2 P Q^-1/2,
+it is lowered by the square of the size, so that the loop stays within its stability limit
+whatever is learnt.
+
+References
+----------
+T. Lee, J. Kwon and F. C. Park, "A natural adaptive control law for robot manipulators",
+IROS 2018, eqs. (14)-(18).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robot_dynamics.control.adaptation import BodyMetric, StepOutcome, TermMetric
+from robot_dynamics.control.natural_kernel import natural_step
+from robot_dynamics.model.consistency import (
+    parameters_from_pseudo_inertia,
+    project_to_consistent,
+    pseudo_inertia,
+)
+from robot_dynamics.model.robot import FloatArray
+
+#: Least part of Q in every prior, so that a thin body can be learnt to be thick.
+LEAST_SHARE = 1e-6
+
+_OUTCOMES = tuple(StepOutcome)
+
+
+class NaturalAdaptation:
+    """The estimates and the natural law; memory without a clock.
+
+    Parameters
+    ----------
+    prior : ndarray, shape (nb, 10)
+        Inertial parameters to start from. Where no body can have them, the nearest
+        that a body can have.
+    bodies : BodyMetric
+        Q, gain and largest values of the bodies.
+    terms : TermMetric
+        Gains and ranges of the joint terms.
+    learnt : ndarray of bool, shape (nb,), optional
+        Which bodies are not known.
+    allowance : float
+        |X|_F of a body up to which its gain is the one given.
+    leakage : float
+        Rate of the return to the prior. 1/s.
+
+    Attributes
+    ----------
+    estimate, bodies, terms
+        As those of `robot_dynamics.control.adaptation.Adaptation`.
+    """
+
+    def __init__(self, prior: FloatArray, bodies: BodyMetric, terms: TermMetric, *,
+                 learnt: FloatArray | None = None, allowance: float = 2.0,
+                 leakage: float = 0.0):
+        self.metric, self.term_metric, self.leakage = bodies, terms, leakage
+        learnt = np.ones(len(prior), dtype=bool) if learnt is None else np.asarray(learnt)
+        P = pseudo_inertia(project_to_consistent(prior))
+        P[learnt] += LEAST_SHARE * bodies.matrices[learnt]
+        self._prior = parameters_from_pseudo_inertia(P)
+        count = self._prior.size
+        self.prior = np.concatenate([self._prior.ravel(), np.ravel(terms.prior)])
+        self.estimate = np.empty(self.prior.size)
+        self.bodies = self.estimate[:count]
+        self.terms = self.estimate[count:].reshape(terms.prior.shape)
+        self._step = natural_step.load()
+        self._constants = np.array([
+            np.concatenate([[float(learnt[b]), bodies.gain, allowance],
+                            np.full(3, bodies.largest_spread[b]), [bodies.largest_mass[b]],
+                            np.linalg.inv(np.linalg.cholesky(matrix)).ravel(), matrix.ravel(),
+                            P[b].ravel()])
+            for b, matrix in enumerate(bodies.matrices)])
+        self._gains = np.ravel(terms.gain).astype(np.float64)
+        self._ranges = np.stack([np.ravel(terms.least), np.ravel(terms.largest)])
+        self._target = np.empty_like(self.estimate)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was learnt."""
+        self.estimate[:] = self.prior
+
+    def step(self, gradient: FloatArray, dt: float) -> StepOutcome:
+        """Move the estimates along a gradient for a time, or refuse to.
+
+        Parameters
+        ----------
+        gradient : ndarray, shape (10 nb + k n,)
+            Yr^T s and what a composite law adds. W per unit of the parameter.
+        dt : float
+            Time. s.
+
+        Returns
+        -------
+        StepOutcome
+            Unless it is ``ACCEPTED`` the estimates are as they were.
+        """
+        return _OUTCOMES[self._step(self.estimate, gradient, dt, self._constants, self._gains,
+                                    self._ranges, self.prior[self.bodies.size:], self.leakage,
+                                    self._target)]
+
+    def distance(self, bodies: FloatArray, terms: FloatArray) -> float:
+        """Return the divergence from other parameters over gamma: their share in V. J.
+
+        Parameters
+        ----------
+        bodies : ndarray, shape (nb, 10)
+            Other inertial parameters, e.g. the true ones, of bodies of positive mass.
+        terms : ndarray, shape (k, n)
+            Other values of the joint terms.
+        """
+        total = 0.5 * float(np.sum((terms - self.terms)**2 / self.term_metric.gain))
+        for true, estimate in zip(pseudo_inertia(bodies),
+                                  pseudo_inertia(self.bodies.reshape(-1, 10)), strict=True):
+            ratio = np.linalg.solve(estimate, true)
+            total += float(np.trace(ratio) - np.linalg.slogdet(ratio)[1] - 4.0) \
+                / self.metric.gain
+        return total

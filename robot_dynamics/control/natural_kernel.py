@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compiled step of `robot_dynamics.control.natural`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robot_dynamics.control.adaptation_kernel import ACCEPTED, NOT_FINITE, TOO_LARGE
+from robot_dynamics.dynamics.kernels.loading import kernel, part
+
+#: Largest |A|_F of one step, the relative change of a pseudo-inertia. Sound gains stay
+#: below 0.01; more than this is a loop gone unstable.
+LARGEST_EXPONENT = 0.3
+
+#: What is added of the metric's matrix to a pseudo-inertia that rounding made singular.
+FLOOR = 1e-9
+
+# Offsets in the row of constants of a body.
+LEARNT = 0         # 1, zero where the body is known
+CONE_GAIN = 1      # 1, gamma
+ALLOWANCE = 2      # 1, |X|_F up to which gamma is not lowered
+LARGEST_MOMENTS = 3  # 4, largest diagonal entries of P: second moments and mass
+INVERSE_ROOT = 7   # 16, L^-1 of Q = L L^T, row after row
+MATRIX = 23        # 16, Q
+CONE_PRIOR = 39    # 16, P0
+CONE_WIDTH = 55
+
+
+@kernel('int64(float64[::1], float64[::1], float64, float64[:, ::1], float64[::1], '
+        'float64[:, ::1], float64[::1], float64, float64[::1])')
+def natural_step(estimate, gradient, dt, constants, gains, ranges, prior, leakage, target):
+    """Move the estimate along the natural gradient; return an outcome.
+
+    Parameters
+    ----------
+    estimate, gradient, target : (10 nb + m,)
+        Bodies, then m joint terms; target is for work.
+    dt : float
+        Time. s.
+    constants : (nb, CONE_WIDTH)
+        Of each body.
+    gains, ranges, prior : (m,), (2, m), (m,)
+        Of the joint terms.
+    leakage : float
+        Rate of the return to the prior. 1/s.
+    """
+    bodies = constants.shape[0]
+    for k in range(gradient.size):
+        if not np.isfinite(gradient[k]):
+            return NOT_FINITE
+    P, L = np.empty((4, 4)), np.empty((4, 4))
+    A, work = np.empty((4, 4)), np.empty((4, 4))
+    for b in range(bodies):
+        if constants[b, LEARNT] == 0.0:
+            for i in range(10):
+                target[10 * b + i] = estimate[10 * b + i]
+            continue
+        read_pseudo_inertia(estimate, b, P)
+        if not factor(P, L):
+            for i in range(4):
+                for j in range(4):
+                    P[i, j] += FLOOR * constants[b, MATRIX + 4 * i + j]
+            if not factor(P, L):
+                return NOT_FINITE
+        exponent(gradient, b, dt * lowered_gain(P, b, constants), L, A, work)
+        size = 0.0
+        for i in range(4):
+            for j in range(4):
+                size += A[i, j] * A[i, j]
+        if not size <= LARGEST_EXPONENT * LARGEST_EXPONENT:
+            return TOO_LARGE
+        move(L, A, work, P)
+        for i in range(4):
+            for j in range(4):
+                P[i, j] += leakage * dt * (constants[b, CONE_PRIOR + 4 * i + j] - P[i, j])
+        for i in range(4):
+            keep_moment_below(P, i, constants[b, LARGEST_MOMENTS + i])
+        write_parameters(P, target, b)
+    for k in range(gains.size):
+        i = 10 * bodies + k
+        value = estimate[i] + dt * (gains[k] * gradient[i] + leakage * (prior[k] - estimate[i]))
+        target[i] = min(max(value, ranges[0, k]), ranges[1, k])
+    for i in range(target.size):
+        if not np.isfinite(target[i]):
+            return NOT_FINITE
+    for i in range(target.size):
+        estimate[i] = target[i]
+    return ACCEPTED
+
+
+@part
+def read_pseudo_inertia(estimate, b, P):
+    """Write the pseudo-inertia of body b to P."""
+    o = 10 * b
+    half = 0.5 * (estimate[o + 4] + estimate[o + 7] + estimate[o + 9])
+    P[0, 0], P[1, 1] = half - estimate[o + 4], half - estimate[o + 7]
+    P[2, 2], P[3, 3] = half - estimate[o + 9], estimate[o]
+    P[0, 1] = P[1, 0] = -estimate[o + 5]
+    P[0, 2] = P[2, 0] = -estimate[o + 6]
+    P[1, 2] = P[2, 1] = -estimate[o + 8]
+    for i in range(3):
+        P[i, 3] = P[3, i] = estimate[o + 1 + i]
+
+
+@part
+def write_parameters(P, target, b):
+    """Write the parameters of a pseudo-inertia to body b of target."""
+    o = 10 * b
+    target[o] = P[3, 3]
+    target[o + 1], target[o + 2], target[o + 3] = P[0, 3], P[1, 3], P[2, 3]
+    target[o + 4], target[o + 7] = P[1, 1] + P[2, 2], P[0, 0] + P[2, 2]
+    target[o + 9] = P[0, 0] + P[1, 1]
+    target[o + 5], target[o + 6], target[o + 8] = -P[0, 1], -P[0, 2], -P[1, 2]
+
+
+@part
+def factor(P, L):
+    """Write the lower triangular L with P = L L^T; return whether there is one."""
+    good = True
+    for i in range(4):
+        for j in range(4):
+            L[i, j] = 0.0
+    for j in range(4):
+        pivot = P[j, j]
+        for k in range(j):
+            pivot -= L[j, k] * L[j, k]
+        good = good and pivot > 0.0
+        L[j, j] = np.sqrt(max(pivot, 1e-300))
+        for i in range(j + 1, 4):
+            total = P[i, j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            L[i, j] = total / L[j, j]
+    return good
+
+
+@part
+def lowered_gain(P, b, constants):
+    """Return gamma over max(1, |X|_F / allowance)^2: the loop gain grows with P (x) P."""
+    size = 0.0
+    for i in range(4):
+        for j in range(4):
+            total = 0.0
+            for k in range(i + 1):
+                for m in range(j + 1):
+                    total += (constants[b, INVERSE_ROOT + 4 * i + k] * P[k, m]
+                              * constants[b, INVERSE_ROOT + 4 * j + m])
+            size += total * total
+    excess = size / (constants[b, ALLOWANCE] * constants[b, ALLOWANCE])
+    return constants[b, CONE_GAIN] / max(1.0, excess)
+
+
+@part
+def exponent(gradient, b, step, L, A, work):
+    """Write A = step L^T U L with tr(U P) = gradient . parameters."""
+    o = 10 * b
+    U = np.empty((4, 4))
+    xx, yy, zz = gradient[o + 4], gradient[o + 7], gradient[o + 9]
+    U[0, 0], U[1, 1], U[2, 2], U[3, 3] = yy + zz, xx + zz, xx + yy, gradient[o]
+    U[0, 1] = U[1, 0] = -0.5 * gradient[o + 5]
+    U[0, 2] = U[2, 0] = -0.5 * gradient[o + 6]
+    U[1, 2] = U[2, 1] = -0.5 * gradient[o + 8]
+    for i in range(3):
+        U[i, 3] = U[3, i] = 0.5 * gradient[o + 1 + i]
+    for i in range(4):
+        for j in range(4):
+            work[i, j] = 0.0
+            for k in range(j, 4):
+                work[i, j] += U[i, k] * L[k, j]
+    for i in range(4):
+        for j in range(4):
+            A[i, j] = 0.0
+            for k in range(i, 4):
+                A[i, j] += step * L[k, i] * work[k, j]
+
+
+@part
+def move(L, A, work, P):
+    """Write P = (L S)(L S)^T with S = 1 + A/2 + A^2/8.
+
+    To third order L exp(A) L^T. x^2/8 + x/2 + 1 has no real root, so that P is positive
+    definite for every symmetric A.
+    """
+    S = np.empty((4, 4))
+    for i in range(4):
+        for j in range(4):
+            S[i, j] = 0.5 * A[i, j] + (1.0 if i == j else 0.0)
+            for k in range(4):
+                S[i, j] += 0.125 * A[i, k] * A[k, j]
+    for i in range(4):
+        for j in range(4):
+            work[i, j] = 0.0
+            for k in range(i + 1):
+                work[i, j] += L[i, k] * S[k, j]
+    for i in range(4):
+        for j in range(i, 4):
+            total = 0.0
+            for k in range(4):
+                total += work[i, k] * work[j, k]
+            P[i, j] = P[j, i] = total
+
+
+@part
+def keep_moment_below(P, i, largest):
+    """Bring a diagonal entry of P to a largest value, the shortest way for the proof.
+
+    P <- P - (P_ii - b) / P_ii^2 (P e_i)(P e_i)^T has the inverse P^-1 + mu e_i e_i^T: the
+    projection in the Bregman divergence of -log det, which brings P closer to every
+    pseudo-inertia below the largest value. It stays positive definite.
+    """
+    if P[i, i] > largest:
+        factor_out = (P[i, i] - largest) / (P[i, i] * P[i, i])
+        column = np.empty(4)
+        for j in range(4):
+            column[j] = P[j, i]
+        for j in range(4):
+            for k in range(4):
+                P[j, k] -= factor_out * column[j] * column[k]
