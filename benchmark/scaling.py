@@ -49,7 +49,8 @@ GROUPS = {
     },
     'derivatives': {
         'inverse_dynamics_derivatives': 'q, v, a',
-        'forward_dynamics_derivatives': 'q, v, tau', 'matrices_in_time': 'q, v, a',
+        'forward_dynamics_derivatives': 'q, v, tau', 'linearise': 'q, v, tau=tau',
+        'matrices_in_time': 'q, v, a',
         'time_derivatives': 'q, v, a', 'state_derivatives': 'q, v',
         'parameter_derivatives': 'q, v',
     },
@@ -83,8 +84,14 @@ def methods(dynamics: Dynamics) -> dict[str, tuple[Callable[[], object], int]]:
     for group, names in GROUPS.items():
         for name, arguments in names.items():
             method = getattr(dynamics, name.partition(',')[0])
-            given = [values[argument] for argument in arguments.split(', ')]
-            calls[name] = partial(method, *given), BATCH if group == 'batches' else 1
+            given, named = [], {}
+            for argument in arguments.split(', '):
+                keyword, is_named, key = argument.partition('=')
+                if is_named:
+                    named[keyword] = values[key]
+                else:
+                    given.append(values[argument])
+            calls[name] = partial(method, *given, **named), BATCH if group == 'batches' else 1
     return calls
 
 
@@ -149,20 +156,24 @@ def draw(results: dict[str, dict[str, FloatArray]]) -> None:
     import matplotlib
     matplotlib.use('Agg')
     from matplotlib import pyplot
-    figure, rows = pyplot.subplots(len(GROUPS), len(results), figsize=(11.0, 15.0), sharex=True,
+    figure, rows = pyplot.subplots(len(GROUPS), len(results), figsize=(12.0, 14.0), sharex=True,
                                    sharey='row', layout='constrained')
     for (group, names), panels in zip(GROUPS.items(), rows, strict=True):
         for panel, (shape, times) in zip(panels, results.items(), strict=True):
             for name in names:
+                powers = ', '.join(f'{exponent(of_shape[name]):.1f}'
+                                   for of_shape in results.values())
                 panel.loglog(SIZES, times[name], marker='o', markersize=3.5,
-                             label=f'{name}, n^{exponent(times[name]):.1f}')
+                             label=f'{name} ({powers})')
             panel.set(title=f'{group}, {shape}', xticks=SIZES,
                       xticklabels=[str(size) for size in SIZES])
             panel.minorticks_off()
-            panel.margins(y=0.35)
             panel.grid(alpha=0.3)
-            panel.legend(fontsize=7.0, loc='upper left')
         panels[0].set_ylabel('microseconds a sample')
+        # Beside the panels, where it hides no curve; one for all of them.
+        panels[-1].legend(fontsize=8.0, loc='upper left', bbox_to_anchor=(1.02, 1.0),
+                          borderaxespad=0.0, title='exponents: ' + ', '.join(results),
+                          title_fontsize=8.0, alignment='left')
     for panel in rows[-1]:
         panel.set_xlabel('joints n')
     figure.savefig(IMAGE, dpi=100)
