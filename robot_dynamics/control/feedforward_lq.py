@@ -77,6 +77,8 @@ class FeedforwardLQController:
         Gain of the last update.
     tau_model, tau_feedback : ndarray, shape (n,)
         Parts of the last effort: feedforward and -K x.
+    from_table : int
+        How many gains were not computed in the loop but taken from a table.
 
     Raises
     ------
@@ -105,6 +107,7 @@ class FeedforwardLQController:
         self._errors = ModelErrors() if errors is None else errors
         self.certificate = self._certified()
         self._table: GainTable | None = None
+        self.from_table = 0
         self._apply, self._subtract = apply_feedback.load(), tracking_errors.load()
         self._turns = np.ascontiguousarray(robot.is_continuous)
         n = robot.n
@@ -233,6 +236,7 @@ class FeedforwardLQController:
         K = None if self._table is None else self._table.find(q_d, v_d)
         if K is not None:
             self._K_next[:] = K
+            self.from_table += 1
         else:
             if self.schedule.schedule.rescale > 1.0:
                 self._rule.weights[:] = rescaled_weights(

@@ -169,6 +169,16 @@ class TrajectoryBuffer:
         self.sample_into(t, q, v, a)
         return q, v, a
 
+    def sample_many(self, times: ArrayLike) -> Motion:
+        """Return the motion at m times to come as arrays of shape (m, n); `progress` stays."""
+        pieces = self._anchored()
+        times = np.asarray(times, dtype=np.float64)
+        q, v, a = (np.empty((times.size, len(self.joint_names))) for _ in range(3))
+        for k, t in enumerate(times.flat):
+            self._evaluate(pieces.begins, pieces.origins, pieces.coefficients, float(t), q[k],
+                           v[k], a[k])
+        return q, v, a
+
     def accept(self, names: Sequence[str], points: Sequence[TrajectoryPoint], *,
                stamp: float | None, now: float, measured: FloatArray | None = None) -> float:
         """Take a trajectory over, as a whole.

@@ -58,7 +58,7 @@ class FeedforwardModel(LoadedModel):
     def __init__(self, robot: Robot, dynamics: Dynamics | None = None, *,
                  coulomb_velocity: float = 0.05):
         super().__init__(Dynamics(robot) if dynamics is None else dynamics)
-        self._epsilon = positive('coulomb_velocity', coulomb_velocity, 'rad/s')
+        self._coulomb_velocity = positive('coulomb_velocity', coulomb_velocity, 'rad/s')
         self._armature, self._damping = np.array(robot.armature), np.array(robot.damping)
         self._friction = np.array(robot.friction)
         self._has_friction = bool(np.any(robot.damping) or np.any(robot.friction))
@@ -69,12 +69,16 @@ class FeedforwardModel(LoadedModel):
         """The arm with what it carries, or is on the way to carry."""
         return self._after.robot
 
+    def snapshot(self) -> FeedforwardModel:
+        """Return the model that will be when a change of the load is over; it stays so."""
+        return FeedforwardModel(self.robot, self._after, coulomb_velocity=self._coulomb_velocity)
+
     def feedforward(self, q: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:
         """Return the efforts of a motion with friction and rotors, shape (n,)."""
         tau = self.inverse_dynamics(q, v, a)
         tau += self._armature * a
         if self._has_friction:
-            tau += self._damping * v + self._friction * np.tanh(v / self._epsilon)
+            tau += self._damping * v + self._friction * np.tanh(v / self._coulomb_velocity)
         return tau
 
     def inertia(self, q: FloatArray) -> FloatArray:

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tracks a reference by the feedforward of a model and a least squares feedback around it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from trajectory_msgs.msg import JointTrajectory
+
+from robot_dynamics.control.feedforward_lq import FeedforwardLQController
+from robot_dynamics.control.lq.design import FeedbackDesign
+from robot_dynamics.control.lq.model_errors import ModelErrors
+from robot_dynamics.control.lq.planner import GainPlanner
+from robot_dynamics.control.lq.rules import DEFAULT_ORDER, OneStepRule, RiccatiRule, rule_of_design
+from robot_dynamics.control.lq.schedule import Schedule
+from robot_dynamics.control.modes import Mode
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
+from robot_dynamics.nodes.diagnostics import Level, Status
+from robot_dynamics.nodes.effort_controller import EffortControllerNode
+from robot_dynamics.nodes.managed import AUTOSTART
+from robot_dynamics.nodes.parameters import Parameter, Values
+from robot_dynamics.nodes.runtime import run
+
+_DESIGN, _SCHEDULE, _ERRORS = FeedbackDesign(), Schedule(), ModelErrors()
+
+TABLE = (
+    Parameter('delay', 0.002, 'Time from the measurement of a state to the effort that answers '
+              'it, with which the feedback has to be stable.', 's', 0.0, 0.1, read_only=True),
+    Parameter('gain', RiccatiRule.name, 'riccati looks at all time to come, one_step is the '
+              'minimiser of one horizon.', choices=(OneStepRule.name, RiccatiRule.name),
+              read_only=True),
+    Parameter('feedback.bandwidth', _DESIGN.bandwidth, 'Rate at which velocity errors decay; '
+              'horizon and weights follow.', '1/s', 0.1, 1000.0, read_only=True),
+    Parameter('feedback.time_constant', _DESIGN.time_constant, 'Time constant with which '
+              'position errors decay.', 's', 1e-4, 100.0, read_only=True),
+    Parameter('feedback.series_order', DEFAULT_ORDER, 'Last power of A T in the series of the '
+              'transition matrix.', low=1, high=20, read_only=True),
+    Parameter('feedback.ahead', True, 'Compute gains along a trajectory when it arrives, off the '
+              'control loop, instead of in it.', read_only=True),
+    Parameter('schedule.eps0', _SCHEDULE.eps0, 'Error norm below which nothing is fed back.',
+              'rad or m', 0.0, 10.0, read_only=True),
+    Parameter('schedule.eps1', _SCHEDULE.eps1, 'Error norm above which the gain is updated.',
+              'rad or m', 0.0, 10.0, read_only=True),
+    Parameter('schedule.eps2', _SCHEDULE.eps2, 'Error norm above which the arm is made safe.',
+              'rad or m', 1e-4, 100.0, read_only=True),
+    Parameter('schedule.debounce', _SCHEDULE.debounce, 'For how many states in a row it has to '
+              'be above that.', low=1, high=1000, read_only=True),
+    Parameter('schedule.update_period', _SCHEDULE.update_period, 'Shortest time between two '
+              'updates of the gain.', 's', 0.0, 1.0, read_only=True),
+    Parameter('schedule.rescale', _SCHEDULE.rescale, 'Largest factor by which weights follow '
+              'the largest errors; 1 for not at all.', '', 1.0, 100.0, read_only=True),
+    Parameter('errors.masses', _ERRORS.masses, 'How far masses may be from the model for the '
+              'feedback still to be stable.', '%', 0.0, 99.0, read_only=True),
+    Parameter('errors.lengths', _ERRORS.lengths, 'How far lengths may be from it.', '%', 0.0,
+              99.0, read_only=True),
+    Parameter('errors.payload', _ERRORS.payload, 'Payload that may be unknown to it, as a share '
+              'of the mass of all links.', '%', 0.0, 1000.0, read_only=True),
+)
+
+#: Most knots of gains computed ahead, and their largest distance: a trajectory beyond that
+#: is done in the loop. s.
+_MOST_KNOTS, _LARGEST_SPACING = 500, 0.05
+
+
+class FeedforwardLQControllerNode(EffortControllerNode):
+    """Feedforward and LQ feedback in a managed node."""
+
+    law: FeedforwardLQController
+
+    def __init__(self, stopped: Callable[[], bool]):
+        super().__init__('feedforward_lq_controller', TABLE, stopped)
+        self._planner: GainPlanner | None = None
+
+    def make_law(self, robot: Robot, values: Values) -> FeedforwardLQController:
+        """Return the law that the parameters ask for; say how stable it is."""
+        design = FeedbackDesign(values['feedback.bandwidth'], values['feedback.time_constant'])
+        period, order = 1.0 / values['rate'], values['feedback.series_order']
+        law = FeedforwardLQController(
+            robot, gain=values['gain'], design=design, period=period, delay=values['delay'],
+            order=order,
+            schedule=Schedule(**_below(values, 'schedule.')),
+            errors=ModelErrors(**_below(values, 'errors.')))
+        self.get_logger().info(str(law.certificate))
+        if values['feedback.ahead']:
+            self._planner = GainPlanner(rule_of_design(values['gain'], robot.n, design, period,
+                                                       order=order))
+        return law
+
+    def before_cycle(self) -> None:
+        """Take gains over that were computed in the meantime."""
+        planner, law = self._planner, self.law
+        if planner is not None:
+            if law.model.changes:
+                planner.forget()
+                return
+            table = planner.take()
+            if table is not None:
+                law.follow(table)
+
+    def take_down(self) -> None:
+        """Destroy every endpoint, and end the planner."""
+        super().take_down()
+        if self._planner is not None:
+            self._planner.close()
+            self._planner = None
+
+    def law_status(self) -> dict[str, Callable[[], Status]]:
+        """Return the items about feedback and certificate."""
+        return {'feedback': self._feedback_status, 'certificate': self._certificate_status}
+
+    def _on_reference(self, message: JointTrajectory) -> None:
+        """Take over a trajectory, and have its gains computed."""
+        accepted = self.session.counts['trajectories']
+        super()._on_reference(message)
+        if self._planner is None or self.law.model.changes \
+                or self.session.counts['trajectories'] == accepted:
+            return
+        last = message.points[-1].time_from_start
+        length = last.sec + 1e-9 * last.nanosec
+        spacing = min(max(self.parameters.values['schedule.update_period'],
+                          1.0 / self.parameters.values['rate'], length / _MOST_KNOTS),
+                      _LARGEST_SPACING)
+        knots = min(int(length / spacing) + 2, _MOST_KNOTS)
+        now = self.session.monitor.stamp
+        self._planner.plan(self.law.model.snapshot(),
+                           self.session.trajectory.sample_many(now + spacing * np.arange(knots)),
+                           spacing)
+
+    def _feedback_status(self) -> Status:
+        law, schedule = self.law, self.law.schedule
+        values = {'gain': law.rule.name, 'error norm': f'{law.error_norm:.4g}',
+                  'gains updated': schedule.counts['updates'],
+                  'of them computed ahead': law.from_table,
+                  'states without feedback': schedule.counts['skipped']}
+        failure = '' if self._planner is None else self._planner.failure
+        if failure:
+            return Status(Level.WARN, f'gains are not computed ahead: {failure}', values)
+        active = self.session.mode is Mode.TRACKING
+        return Status(Level.OK, 'feeds back' if active else 'not tracking', values)
+
+    def _certificate_status(self) -> Status:
+        certificate = self.law.certificate
+        return Status(Level.OK, f'stable on every arm allowed for, {1e3 * certificate.delay:g} ms '
+                                'late', {f'spectral radius, {verdict.arm}': f'{verdict.radius:.4f}'
+                                         for verdict in certificate.verdicts})
+
+
+def _below(values: Values, prefix: str) -> dict[str, object]:
+    """Return the parameters below a prefix as keywords."""
+    return {name[len(prefix):]: value for name, value in values.items()
+            if name.startswith(prefix)}
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node."""
+    return run(FeedforwardLQControllerNode, args, (AUTOSTART, *CONTROLLER_PARAMETERS, *TABLE))
+
+
+if __name__ == '__main__':
+    sys.exit(main())
