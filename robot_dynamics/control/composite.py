@@ -45,6 +45,9 @@ class PredictionError:
     ----------
     filtered : ndarray, shape (n, 10 nb + k n + 1)
         Y_f and, in the last column, tau_f.
+    known : ndarray, shape (10 nb + k n,)
+        Parameters that are known on top of those estimated, such as those of a payload:
+        their effort is taken off tau before it is filtered. To be overwritten in place.
     """
 
     def __init__(self, dynamics: Dynamics, terms: tuple[str, ...], cutoff: float,
@@ -58,6 +61,7 @@ class PredictionError:
         self._add = add_prediction_error.load()
         self._sample = dynamics.regressor_buffer(terms)
         self.filtered = np.zeros((dynamics.n, self._sample.shape[1] + 1))
+        self.known = np.zeros(self._sample.shape[1])
         # Middle of the last interval: q, v, a; then the velocity at its end.
         self._motion = np.zeros((4, dynamics.n))
         self._is_first = True
@@ -93,7 +97,8 @@ class PredictionError:
         # From zero on: regressor and effort are late alike, and what is true of the ones
         # not filtered is true of these from the first sample.
         share = 1.0 - math.exp(-self._rate * dt)
-        self._filter(self._sample, motion, effort, self._rotors, share, self.filtered)
+        self._filter(self._sample, motion, effort, self._rotors, self.known, share,
+                     self.filtered)
 
     def add_gradient(self, estimate: FloatArray, weight: float, mass_matrix: FloatArray,
                      gradient: FloatArray) -> None:
@@ -123,15 +128,15 @@ def describe_interval(q, v, dt, motion):
         motion[3, i] = v[i]
 
 
-@kernel('void(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64, '
-        'float64[:, ::1])')
-def filter_interval(sample, motion, effort, rotors, share, filtered):
+@kernel('void(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8, f8[:, ::1])')
+def filter_interval(sample, motion, effort, rotors, known, share, filtered):
     """Move what is filtered by a share of the way to the new interval."""
     last = sample.shape[1]
     for i in range(sample.shape[0]):
+        moved = effort[i] - rotors[i] * motion[2, i]
         for k in range(last):
             filtered[i, k] += share * (sample[i, k] - filtered[i, k])
-        moved = effort[i] - rotors[i] * motion[2, i]
+            moved -= sample[i, k] * known[k]
         filtered[i, last] += share * (moved - filtered[i, last])
 
 

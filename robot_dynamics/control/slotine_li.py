@@ -37,6 +37,7 @@ from robot_dynamics.control.gains import (
 from robot_dynamics.control.joint_feedback import JointFeedback, JointGains
 from robot_dynamics.control.known import Known, known_and_unknown, unknown_directions
 from robot_dynamics.control.learning import Learning
+from robot_dynamics.control.loaded_model import LoadedModel
 from robot_dynamics.control.metric import body_metric, term_metric
 from robot_dynamics.control.natural import NaturalAdaptation
 from robot_dynamics.dynamics import Dynamics
@@ -76,8 +77,12 @@ class AdaptiveController:
     Attributes
     ----------
     estimate : ndarray
-        Inertial parameters and joint terms as learnt so far; a view, in the order of
-        `estimate_names`.
+        Inertial parameters and joint terms as learnt so far, without what the arm is told
+        to carry; a view, in the order of `estimate_names`.
+    parameters : ndarray
+        The same with that, as of the last update.
+    model : LoadedModel
+        The model as given, with what the arm is told to carry.
     tau_model, tau_feedback : ndarray, shape (n,)
         Parts of the last effort: Yr pi with the joint terms, and feedback.
     learning : Learning
@@ -103,7 +108,8 @@ class AdaptiveController:
         if dynamics is None:
             dynamics = Dynamics(robot, coulomb_velocity=gains.coulomb_velocity)
         self.dynamics = dynamics
-        self.feedback = make_feedback(robot, dynamics, feedback, period=period, delay=delay)
+        self.model = LoadedModel(dynamics)
+        self.feedback = make_feedback(robot, self.model, feedback, period=period, delay=delay)
         check_gains(self.feedback.gains, gains, period=period, delay=delay)
         self.estimate_names = dynamics.parameter_names(gains.terms)
         self.known = Known() if known is None else known
@@ -112,6 +118,7 @@ class AdaptiveController:
         self.adaptation = make_adaptation(robot, dynamics, gains, self.known, self._constraints,
                                           limit)
         self.estimate = self.adaptation.estimate
+        self.parameters, self._load = self.estimate.copy(), np.zeros(self.estimate.size)
         # A rotor inertia that is not learnt is taken for known.
         self._rotors = np.where('armature' in gains.terms, 0.0, robot.armature)
         self._has_rotors = bool(np.any(self._rotors))
@@ -182,14 +189,31 @@ class AdaptiveController:
         """Return the effort for this state and desired motion; see `TrackingController`."""
         feedback = self.feedback
         feedback.update(q, v, q_d, v_d, a_d)
+        np.add(self.estimate, self._load, out=self.parameters)
         self.tau_model, gradient = self.dynamics.adaptive_terms(
-            q, v, feedback.v_r, feedback.a_r, feedback.s, self.estimate, self.gains.terms)
+            q, v, feedback.v_r, feedback.a_r, feedback.s, self.parameters, self.gains.terms)
         if self._has_rotors:
             self.tau_model += self._rotors * feedback.a_r
-        self.learning.learn(q, v, v_d, self._applied, dt, gradient, adapt=adapt)
+        # Until efforts have gone over to what is carried, they differ from what is true.
+        self.learning.learn(q, v, v_d, self._applied, dt, gradient,
+                            adapt=adapt and not self.model.changes)
         np.add(self.tau_model, self.tau_feedback, out=self._tau)
         self._applied[:] = self._tau
         return self._tau
+
+    def carry(self, load: FloatArray, seconds: float) -> None:
+        """Take the arm to carry something; see `LoadedModel.carry`.
+
+        It is known, and no part of the estimates: these stay those of the arm, and what is
+        remembered of it stays true.
+        """
+        self.model.carry(load, seconds)
+        self._note_load()
+
+    def advance(self, dt: float) -> None:
+        """Go on with a change of what is carried; see `LoadedModel.advance`."""
+        if self.model.advance(dt):
+            self._note_load()
 
     def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
         """Return the feedback to rest at a pose plus gravity as estimated, shape (n,)."""
@@ -213,23 +237,29 @@ class AdaptiveController:
         self.dynamics.gravity_torque(still)
         self.reset(still, still)
 
+    def _note_load(self) -> None:
+        """Take over what is carried now."""
+        carried = self.model.parameters - self.robot.inertial_parameters
+        self._load[:carried.size] = carried.ravel()
+        self.learning.prediction.known[:] = self._load
+
     def _gravity(self, q: FloatArray) -> FloatArray:
         """Return the effort that holds the arm, by the estimates unless these are in doubt."""
         if self.learning.is_latched:
-            return self.dynamics.gravity_torque(q)
-        still = np.zeros(self.robot.n)
+            return self.model.gravity_torque(q)
+        still, bodies = np.zeros(self.robot.n), self.adaptation.bodies
         return self.dynamics.adaptive_terms(q, still, still, still, still,
-                                            self.adaptation.bodies)[0]
+                                            bodies + self._load[:bodies.size])[0]
 
 
-def make_feedback(robot: Robot, dynamics: Dynamics, gains: FeedbackGains | JointGains | None, *,
+def make_feedback(robot: Robot, model: LoadedModel, gains: FeedbackGains | JointGains | None, *,
                   period: float, delay: float) -> LinearFeedback:
     """Return the feedback that gains of either form describe."""
     if isinstance(gains, JointGains):
-        return JointFeedback(robot, dynamics, gains, period=period, delay=delay)
+        return JointFeedback(robot, model.empty, gains, period=period, delay=delay)
     feedback = FeedbackGains() if gains is None else gains
     check_gains(feedback, None, period=period, delay=delay)
-    return LinearFeedback(robot, dynamics, feedback)
+    return LinearFeedback(robot, model, feedback)
 
 
 def make_adaptation(robot: Robot, dynamics: Dynamics, gains: AdaptationGains, known: Known,
