@@ -8,17 +8,10 @@ Parameters for Robots with Elastic Joints", eq. 1, give it the kinetic energy::
     T_i = k_i Ups_i theta_i' b_i . O_i + 1/2 k_i^2 Ups_i theta_i'^2
 
 beside what is in the inertia of that link (eq. A.14). Column i of B_d (eq. 8) is k_i Ups_i
-times W_i, where with w_h the angular velocity that unit speed of joint h gives::
-
-    W_i,h = w_h . b_i          for each joint h that moves the link, 0 for others
-
-Moving with joint k, w_h and b_i turn together if k comes before h, so that W_i,h changes
-with joints from h on only::
-
-    dW_i,h / dq_k = w_h . (w_k x b_i) = X_i,hk    if h comes before k, else 0
-
-and X_i is skew-symmetric in h and k when both signs are kept. The Christoffel symbols of T
-(eq. 4, corrected: a factor 1/2 is missing in print) then are::
+times W_i, which changes with joint k by X_i,hk, see
+`robot_dynamics.dynamics.kernels.rotor_axes`; X_i is skew-symmetric in h and k when both
+signs are kept. The Christoffel symbols of T (eq. 4, corrected: a factor 1/2 is missing in
+print) then are::
 
     C_hk      = 1/2 sum_i k_i Ups_i theta_i' X_i,hk          link h, speed of link k
     C_h,n+i   = 1/2 k_i Ups_i sum_k X_i,hk q_k'              link h, speed of motor i
@@ -29,65 +22,10 @@ with (kj) the pair in order from base to tip.
 
 import numpy as np
 
-from robot_dynamics.dynamics.kernels.algebra import (
-    ZERO,
-    cross,
-    dot,
-    load,
-    load_matrix,
-    store,
-    store_matrix,
-    times,
-)
-from robot_dynamics.dynamics.kernels.layout import IS_PRISMATIC
-from robot_dynamics.dynamics.kernels.loading import kernel, part
-from robot_dynamics.dynamics.kernels.pose import (
-    IDENTITY,
-    clear_base,
-    link_origin,
-    parent_row,
-    place,
-    store_sines,
-)
-
-# Offsets in the row of a frame.
-AXES = 0       # 9
-POSITION = 9   # 3
-FIELD_W = 12   # 3, w
-SINES = 15     # 2
-WIDTH = 17
-
-
-@part
-def turn_rotors(model, rotor_axes, q, frames, W, X):
-    """W and X of one sample, for the upper triangle h < k of each X_i."""
-    joints = model.shape[0] - 1
-    clear_base(frames)
-    store_matrix(frames, 0, AXES, IDENTITY)
-    store_sines(model, q, frames, SINES)
-    for i in range(joints):
-        parent = parent_row(model, i)
-        parent_axes = load_matrix(frames, parent, AXES)
-        axes, joint, z = place(model, i, q[i], frames[i + 1, SINES], frames[i + 1, SINES + 1],
-                               parent_axes, load(frames, parent, POSITION))
-        store_matrix(frames, i + 1, AXES, axes)
-        store(frames, i + 1, POSITION, link_origin(model, i, axes, joint))
-        store(frames, i + 1, FIELD_W, ZERO if model[i, IS_PRISMATIC] != 0.0 else z)
-        b = times(parent_axes, load(rotor_axes, i, 0))
-        for h in range(joints):
-            W[i, h] = 0.0
-            for k in range(joints):
-                X[i, h, k] = 0.0
-        k = parent - 1
-        while k >= 0:
-            w_k = load(frames, k + 1, FIELD_W)
-            W[i, k] = dot(w_k, b)
-            turned = cross(w_k, b)
-            h = parent_row(model, k) - 1
-            while h >= 0:
-                X[i, h, k] = dot(load(frames, h + 1, FIELD_W), turned)
-                h = parent_row(model, h) - 1
-            k = parent_row(model, k) - 1
+from robot_dynamics.dynamics.kernels.algebra import cross, dot, load, load_matrix, times
+from robot_dynamics.dynamics.kernels.loading import kernel
+from robot_dynamics.dynamics.kernels.pose import parent_row
+from robot_dynamics.dynamics.kernels.rotor_axes import AXES, FIELD_W, WIDTH, turn_rotors
 
 
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], '

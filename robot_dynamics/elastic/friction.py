@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Friction of motors as it is, beside the two terms of it that are linear in a parameter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.elastic.joints import ElasticJoints
+from robot_dynamics.errors import DimensionError, ParameterError
+from robot_dynamics.model.arrays import Rebuilt, real_array, store
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class StribeckFriction(Rebuilt):
+    """Friction that falls from standstill and rises with speed.
+
+    With v = theta' and s = sign(v)::
+
+        F = f1 v + f2 s - f3 s exp(-|v| / f4) - f5 s exp(-1 / (f6 |v|))
+
+    Bompos et al., as Zollo et al., "Identification of Dynamic Parameters for Robots with
+    Elastic Joints", eq. 43 use it; the first exponent is one of speed, although it is
+    printed with the angle, and the second reads 1 / (f6 |v|).
+
+    Parameters
+    ----------
+    viscous, coulomb : array_like, shape (n,)
+        f1 (N m s/rad or N s/m) and f2 (N m or N).
+    rise, rise_speed : array_like, shape (n,), optional
+        f3 and f4: friction missing at standstill, and the speed at which it is there.
+    drop, drop_rate : array_like, shape (n,), optional
+        f5 and f6: friction lost at speed, and the inverse of the speed at which it goes.
+    """
+
+    viscous: FloatArray
+    coulomb: FloatArray
+    rise: FloatArray = 0.0  # type: ignore[assignment]
+    rise_speed: FloatArray = 1.0  # type: ignore[assignment]
+    drop: FloatArray = 0.0  # type: ignore[assignment]
+    drop_rate: FloatArray = 1.0  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        arrays = {each.name: real_array(getattr(self, each.name), each.name)
+                  for each in fields(self)}
+        try:
+            shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
+            if len(shape) > 1:
+                raise ValueError
+        except ValueError:
+            raise DimensionError('are not one number a joint each', subject='friction',
+                                 remedy='give arrays of the same length, or single numbers'
+                                 ) from None
+        for name, array in arrays.items():
+            numbers = np.broadcast_to(array, shape or (1,)).copy()
+            if not np.all(np.isfinite(numbers)) or (name in ('rise_speed', 'drop_rate')
+                                                    and np.any(numbers <= 0.0)):
+                raise ParameterError(f'is {array}', subject=f'friction {name}',
+                                     remedy='give finite numbers, and positive ones for '
+                                            'rise_speed and drop_rate')
+            numbers.flags.writeable = False
+            store(self, name, numbers)
+
+    @classmethod
+    def of(cls, joints: ElasticJoints) -> StribeckFriction:
+        """Return the friction that a description has: Coulomb and viscous."""
+        return cls(joints.viscous, joints.coulomb)
+
+    @property
+    def coefficients(self) -> FloatArray:
+        """f1 to f6 of each joint, shape (n, 6)."""
+        return np.stack([getattr(self, each.name) for each in fields(self)], axis=1)
+
+    def torque(self, v: ArrayLike) -> FloatArray:
+        """Friction at speeds v of the motors, shape (..., n). N m or N."""
+        v = real_array(v, 'v')
+        speed = np.abs(v)
+        with np.errstate(divide='ignore'):
+            lost = np.exp(-1.0 / (self.drop_rate * speed))
+        return self.viscous * v + np.sign(v) * (
+            self.coulomb - self.rise * np.exp(-speed / self.rise_speed) - self.drop * lost)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Motion of a robot with elastic joints in time: the classical Runge-Kutta method.
+
+With the accelerations of the motors eliminated, whose inertias B_Y are a diagonal::
+
+    (M - B_d B_Y^-1 B_d^T) q'' = r_l - B_d B_Y^-1 r_m,    theta'' = B_Y^-1 (r_m - B_d^T q'')
+
+r_l and r_m being what efforts, springs, friction, gravity and velocities leave for links
+and motors. Zollo et al., "Identification of Dynamic Parameters for Robots with Elastic
+Joints", eqs. 2 to 8.
+"""
+
+import math
+
+import numpy as np
+
+from robot_dynamics.dynamics.kernels import matrices, rotor_axes
+from robot_dynamics.dynamics.kernels.loading import kernel, part
+from robot_dynamics.dynamics.kernels.matrices import fill_matrices
+from robot_dynamics.dynamics.kernels.rotor_axes import turn_rotors
+from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute
+
+MATRIX_WIDTH, ROTOR_WIDTH = matrices.FRAME_WIDTH, rotor_axes.WIDTH
+
+#: What else than a joint a run may end at.
+NOT_FINITE = -2
+
+
+@part
+def friction_torque(f, v, smooth):
+    """F(v) = f1 v + s (f2 - f3 exp(-|v|/f4) - f5 exp(-1/(f6 |v|))), s = tanh(v/smooth)."""
+    speed = abs(v)
+    sign = math.tanh(v / smooth)
+    lost = math.exp(-1.0 / (f[5] * speed)) if speed > 0.0 else 0.0
+    return f[0] * v + sign * (f[1] - f[2] * math.exp(-speed / f[3]) - f[4] * lost)
+
+
+@part
+def are_finite(x):
+    """Whether all are finite numbers."""
+    return math.isfinite(np.sum(x))
+
+
+@part
+def accelerate(model, axes, spin_inertia, motor_inertia, springs, friction, smooth, q, v, tau,
+               frames, rotor_frames, M, C, g, W, X, a):
+    """Accelerations of links and motors; returns SOLVED or a joint that moves no mass."""
+    n = model.shape[0] - 1
+    fill_matrices(model, q, v, frames, M, C, g)
+    coupled = axes.shape[0] > 0
+    if coupled:
+        turn_rotors(model, axes, q, rotor_frames, W, X)
+    for i in range(n):
+        across = springs[0, i] * (q[i] - q[n + i]) + springs[1, i] * (v[i] - v[n + i])
+        link = tau[i] - g[i] - across
+        for k in range(n):
+            link -= C[i, k] * v[k]
+        a[i] = link
+        a[n + i] = tau[n + i] + across - friction_torque(friction[i], v[n + i], smooth)
+    if coupled:
+        for i in range(n):
+            for h in range(n):
+                for k in range(h + 1, n):
+                    x = spin_inertia[i] * X[i, h, k]
+                    a[h] -= x * v[n + i] * v[k]
+                    a[k] += x * v[n + i] * v[h]
+                    a[n + i] -= x * v[h] * v[k]
+        for i in range(n):
+            for h in range(n):
+                moved = spin_inertia[i] * W[i, h] / motor_inertia[i]
+                a[h] -= moved * a[n + i]
+                for k in range(n):
+                    M[h, k] -= moved * spin_inertia[i] * W[i, k]
+    joint = factorise(M)
+    if joint != SOLVED:
+        return joint
+    substitute(M, a[:n])
+    for i in range(n):
+        motor = a[n + i]
+        if coupled:
+            for h in range(n):
+                motor -= spin_inertia[i] * W[i, h] * a[h]
+        a[n + i] = motor / motor_inertia[i]
+    return SOLVED
+
+
+@kernel('int64(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[:, ::1], '
+        'float64[:, ::1], float64, float64[::1], float64[::1], float64[::1], float64, int64)')
+def advance(model, axes, spin_inertia, motor_inertia, springs, friction, smooth, q, v, tau,
+            step, count):
+    """Move qbar and its velocity on by so many steps under constant efforts, in place.
+
+    ``axes`` without a row is the model without inertial coupling; ``springs`` are stiffness
+    and damping, ``friction`` f1 to f6 of each motor. Returns SOLVED, the joint at which
+    the inertia matrix is not positive definite, or NOT_FINITE.
+    """
+    n = model.shape[0] - 1
+    frames = np.zeros((n + 1, MATRIX_WIDTH))
+    rotor_frames = np.zeros((n + 1, ROTOR_WIDTH))
+    M, C, g = np.empty((n, n)), np.empty((n, n)), np.empty(n)
+    W, X = np.empty((n, n)), np.empty((n, n, n))
+    rates, accelerations = np.empty((4, 2 * n)), np.empty((4, 2 * n))
+    moved = np.empty(2 * n)
+    for _ in range(count):
+        for stage in range(4):
+            part_of_step = 0.0 if stage == 0 else (step if stage == 3 else 0.5 * step)
+            for i in range(2 * n):
+                before = max(stage - 1, 0)
+                rates[stage, i] = v[i] + (part_of_step * accelerations[before, i]
+                                          if stage > 0 else 0.0)
+                moved[i] = q[i] + (part_of_step * rates[before, i] if stage > 0 else 0.0)
+            joint = accelerate(model, axes, spin_inertia, motor_inertia, springs, friction,
+                               smooth, moved, rates[stage], tau, frames, rotor_frames, M, C, g,
+                               W, X, accelerations[stage])
+            if joint != SOLVED:
+                # Without numbers no matrix is positive definite, and no joint is at fault.
+                return joint if are_finite(moved) else NOT_FINITE
+        for i in range(2 * n):
+            q[i] += step / 6.0 * (rates[0, i] + 2.0 * rates[1, i] + 2.0 * rates[2, i]
+                                  + rates[3, i])
+            v[i] += step / 6.0 * (accelerations[0, i] + 2.0 * accelerations[1, i]
+                                  + 2.0 * accelerations[2, i] + accelerations[3, i])
+        if not (are_finite(q) and are_finite(v)):
+            return NOT_FINITE
+    return SOLVED
