@@ -41,7 +41,7 @@ def test_is_the_law_of_the_arm_with_its_load(arm3, loaded):
 def test_nothing_jumps_and_nothing_is_learnt_on_the_way(arm3):
     controller = AdaptiveController(arm3)
     q, still = np.array([0.3, -0.5, 0.4]), np.zeros(3)
-    q_d = q + 0.01
+    q_d = q - 0.01
 
     def effort():
         return controller.update(q, still, q_d, still, still, PERIOD, adapt=True).copy()
