@@ -23,11 +23,18 @@ from robot_dynamics.errors import ParameterError, TrajectoryError
 from robot_dynamics.model.robot import FloatArray, Robot
 from robot_dynamics.model.yaml_text import read_yaml
 from robot_dynamics.nodes.parameters import Parameter, Values
+from robot_dynamics.nodes.tip_motions import (
+    TIP_PARAMETERS,
+    TIP_TRAJECTORIES,
+    make_tip_motion,
+    tip_path,
+)
 
 MOTION_PARAMETERS = (
     Parameter('trajectory', 'fourier', 'Which motion: fourier is periodic and excites all '
-              'joints, quintic goes from pose to pose, file is a JointTrajectory in YAML.',
-              choices=('fourier', 'quintic', 'file'), read_only=True),
+              'joints, quintic goes from pose to pose, file is a JointTrajectory in YAML, line '
+              'and circle are paths of the end effector.',
+              choices=('fourier', 'quintic', 'file', *TIP_TRAJECTORIES), read_only=True),
     Parameter('seed', 0, 'Seed of random amplitudes and poses.', low=0, high=2**31 - 1,
               read_only=True),
     Parameter('speed', 0.9, 'Largest speed of a joint, where its own limit is not lower.',
@@ -39,10 +46,14 @@ MOTION_PARAMETERS = (
     Parameter('base_frequency', 0.1, 'fourier: the motion repeats at this rate.', 'Hz', 0.001,
               10.0, read_only=True),
     Parameter('poses', (), 'quintic: the poses, one after the other in one list; empty for '
-              'four random ones.', 'rad or m', -1e3, 1e3, read_only=True),
-    Parameter('dwell', 0.5, 'quintic: rest at every pose.', 's', 0.0, 3600.0, read_only=True),
-    Parameter('repeat', True, 'quintic: go round the poses for ever.', read_only=True),
+              'four random ones. line, circle: one pose where they begin; empty for where the '
+              'arm is.', 'rad or m', -1e3, 1e3, read_only=True),
+    Parameter('dwell', 0.5, 'quintic: rest at every pose. line, circle: rest at both '
+              'ends.', 's', 0.0, 3600.0, read_only=True),
+    Parameter('repeat', True, 'quintic: go round the poses for ever. line, circle: go back '
+              'and forth for ever.', read_only=True),
     Parameter('file', '', 'file: path of the JointTrajectory.', read_only=True),
+    *TIP_PARAMETERS,
 )
 
 #: Speed used of what a joint's limit allows.
@@ -79,11 +90,35 @@ def make_motion(robot: Robot, values: Values, start: FloatArray) -> Reference:
         return _around_poses(_poses(robot, values), start, values, limits)
     if values['trajectory'] == 'file':
         motion: Reference = FileMotion(robot, Path(values['file']).expanduser())
+    elif values['trajectory'] in TIP_TRAJECTORIES:
+        begin = _first_pose(robot, values, start)
+        motion = make_tip_motion(robot, values, begin, **limits)
     else:
         motion = exciting_fourier(
             robot, values['seed'], harmonics=values['harmonics'], speed=values['speed'],
             base_frequency=values['base_frequency'], acceleration=values['acceleration'])
     return Sequence(PointToPoint(start, motion.sample(0.0)[0], **limits), motion)
+
+
+def check_motion(robot: Robot, values: Values) -> None:
+    """Refuse parameters that no motion can be made of, wherever the arm is.
+
+    A path of the end effector that begins where the arm is, can be done or not depending on
+    where that is: only its own parameters are checked then.
+
+    Raises
+    ------
+    RobotDynamicsError
+        When the parameters or the file are wrong.
+    """
+    if values['trajectory'] in TIP_TRAJECTORIES and not values['poses']:
+        tip_path(values, np.zeros(3))
+        if values['link'] and values['link'] not in robot.frames:
+            raise ParameterError(f'is {values["link"]!r}, which the robot has not',
+                                 subject='parameter link', remedy='name one of: '
+                                 + ', '.join(robot.frames))
+    else:
+        make_motion(robot, values, middle(robot))
 
 
 def middle(robot: Robot) -> FloatArray:
@@ -150,6 +185,17 @@ def _poses(robot: Robot, values: Values) -> list[FloatArray]:
                 subject='parameter poses', remedy='keep it between '
                 f'{robot.limits.lower[joint]:g} and {robot.limits.upper[joint]:g}')
     return poses
+
+
+def _first_pose(robot: Robot, values: Values, start: FloatArray) -> FloatArray:
+    """Return where a path of the end effector begins."""
+    if not values['poses']:
+        return start
+    poses = _poses(robot, values)
+    if len(poses) > 1:
+        raise ParameterError(f'has {len(poses)} poses', subject='parameter poses',
+                             remedy='give the one where the path begins')
+    return poses[0]
 
 
 def _around_poses(poses: SequenceOf[FloatArray], start: FloatArray, values: Values,
