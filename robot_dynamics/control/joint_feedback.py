@@ -19,6 +19,7 @@ import numpy as np
 
 from robot_dynamics.control.feedback import LinearFeedback
 from robot_dynamics.control.gains import FEEDBACK_MARGIN, FeedbackGains, dead_time
+from robot_dynamics.control.loaded_model import LoadedModel
 from robot_dynamics.control.metric import mass_matrices, typical_motions
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import kernel
@@ -78,11 +79,11 @@ class JointFeedback(LinearFeedback):
         Where K_D is unstable at this period and delay.
     """
 
-    def __init__(self, robot: Robot, dynamics: Dynamics, gains: JointGains, *,
+    def __init__(self, robot: Robot, dynamics: Dynamics | LoadedModel, gains: JointGains, *,
                  period: float, delay: float):
         stiffness, damping = (_per_joint(robot, name, getattr(gains, name))
                               for name in ('stiffness', 'damping'))
-        slowest, fastest = damping_rates(dynamics, damping)
+        slowest, fastest = damping_rates(Dynamics(robot), damping)
         tau = dead_time(period, delay)
         if fastest * tau > FEEDBACK_MARGIN:
             raise ControlError(f'brakes some motion of the arm at {fastest:.3g} 1/s, too much '

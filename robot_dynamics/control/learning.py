@@ -165,9 +165,13 @@ class _Memory:
         precision = adaptation.precision()
         self._directions: FloatArray | None = None
         if len(constraints):
+            # Orthonormal columns: N^T is a left inverse.
             self._directions = N = unknown_directions(constraints)
-            # Left inverse of N: N has orthonormal columns.
             precision = np.ascontiguousarray(N.T @ precision @ N)
+            # [Y, tau] -> [Y N, tau - Y pi_0]
+            self._to_unknown = np.zeros((len(N) + 1, N.shape[1] + 1))
+            self._to_unknown[:-1, :-1], self._to_unknown[:-1, -1] = N, -adaptation.prior
+            self._to_unknown[-1, -1] = 1.0
             self._sample = np.zeros((len(weights), N.shape[1] + 1))
         self._memory = RegressionMemory(precision, weights)
 
@@ -189,10 +193,7 @@ class _Memory:
                 if target is not None:
                     return adaptation.move_to(target)
             return StepOutcome.ACCEPTED
-        sample = self._sample
-        np.dot(filtered[:, :-1], N, out=sample[:, :-1])
-        sample[:, -1] = filtered[:, -1] - filtered[:, :-1] @ adaptation.prior
-        if self._memory.observe(sample, dt):
+        if self._memory.observe(np.dot(filtered, self._to_unknown, out=self._sample), dt):
             target = self._memory.target(N.T @ (adaptation.estimate - adaptation.prior))
             if target is not None:
                 return adaptation.move_to(adaptation.prior + N @ target)
