@@ -182,7 +182,7 @@ def _is_silent_by_right(begin: Relayed, duties: Duties, absences: Sequence[Inter
 def _was_active(records: Records, time: int) -> bool:
     """Whether the arm was the controller's at a time."""
     index = bisect_right([at for at, _ in records.modes], time) - 1
-    return index >= 0 and records.modes[index][1] in ('holding', 'tracking', 'safe')
+    return index >= 0 and records.modes[index][1] not in ('waiting', 'stopped')
 
 
 def _judge_loss(records: Records, duties: Duties, begin: Relayed, end: int, verdict: Verdict

@@ -42,7 +42,7 @@ def _parameters(stage: Stage) -> None:
                                   + {True: 'taken', False: 'refused', None: 'not answered'}[taken])
     _goes_on(stage, 'parameters were set')
     # As they were.
-    stage.people.set_parameter(CONTROLLER, 'adapt', True)
+    stage.people.set_parameter(CONTROLLER, 'adapt', stage.setup.controller == 'adaptive')
     stage.people.set_parameter(CONTROLLER, 'adapt_after', 0.0)
 
 

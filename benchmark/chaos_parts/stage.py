@@ -41,6 +41,8 @@ class Stage:
         #: When the controller was dead, stopped or not active. ns.
         self.absences: list[tuple[int, int]] = []
         self._absent_since: int | None = None
+        # Whether the controller was started and is about to activate by itself.
+        self._autostarts = False
 
     def begin(self, chance: Random) -> None:
         """Forget the scenario before."""
@@ -69,6 +71,7 @@ class Stage:
         """Start a node that is not there."""
         pid = self.nodes.start(name)
         if name == CONTROLLER:
+            self._autostarts = True
             self.link.watch(pid)
 
     def end(self, name: str, number: signal.Signals) -> None:
@@ -120,10 +123,11 @@ class Stage:
         alone = by_itself and self.setup.resume_after > 0
         while time.monotonic() - began < timeout:
             if self._settles():
+                self._autostarts = False
                 self.present()
                 return time.monotonic() - began, how
             mode = self.link.status().mode
-            if mode == 'stopped' or (mode == 'safe' and not alone):
+            if (mode == 'stopped' and not self._autostarts) or (mode == 'safe' and not alone):
                 how = 'activated anew'
                 self._activate_anew()
             self.wait(0.05)
