@@ -78,7 +78,7 @@ def test_the_prediction_error_knows_of_the_load(arm3, loaded):
         effort = true.inverse_dynamics(q - 0.5 * PERIOD * middle, middle, a)
         prediction.observe(q, v, effort, PERIOD)
     gradient = np.zeros(30)
-    prediction.add_gradient(dynamics.parameters, 1.0, np.eye(3), gradient)
+    prediction.add_gradient(dynamics.parameters.copy(), 1.0, np.eye(3), gradient)
     np.testing.assert_allclose(gradient, 0.0, atol=1e-9)
 
 
