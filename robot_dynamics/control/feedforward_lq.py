@@ -178,7 +178,7 @@ class FeedforwardLQController:
         StopRequestedError
             Where the error is excessive.
         """
-        q, v, q_d, v_d = self._subtracted(q, v, q_d, v_d)
+        q_d, v_d, a_d = self._subtracted(q, v, q_d, v_d, a_d)
         schedule = self.schedule
         schedule.observe(self.error_norm, dt)
         self.tau_model = self.model.feedforward(q_d, v_d, a_d)
@@ -194,7 +194,7 @@ class FeedforwardLQController:
     def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
         """Return the feedback to rest at a pose plus gravity, shape (n,)."""
         still = np.zeros(self.robot.n)
-        q, v, _, _ = self._subtracted(q, v, q_hold, still)
+        self._subtracted(q, v, q_hold, still, still)
         pull = self.design.stiffness * self.e + self.design.damping * self.e_dot
         return self.model.inertia(q) @ pull + self.model.gravity_torque(q)
 
@@ -210,26 +210,24 @@ class FeedforwardLQController:
         certificate.require()
         return certificate
 
-    def _subtracted(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray
-                    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Write errors and their norm; return the arguments as the kernels take them."""
+    def _subtracted(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
+                    a_d: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Write errors and their norm; return the desired motion as the kernels take it."""
         # Positions and velocities in one unit, so that their sum is one.
         share = self.design.time_constant
         try:
-            norm = self._subtract(q, v, q_d, v_d, self._turns, share, self.e, self.e_dot,
+            norm = self._subtract(q, v, q_d, v_d, a_d, self._turns, share, self.e, self.e_dot,
                                   self._largest)
         except TypeError:  # read-only, strided or of another type: slower, but right
-            q, v, q_d, v_d = (np.array(x, dtype=np.float64) for x in (q, v, q_d, v_d))
-            norm = self._subtract(q, v, q_d, v_d, self._turns, share, self.e, self.e_dot,
+            q, v, q_d, v_d, a_d = (np.array(x, dtype=np.float64) for x in (q, v, q_d, v_d, a_d))
+            norm = self._subtract(q, v, q_d, v_d, a_d, self._turns, share, self.e, self.e_dot,
                                   self._largest)
-        if not np.isfinite(norm):
-            bad = int(np.argmin(np.isfinite(self.e) & np.isfinite(self.e_dot)))
-            self._largest[:] = 0.0
+        if norm < 0.0:
             raise StateError('the state or the desired motion is not finite',
-                             subject=self.robot.joint_names[bad],
+                             subject=self.robot.joint_names[int(-1.0 - norm)],
                              remedy='pass only complete, finite states to a controller')
         self.error_norm = norm
-        return q, v, q_d, v_d
+        return q_d, v_d, a_d
 
     def _update_gain(self, q_d: FloatArray, v_d: FloatArray, a_d: FloatArray) -> None:
         """Find the gain at the desired motion, and lead the one in force there."""

@@ -6,13 +6,13 @@ import numpy as np
 from robot_dynamics.dynamics.kernels.loading import kernel
 
 
-@kernel('float64(float64[::1], float64[::1], float64[::1], float64[::1], boolean[::1], float64, '
-        'float64[::1], float64[::1], float64[::1])')
-def tracking_errors(q, v, q_d, v_d, turns, velocity_share, e, e_dot, largest):
+@kernel('float64(float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], '
+        'boolean[::1], float64, float64[::1], float64[::1], float64[::1])')
+def tracking_errors(q, v, q_d, v_d, a_d, turns, velocity_share, e, e_dot, largest):
     """Write e = q_d - q, e_dot = v_d - v, and raise the largest of each; return the norm.
 
     The short way round for joints that turn without end. The norm is
-    sum |e| + velocity_share sum |e_dot|.
+    sum |e| + velocity_share sum |e_dot|, or -1 - i where joint i is not finite.
     """
     n = e.size
     norm = 0.0
@@ -22,7 +22,10 @@ def tracking_errors(q, v, q_d, v_d, turns, velocity_share, e, e_dot, largest):
             error -= 2.0 * np.pi * np.round(error / (2.0 * np.pi))
         e[i] = error
         e_dot[i] = v_d[i] - v[i]
+        if not np.isfinite(e[i] + e_dot[i] + a_d[i]):
+            return -1.0 - i
         norm += abs(e[i]) + velocity_share * abs(e_dot[i])
+    for i in range(n):
         largest[i] = max(largest[i], abs(e[i]))
         largest[n + i] = max(largest[n + i], abs(e_dot[i]))
     return norm

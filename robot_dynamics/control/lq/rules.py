@@ -16,7 +16,7 @@ from robot_dynamics.errors import ControlError, ParameterError
 from robot_dynamics.model.robot import FloatArray
 
 #: Last power of A T in the series of Phi. Over a horizon of 13 ms the gains of an arm are
-#: then right to 5e-4 at speeds of several rad/s, over a period of 2 ms to 1e-8.
+#: then right to 5e-4 at speeds of several rad/s, over a period of 2 ms to 5e-7.
 DEFAULT_ORDER = 3
 
 

@@ -37,7 +37,7 @@ def test_one_step_of_any_order(points, order):
 
 
 def test_the_default_order_is_enough(points):
-    for kind, error in (('one_step', 5e-4), ('riccati', 1e-8)):
+    for kind, error in (('one_step', 5e-4), ('riccati', 5e-7)):
         gains, exact = (rule_of_design(kind, 7, DESIGN, T, **order).gains_at(points)
                         for order in ({}, {'order': 16}))
         sizes = np.abs(exact).max(axis=(1, 2), keepdims=True)

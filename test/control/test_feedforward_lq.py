@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robot_dynamics.control.feedforward_lq import FeedforwardLQController
+from robot_dynamics.control.lq.design import FeedbackDesign
+from robot_dynamics.control.lq.gain_table import GainTable
+from robot_dynamics.control.lq.model_errors import ModelErrors
+from robot_dynamics.control.lq.rules import rule_of_design
+from robot_dynamics.control.lq.schedule import Schedule
+from robot_dynamics.control.modes import Cause, Mode
+from robot_dynamics.control.session import ControlSession
+from robot_dynamics.control.session_settings import SessionSettings
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import (
+    ControlError,
+    ModelError,
+    ParameterError,
+    StateError,
+    StopRequestedError,
+)
+from robot_dynamics.model.modify import with_payload
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.shipped import shipped_robots
+
+T = 0.002
+
+
+@pytest.fixture(scope='module')
+def geared(arm3):
+    return replace(arm3, armature=[0.3, 0.2, 0.1], damping=[1.0, 0.5, 0.2],
+                   friction=[2.0, 1.0, 0.5])
+
+
+@pytest.fixture
+def states():
+    return np.random.default_rng(0).normal(size=(5, 3))
+
+
+def law_of(robot, **options):
+    return FeedforwardLQController(robot, **{'schedule': Schedule(eps2=100.0), **options})
+
+
+@pytest.mark.parametrize('kind', ['one_step', 'riccati'])
+def test_is_feedforward_of_the_desired_motion_and_feedback_of_the_error(geared, states, kind):
+    q, v, q_d, v_d, a_d = states
+    law = law_of(geared, gain=kind)
+    tau = law.update(q, v, q_d, v_d, a_d, 0.0, adapt=True).copy()
+    forward = (Dynamics(geared).inverse_dynamics(q_d, v_d, a_d) + geared.armature * a_d
+               + geared.damping * v_d + geared.friction * np.tanh(v_d / 0.05))
+    np.testing.assert_allclose(law.tau_model, forward)
+    x = np.concatenate([q - q_d, v - v_d])
+    np.testing.assert_allclose(tau, forward - law.K @ x)
+    rule = rule_of_design(kind, 3, law.design, T)
+    K = np.empty((3, 6))
+    rule.gain(law.model.linearise(q_d, v_d, a_d), K)
+    rule.gain(law.model.linearise(q_d, v_d, a_d), K)
+    np.testing.assert_allclose(law.K, K, rtol=0.1, atol=0.05 * np.abs(K).max())
+    np.testing.assert_allclose(law.e, q_d - q)
+    np.testing.assert_allclose(law.e_dot, v_d - v)
+    assert law.error_norm == pytest.approx(np.abs(q_d - q).sum()
+                                           + law.design.time_constant * np.abs(v_d - v).sum())
+
+
+def test_on_the_trajectory_it_is_the_model_alone(geared, states):
+    law = law_of(geared)
+    _, _, q_d, v_d, a_d = states
+    tau = law.update(q_d, v_d, q_d, v_d, a_d, T, adapt=False)
+    np.testing.assert_array_equal(tau, law.tau_model)
+
+
+def test_a_joint_without_end_is_led_the_short_way_round(turning_arm3):
+    law = law_of(turning_arm3)
+    still = np.zeros(3)
+    law.update(np.array([0.0, 0.0, 6.2]), still, still, still, still, T, adapt=False)
+    np.testing.assert_allclose(law.e, [0.0, 0.0, 2.0 * np.pi - 6.2])
+
+
+def test_the_gain_goes_to_its_next_value_without_a_jump(geared):
+    """Along a fast motion, updated every 20 ms: no sample changes it by more than its share."""
+    law = law_of(geared, schedule=Schedule(update_period=0.02, eps2=100.0))
+    gains, phases = [], np.arange(0.0, 1.0, T)
+    for t in phases:
+        q_d = np.array([1.0, 1.2, 0.8]) * np.sin(6.0 * t)
+        v_d = 6.0 * np.array([1.0, 1.2, 0.8]) * np.cos(6.0 * t)
+        law.update(q_d, v_d, q_d, v_d, -36.0 * q_d, T, adapt=False)
+        gains.append(law.K.copy())
+    steps = np.abs(np.diff(gains, axis=0)).max(axis=(1, 2))
+    change = np.abs(np.diff(gains[::10], axis=0)).max(axis=(1, 2)).max()
+    assert steps.max() < 0.25 * change
+    assert law.schedule.counts['updates'] == pytest.approx(50, abs=3)
+
+
+def test_below_eps0_nothing_is_fed_back(geared, states):
+    law = law_of(geared, schedule=Schedule(eps0=1e-3))
+    _, _, q_d, v_d, a_d = states
+    tau = law.update(q_d + 1e-4, v_d, q_d, v_d, a_d, T, adapt=False)
+    np.testing.assert_array_equal(tau, law.tau_model)
+    tau = law.update(q_d + 1e-3, v_d, q_d, v_d, a_d, T, adapt=False)
+    assert np.abs(tau - law.tau_model).max() > 0.01
+    # The counts go on from those of loading the kernels.
+    assert law.schedule.counts['skipped'] >= 1
+
+
+def test_weights_follow_the_errors_where_that_is_asked_for(geared, states):
+    plain, following = (law_of(geared, schedule=Schedule(update_period=0.0, rescale=rescale,
+                                                         eps2=100.0)) for rescale in (1.0, 3.0))
+    _, _, q_d, v_d, a_d = states
+    off = q_d + [0.01, 0.0, 0.0]
+    for law in (plain, following):
+        for _ in range(30):
+            law.update(off, v_d, q_d, v_d, a_d, T, adapt=False)
+    # The joint that is off gets stiffer, the others softer.
+    stiffer = np.diag(following.K)[:3] / np.diag(plain.K)[:3]
+    assert stiffer[0] > 1.2 and np.all(stiffer[1:] < 0.9)
+
+
+@pytest.mark.parametrize('kind', ['one_step', 'riccati'])
+def test_gains_come_from_a_table_where_there_is_one(geared, kind):
+    law = law_of(geared, gain=kind, schedule=Schedule(update_period=0.0, eps2=100.0))
+    times = np.arange(0.0, 0.5, 0.01)[:, None]
+    motion = (np.sin(times) * [1.0, 2.0, 3.0], np.cos(times) * [1.0, 2.0, 3.0],
+              -np.sin(times) * [1.0, 2.0, 3.0])
+    law.follow(GainTable.along(rule_of_design(kind, 3, law.design, T), law.model, *motion, 0.01))
+    before = law.from_table
+    for q_d, v_d, a_d in zip(*motion, strict=True):
+        law.update(q_d, v_d, q_d, v_d, a_d, 0.01, adapt=False)
+    assert law.from_table - before == 50
+    ahead = law.K.copy()
+    assert law.follows_table
+    law.carry(with_payload(geared, 0.5, (0.1, 0.0, 0.0)).inertial_parameters
+              - geared.inertial_parameters, 0.0)
+    assert not law.follows_table
+    law.update(motion[0][-1], motion[1][-1], motion[0][-1], motion[1][-1], motion[2][-1], 0.01,
+               adapt=False)
+    assert law.from_table - before == 50
+    assert np.abs(law.K - ahead).max() > 0.05 * np.abs(ahead).max()
+
+
+def test_a_load_taken_up_makes_no_jump(geared, states):
+    law = law_of(geared, gain='one_step')
+    q, v, q_d, v_d, a_d = states
+    q, v = q_d + 0.01, v_d - 0.05
+    load = with_payload(geared, 2.0, (0.1, 0.0, 0.05)).inertial_parameters \
+        - geared.inertial_parameters
+    efforts = []
+    for k in range(400):
+        if k == 50:
+            law.carry(load, 0.5)
+        law.advance(T)
+        efforts.append(law.update(q, v, q_d, v_d, a_d, T, adapt=False).copy())
+    steps, change = np.abs(np.diff(efforts, axis=0)), np.abs(efforts[-1] - efforts[0])
+    assert change.max() > 10.0
+    # A smooth step over 250 samples is 1.5 of its mean at its steepest.
+    assert np.all(steps.max(axis=0) < 2.0 / 250.0 * change + 0.02 * change.max() / 250.0 * 5.0)
+    loaded = law_of(with_payload(geared, 2.0, (0.1, 0.0, 0.05)), gain='one_step')
+    wanted = loaded.update(q, v, q_d, v_d, a_d, T, adapt=False)
+    np.testing.assert_allclose(efforts[-1], wanted, rtol=1e-9)
+
+
+def test_holds_and_is_safe_by_the_same_gains(geared, states):
+    law = law_of(geared)
+    q, v, pose, *_ = states
+    dynamics = Dynamics(geared)
+    M = dynamics.mass_matrix(q) + np.diag(geared.armature)
+    pull = law.design.stiffness * (pose - q) - law.design.damping * v
+    np.testing.assert_allclose(law.holding_effort(q, v, pose),
+                               dynamics.gravity_torque(q) + M @ pull)
+    np.testing.assert_allclose(law.safe_effort(q, v), dynamics.gravity_torque(q)
+                               - law.design.damping * M @ v)
+
+
+def test_an_excessive_error_makes_the_session_safe_with_the_reason(arm3):
+    """Somebody pushes the elbow away at 2.5 rad/s."""
+    law = FeedforwardLQController(arm3, schedule=Schedule(eps2=0.2, debounce=3))
+    session = ControlSession(arm3, law, SessionSettings(period=T))
+    pose, t, effort = np.array([0.3, 0.4, -0.2]), 100.0, np.zeros(3)
+
+    def tell(speed):
+        nonlocal pose, t, effort
+        t, pose = t + T, pose + T * speed
+        command = session.on_joint_state(t, t, list(arm3.joint_names), pose, speed, effort)
+        effort = command.effort.copy()
+        return command
+    for _ in range(2000):
+        tell(np.zeros(3))
+    assert session.mode is Mode.TRACKING
+    norms = []
+    while session.mode is Mode.TRACKING:
+        tell(np.array([0.0, 2.5, 0.0]))
+        norms.append(law.error_norm)
+    assert np.all(np.array(norms[:-3]) <= 0.2) and np.all(np.array(norms[-3:]) > 0.2)
+    assert session.mode is Mode.SAFE
+    assert session.cause is Cause.CONTROLLER_STOPS and not session.cause.passes
+    assert 'eps2' in session.reason and 'asks for a stop' in session.reason
+    command = tell(np.zeros(3))
+    assert command.is_safe
+    np.testing.assert_allclose(command.effort, Dynamics(arm3).gravity_torque(pose))
+
+
+@pytest.mark.parametrize('kind', ['one_step', 'riccati'])
+@pytest.mark.parametrize('name', sorted(shipped_robots()))
+def test_every_shipped_robot_has_a_certified_feedback(name, kind):
+    path = shipped_robots()[name]
+    robot = Robot.from_dh(path) if path.suffix == '.yaml' else Robot.from_urdf(path)
+    law = FeedforwardLQController(robot, gain=kind)
+    assert law.certificate.is_stable and len(law.certificate.verdicts) == 8
+    still = np.zeros(robot.n)
+    assert np.all(np.isfinite(law.update(still, still, still, still, still, T, adapt=False)))
+
+
+def test_it_does_not_start_with_an_unstable_feedback(arm3):
+    with pytest.raises(ControlError, match='unstable') as caught:
+        FeedforwardLQController(arm3, design=FeedbackDesign(400.0, 0.005))
+    assert caught.value.subject == 'feedback'
+    # The same is stable where the loop is fast enough.
+    FeedforwardLQController(arm3, design=FeedbackDesign(400.0, 0.005), period=1e-4, delay=1e-4)
+
+
+def test_certificate_along_a_trajectory(arm3, states):
+    law = law_of(arm3, errors=ModelErrors(10.0, 0.0, 0.0))
+    certificate = law.certify_along(*(x[None] for x in states[2:]))
+    assert certificate.is_stable and len(certificate.q) == 1
+    assert [verdict.arm for verdict in certificate.verdicts] == [
+        'as modelled', 'masses +10 %', 'masses -10 %', 'all more', 'all less']
+
+
+@pytest.mark.parametrize('place', range(5))
+@pytest.mark.parametrize('value', [np.nan, np.inf])
+def test_what_is_not_finite_is_named_and_forgotten(geared, states, place, value):
+    law = law_of(geared, schedule=Schedule(rescale=2.0, eps2=100.0))
+    good = law.update(*states, T, adapt=False).copy()
+    bad = states.copy()
+    bad[place, 1] = value
+    with pytest.raises(StateError) as caught:
+        law.update(*bad, T, adapt=False)
+    assert caught.value.subject == 'elbow'
+    law.reset(*states[:2])
+    again = [law.update(*states, T, adapt=False).copy() for _ in range(200)][-1]
+    np.testing.assert_allclose(again, good, rtol=0.1, atol=0.05 * np.abs(good).max())
+
+
+def test_read_only_and_strided_arguments_give_the_same(geared, states):
+    plain = law_of(geared).update(*states, T, adapt=False).copy()
+    states.setflags(write=False)
+    np.testing.assert_array_equal(law_of(geared).update(*states, T, adapt=False), plain)
+    strided = [np.repeat(x, 2)[::2] for x in states]
+    np.testing.assert_array_equal(law_of(geared).update(*strided, T, adapt=False), plain)
+
+
+@pytest.mark.parametrize(('options', 'error', 'subject'), [
+    ({'gain': 'pid'}, ParameterError, 'gain'), ({'period': 0.0}, ParameterError, 'period'),
+    ({'delay': np.nan}, ParameterError, 'delay'), ({'order': 0}, ParameterError, 'series_order'),
+])
+def test_wrong_settings_are_named(arm3, options, error, subject):
+    with pytest.raises(error) as caught:
+        FeedforwardLQController(arm3, **options)
+    assert caught.value.subject == subject
+
+
+def test_what_floats_is_refused():
+    floating = Robot.from_urdf(shipped_robots()['arm7'], floating_base=True)
+    with pytest.raises(ModelError, match='feedforward and LQ'):
+        FeedforwardLQController(floating)
+
+
+def test_the_stop_is_an_error_of_control(arm3):
+    law = FeedforwardLQController(arm3, schedule=Schedule(eps2=0.1, debounce=1))
+    still = np.zeros(3)
+    with pytest.raises(StopRequestedError) as caught:
+        law.update(still + 1.0, still, still, still, still, T, adapt=False)
+    assert isinstance(caught.value, ControlError) and caught.value.remedy
+
+
+def test_an_answer_takes_microseconds():
+    """The median on a quiet machine is half of this; see benchmark/lq.py."""
+    arm7 = Robot.from_urdf(shipped_robots()['arm7'])
+    law = FeedforwardLQController(arm7, schedule=Schedule(update_period=10.0))
+    q, still, best = np.full(7, 0.3), np.zeros(7), np.inf
+    for _ in range(500):
+        start = time.perf_counter()
+        law.update(q, still, q, still, still, T, adapt=False)
+        best = min(best, time.perf_counter() - start)
+    assert best < 12e-6
