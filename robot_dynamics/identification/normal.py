@@ -44,7 +44,8 @@ class Normal:
             out[b] = rows.T @ rows
         return out
 
-    def of_model(self, features: Sequence[int], gravity: FloatArray) -> FloatArray:
+    def of_model(self, features: Sequence[int], gravity: FloatArray,
+                 tilted: FloatArray | None = None) -> FloatArray:
         """Return products in the columns of a model.
 
         Parameters
@@ -53,17 +54,20 @@ class Normal:
             Which features it has.
         gravity : ndarray, shape (3,)
             Gravity in the base, m/s^2.
+        tilted : ndarray, shape (10 nb,), optional
+            Inertial parameters at which two columns more say what a tilt of gravity does:
+            along the rows of `tangents`, per m/s^2.
 
         Returns
         -------
         ndarray, shape (blocks, n, p + 1, p + 1)
-            Columns: 10 nb inertial parameters, the features, and the efforts.
+            Columns: 10 nb inertial parameters, the features, the tilts, and the efforts.
         """
         stack = self.stack
-        p = stack.n_rigid + len(features)
+        p = stack.n_rigid + len(features) + (0 if tilted is None else 2)
         out = np.zeros((self.blocks, len(stack.joints), p + 1, p + 1))
         for j, (rows, products) in enumerate(zip(stack.joints, self._products, strict=True)):
-            T, where = selection(stack, rows.columns, features, gravity)
+            T, where = selection(stack, rows.columns, features, gravity, tilted)
             full = np.zeros((T.shape[0] + 1, T.shape[1] + 1))
             full[:-1, :-1], full[-1, -1] = T, 1.0
             places = np.append(where, p)
@@ -71,8 +75,8 @@ class Normal:
         return out
 
 
-def selection(stack: Stack, columns: IntArray, features: Sequence[int], gravity: FloatArray
-              ) -> tuple[FloatArray, IntArray]:
+def selection(stack: Stack, columns: IntArray, features: Sequence[int], gravity: FloatArray,
+              tilted: FloatArray | None = None) -> tuple[FloatArray, IntArray]:
     """Return T that makes the columns of a model out of those of a joint, and which they are.
 
     Parameters
@@ -81,7 +85,7 @@ def selection(stack: Stack, columns: IntArray, features: Sequence[int], gravity:
         What counts the columns.
     columns : ndarray of int64, shape (c,)
         Columns of the joint.
-    features, gravity
+    features, gravity, tilted
         As in `Normal.of_model`.
 
     Returns
@@ -104,4 +108,24 @@ def selection(stack: Stack, columns: IntArray, features: Sequence[int], gravity:
                 T[place[rigid + 4 * bodies * axis + 4 * body + kind], k] = gravity[axis]
     for k, feature in enumerate(chosen):
         T[place[stack.first_feature + features[feature]], len(inertial) + k] = 1.0
-    return T, np.array(inertial + [rigid + k for k in chosen])
+    where = inertial + [rigid + k for k in chosen]
+    if tilted is not None:
+        turned = np.zeros((len(columns), 2))
+        for column in inertial:
+            body, kind = divmod(column, 10)
+            if kind < 4:
+                for axis in range(3):
+                    turned[place[rigid + 4 * bodies * axis + 4 * body + kind]] = (
+                        tilted[column] * tangents(gravity)[:, axis])
+        T = np.concatenate([T, turned], axis=1)
+        where += [rigid + len(features), rigid + len(features) + 1]
+    return T, np.array(where)
+
+
+def tangents(gravity: FloatArray) -> FloatArray:
+    """Return two unit vectors across gravity, shape (2, 3): the base's x and y if it is upright."""
+    down = gravity / np.linalg.norm(gravity)
+    first = np.eye(3)[int(np.argmin(np.abs(down)))]
+    first = first - (first @ down) * down
+    first /= np.linalg.norm(first)
+    return np.stack([first, np.cross(down, first)])

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chooses friction, the pull towards the description and the tilt of gravity by blocks of time.
+
+A choice is judged by what it predicts: each fold of contiguous blocks is predicted from a fit
+to the others, and the squared errors count by the variance of each joint, which is the same
+for all candidates. Nothing outside the training blocks is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.identification.estimators.consistent import prior_of
+from robot_dynamics.identification.fitting import Fit, fit, squared_errors
+from robot_dynamics.identification.friction import FAMILIES, LOADED, shares_option
+from robot_dynamics.identification.model import Model
+from robot_dynamics.identification.normal import Normal, tangents
+from robot_dynamics.identification.stack import Stack
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+#: Pulls towards the description that are tried, in units of the weighted squared error.
+STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+#: The pull while other things are chosen.
+USUAL_STRENGTH = 10.0
+#: Folds of the cross-validation.
+FOLDS = 6
+#: A richer model has to predict better by this part.
+GAIN = 0.01
+#: Newton steps for the tilt, and the largest one believed, rad.
+TILT_STEPS, LARGEST_TILT = 6, 0.3
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen, and why.
+
+    Parameters
+    ----------
+    what : str
+        What there was to choose.
+    value : str
+        What was chosen.
+    reason : str
+        Why, in a sentence with numbers.
+    """
+
+    what: str
+    value: str
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A model of some blocks.
+
+    Parameters
+    ----------
+    model : Model
+        With its parameters.
+    family : str
+        Name of the set of friction terms.
+    strength : float
+        Pull towards the description.
+    fit : Fit
+        The fit.
+    score : float
+        Cross-validated squared error, by variance.
+    tilt : ndarray, shape (2,)
+        Angles between gravity and that of the description, about two axes across it, rad.
+    features : tuple of int
+        Numbers of the features.
+    choices : tuple of Choice
+        What was chosen and why.
+    """
+
+    model: Model
+    family: str
+    strength: float
+    fit: Fit
+    score: float
+    tilt: FloatArray
+    features: tuple[int, ...]
+    choices: tuple[Choice, ...]
+
+
+class Chooser:
+    """Chooses models for blocks of a stack.
+
+    Parameters
+    ----------
+    stack : Stack
+        Equations with all columns that may be wanted.
+    blocks : int
+        Blocks of time.
+    always : sequence of str
+        Friction terms that every model has, such as armatures.
+    """
+
+    def __init__(self, stack: Stack, blocks: int, always: Sequence[str] = ()):
+        self.stack, self.always = stack, tuple(always)
+        self.normal = Normal(stack, blocks)
+        self.prior = prior_of(stack.robot.inertial_parameters)
+        self._described = stack.robot.gravity
+
+    def choose(self, train: IntArray, families: Sequence[str] | None = None,
+               strengths: Sequence[float] = STRENGTHS, tilt: str = 'auto') -> Chosen:
+        """Choose a model for some blocks.
+
+        Parameters
+        ----------
+        train : ndarray of int64
+            The blocks that may be looked at.
+        families : sequence of str, optional
+            Names in `FAMILIES`, of which the best is taken; all if not given.
+        strengths : sequence of float
+            Pulls to try.
+        tilt : {'auto', 'estimate', 'known'}
+            Whether the direction of gravity is estimated.
+
+        Returns
+        -------
+        Chosen
+            The model with its parameters.
+        """
+        families = tuple(FAMILIES) if families is None else tuple(families)
+        found = []
+        for family in families:
+            found.append((family, *self._suited(family, train)))
+        # All are judged by the variances that the plainest model leaves.
+        judge = found[0][3].weights
+        scores = [self._score(features, self._described, train, USUAL_STRENGTH, judge)
+                  for _, features, _, _ in found]
+        best = 0
+        for k in range(1, len(scores)):
+            if scores[k] < (1.0 - GAIN) * scores[best]:
+                best = k
+        family, features, loads, fitted = found[best]
+        self._load(loads)
+        choices = [Choice('friction', family, _compared(families, scores))]
+        strength, scores = self._strength(features, self._described, train, strengths, judge)
+        gravity, angles, note = self._tilt(features, train, fitted, judge, strength, tilt)
+        if np.any(angles):
+            strength, scores = self._strength(features, gravity, train, strengths, judge)
+        choices += [note] if note else []
+        choices.append(Choice('pull towards the description', f'{strength:g}',
+                              _compared([f'{s:g}' for s in strengths], scores)))
+        final = fit(self._products(features, gravity, train), self.prior, strength,
+                    self._rows(train), fitted)
+        if self.stack.terms and any(self.stack.features[k].term in LOADED for k in features):
+            loads = final.x[:self.stack.n_rigid]
+            self._load(loads, gravity)
+            final = fit(self._products(features, gravity, train), self.prior, strength,
+                        self._rows(train), final)
+        return Chosen(self._model(features, gravity, loads, final.x), family, strength, final,
+                      min(scores), angles, features, tuple(choices))
+
+    def _model(self, features: tuple[int, ...], gravity: FloatArray, loads: FloatArray,
+               x: FloatArray) -> Model:
+        stack, rigid = self.stack, self.stack.n_rigid
+        return Model(stack.robot, stack.dataset.axes, stack.dataset.axis_names,
+                     tuple(stack.features[k] for k in features), gravity, x[:rigid], x[rigid:],
+                     loads)
+
+    def _load(self, loads: FloatArray, gravity: FloatArray | None = None) -> None:
+        """Compute load-dependent friction of other loads."""
+        self.stack.with_loads(loads, gravity)
+        self.normal = Normal(self.stack, self.normal.blocks)
+
+    def _rows(self, train: IntArray) -> float:
+        return float(self.normal.counts[train].sum())
+
+    def _products(self, features: Sequence[int], gravity: FloatArray, train: IntArray,
+                  tilted: FloatArray | None = None) -> FloatArray:
+        return self.normal.of_model(features, gravity, tilted)[train].sum(axis=0)
+
+    def _suited(self, family: str, train: IntArray) -> tuple[tuple[int, ...], FloatArray, Fit]:
+        """Return features of a family with the widths and lengths that suit, loads and fit."""
+        terms = (*FAMILIES[family], *(t for t in self.always if t not in FAMILIES[family]))
+        features = self._middle(terms)
+        loads = self.stack.robot.parameters
+        has_load = any(term in LOADED for term in terms)
+        if has_load:
+            self._load(loads)
+        found = None
+        for _ in range(2):
+            products = self._products(features, self._described, train)
+            found = fit(products, self.prior, USUAL_STRENGTH, self._rows(train), found)
+            if has_load:
+                loads = found.x[:self.stack.n_rigid]
+                self._load(loads)
+            features = self._tuned(features, found, train)
+        products = self._products(features, self._described, train)
+        return features, loads, fit(products, self.prior, USUAL_STRENGTH, self._rows(train),
+                                    found)
+
+    def _middle(self, terms: Sequence[str]) -> tuple[int, ...]:
+        """Return the features of some terms, each with the middle one of its options."""
+        groups: dict[tuple[int, str], list[int]] = {}
+        for k, feature in enumerate(self.stack.features):
+            if feature.term in terms:
+                groups.setdefault((feature.axis, feature.term), []).append(k)
+        return tuple(sorted(members[(len(members) - 1) // 2] for members in groups.values()))
+
+    def _tuned(self, features: tuple[int, ...], found: Fit, train: IntArray) -> tuple[int, ...]:
+        """Return the features with the widths and lengths that leave least, axis by axis."""
+        every = tuple(range(len(self.stack.features)))
+        products = self._products(every, self._described, train)
+        rigid = self.stack.n_rigid
+        x = np.zeros(rigid + len(every))
+        x[:rigid] = found.x[:rigid]
+        x[rigid + np.array(features)] = found.x[rigid:]
+        chosen = list(features)
+        for axis in range(len(self.stack.dataset.axes)):
+            mine = [k for k in chosen if self.stack.features[k].axis == axis]
+            rest = x.copy()
+            rest[rigid + np.array(mine)] = 0.0
+            z = np.append(rest, -1.0)
+            whole = np.tensordot(found.weights, products, 1)
+            best, least, values = mine, np.inf, x[rigid + np.array(mine)]
+            for candidate in self._alternatives(mine):
+                places = rigid + np.array(candidate)
+                G = whole[np.ix_(places, places)]
+                b = -(whole[places] @ z)
+                part = np.linalg.lstsq(G, b, rcond=1e-10)[0]
+                left = -float(part @ b)
+                if left < least:
+                    best, least, values = candidate, left, part
+            x[rigid + np.array(mine)] = 0.0
+            x[rigid + np.array(best)] = values
+            chosen = [k for k in chosen if k not in mine] + list(best)
+        return tuple(sorted(chosen))
+
+    def _alternatives(self, mine: Sequence[int]) -> list[list[int]]:
+        """Return the same terms of an axis with all widths and lengths; one each for an axis."""
+        features = self.stack.features
+        axis = features[mine[0]].axis
+        kinds = sorted({shares_option(features[k].term) for k in mine} - {''})
+        options = {kind: sorted({f.option for f in features if f.axis == axis
+                                 and shares_option(f.term) == kind}) for kind in kinds}
+        number = {(f.axis, f.term, f.option): k for k, f in enumerate(features)}
+        out = []
+        for values in product(*(options[kind] for kind in kinds)):
+            of = dict(zip(kinds, values, strict=True))
+            out.append([number[axis, features[k].term,
+                               of.get(shares_option(features[k].term), features[k].option)]
+                        for k in mine])
+        return out
+
+    def _score(self, features: Sequence[int], gravity: FloatArray, train: IntArray,
+               strength: float, judge: FloatArray) -> float:
+        """Return the squared error of predictions of each fold from the others."""
+        products = self.normal.of_model(features, gravity)
+        whole, rows = products[train].sum(axis=0), self._rows(train)
+        start = fit(whole, self.prior, strength, rows)
+        total = 0.0
+        for fold in np.array_split(train, min(FOLDS, len(train))):
+            held = products[fold].sum(axis=0)
+            left = fit(whole - held, self.prior, strength,
+                       rows - float(self.normal.counts[fold].sum()), start, passes=1)
+            total += float(judge @ squared_errors(held, left.x))
+        return total
+
+    def _strength(self, features: Sequence[int], gravity: FloatArray, train: IntArray,
+                  strengths: Sequence[float], judge: FloatArray) -> tuple[float, list[float]]:
+        """Return the strongest pull that predicts as well as the best, and what each leaves.
+
+        What a recording does not tell is better taken from the description.
+        """
+        if len(strengths) == 1:
+            return strengths[0], [self._score(features, gravity, train, strengths[0], judge)]
+        scores = [self._score(features, gravity, train, one, judge) for one in strengths]
+        good = [one for one, score in zip(strengths, scores, strict=True)
+                if score <= (1.0 + GAIN) * min(scores)]
+        return max(good), scores
+
+    def _tilt(self, features: Sequence[int], train: IntArray, start: Fit, judge: FloatArray,
+              strength: float, how: str) -> tuple[FloatArray, FloatArray, Choice | None]:
+        """Return gravity, its angles to the described one, and the choice."""
+        none = self._described, np.zeros(2), None
+        strong = float(np.linalg.norm(self._described))
+        if how == 'known' or strong == 0.0:
+            return none
+        gravity, found = self._described, start
+        rows = self._rows(train)
+        for _ in range(TILT_STEPS):
+            tilted = found.x[:self.stack.n_rigid]
+            products = self._products(features, gravity, train, tilted)
+            wide = replace(found, x=np.append(found.x[:self.stack.n_rigid + len(features)],
+                                              (0.0, 0.0)))
+            found = fit(products, self.prior, strength, rows, wide, passes=1)
+            step = found.x[-2:] @ tangents(gravity)
+            gravity = gravity + step
+            gravity = gravity * strong / np.linalg.norm(gravity)
+            if np.linalg.norm(step) < 1e-4 * strong:
+                break
+        across = tangents(self._described) @ gravity / strong
+        angles = np.arcsin(np.clip(across, -1.0, 1.0))
+        score, new = (self._score(features, one, train, strength, judge)
+                      for one in (self._described, gravity))
+        degrees = np.degrees(np.linalg.norm(angles))
+        if how == 'estimate':
+            return gravity, angles, Choice('gravity', f'{degrees:.2f} deg off the description',
+                                           'asked for')
+        if new < (1.0 - 2.0 * GAIN) * score and np.linalg.norm(angles) < LARGEST_TILT:
+            return gravity, angles, Choice(
+                'gravity', f'{degrees:.2f} deg off the description',
+                f'errors of predictions fall by {100 * (1 - new / score):.0f} %')
+        return none[0], none[1], Choice(
+            'gravity', 'as described', f'a tilt of {degrees:.2f} deg would change the errors of '
+                                       f'predictions by {100 * (new / score - 1):+.1f} %')
+
+
+def _compared(names: Sequence[str], scores: Sequence[float]) -> str:
+    """Return scores in words, relative to the best."""
+    best = min(scores)
+    return 'error of predictions, by the best: ' + ', '.join(
+        f'{name} {np.sqrt(score / best):.3f}' for name, score in zip(names, scores, strict=True))

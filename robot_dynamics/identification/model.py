@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``Model``: what stands in the equations of an arm, and with which parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.identification.friction import LOADED, columns_of
+from robot_dynamics.identification.signals.motion import Motion
+from robot_dynamics.identification.stack import Feature, axis_loads
+from robot_dynamics.model.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """An arm with friction.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot, of which kinematics count.
+    axes : ndarray, shape (k, n)
+        What rubs; see `Dataset.axes`.
+    axis_names : tuple of str
+        Names of the axes.
+    features : tuple of Feature
+        Friction terms.
+    gravity : ndarray, shape (3,)
+        Gravity in the base, m/s^2.
+    inertial : ndarray, shape (10 nb,)
+        Inertial parameters.
+    friction : ndarray, shape (f,)
+        Parameters of the features.
+    loads : ndarray, shape (10 nb,)
+        Inertial parameters that say what the bodies ask of an axis, for load-dependent
+        friction; those of the pass before, so that all effects stay linear.
+    """
+
+    robot: Robot
+    axes: FloatArray
+    axis_names: tuple[str, ...]
+    features: tuple[Feature, ...]
+    gravity: FloatArray
+    inertial: FloatArray
+    friction: FloatArray
+    loads: FloatArray
+
+    @property
+    def parameters(self) -> FloatArray:
+        """Inertial parameters, then friction."""
+        return np.concatenate([self.inertial, self.friction])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of `parameters`: ``link/m`` and so on, then ``joint/term``."""
+        return self.robot.parameter_names + friction_names(self.features, self.axis_names)
+
+    def with_parameters(self, parameters: FloatArray) -> Model:
+        """Return the same with other parameters."""
+        rigid = 10 * self.robot.n_bodies
+        return replace(self, inertial=parameters[:rigid], friction=parameters[rigid:])
+
+    def efforts(self, motion: Motion) -> FloatArray:
+        """Return the efforts that a motion takes, shape (N, n), N m or N."""
+        real = self.robot.with_gravity(self.gravity)
+        tau = Dynamics(real.with_parameters(self.inertial)).inverse_dynamics(
+            motion.q, motion.v, motion.a)
+        return tau + self.friction_efforts(motion)
+
+    def friction_efforts(self, motion: Motion) -> FloatArray:
+        """Return the part of friction in them, shape (N, n)."""
+        load = None
+        if any(feature.term in LOADED for feature in self.features):
+            loaded = self.robot.with_gravity(self.gravity).with_parameters(self.loads)
+            load = axis_loads(self.axes, Dynamics(loaded).inverse_dynamics(
+                motion.q, motion.v, motion.a))
+        tau = np.zeros((motion.count, len(self.axes[0])))
+        for feature, parameter in zip(self.features, self.friction, strict=True):
+            direction = self.axes[feature.axis]
+            column = columns_of(feature.term, (feature.option,), motion.q @ direction,
+                                motion.v @ direction, motion.a @ direction,
+                                None if load is None else load[:, feature.axis])
+            tau += parameter * column * direction
+        return tau
+
+
+def friction_names(features: Sequence[Feature], axis_names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of friction parameters: ``joint/term``."""
+    return tuple(f'{axis_names[feature.axis]}/{feature.term}' for feature in features)
