@@ -159,12 +159,24 @@ class EffortDerivatives:
     def _acceleration_derivatives(self: Dynamics, q: ArrayLike, v: ArrayLike, a: ArrayLike,
                                   ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Differentiate the acceleration where it is known."""
-        from robot_dynamics.dynamics.kernels.solve_columns import SOLVED, solve_columns
+        from robot_dynamics.dynamics.kernels import solve_columns
         n = self.n
         dtau_dq, dtau_dv, M = self.inverse_dynamics_derivatives(q, v, a)
+        results = np.empty_like(M), np.empty_like(M), np.empty_like(M)
+        try:
+            joint = solve_columns.divide_by_inertia.call(self._model, M, dtau_dq, dtau_dv,
+                                                         *results)
+        except TypeError:
+            solve_columns.divide_by_inertia.load()
+            joint = solve_columns.REFUSED
+        if joint >= solve_columns.NO_INERTIA:
+            self._refuse_to_accelerate(self._gather(q=q).rows[0], joint - solve_columns.NO_INERTIA)
+        if joint == solve_columns.DONE:
+            return results
         both = np.empty((*M.shape[:-1], 3 * n))
         both[..., :n], both[..., n:2 * n], both[..., 2 * n:] = -dtau_dq, -dtau_dv, np.eye(n)
-        joint = solve_columns.load()(M.reshape(-1, n, n), both.reshape(-1, n, 3 * n))
-        if joint != SOLVED:
+        joint = solve_columns.solve_columns.load()(M.reshape(-1, n, n),
+                                                   both.reshape(-1, n, 3 * n))
+        if joint != solve_columns.SOLVED:
             self._refuse_to_accelerate(self._gather(q=q).rows[0], joint)
         return tuple(np.ascontiguousarray(both[..., k * n:(k + 1) * n]) for k in range(3))

@@ -97,6 +97,8 @@ class Dynamics(EffortDerivatives, MatrixDerivatives, LinkKinematics, GramMethods
         self._model = pack(robot)
         self._kernels = kernels_for(robot)
         self._has_single_coordinates = robot.has_single_coordinates
+        self._of_q, self._of_v = (_counted(robot, names) for names in (
+            robot.position_names, robot.velocity_names))
         self._bodies = robot.n_bodies
         self._rows = robot.body_coordinates.n
         self._inertial = 10 * robot.n_bodies
@@ -296,11 +298,15 @@ class Dynamics(EffortDerivatives, MatrixDerivatives, LinkKinematics, GramMethods
         StateError
             When a position is not finite.
         """
+        if self._is_direct:
+            a = self._acceleration(q, v, tau)
+            if a is not None:
+                return a
         samples = self._gather(q=q, v=v, tau=tau)
         q, v, tau = samples.rows
-        M, C, g = self._matrices(q, v)
-        a = tau - (C @ v[..., np.newaxis])[..., 0] - g
-        joint = solve.solve_accelerations.load()(np.ascontiguousarray(M), a)
+        M, C, g = (np.ascontiguousarray(x) for x in self._matrices(q, v))
+        a = np.empty_like(v)
+        joint = solve.many_accelerations.load()(M, C, g, v, tau, a)
         if joint != solve.SOLVED:
             self._refuse_to_accelerate(q, joint)
         return a.reshape(*samples.shape, self.n)
@@ -400,6 +406,22 @@ class Dynamics(EffortDerivatives, MatrixDerivatives, LinkKinematics, GramMethods
                 self._kernels.adaptive_terms.load()
         return self._adaptive_terms(q, v, v_r, a_r, s, parameters, choice, columns)
 
+    def _acceleration(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> FloatArray | None:
+        """Acceleration of one sample of plain arrays; None for anything else."""
+        n = self.n
+        M, C, g, a = np.empty((n, n)), np.empty((n, n)), np.empty(n), np.empty(n)
+        try:
+            if self._kernels.matrices.call(self._model, q, v, M, C, g):
+                return None
+            joint = solve.acceleration.call(self._model, M, C, g, v, tau, a)
+        except TypeError:
+            self._kernels.matrices.load()
+            solve.acceleration.load()
+            return None
+        if joint >= solve.NO_INERTIA:
+            self._refuse_to_accelerate(q, joint - solve.NO_INERTIA)
+        return None if joint else a
+
     def _refuse_to_accelerate(self, q: FloatArray, joint: int) -> NoReturn:
         """Say why the mass matrix has no inverse."""
         if not np.all(np.isfinite(q)):
@@ -423,17 +445,10 @@ class Dynamics(EffortDerivatives, MatrixDerivatives, LinkKinematics, GramMethods
         columns = arguments.pop('columns', self.n)
         if 'q' in arguments and not self._has_single_coordinates:
             arguments['q'] = self.robot.check_positions(arguments['q'])
-        return gather({name: (value, columns, 'one value for each of parameter_names(terms)')
-                       if name == 'parameters' else (value, *self._counted(name))
+        counts = {'q': self._of_q,
+                  'parameters': (columns, 'one value for each of parameter_names(terms)')}
+        return gather({name: (value, *counts.get(name, self._of_v))
                        for name, value in arguments.items()})
-
-    def _counted(self, name: str) -> tuple[int, str]:
-        """Length of a joint vector, and what it has one value for each of."""
-        robot = self.robot
-        count, names = ((robot.nq, robot.position_names) if name == 'q'
-                        else (robot.n, robot.velocity_names))
-        what = 'joints' if self._has_single_coordinates else 'coordinates'
-        return count, f'one value for each of the {count} {what} {", ".join(names)}'
 
     def _frame(self, name: str) -> Frame:
         """Body and pose of a named link or frame."""
@@ -499,3 +514,9 @@ class Dynamics(EffortDerivatives, MatrixDerivatives, LinkKinematics, GramMethods
             term_kernels.add_many_terms.load()(choice, v_r, a_r, s, pi, self._inertial, tau,
                                                gradient)
         return tau.reshape(*samples.shape, self.n), gradient.reshape(*samples.shape, columns)
+
+
+def _counted(robot: Robot, names: Sequence[str]) -> tuple[int, str]:
+    """Length of a joint vector, and what it has one value for each of."""
+    what = 'joints' if robot.has_single_coordinates else 'coordinates'
+    return len(names), f'one value for each of the {len(names)} {what} {", ".join(names)}'

@@ -43,6 +43,8 @@ def gather(arguments: dict[str, tuple[ArrayLike, int, str]]) -> Samples:
     arguments : dict
         By name: the value, the length its last axis must have, and what that counts.
     """
+    if all(_is_plain(value, width) for value, width, _ in arguments.values()):
+        return Samples((), [value[np.newaxis] for value, _, _ in arguments.values()])
     arrays = {name: _array(name, *argument) for name, argument in arguments.items()}
     try:
         shape = np.broadcast_shapes(*(array.shape[:-1] for array in arrays.values()))
@@ -119,12 +121,19 @@ def finished(samples: Samples, results: tuple[FloatArray, ...],
     return out
 
 
+_FLOAT64 = np.dtype(np.float64)
 _MATRICES = ('M', 'C', 'g')
 _COUNTS = {3: 'three', 6: 'six'}
 
 
 def _listed(names: tuple[str, ...]) -> str:
     return ', '.join(names[:-1]) + ' and ' + names[-1]
+
+
+def _is_plain(value: ArrayLike, width: int) -> bool:
+    """Whether a value is one sample that kernels can read where it lies."""
+    return (type(value) is np.ndarray and value.shape == (width,)
+            and value.dtype == _FLOAT64 and value.flags.carray)
 
 
 def _array(name: str, value: ArrayLike, width: int, counted: str) -> FloatArray:

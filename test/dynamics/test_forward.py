@@ -21,10 +21,29 @@ def chain(make, bodies):
 BODY = np.array([2.0, 0.4, 0.02, -0.1, 0.05, 0.0, 0.01, 0.2, 0.0, 0.2])
 
 
+@pytest.mark.parametrize('count', [1, 2, 7, 64, 65])
+def test_plain_arrays_lists_and_batches_give_the_same(tree, count):
+    """Kernels that take one sample of plain arrays are loaded by its first call."""
+    dynamics = Dynamics(tree(2, count))
+    q, v, tau = np.random.default_rng(0).uniform(-1.0, 1.0, (3, count))
+    one = [dynamics.forward_dynamics(q, v, tau) for _ in range(2)]
+    derivatives = [dynamics.forward_dynamics_derivatives(q, v, tau) for _ in range(2)]
+    for shape in ((1,), (2, 1)):
+        batch = [np.broadcast_to(x, (*shape, count)) for x in (q, v, tau)]
+        for a in (*one, dynamics.forward_dynamics(q.tolist(), v, tau)):
+            np.testing.assert_array_equal(dynamics.forward_dynamics(*batch)[0].ravel(), a)
+        for k, expected in enumerate(dynamics.forward_dynamics_derivatives(*batch)):
+            for found in derivatives:
+                np.testing.assert_allclose(expected.reshape(-1, count, count)[0], found[k],
+                                           rtol=1e-9, atol=1e-9 * np.abs(found[k]).max())
+
+
 def test_a_massless_tip_is_refused_by_the_name_of_its_joint(make):
     dynamics = chain(make, [BODY, BODY, np.zeros(10)])
-    with pytest.raises(ModelError, match=r'joint c2.*mass matrix.*lock the joint'):
-        dynamics.forward_dynamics(np.ones(3), np.zeros(3), np.zeros(3))
+    for q in (np.ones(3), np.ones(3), [1.0, 1.0, 1.0]):
+        for method in (dynamics.forward_dynamics, dynamics.forward_dynamics_derivatives):
+            with pytest.raises(ModelError, match=r'joint c2.*mass matrix.*lock the joint'):
+                method(q, np.zeros(3), np.zeros(3))
 
 
 def test_a_massless_link_inside_the_arm_is_no_obstacle(make):
@@ -66,5 +85,6 @@ def test_one_bad_sample_among_many_is_found(make):
 def test_a_position_that_is_none_is_refused(tree):
     dynamics = Dynamics(tree(1, 4))
     for value in (np.nan, np.inf):
-        with pytest.raises(StateError, match='q: is not finite'):
-            dynamics.forward_dynamics([0.0, value, 0.0, 0.0], np.zeros(4), np.zeros(4))
+        for q in ([0.0, value, 0.0, 0.0], np.array([0.0, value, 0.0, 0.0])):
+            with pytest.raises(StateError, match='q: is not finite'):
+                dynamics.forward_dynamics(q, np.zeros(4), np.zeros(4))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accelerations from efforts: M a = b by a factorisation of our own.
+"""Accelerations from efforts: M a = tau - C v - g by a factorisation of our own.
 
 M = L^T D L with L lower triangular and ones on its diagonal, from the tips to the base:
 Featherstone, "Rigid Body Dynamics Algorithms", section 6.5. D_k is then the inertia that
@@ -11,10 +11,24 @@ Our own, because numba's linear algebra needs scipy at run time.
 
 import numpy as np
 
+from robot_dynamics.dynamics.kernels.direct import (
+    DONE,
+    REFUSED,
+    direct_kernel,
+    is_matrix_to_write,
+    is_vector,
+    is_vector_to_write,
+    length,
+    matrix,
+    vector,
+)
 from robot_dynamics.dynamics.kernels.loading import kernel, part
 
 EPSILON = float(np.finfo(np.float64).eps)
 SOLVED = -1
+
+#: What a direct kernel returns more than the number of a joint that has no inertia to move.
+NO_INERTIA = 2
 
 
 @part
@@ -56,15 +70,47 @@ def substitute(M, b):
             b[k] -= M[k, j] * b[j]
 
 
-@kernel('int64(float64[:, :, ::1], float64[:, ::1])')
-def solve_accelerations(M, b):
-    """Overwrite each row of b, shape (N, n), by M^-1 b; M is overwritten too.
+@part
+def solve_for_acceleration(M, C, g, v, tau, a):
+    """Write M^-1 (tau - C v - g) to a, M being overwritten; return what `factorise` does."""
+    n = M.shape[0]
+    for i in range(n):
+        rest = tau[i] - g[i]
+        for k in range(n):
+            rest -= C[i, k] * v[k]
+        a[i] = rest
+    joint = factorise(M)
+    if joint == SOLVED:
+        substitute(M, a)
+    return joint
+
+
+@kernel('int64(float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1], float64[:, ::1], '
+        'float64[:, ::1], float64[:, ::1])')
+def many_accelerations(M, C, g, v, tau, a):
+    """Write M^-1 (tau - C v - g) of each sample to a row of a; M is overwritten.
 
     Returns SOLVED, or the joint at which some M proved not to be positive definite.
     """
     for k in range(M.shape[0]):
-        joint = factorise(M[k])
+        joint = solve_for_acceleration(M[k], C[k], g[k], v[k], tau[k], a[k])
         if joint != SOLVED:
             return joint
-        substitute(M[k], b[k])
     return SOLVED
+
+
+@direct_kernel
+def acceleration(model, M, C, g, v, tau, a):
+    """Write M^-1 (tau - C v - g) of one sample to a; M is overwritten too.
+
+    Returns DONE, REFUSED, or NO_INERTIA plus the joint at which M proved not to be positive
+    definite.
+    """
+    n = length(model, 0) - 1
+    if not (is_matrix_to_write(M, model, n, n) and is_matrix_to_write(C, model, n, n)
+            and is_vector(g, model, n) and is_vector(v, model, n) and is_vector(tau, model, n)
+            and is_vector_to_write(a, model, n)):
+        return REFUSED
+    joint = solve_for_acceleration(matrix(M, n, n), matrix(C, n, n), vector(g, n), vector(v, n),
+                                   vector(tau, n), vector(a, n))
+    return DONE if joint == SOLVED else NO_INERTIA + joint
