@@ -24,6 +24,7 @@ from robot_dynamics.nodes.effort_controller import EffortControllerNode
 from robot_dynamics.nodes.managed import AUTOSTART
 from robot_dynamics.nodes.parameters import Parameter, Values
 from robot_dynamics.nodes.runtime import run
+from robot_dynamics.nodes.stopping import StopRequest
 
 _FEEDBACK, _ADAPTATION = FeedbackGains(), AdaptationGains()
 
@@ -77,7 +78,7 @@ class AdaptiveControllerNode(EffortControllerNode):
 
     law: AdaptiveController | PDGravityController
 
-    def __init__(self, stopped: Callable[[], bool]):
+    def __init__(self, stopped: StopRequest):
         super().__init__('adaptive_controller', TABLE, stopped)
         self._reference_began: float | None = None
 

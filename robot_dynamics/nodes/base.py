@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
@@ -14,6 +14,7 @@ from robot_dynamics.nodes.node_parameters import NodeParameters, refusal
 from robot_dynamics.nodes.parameters import Parameter, Values
 from robot_dynamics.nodes.runtime import RUNTIME_PARAMETERS
 from robot_dynamics.nodes.spinning import FastEntities, SlowGroup
+from robot_dynamics.nodes.stopping import StopRequest
 
 
 class NodeParts:
@@ -31,14 +32,14 @@ class NodeParts:
             self._slow_group = SlowGroup()
         return self._slow_group
 
-    def equip(self, table: Sequence[Parameter], stopped: Callable[[], bool]) -> None:
+    def equip(self, table: Sequence[Parameter], stopped: StopRequest) -> None:
         """Declare the parameters; to be called once the node exists.
 
         Parameters
         ----------
         table : sequence of Parameter
             Its own parameters, beside those of every node.
-        stopped : callable
+        stopped : StopRequest
             Whether the process is asked to stop.
         """
         self.stopped = stopped
@@ -85,10 +86,10 @@ class PlainNode(NodeParts, Node):
         Its name.
     table : sequence of Parameter
         Its parameters.
-    stopped : callable
+    stopped : StopRequest
         Whether the process is asked to stop.
     """
 
-    def __init__(self, name: str, table: Sequence[Parameter], stopped: Callable[[], bool]):
+    def __init__(self, name: str, table: Sequence[Parameter], stopped: StopRequest):
         super().__init__(name)
         self.equip(table, stopped)

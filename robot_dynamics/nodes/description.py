@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from rclpy.node import Node
 from std_msgs.msg import String
 
@@ -13,7 +11,7 @@ from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.parameters import Parameter, Values
-from robot_dynamics.nodes.runtime import StoppedEarlyError
+from robot_dynamics.nodes.stopping import StopRequest
 from robot_dynamics.nodes.waitset import wait_for_message
 
 TOPIC = 'robot_description'
@@ -36,7 +34,7 @@ ROBOT_PARAMETERS = (
 _DH_SUFFIXES = ('.yaml', '.yml', '.json')
 
 
-def load_robot(node: Node, values: Values, stopped: Callable[[], bool]) -> Robot:
+def load_robot(node: Node, values: Values, stopped: StopRequest) -> Robot:
     """Return the robot that the parameters of a node ask for.
 
     Parameters
@@ -45,8 +43,8 @@ def load_robot(node: Node, values: Values, stopped: Callable[[], bool]) -> Robot
         The node, not served by an executor in this moment.
     values : mapping
         Its parameters, `ROBOT_PARAMETERS` among them.
-    stopped : callable
-        Whether to give up waiting.
+    stopped : StopRequest
+        Whether to give up.
 
     Raises
     ------
@@ -67,12 +65,14 @@ def load_robot(node: Node, values: Values, stopped: Callable[[], bool]) -> Robot
         if any(selection.values()):
             robot = Robot.from_urdf(robot.to_urdf().encode(), gravity=robot.gravity, **selection)
     else:
-        robot = Robot.from_urdf(path or _text(node, values, stopped), **selection)
+        source = path or _text(node, values, stopped)
+        with stopped.interrupting():  # a xacro file is a program, and may take its time
+            robot = Robot.from_urdf(source, **selection)
     robot.require_single_coordinates('this node')
     return robot.with_gravity(gravity) if gravity else robot
 
 
-def _text(node: Node, values: Values, stopped: Callable[[], bool]) -> bytes:
+def _text(node: Node, values: Values, stopped: StopRequest) -> bytes:
     """Return the description from the parameter or the topic.
 
     As bytes it is always content: what comes from outside names no file to be read.
@@ -82,7 +82,7 @@ def _text(node: Node, values: Values, stopped: Callable[[], bool]) -> bytes:
     return text.encode()
 
 
-def _from_topic(node: Node, timeout: float, stopped: Callable[[], bool]) -> str:
+def _from_topic(node: Node, timeout: float, stopped: StopRequest) -> str:
     """Wait for the latched description."""
     subscription = node.create_subscription(String, TOPIC, lambda message: None, qos.latched(),
                                             qos_overriding_options=qos.overridable())
@@ -94,8 +94,7 @@ def _from_topic(node: Node, timeout: float, stopped: Callable[[], bool]) -> str:
         node.destroy_subscription(subscription)
     if message is not None:
         return message.data
-    if stopped():
-        raise StoppedEarlyError
+    stopped.check()
     # A volatile publisher is matched by nobody who asks for a latched message.
     reason = (f'has {publishers} publisher(s) but sent nothing that a latched (transient local) '
               'subscription gets' if publishers else 'has no publisher')

@@ -39,6 +39,7 @@ from robot_dynamics.nodes.diagnostics import CycleStatistics, Diagnostics, Statu
 from robot_dynamics.nodes.managed import ManagedNode
 from robot_dynamics.nodes.parameters import Parameter, Values
 from robot_dynamics.nodes.runtime import freeze_garbage
+from robot_dynamics.nodes.stopping import StopRequest
 from robot_dynamics.nodes.telemetry import Telemetry
 
 #: Time between two copies of a safe command. s.
@@ -60,11 +61,11 @@ class EffortControllerNode(ManagedNode):
         Name of the node.
     table : sequence of Parameter
         Parameters of the law.
-    stopped : callable
+    stopped : StopRequest
         Whether the process is asked to stop.
     """
 
-    def __init__(self, name: str, table: Sequence[Parameter], stopped: Callable[[], bool]):
+    def __init__(self, name: str, table: Sequence[Parameter], stopped: StopRequest):
         super().__init__(name, (*CONTROLLER_PARAMETERS, *table), stopped)
         self._publishers_made: list[Any] = []
         self._diagnostics: Diagnostics | None = None
@@ -89,8 +90,9 @@ class EffortControllerNode(ManagedNode):
         """Build model, law, session and endpoints."""
         values = self.parameters.values
         self.robot = load_robot(self, values, self.stopped)
-        self.law = self.make_law(self.robot, values)
-        self._warm_up()
+        with self.stopped.interrupting():
+            self.law = self.make_law(self.robot, values)
+            self._warm_up()
         self.session = make_session(self.robot, self.law, values)
         self.session.stop('not activated yet')
         self._steady_origin = time.monotonic()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -28,6 +28,7 @@ from robot_dynamics.nodes.diagnostics import CycleStatistics, Diagnostics
 from robot_dynamics.nodes.parameters import Parameter
 from robot_dynamics.nodes.reported import REPORTED_PARAMETERS, make_reported_effort
 from robot_dynamics.nodes.runtime import freeze_garbage, run
+from robot_dynamics.nodes.stopping import StopRequest
 
 TABLE = (
     *ROBOT_PARAMETERS,
@@ -54,7 +55,7 @@ _TOPICS = {
 class InverseDynamicsNode(PlainNode):
     """Joint states in, model torques out."""
 
-    def __init__(self, stopped: Callable[[], bool]):
+    def __init__(self, stopped: StopRequest):
         super().__init__('inverse_dynamics', TABLE, stopped)
 
     def start(self) -> None:
@@ -83,7 +84,8 @@ class InverseDynamicsNode(PlainNode):
         names.publish(String(data=json.dumps(robot.parameter_names)))
         self._due = _Pace(values['publish_rate'])
         self._regressor_due = _Pace(values['regressor_rate'])
-        self._warm_up(robot.n)
+        with self.stopped.interrupting():
+            self._warm_up(robot.n)
         Diagnostics(self, robot.name, {'state': lambda: monitor_status(self._monitor),
                                        'loop': self._cycle.status,
                                        'model': lambda: model_status(robot)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -13,7 +13,8 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.base import NodeParts
 from robot_dynamics.nodes.parameters import Parameter
-from robot_dynamics.nodes.runtime import StoppedEarlyError
+from robot_dynamics.nodes.runtime import RCLError
+from robot_dynamics.nodes.stopping import StoppedEarlyError, StopRequest
 
 AUTOSTART = Parameter('autostart', True, 'Configure at once and activate as soon as that is '
                       'safe, without a lifecycle manager.', read_only=True)
@@ -42,14 +43,14 @@ class ManagedNode(NodeParts, LifecycleNode):
         Its name.
     table : sequence of Parameter
         Its parameters.
-    stopped : callable
+    stopped : StopRequest
         Whether the process is asked to stop.
     """
 
-    def __init__(self, name: str, table: Sequence[Parameter], stopped: Callable[[], bool]):
+    def __init__(self, name: str, table: Sequence[Parameter], stopped: StopRequest):
         super().__init__(name)
         self.equip((AUTOSTART, *table), stopped)
-        self._refusal: Exception | None = None
+        self._refusal: BaseException | None = None
         self._attempts = None
         self._clear_since = time.monotonic()
         self._reminder, self._reminded_at = '', -_REMINDER_PERIOD
@@ -86,7 +87,12 @@ class ManagedNode(NodeParts, LifecycleNode):
 
     def stop(self) -> None:
         """Leave for good, with the safe command where the arm was ours."""
-        self.trigger_shutdown()
+        try:
+            self.trigger_shutdown()
+        except RCLError:
+            # From where there is no such way: somebody has shut it down already.
+            self._leave('shut down')
+            self.take_down()
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Build; rclpy hides exceptions of these callbacks, so they are shown here."""
@@ -140,11 +146,12 @@ class ManagedNode(NodeParts, LifecycleNode):
             self.is_active = False
             self.let_go(reason)
 
-    def _refuse(self, error: Exception, answer: TransitionCallbackReturn
+    def _refuse(self, error: BaseException, answer: TransitionCallbackReturn
                 ) -> TransitionCallbackReturn:
         self._refusal = error
         self.take_down()
-        if not self.parameters.values[AUTOSTART.name]:
+        asked = isinstance(error, StoppedEarlyError)
+        if not asked and not self.parameters.values[AUTOSTART.name]:
             self.get_logger().error(f'cannot be configured: {error}')
         return answer
 

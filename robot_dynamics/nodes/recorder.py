@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
@@ -19,6 +19,7 @@ from robot_dynamics.nodes.fetched import FetchedSubscription
 from robot_dynamics.nodes.parameters import Parameter
 from robot_dynamics.nodes.recorder_progress import Progress
 from robot_dynamics.nodes.runtime import run
+from robot_dynamics.nodes.stopping import StopRequest
 
 #: What a running system says, as far as it is there.
 DEFAULT_TOPICS = (
@@ -54,7 +55,7 @@ _DEPTH = 2000
 class RecorderNode(PlainNode):
     """Subscribes to serialised messages and hands them to a BagWriter."""
 
-    def __init__(self, stopped: Callable[[], bool]):
+    def __init__(self, stopped: StopRequest):
         super().__init__('recorder', TABLE, stopped)
         self._recorded: dict[str, FetchedSubscription] = {}
         self._types: dict[str, str] = {}

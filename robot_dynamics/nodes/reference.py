@@ -10,7 +10,7 @@ again.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Duration
@@ -31,6 +31,7 @@ from robot_dynamics.nodes.fetched import FetchedSubscription
 from robot_dynamics.nodes.parameters import Parameter
 from robot_dynamics.nodes.reference_motions import MOTION_PARAMETERS, make_motion, middle
 from robot_dynamics.nodes.runtime import freeze_garbage, run
+from robot_dynamics.nodes.stopping import StopRequest
 
 TABLE = (
     *ROBOT_PARAMETERS,
@@ -50,7 +51,7 @@ TABLE = (
 class ReferenceNode(PlainNode):
     """Waits for the controller to track, then leads it."""
 
-    def __init__(self, stopped: Callable[[], bool]):
+    def __init__(self, stopped: StopRequest):
         super().__init__('reference', TABLE, stopped)
         self._mode = ''
         self._motion: Reference | None = None
@@ -63,7 +64,8 @@ class ReferenceNode(PlainNode):
         self._robot = load_robot(self, values, self.stopped)
         self._monitor = JointStateMonitor.for_robot(self._robot)
         # Refuses bad parameters now, not when the arm waits.
-        make_motion(self._robot, values, middle(self._robot))
+        with self.stopped.interrupting():
+            make_motion(self._robot, values, middle(self._robot))
         self._stamps = StampClock(self)
         controller = values['controller']
         self._chunk_publisher = self.create_publisher(

@@ -9,12 +9,9 @@ still can, and leaves with status 0.
 from __future__ import annotations
 
 import gc
-import os
-import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from types import FrameType
 from typing import Protocol
 
 import rclpy
@@ -28,6 +25,7 @@ from robot_dynamics.nodes.parameter_text import help_text
 from robot_dynamics.nodes.parameters import Parameter, Values
 from robot_dynamics.nodes.ros_arguments import readable_arguments
 from robot_dynamics.nodes.spinning import SPIN, FastEntities, make_spinner
+from robot_dynamics.nodes.stopping import StoppedEarlyError, StopRequest
 
 RCLError: type[RuntimeError] = _rclpy.RCLError
 
@@ -59,68 +57,6 @@ class RuntimeNode(Protocol):
         """Say the last words; the node may not have been started."""
 
 
-class StopRequest:
-    """Whether this process is asked to stop, by a signal or by its parent's death.
-
-    rclpy's own handlers would first invalidate the context, and then nothing can be
-    published any more: no safe command. So these only raise a flag.
-    """
-
-    def __init__(self) -> None:
-        self._requested = False
-        self._starting = True
-        self._parent: int | None = os.getppid()
-
-    def listen(self) -> None:
-        """Install the handlers of SIGINT, SIGTERM and SIGHUP.
-
-        A shell starts background jobs with SIGINT ignored; whoever sends it to a node
-        all the same wants it to stop. Under nohup a hang-up stays ignored.
-        """
-        signal.signal(signal.SIGINT, self._on_signal)
-        signal.signal(signal.SIGTERM, self._on_signal)
-        if hasattr(signal, 'SIGHUP') and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-            signal.signal(signal.SIGHUP, self._on_signal)
-
-    def ignore_more(self) -> None:
-        """Let no further signal turn the end of a process that stops already into a death.
-
-        Python gives up its own handlers while it ends, and a second Ctrl-C, or the one
-        that ``ros2 launch`` sends after that of the terminal, would kill it.
-        """
-        if self._requested:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
-
-    def started(self) -> None:
-        """Let signals interrupt nothing any more: from now on there may be last words."""
-        self._starting = False
-
-    def outlive_parent(self) -> None:
-        """Stop looking at the parent."""
-        self._parent = None
-
-    def __call__(self) -> bool:
-        """Whether to stop."""
-        if self._parent is not None and os.getppid() != self._parent:
-            self._requested = True
-        return self._requested
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        self._requested = True
-        if self._starting:
-            self._starting = False
-            raise StoppedEarlyError
-
-
-class StoppedEarlyError(BaseException):
-    """A stop was asked for before the node was up: not a failure.
-
-    No Exception, because it may come out of anything, a compiler for example, that
-    must not take it for a failure of its own.
-    """
-
-
 def run(make_node: Callable[[StopRequest], RuntimeNode], args: Sequence[str] | None = None,
         table: Sequence[Parameter] = ()) -> int:
     """Run a node in this process until it is asked to stop.
@@ -150,7 +86,6 @@ def run(make_node: Callable[[StopRequest], RuntimeNode], args: Sequence[str] | N
     except StoppedEarlyError:
         return 0
     finally:
-        stop.started()
         rclpy.try_shutdown()
         stop.ignore_more()
 
@@ -190,25 +125,30 @@ def _run(make_node: Callable[[StopRequest], RuntimeNode], args: Sequence[str] | 
 
 def _run_node(make_node: Callable[[StopRequest], RuntimeNode], stop: StopRequest) -> int:
     """Make, start, spin and stop a node."""
-    node: RuntimeNode | None = None
+    node = _made(make_node, stop)
     try:
-        node = _made(make_node, stop)
-        values = node.parameters.values
-        if not values[STOP_WITH_PARENT.name]:
-            stop.outlive_parent()
-        for text in node.parameters.unknown():
-            node.get_logger().warning(f'parameter {text} is set but nothing here reads it')
-        node.start()
-        stop.started()
-        _spin(node, values[SPIN.name], stop)
+        _start(node, stop)
+        _spin(node, node.parameters.values[SPIN.name], stop)
         return 0
     finally:
-        stop.started()
-        if node is not None:
-            try:
-                node.stop()
-            finally:
-                node.destroy_node()
+        try:
+            node.stop()
+        finally:
+            node.destroy_node()
+
+
+def _start(node: RuntimeNode, stop: StopRequest) -> None:
+    """Start a node; what fails after a stop was asked for, failed because of that."""
+    if not node.parameters.values[STOP_WITH_PARENT.name]:
+        stop.outlive_parent()
+    for text in node.parameters.unknown():
+        node.get_logger().warning(f'parameter {text} is set but nothing here reads it')
+    try:
+        stop.check()
+        node.start()
+    except RobotDynamicsError:
+        stop.check()
+        raise
 
 
 def _made(make_node: Callable[[StopRequest], RuntimeNode], stop: StopRequest) -> RuntimeNode:

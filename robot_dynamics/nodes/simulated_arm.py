@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -32,6 +32,7 @@ from robot_dynamics.nodes.convert import (
 from robot_dynamics.nodes.diagnostics import CycleStatistics, Diagnostics, Level, Status
 from robot_dynamics.nodes.parameters import Parameter, Values, per_joint
 from robot_dynamics.nodes.runtime import freeze_garbage, run
+from robot_dynamics.nodes.stopping import StopRequest
 from robot_dynamics.simulation.drive import Drive, DriveState, GravityAndDamping
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import JointSensors, SensorQuality
@@ -86,17 +87,18 @@ TABLE = (
 class SimulatedArmNode(PlainNode):
     """MuJoCo as the hardware."""
 
-    def __init__(self, stopped: Callable[[], bool]):
+    def __init__(self, stopped: StopRequest):
         super().__init__('simulated_arm', TABLE, stopped)
 
     def start(self) -> None:
         """Build the plant and go."""
         values = self.parameters.values
         model = description.load_robot(self, values, self.stopped)
-        plant = build_plant(model, values)
+        with self.stopped.interrupting():
+            plant = build_plant(model, values)
+            catching_effort = GravityAndDamping(Dynamics(plant.robot))
+            catching_effort(plant.q, plant.v)  # compiled now, not when it is needed
         self._plant = plant
-        catching_effort = GravityAndDamping(Dynamics(plant.robot))
-        catching_effort(plant.q, plant.v)  # compiled now, not when it is needed
         self._drive = Drive(plant, catching_effort, hold_time=values['hold_time'],
                             release_time=values['release_time'])
         self._sensors = JointSensors(SensorQuality(

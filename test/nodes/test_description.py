@@ -13,13 +13,14 @@ from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes.description import ROBOT_PARAMETERS, load_robot
 from robot_dynamics.nodes.node_parameters import NodeParameters
+from robot_dynamics.nodes.stopping import StopRequest
 
 
 @pytest.fixture
 def load(make_node):
     def load(*arguments: str) -> Robot:
         node = make_node('loader', *arguments)
-        return load_robot(node, NodeParameters(node, ROBOT_PARAMETERS).values, lambda: False)
+        return load_robot(node, NodeParameters(node, ROBOT_PARAMETERS).values, StopRequest())
     return load
 
 

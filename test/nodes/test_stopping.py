@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A node that is told to stop at whatever instant, once or many times, ends with status 0."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+
+from robot_dynamics.nodes.stopping import (
+    NODES,
+    StoppedEarlyError,
+    StopRequest,
+    is_node_process,
+)
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+NODE = 'adaptive_controller'
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: How long a node may take to end on a machine that does much else. s.
+PATIENCE = 20.0
+
+pytestmark = pytest.mark.skipif(sys.platform != 'linux', reason='reads /proc')
+
+
+def catches_signals(pid: int) -> bool:
+    """Whether a process has a handler of its own: Python itself leaves SIGTERM alone."""
+    status = Path(f'/proc/{pid}/status').read_text(encoding='ascii')
+    (caught,) = (line.split()[1] for line in status.splitlines() if line.startswith('SigCgt:'))
+    return bool(int(caught, 16) >> (signal.SIGTERM - 1) & 1)
+
+
+def wait_for_handler(process) -> None:
+    """Wait until a node hears signals; before that it is Python that starts, for some ms."""
+    end = time.monotonic() + PATIENCE
+    while not catches_signals(process.pid):
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.001)
+
+
+def arguments_of(node: str, folder: Path) -> dict[str, str]:
+    return {'output': str(folder / 'recording')} if node == 'recorder' else {'robot': 'arm7'}
+
+
+def storm(running, numbers=(signal.SIGINT,)) -> None:
+    """Send signals every 5 ms until the node has ended; it must end well."""
+    process, end, count = running.process, time.monotonic() + PATIENCE, 0
+    while process.poll() is None and time.monotonic() < end:
+        process.send_signal(numbers[count % len(numbers)])
+        count += 1
+        time.sleep(0.005)
+    assert process.poll() is not None, 'does not end'
+    status, _, stderr = running.wait()
+    assert status == 0, stderr
+    assert 'Traceback' not in stderr and 'Exception ignored' not in stderr, stderr
+
+
+@pytest.mark.parametrize('node', NODES)
+def test_many_signals_from_the_first_instant_on_are_one(start, node, tmp_path):
+    running = start(node, **arguments_of(node, tmp_path))
+    wait_for_handler(running.process)
+    storm(running, SIGNALS)
+
+
+def test_many_signals_while_it_is_configured_are_one(start):
+    """It says that it is not active while rclpy is still between two states."""
+    running = start(NODE, robot='arm7')
+    while 'not activated yet' not in (line := running.process.stderr.readline()):
+        assert line, 'ended before it was configured'
+    storm(running)
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_a_signal_at_any_instant_of_the_start(start, seed):
+    """ROBOT_DYNAMICS_STOP_SEEDS makes other instants than those of every day."""
+    chance = random.Random(f'{os.environ.get("ROBOT_DYNAMICS_STOP_SEEDS", "")}{seed}')
+    running = start(NODE, robot='arm7', spin=chance.choice(('single', 'waitset')))
+    wait_for_handler(running.process)
+    time.sleep(chance.uniform(0.0, 2.0))
+    number = chance.choice(SIGNALS)
+    status, output, stderr = running.stop(number)
+    assert (status, output) == (0, ''), (number, stderr)
+    assert 'Traceback' not in stderr
+
+
+def test_a_stop_after_it_was_shut_down_by_somebody_else(start, observer):
+    running = start(NODE, robot='arm7')
+    request = ChangeState.Request(transition=Transition(
+        id=Transition.TRANSITION_INACTIVE_SHUTDOWN))
+    assert observer.call(ChangeState, f'{NODE}/change_state', request, timeout=PATIENCE,
+                         again=False).success
+    status, _, stderr = running.stop()
+    assert status == 0, stderr
+    assert 'Traceback' not in stderr
+
+
+def test_a_refusal_stays_one_however_it_is_left(start):
+    """It was not asked to stop when it failed."""
+    running = start(NODE, robot='/no/such.urdf')
+    assert 'such.urdf' in running.process.stderr.readline()
+    end = time.monotonic() + PATIENCE
+    while running.process.poll() is None and time.monotonic() < end:
+        running.process.send_signal(signal.SIGINT)
+        time.sleep(0.001)
+    assert running.wait()[0] == 1
+
+
+@pytest.fixture
+def request_stop():
+    """A stop request that listens in this process, whose handlers are put back."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    stop = StopRequest()
+    stop.listen()
+    yield stop
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def test_a_signal_raises_only_where_it_may(request_stop):
+    signal.raise_signal(signal.SIGINT)
+    assert request_stop()
+    with pytest.raises(StoppedEarlyError), request_stop.interrupting():
+        raise AssertionError('nothing is begun after a stop was asked for')
+
+
+def test_a_signal_breaks_off_what_may_be(request_stop):
+    with pytest.raises(StoppedEarlyError), request_stop.interrupting():
+        signal.raise_signal(signal.SIGTERM)
+        raise AssertionError('goes on')
+    signal.raise_signal(signal.SIGTERM)  # nothing more
+    with pytest.raises(StoppedEarlyError):
+        request_stop.check()
+
+
+def test_clearing_up_is_not_broken_off(request_stop):
+    cleared = False
+    with pytest.raises(StoppedEarlyError), request_stop.interrupting():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            signal.raise_signal(signal.SIGINT)
+            cleared = True
+    assert cleared
+
+
+def test_what_was_raised_and_lost_ends_the_start_all_the_same(request_stop):
+    with pytest.raises(StoppedEarlyError), request_stop.interrupting():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except StoppedEarlyError:
+            pass
+    assert request_stop()
+
+
+@pytest.mark.parametrize(('command', 'arguments', 'is_one'), [
+    (['python', '-u', '-m', 'robot_dynamics.nodes.recorder', '-p', 'a:=1'], ['-m', '-p'], True),
+    (['python', '-m', 'robot_dynamics.nodes.parameter_documents'], ['-m'], False),
+    (['python', '-m', 'pytest', 'recorder'], ['/lib/pytest/__main__.py', 'recorder'], False),
+    (['python', '-m', 'robot_dynamics.bringup.cli', 'up'], ['-m', 'up'], False),
+    (['python', '/ws/install/robot_dynamics/lib/robot_dynamics/reference'],
+     ['/ws/install/robot_dynamics/lib/robot_dynamics/reference'], True),
+    (['python', 'recorder'], ['recorder'], False),
+    (['python', '/home/me/reference.py'], ['/home/me/reference.py'], False),
+    (['python', '-c', 'pass'], ['-c'], False),
+    (['python'], [''], False),
+    (['python'], [], False)])
+def test_only_a_node_leaves_at_once(command, arguments, is_one):
+    assert is_node_process(command, arguments) == is_one
+
+
+def test_every_executable_that_is_a_node_is_known():
+    setup = (REPOSITORY / 'setup.py').read_text(encoding='utf-8')
+    assert sorted(re.findall(r"'(\w+) = robot_dynamics\.nodes\.\1:main'", setup)) == list(NODES)
