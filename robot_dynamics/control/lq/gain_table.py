@@ -16,7 +16,8 @@ from robot_dynamics.model.robot import FloatArray
 
 #: How many knots ahead of the last one the next is looked for.
 REACH = 64
-#: Distance from a trajectory, beyond that of its knots, at which a motion is still on it. rad.
+#: Distance from a knot, beyond that of the next, at which a motion is still on a trajectory:
+#: gains hardly change over such a distance. rad.
 CLOSE = 1e-4
 
 
@@ -49,12 +50,9 @@ class GainTable:
         if not all(np.all(np.isfinite(x)) for x in (self.q, self.v, self.gains)):
             raise TrajectoryError('is not finite', subject='trajectory of a gain table',
                                   remedy='give finite motions')
-        self._gaps = np.full(knots, CLOSE)
-        if knots > 1:
-            steps = np.abs(np.diff(self.q, axis=0)).sum(axis=1) \
-                + self.spacing * np.abs(np.diff(self.v, axis=0)).sum(axis=1)
-            self._gaps[:-1] += steps
-            self._gaps[1:] = np.maximum(self._gaps[1:], CLOSE + steps)
+        steps = np.abs(np.diff(self.q, axis=0)).sum(axis=1) \
+            + self.spacing * np.abs(np.diff(self.v, axis=0)).sum(axis=1)
+        self._close = CLOSE + float(steps.max(initial=0.0))
         self._knot = 0
         self._find = nearest_knot.load()
 
@@ -82,14 +80,19 @@ class GainTable:
 
         It goes forwards only, but for a motion that was lost: that is looked for everywhere.
         """
-        knot, distance = self._find(self.q, self.v, q_d, v_d, self.spacing, self._knot, REACH)
-        if distance > self._gaps[knot]:
-            knot, distance = self._find(self.q, self.v, q_d, v_d, self.spacing, 0, len(self.q))
-            # Written so that NaN is nowhere.
-            if not distance <= self._gaps[knot]:
+        knot = self._look(q_d, v_d, self._knot, REACH)
+        if knot < 0:
+            knot = self._look(q_d, v_d, 0, len(self.q))
+            if knot < 0:
                 return None
         self._knot = knot
         return self.gains[knot]
+
+    def _look(self, q_d: FloatArray, v_d: FloatArray, start: int, reach: int) -> int:
+        """Return the nearest knot within reach, -1 where none is near."""
+        knot, distance = self._find(self.q, self.v, q_d, v_d, self.spacing, start, reach)
+        # Written so that NaN is nowhere.
+        return knot if distance <= self._close else -1
 
 
 @kernel('Tuple((int64, float64))(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], '
