@@ -72,6 +72,11 @@ setup(
         'console_scripts': [
             'robot-dynamics = robot_dynamics.bringup.cli:main',
             'adaptive_controller = robot_dynamics.nodes.adaptive_controller:main',
+            'feedforward_lq_controller = robot_dynamics.nodes.feedforward_lq_controller:main',
+            'computed_torque_controller = robot_dynamics.nodes.computed_torque_controller:main',
+            'pd_gravity_controller = robot_dynamics.nodes.pd_gravity_controller:main',
+            'gravity_compensation_controller = '
+            'robot_dynamics.nodes.gravity_compensation_controller:main',
             'inverse_dynamics = robot_dynamics.nodes.inverse_dynamics:main',
             'reference = robot_dynamics.nodes.reference:main',
             'simulated_arm = robot_dynamics.nodes.simulated_arm:main',

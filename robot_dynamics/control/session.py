@@ -97,6 +97,11 @@ class ControlSession:
         self._last_receive = self._last_good = self._last_sent = -math.inf
 
     @property
+    def has_command(self) -> bool:
+        """Whether something that was sent acts on the arm, and more will follow."""
+        return self._outlet.has_sent
+
+    @property
     def commands(self) -> int:
         """How many commands were given."""
         return self._outlet.commands

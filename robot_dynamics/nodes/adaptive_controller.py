@@ -13,7 +13,6 @@ from std_msgs.msg import Float64MultiArray, String
 
 from robot_dynamics.control.gains import AdaptationGains, FeedbackGains
 from robot_dynamics.control.modes import Mode
-from robot_dynamics.control.pd_gravity import PDGravityController
 from robot_dynamics.control.slotine_li import AdaptiveController
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes import qos
@@ -29,9 +28,6 @@ from robot_dynamics.nodes.stopping import StopRequest
 _FEEDBACK, _ADAPTATION = FeedbackGains(), AdaptationGains()
 
 TABLE = (
-    Parameter('law', 'adaptive', 'adaptive is the law of Slotine and Li; pd_gravity has the '
-              'same feedback and the gravity of the model, and learns nothing.',
-              choices=('adaptive', 'pd_gravity'), read_only=True),
     Parameter('adapt', True, 'Whether the estimates may change.'),
     Parameter('adapt_after', 0.0, 'Time from the start of the reference during which they may '
               'not.', 's', 0.0, 3600.0),
@@ -76,19 +72,16 @@ TABLE = (
 class AdaptiveControllerNode(EffortControllerNode):
     """The law of Slotine and Li in a managed node."""
 
-    law: AdaptiveController | PDGravityController
+    law: AdaptiveController
 
     def __init__(self, stopped: StopRequest):
         super().__init__('adaptive_controller', TABLE, stopped)
         self._reference_began: float | None = None
 
-    def make_law(self, robot: Robot, values: Values
-                 ) -> AdaptiveController | PDGravityController:
+    def make_law(self, robot: Robot, values: Values) -> AdaptiveController:
         """Return the law that the parameters ask for."""
         feedback = FeedbackGains(**_group(values, 'feedback', FeedbackGains))
         times = {'period': 1.0 / values['rate'], 'delay': values['delay']}
-        if values['law'] == 'pd_gravity':
-            return PDGravityController(robot, feedback=feedback, **times)
         gains = AdaptationGains(**_group(values, 'adaptation', AdaptationGains))
         return AdaptiveController(robot, feedback=feedback, adaptation=gains,
                                   allow_unphysical=values['allow_unphysical'], **times)
@@ -127,7 +120,7 @@ class AdaptiveControllerNode(EffortControllerNode):
             self._slidings.publish(self._sliding.stamp(stamp))
 
     def _publish_estimate(self, stamp: int) -> None:
-        self._estimates.publish(self._estimate.fill(self.law.estimate))
+        self._estimates.publish(self._estimate.fill(self.law.parameters))
 
     def _adaptation_status(self) -> Status:
         session, law = self.session, self.law
@@ -139,8 +132,9 @@ class AdaptiveControllerNode(EffortControllerNode):
 
 
 def _group(values: Values, prefix: str, gains: type) -> dict[str, object]:
-    """Return the parameters of one group as keywords of its class."""
-    return {field.name: values[f'{prefix}.{field.name}'] for field in fields(gains)}
+    """Return the parameters of one group as keywords of its class; others keep their default."""
+    return {field.name: values[name] for field in fields(gains)
+            if (name := f'{prefix}.{field.name}') in values}
 
 
 def main(args: Sequence[str] | None = None) -> int:

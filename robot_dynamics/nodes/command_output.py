@@ -89,17 +89,17 @@ COMMAND_TYPES: dict[str, type[EffortArray] | type[EffortTrajectory]] = {
     'effort_array': EffortArray, 'joint_trajectory': EffortTrajectory}
 
 
-def command_obstacle(node: Node, topic: str, message_type: type) -> str | None:
-    """Return what stands against sending commands on a topic, None where nothing does.
+def listener_obstacle(node: Node, topic: str, message_type: type) -> str | None:
+    """Return what stands against being heard on a topic, None where nothing does.
 
     Parameters
     ----------
     node : Node
-        The node that publishes on it.
+        The node that wants to publish there.
     topic : str
         Full name of the topic.
     message_type : type
-        What it publishes there.
+        What it wants to publish.
     """
     wanted = _type_name(message_type)
     types = {info.topic_type for info in node.get_subscriptions_info_by_topic(topic)}
@@ -108,8 +108,6 @@ def command_obstacle(node: Node, topic: str, message_type: type) -> str | None:
     if wanted not in types:
         return (f'{topic} takes {", ".join(sorted(types))}, not {wanted}: set command_type '
                 'and command_topic to what the controller of the arm takes')
-    if node.count_publishers(topic) > 1:
-        return f'somebody else publishes on {topic}'
     return None
 
 

@@ -13,18 +13,23 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
+from rclpy.timer import Timer
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.modes import Command, Mode
 from robot_dynamics.control.protocol import TrackingController
+from robot_dynamics.control.session import ControlSession
 from robot_dynamics.control.trajectory_points import TrajectoryPoint
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes import qos
-from robot_dynamics.nodes.command_output import COMMAND_TYPES, command_obstacle
+from robot_dynamics.nodes.command_claim import CommandClaim
+from robot_dynamics.nodes.command_output import COMMAND_TYPES
 from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS, make_session
 from robot_dynamics.nodes.controller_status import command_status, model_status, state_status
 from robot_dynamics.nodes.convert import (
@@ -38,14 +43,19 @@ from robot_dynamics.nodes.description import load_robot
 from robot_dynamics.nodes.diagnostics import CycleStatistics, Diagnostics, Status
 from robot_dynamics.nodes.managed import ManagedNode
 from robot_dynamics.nodes.parameters import Parameter, Values
+from robot_dynamics.nodes.payload_desk import PayloadDesk, payload_of
 from robot_dynamics.nodes.runtime import freeze_garbage
 from robot_dynamics.nodes.stopping import StopRequest
 from robot_dynamics.nodes.telemetry import Telemetry
 
 #: Time between two copies of a safe command. s.
 _COPY_PERIOD = 0.002
+#: Longest time that going over to the safe command may take where efforts change slowly. s.
+_LONGEST_WIND_DOWN = 0.5
 #: How long to wait until a drive has taken the last command. s.
 _LAST_WORDS_TIMEOUT = 0.05
+#: How long a preparation to take over waits for being activated. s.
+PATIENCE = 10.0
 #: Slack of the watchdog, so that it does not ring just before the time is over. s.
 _WATCHDOG_SLACK = 0.0005
 #: Warnings of one kind are this far apart. s.
@@ -65,11 +75,19 @@ class EffortControllerNode(ManagedNode):
         Whether the process is asked to stop.
     """
 
+    #: How the arm is led.
+    session_type = ControlSession
+    #: Whether there is a law, and everything around it.
+    is_built = False
+
     def __init__(self, name: str, table: Sequence[Parameter], stopped: StopRequest):
         super().__init__(name, (*CONTROLLER_PARAMETERS, *table), stopped)
         self._publishers_made: list[Any] = []
+        self._services_made: list[Any] = []
         self._diagnostics: Diagnostics | None = None
         self._accepted_at = -np.inf
+        self._commands: CommandClaim | None = None
+        self._patience: Timer | None = None
 
     @abstractmethod
     def make_law(self, robot: Robot, values: Values) -> TrackingController:
@@ -86,6 +104,17 @@ class EffortControllerNode(ManagedNode):
     def before_cycle(self) -> None:
         """Do what the law needs before a joint state is answered."""
 
+    def check(self, values: Values) -> None:
+        """Refuse a payload that cannot be, or that the arm cannot hold."""
+        payload_of(values)
+        if self.is_built:
+            self._payload.check(values)
+
+    def on_parameters(self, values: Values) -> None:
+        """Take over changed parameters."""
+        if self.is_built:
+            self._payload.on_parameters(values)
+
     def build(self) -> None:
         """Build model, law, session and endpoints."""
         values = self.parameters.values
@@ -93,7 +122,9 @@ class EffortControllerNode(ManagedNode):
         with self.stopped.interrupting():
             self.law = self.make_law(self.robot, values)
             self._warm_up()
-        self.session = make_session(self.robot, self.law, values)
+        self.session = make_session(self.robot, self.law, values, self.session_type)
+        self._payload = PayloadDesk(self.robot, self.law, lambda: self.session, values)
+        self._period = 1.0 / values['rate']
         self.session.stop('not activated yet')
         self._steady_origin = time.monotonic()
         self._stamps = StampClock(self)
@@ -105,11 +136,23 @@ class EffortControllerNode(ManagedNode):
         self._watchdog = self.fast.tick(values['state_timeout'] + _WATCHDOG_SLACK,
                                         self._on_silence)
         self.fast.subscribe(JointTrajectory, '~/reference', self._on_reference, qos.command())
+        self._services_made += [
+            self.create_service(Trigger, '~/prepare', self._on_prepare),
+            self.create_service(SetBool, '~/carry_payload', self._on_carry_payload)]
+        self.is_built = True
         self._tell_mode()
 
     def take_down(self) -> None:
         """Destroy every endpoint."""
+        self.is_built = False
         self.fast.destroy()
+        self._forget_preparation()
+        if self._commands is not None:
+            self._commands.release()
+            self._commands = None
+        for service in self._services_made:
+            self.destroy_service(service)
+        self._services_made.clear()
         for publisher in self._publishers_made:
             self.destroy_publisher(publisher)
         self._publishers_made.clear()
@@ -124,30 +167,101 @@ class EffortControllerNode(ManagedNode):
         publishers, wanted = self.count_publishers(states), values['state_publishers']
         if wanted and publishers != wanted:
             return f'{states} has {publishers} publishers, not {wanted}'
-        reason = command_obstacle(self, self._commands.topic_name, self._command.message_type)
+        reason = self._commands.obstacle()
         if reason is not None:
             return reason
         if time.monotonic() - self._accepted_at > values['state_timeout']:
             return f'no complete joint state; last message: {session.verdict or "none"}'
         return None
 
+    def rival(self) -> str | None:
+        """Return who else commands the arm."""
+        return self._commands.rival()
+
+    def claim(self) -> None:
+        """Let everybody see that this node will command the arm."""
+        self._commands.make()
+
+    def settle(self) -> str | None:
+        """Wait until everybody has seen it; return who else commands the arm."""
+        return self._commands.settle()
+
+    def release(self) -> None:
+        """Take that back."""
+        self._commands.release()
+
     def engage(self) -> None:
         """Answer from the next joint state on."""
         self.session.reactivate()
+        last = self._commands.last_effort()
+        if last is not None:
+            self.session.take_over(last)
+        self._commands.forget_predecessors()
         self._tell_mode()
 
     def let_go(self, reason: str) -> None:
         """Send the safe command some times and nothing after it."""
+        self._wind_down()
         command = self.session.stop(reason)
         if command is not None:
             for _ in range(self.parameters.values['safe_command_count']):
                 self._send(command)
                 time.sleep(_COPY_PERIOD)
+            # Whoever takes over goes on from here.
+            self._publish_command(self._stamps.nanoseconds(command.stamp))
             # A reliable listener has it for certain; one that is gone is not waited for long.
-            self._commands.wait_for_all_acked(Duration(seconds=_LAST_WORDS_TIMEOUT))
+            for publisher in (self._commands, self._named_commands):
+                publisher.wait_for_all_acked(Duration(seconds=_LAST_WORDS_TIMEOUT))
+        self._commands.release()
         self._tell_mode()
         # The publisher may be destroyed next, and its last word with it.
         self._modes.wait_for_all_acked(Duration(seconds=_LAST_WORDS_TIMEOUT))
+
+    def _wind_down(self) -> None:
+        """Go over to the safe effort as fast as efforts may change, within some time."""
+        deadline = time.monotonic() + _LONGEST_WIND_DOWN
+        while time.monotonic() < deadline \
+                and (command := self.session.wind_down(_COPY_PERIOD)) is not None:
+            self._send(command)
+            time.sleep(_COPY_PERIOD)
+
+    def _on_prepare(self, request: Trigger.Request, response: Trigger.Response
+                    ) -> Trigger.Response:
+        """Get ready to follow whoever commands the arm now, without sending anything."""
+        reason = None if self.is_active else self.obstacle()
+        response.success = reason is None
+        response.message = reason or ('is active' if self.is_active else
+                                      f'ready for {PATIENCE:g} s')
+        if response.success and not self.is_active:
+            self._commands.make()
+            self._commands.listen_to_predecessors()
+            self._commands.wait_until_known()
+            self._forget_preparation()
+            self._patience = self.create_timer(PATIENCE, self._on_impatience,
+                                               clock=Clock(clock_type=ClockType.STEADY_TIME))
+        return response
+
+    def _on_carry_payload(self, request: SetBool.Request, response: SetBool.Response
+                          ) -> SetBool.Response:
+        """Take the arm to carry its payload, or nothing."""
+        try:
+            response.message = self._payload.carry(request.data)
+            response.success = True
+            self.get_logger().info(response.message)
+        except RobotDynamicsError as error:
+            response.success, response.message = False, str(error)
+        return response
+
+    def _on_impatience(self) -> None:
+        """Give up what nobody came for."""
+        self._forget_preparation()
+        if not self.is_active:
+            self._commands.release()
+
+    def _forget_preparation(self) -> None:
+        if self._patience is not None:
+            self.destroy_timer(self._patience)
+            self._patience = None
 
     def advertise(self, message_type: type, topic: str, profile: Any) -> Any:
         """Create a publisher that `take_down` destroys."""
@@ -170,8 +284,8 @@ class EffortControllerNode(ManagedNode):
         names = self.robot.joint_names
         order = joint_order('command_joints', values['command_joints'], names)
         self._command = COMMAND_TYPES[values['command_type']](names, order)
-        self._commands = self.advertise(self._command.message_type, values['command_topic'],
-                                        qos.command())
+        self._commands = CommandClaim(self, values['command_topic'], self._command.message_type,
+                                      names)
         self._modes = self.advertise(String, '~/mode', qos.latched())
         self._error = JointStateMessage(names, position=True, velocity=True)
         self._errors = self.advertise(JointState, '~/tracking_error', qos.telemetry())
@@ -186,12 +300,13 @@ class EffortControllerNode(ManagedNode):
             'state': lambda: state_status(self.session),
             'loop': lambda: self._cycle.status(1.0 / values['rate']),
             'command': lambda: command_status(
-                self.session, self.count_subscribers(self._commands.topic_name)),
+                self.session, self.count_subscribers(self._commands.topic)),
             'model': lambda: model_status(self.robot), **self.law_status()})
 
     def _on_joint_state(self, message: JointState) -> None:
         """Answer a joint state."""
         self._cycle.start()
+        self._payload.before_cycle(self._period)
         self.before_cycle()
         session = self.session
         stamp = to_nanoseconds(message.header.stamp)
@@ -257,7 +372,7 @@ class EffortControllerNode(ManagedNode):
 
     def _publish_error(self, stamp: int) -> None:
         session = self.session
-        if session.mode is Mode.TRACKING:
+        if session.mode.follows:
             np.subtract(session.q_d, session.monitor.q, out=self._error.position)
             np.subtract(session.v_d, session.monitor.v, out=self._error.velocity)
             self._errors.publish(self._error.stamp(stamp))

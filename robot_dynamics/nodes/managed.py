@@ -68,6 +68,22 @@ class ManagedNode(NodeParts, LifecycleNode):
         """Return what stands against activation, None where nothing does."""
         raise NotImplementedError
 
+    def rival(self) -> str | None:
+        """Return who else moves the arm, None where nobody does."""
+        raise NotImplementedError
+
+    def claim(self) -> None:
+        """Let everybody see that this node is about to move the arm."""
+        raise NotImplementedError
+
+    def settle(self) -> str | None:
+        """Wait until everybody has seen that; return who else moves the arm."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Take a claim back."""
+        raise NotImplementedError
+
     def engage(self) -> None:
         """Begin to answer joint states."""
         raise NotImplementedError
@@ -108,7 +124,11 @@ class ManagedNode(NodeParts, LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Take the arm over, unless something stands against it."""
         reason = self.obstacle()
+        if reason is None:
+            self.claim()
+            reason = self.settle()
         if reason is not None:
+            self.release()
             self.get_logger().error(f'cannot be activated: {reason}')
             return FAILURE
         self.engage()
@@ -157,8 +177,12 @@ class ManagedNode(NodeParts, LifecycleNode):
 
     def _attempt(self) -> None:
         """Activate when nothing stands against it any more."""
-        reason = self.obstacle()
+        if self.is_active:
+            return
+        reason = self.obstacle() or self.rival()
         now = time.monotonic()
+        if reason is None:
+            self.claim()
         if reason is not None:
             self._clear_since = now
             self._remind(reason)

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
 from robot_dynamics.nodes.description import ROBOT_PARAMETERS
+from robot_dynamics.nodes.managed import AUTOSTART
 from robot_dynamics.nodes.parameter_tables import TABLES
 from robot_dynamics.nodes.parameter_text import markdown_table
 from robot_dynamics.nodes.runtime import RUNTIME_PARAMETERS
@@ -52,10 +54,13 @@ def page(command: str) -> str:
     command : str
         The command that writes it.
     """
-    everywhere = {*RUNTIME_PARAMETERS, *ROBOT_PARAMETERS}
+    of_controllers = [row for row in (AUTOSTART, *CONTROLLER_PARAMETERS)
+                      if row not in ROBOT_PARAMETERS]
+    everywhere = {*RUNTIME_PARAMETERS, *ROBOT_PARAMETERS, *of_controllers}
     sections = {
         'Every node': RUNTIME_PARAMETERS,
         'The robot, for every node but the recorder': ROBOT_PARAMETERS,
+        'Every controller': of_controllers,
         **{name: [row for row in table if row not in everywhere]
            for name, table in TABLES.items()}}
     return '\n'.join([_INTRODUCTION.replace('COMMAND', command),

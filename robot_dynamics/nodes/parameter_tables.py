@@ -5,7 +5,11 @@ from __future__ import annotations
 
 from robot_dynamics.nodes import (
     adaptive_controller,
+    computed_torque_controller,
+    feedforward_lq_controller,
+    gravity_compensation_controller,
     inverse_dynamics,
+    pd_gravity_controller,
     recorder,
     reference,
     simulated_arm,
@@ -15,8 +19,18 @@ from robot_dynamics.nodes.managed import AUTOSTART
 from robot_dynamics.nodes.parameters import Parameter
 from robot_dynamics.nodes.runtime import RUNTIME_PARAMETERS
 
+#: Modules of the controllers, by name.
+CONTROLLER_MODULES = {
+    'adaptive_controller': adaptive_controller,
+    'feedforward_lq_controller': feedforward_lq_controller,
+    'computed_torque_controller': computed_torque_controller,
+    'pd_gravity_controller': pd_gravity_controller,
+    'gravity_compensation_controller': gravity_compensation_controller,
+}
+
 _OWN = {
-    'adaptive_controller': (AUTOSTART, *CONTROLLER_PARAMETERS, *adaptive_controller.TABLE),
+    **{name: (AUTOSTART, *CONTROLLER_PARAMETERS, *module.TABLE)
+       for name, module in CONTROLLER_MODULES.items()},
     'inverse_dynamics': inverse_dynamics.TABLE,
     'reference': reference.TABLE,
     'simulated_arm': simulated_arm.TABLE,

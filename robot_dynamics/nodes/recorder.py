@@ -14,6 +14,7 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.nodes.bag_writer import BagWriter, Topic
 from robot_dynamics.nodes.base import PlainNode
+from robot_dynamics.nodes.controller_names import CONTROLLERS, topics_of
 from robot_dynamics.nodes.diagnostics import Diagnostics, Level, Status
 from robot_dynamics.nodes.fetched import FetchedSubscription
 from robot_dynamics.nodes.parameters import Parameter
@@ -24,10 +25,7 @@ from robot_dynamics.nodes.stopping import StopRequest
 #: What a running system says, as far as it is there.
 DEFAULT_TOPICS = (
     'joint_states', 'robot_description', 'effort_controller/commands',
-    'adaptive_controller/reference', 'adaptive_controller/mode',
-    'adaptive_controller/command', 'adaptive_controller/tracking_error',
-    'adaptive_controller/sliding_variable', 'adaptive_controller/parameter_estimate',
-    'adaptive_controller/parameter_names', 'adaptive_controller/timing',
+    *(topic for controller in CONTROLLERS for topic in topics_of(controller)),
     'inverse_dynamics/torque', 'inverse_dynamics/terms/gravity',
     'inverse_dynamics/terms/coriolis', 'inverse_dynamics/terms/inertial',
     'inverse_dynamics/terms/friction', 'inverse_dynamics/residual', '/diagnostics',

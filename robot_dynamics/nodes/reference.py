@@ -2,9 +2,9 @@
 """Streams a reference motion to a controller, from where the arm is.
 
 The motion goes out in overlapping chunks, so that a lost one costs nothing. It
-starts when the controller says that it tracks, with a move from the measured pose;
-when the controller stops tracking, the stream ends, and starts over when it tracks
-again.
+starts when a controller says that it tracks, with a move from the measured pose;
+when that stops tracking, the stream ends, and starts over when it or another one
+tracks again.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from robot_dynamics.control.references import Reference
 from robot_dynamics.control.trajectory_points import sample_points
 from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.base import PlainNode
+from robot_dynamics.nodes.controller_names import TRACKING_CONTROLLERS
 from robot_dynamics.nodes.convert import StampClock, to_nanoseconds, write_stamp
 from robot_dynamics.nodes.description import ROBOT_PARAMETERS, load_robot
 from robot_dynamics.nodes.diagnostics import Diagnostics, Level, Status
@@ -36,8 +37,8 @@ from robot_dynamics.nodes.stopping import StopRequest
 TABLE = (
     *ROBOT_PARAMETERS,
     *MOTION_PARAMETERS,
-    Parameter('controller', 'adaptive_controller', 'Name of the controller to lead.',
-              read_only=True, topic=True),
+    Parameter('controllers', TRACKING_CONTROLLERS, 'Names of the controllers to lead: whichever '
+              'of them tracks.', element=str, read_only=True, topic=True),
     Parameter('chunk_period', 0.25, 'Time between two chunks.', 's', 0.02, 10.0, read_only=True),
     Parameter('horizon', 1.0, 'Length of a chunk, several of its periods.', 's', 0.05, 30.0,
               read_only=True),
@@ -49,11 +50,12 @@ TABLE = (
 
 
 class ReferenceNode(PlainNode):
-    """Waits for the controller to track, then leads it."""
+    """Waits for a controller to track, then leads it."""
 
     def __init__(self, stopped: StopRequest):
         super().__init__('reference', TABLE, stopped)
-        self._mode = ''
+        self._modes: dict[str, str] = {}
+        self._leads = ''
         self._motion: Reference | None = None
         self._start = 0.0
         self._chunks = 0
@@ -67,40 +69,45 @@ class ReferenceNode(PlainNode):
         with self.stopped.interrupting():
             make_motion(self._robot, values, middle(self._robot))
         self._stamps = StampClock(self)
-        controller = values['controller']
-        self._chunk_publisher = self.create_publisher(
-            JointTrajectory, f'{controller}/reference', qos.command(),
-            qos_overriding_options=qos.overridable())
+        self._publishers = {name: self.create_publisher(
+            JointTrajectory, f'{name}/reference', qos.command(),
+            qos_overriding_options=qos.overridable()) for name in values['controllers']}
         Diagnostics(self, self._robot.name, {'reference': self._status})
         freeze_garbage()
         self._states = FetchedSubscription(self, JointState, 'joint_states', qos.state(),
                                            qos_overriding_options=qos.overridable())
-        self.fast.subscribe(String, f'{controller}/mode', self._on_mode, qos.latched())
+        for name in values['controllers']:
+            self.fast.subscribe(String, f'{name}/mode',
+                                lambda message, name=name: self._on_mode(name, message.data),
+                                qos.latched())
         self.fast.tick(values['chunk_period'], self._stream)
 
-    def _on_mode(self, message: String) -> None:
-        """Remember what the controller does; start over when it stopped tracking."""
-        if message.data != Mode.TRACKING.value and self._motion is not None:
-            self._motion = None
-            self.get_logger().info(f'the controller is {message.data}: the motion ends')
-        self._mode = message.data
-        if self._mode == Mode.TRACKING.value:
+    def _on_mode(self, name: str, mode: str) -> None:
+        """Remember what a controller does; start over when the one led stopped tracking."""
+        self._modes[name] = mode
+        if mode == Mode.TRACKING.value:
+            if name != self._leads:
+                self._motion, self._leads = None, name
             self._stream()
+        elif name == self._leads:
+            if self._motion is not None:
+                self.get_logger().info(f'{name} is {mode}: the motion ends')
+            self._motion, self._leads = None, ''
 
     def _stream(self) -> None:
         """Send the next chunk, or begin."""
         now = self._fetch_state()
-        if self._mode != Mode.TRACKING.value or now is None:
+        if not self._leads or now is None:
             return
         if self._motion is None:
-            if self._chunk_publisher.get_subscription_count() == 0:
+            if self._publishers[self._leads].get_subscription_count() == 0:
                 return
             limits = self._robot.limits
             # A sagging arm may hang a little outside.
             pose = np.clip(self._monitor.q, limits.lower, limits.upper)
             self._motion = make_motion(self._robot, self.parameters.values, pose)
             self._start = now + self.parameters.values['lead']
-            self.get_logger().info('the motion starts')
+            self.get_logger().info(f'the motion starts, {self._leads} follows')
         elapsed = max(0.0, now - self._start)
         values = self.parameters.values
         if elapsed > self._motion.duration + values['horizon']:
@@ -128,14 +135,15 @@ class ReferenceNode(PlainNode):
                 positions=point.positions, velocities=point.velocities,
                 accelerations=point.accelerations,
                 time_from_start=Duration(sec=seconds, nanosec=rest)))
-        self._chunk_publisher.publish(message)
+        self._publishers[self._leads].publish(message)
         self._chunks += 1
 
     def _status(self) -> Status:
-        values = {'controller': self._mode or 'not heard of', 'chunks': self._chunks}
+        modes = ', '.join(f'{name} {mode}' for name, mode in self._modes.items())
+        values = {'controllers': modes or 'not heard of', 'chunks': self._chunks}
         if self._motion is None:
-            return Status(Level.OK, 'waits for the controller to track', values)
-        return Status(Level.OK, 'leads', values)
+            return Status(Level.OK, 'waits for a controller to track', values)
+        return Status(Level.OK, f'leads {self._leads}', values)
 
 
 def main(args: Sequence[str] | None = None) -> int:

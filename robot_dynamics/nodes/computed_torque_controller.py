@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tracks a reference with an arm by the whole of its model: computed torque."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from robot_dynamics.control.computed_torque import ComputedTorqueController
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
+from robot_dynamics.nodes.effort_controller import EffortControllerNode
+from robot_dynamics.nodes.gain_parameters import FEEDBACK_PARAMETERS, feedback_keywords
+from robot_dynamics.nodes.managed import AUTOSTART
+from robot_dynamics.nodes.parameters import Parameter, Values
+from robot_dynamics.nodes.runtime import run
+from robot_dynamics.nodes.stopping import StopRequest
+
+TABLE = (
+    *FEEDBACK_PARAMETERS,
+    Parameter('coulomb_velocity', 0.05, 'Speed wanted below which the Coulomb friction of the '
+              'description fades out.', 'rad/s or m/s', 1e-4, 10.0, read_only=True),
+)
+
+
+class ComputedTorqueControllerNode(EffortControllerNode):
+    """Computed torque in a managed node."""
+
+    def __init__(self, stopped: StopRequest):
+        super().__init__('computed_torque_controller', TABLE, stopped)
+
+    def make_law(self, robot: Robot, values: Values) -> ComputedTorqueController:
+        """Return the law with the gains of the parameters."""
+        return ComputedTorqueController(robot, coulomb_velocity=values['coulomb_velocity'],
+                                        **feedback_keywords(values))
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node."""
+    return run(ComputedTorqueControllerNode, args, (AUTOSTART, *CONTROLLER_PARAMETERS, *TABLE))
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes an arm weightless, so that it can be led by hand."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from robot_dynamics.control.guided_session import GuidedSession
+from robot_dynamics.control.guiding import GuidingController, GuidingSettings
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
+from robot_dynamics.nodes.effort_controller import EffortControllerNode
+from robot_dynamics.nodes.gain_parameters import FEEDBACK_PARAMETERS, feedback_keywords, group
+from robot_dynamics.nodes.managed import AUTOSTART
+from robot_dynamics.nodes.parameters import Parameter, Values, per_joint
+from robot_dynamics.nodes.runtime import run
+from robot_dynamics.nodes.stopping import StopRequest
+
+_SETTINGS = GuidingSettings()
+
+TABLE = (
+    *FEEDBACK_PARAMETERS,
+    Parameter('guiding.damping', _SETTINGS.damping, 'Rate at which an arm that is let go slows '
+              'down.', '1/s', 0.0, 30.0),
+    Parameter('guiding.friction_help', _SETTINGS.friction_help, 'Share of the friction of the '
+              'description that is made up for.', '', 0.0, 0.95),
+    Parameter('guiding.grip', _SETTINGS.grip, 'Acceleration that a joint has to be given before '
+              'it gives way: what rests stays where it is. 0 for none.', 'rad/s^2 or m/s^2', 0.0,
+              100.0, read_only=True),
+    Parameter('guiding.largest_speed', (_SETTINGS.largest_speed,), 'Speeds from which joints are '
+              'braked; an arm twice as fast is made safe.', 'rad/s or m/s', 0.01, 10.0,
+              read_only=True),
+    Parameter('guiding.largest_handover', _SETTINGS.largest_handover, 'Most effort unknown to '
+              'the model that is taken over from holding, as a share of the effort limits.', '',
+              0.0, 1.0, read_only=True),
+    Parameter('guiding.coulomb_velocity', _SETTINGS.coulomb_velocity, 'Speed below which the '
+              'help against Coulomb friction fades out.', 'rad/s or m/s', 1e-4, 10.0,
+              read_only=True),
+)
+
+
+class GravityCompensationControllerNode(EffortControllerNode):
+    """Hand guiding in a managed node."""
+
+    law: GuidingController
+    session_type = GuidedSession
+
+    def __init__(self, stopped: StopRequest):
+        super().__init__('gravity_compensation_controller', TABLE, stopped)
+
+    def make_law(self, robot: Robot, values: Values) -> GuidingController:
+        """Return the law as the parameters describe it."""
+        settings = GuidingSettings(**{
+            **group(values, 'guiding', GuidingSettings),
+            'largest_speed': per_joint(values, 'guiding.largest_speed', robot.joint_names,
+                                       default=_SETTINGS.largest_speed)})
+        return GuidingController(robot, settings=settings, **feedback_keywords(values))
+
+    def on_parameters(self, values: Values) -> None:
+        """Take over how the arm feels."""
+        super().on_parameters(values)
+        if self.is_built:
+            self.law.adjust(damping=values['guiding.damping'],
+                            friction_help=values['guiding.friction_help'])
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node."""
+    return run(GravityCompensationControllerNode, args,
+               (AUTOSTART, *CONTROLLER_PARAMETERS, *TABLE))
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tracks a reference with an arm by feedback and the gravity of its model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from robot_dynamics.control.pd_gravity import PDGravityController
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
+from robot_dynamics.nodes.effort_controller import EffortControllerNode
+from robot_dynamics.nodes.gain_parameters import FEEDBACK_PARAMETERS, feedback_keywords
+from robot_dynamics.nodes.managed import AUTOSTART
+from robot_dynamics.nodes.parameters import Values
+from robot_dynamics.nodes.runtime import run
+from robot_dynamics.nodes.stopping import StopRequest
+
+TABLE = FEEDBACK_PARAMETERS
+
+
+class PDGravityControllerNode(EffortControllerNode):
+    """PD + gravity in a managed node."""
+
+    def __init__(self, stopped: StopRequest):
+        super().__init__('pd_gravity_controller', TABLE, stopped)
+
+    def make_law(self, robot: Robot, values: Values) -> PDGravityController:
+        """Return the law with the gains of the parameters."""
+        return PDGravityController(robot, **feedback_keywords(values))
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node."""
+    return run(PDGravityControllerNode, args, (AUTOSTART, *CONTROLLER_PARAMETERS, *TABLE))
+
+
+if __name__ == '__main__':
+    sys.exit(main())
