@@ -199,19 +199,28 @@ class Adaptation:
         self.estimate = np.empty(self.prior.size)
         self.bodies = self.estimate[:inertial.size]
         self.terms = self.estimate[inertial.size:].reshape(terms.prior.shape)
-        self._propose = adaptation_kernel.propose.load()
-        self._propose_restricted = restriction_kernel.propose_restricted.load()
-        self._settle = adaptation_kernel.settle.load()
-        self._settle_restricted = restriction_kernel.settle_restricted.load()
-        self._settle_in_ball = restriction_kernel.settle_in_ball.load()
-        self._constants = _constants(bodies)
+        self._constants = body_constants(bodies)
         self._radius = None if keeps_bodies else _radius(bodies, inertial)
         self._restriction = None if constraints is None or not len(constraints) \
             else Restriction(self.gain(), constraints)
         self._term_gains = np.ravel(terms.gain).astype(np.float64)
         self._term_ranges = np.stack([np.ravel(terms.least), np.ravel(terms.largest)])
         self._target = np.empty_like(self.estimate)
+        self._load_kernels()
         self.reset()
+
+    def _load_kernels(self) -> None:
+        """Load what this law needs, and nothing else: each takes seconds to compile."""
+        if self._restriction is None:
+            self._propose = adaptation_kernel.propose.load()
+        else:
+            self._propose_restricted = restriction_kernel.propose_restricted.load()
+        if self._radius is not None:
+            self._settle_in_ball = restriction_kernel.settle_in_ball.load()
+        elif self._restriction is None:
+            self._settle = adaptation_kernel.settle.load()
+        else:
+            self._settle_restricted = restriction_kernel.settle_restricted.load()
 
     def reset(self) -> None:
         """Forget what was learnt."""
@@ -280,13 +289,8 @@ class Adaptation:
         return matrix
 
     def precision(self) -> FloatArray:
-        """Return Gamma^-1, shape (10 nb + k n, 10 nb + k n)."""
-        count = self.bodies.size
-        matrix = np.diag(np.concatenate([np.zeros(count), 1.0 / self.term_metric.gain.ravel()]))
-        for body, block in enumerate(self.metric.gain_blocks()):
-            part = slice(10 * body, 10 * body + 10)
-            matrix[part, part] = np.linalg.inv(block)
-        return matrix
+        """Return Gamma^-1 before any restriction, shape (10 nb + k n, 10 nb + k n)."""
+        return metric_precision(self.metric, self.term_metric)
 
     def distance(self, bodies: FloatArray, terms: FloatArray) -> float:
         """Return half the squared distance in the metric of Gamma^-1: its share in V. J.
@@ -305,7 +309,17 @@ class Adaptation:
                            + np.sum((terms - self.terms)**2 / self.term_metric.gain))
 
 
-def _constants(metric: BodyMetric) -> FloatArray:
+def metric_precision(bodies: BodyMetric, terms: TermMetric) -> FloatArray:
+    """Return Gamma^-1, shape (10 nb + k n, 10 nb + k n)."""
+    count = 10 * len(bodies.matrices)
+    matrix = np.diag(np.concatenate([np.zeros(count), 1.0 / terms.gain.ravel()]))
+    for body, block in enumerate(bodies.gain_blocks()):
+        part = slice(10 * body, 10 * body + 10)
+        matrix[part, part] = np.linalg.inv(block)
+    return matrix
+
+
+def body_constants(metric: BodyMetric) -> FloatArray:
     """Return the constants of `adaptation_kernel.propose`, a row a body."""
     rows = []
     gains = metric.gain_blocks()

@@ -134,10 +134,13 @@ class Learning:
         gains = self.gains
         if gains.parts.has_dead_zone:
             gradient *= _beyond(self._feedback.s, gains.dead_zone)
+        natural = self.adaptation if isinstance(self.adaptation, NaturalAdaptation) else None
+        share = 1.0 if natural is None else natural.share(
+            gradient, self._feedback.s, self._feedback.mass_matrix)
         if self._weight > 0.0:
             self.prediction.add_gradient(self.adaptation.estimate, self._weight,
                                          self._feedback.mass_matrix, gradient)
-        outcome = self.adaptation.step(gradient, dt)
+        outcome = self.adaptation.step(gradient, share * dt)
         if outcome is StepOutcome.ACCEPTED and self.memory is not None:
             return self.memory.move(self.prediction.filtered, dt)
         return outcome

@@ -17,9 +17,13 @@ body at every step, and no projection is needed. Largest masses and second momen
 kept by projections in the same divergence, which do not let V grow.
 
 The gain of the loop grows with the estimate, as P (x) P. gamma is chosen where the metric
-matrix Q is (`robot_dynamics.control.metric`); beyond a size |X|_F, X = Q^-1/2 P Q^-1/2,
-it is lowered by the square of the size, so that the loop stays within its stability limit
-whatever is learnt.
+matrix Q is (`robot_dynamics.control.metric`). What is learnt may make the loop faster::
+
+    w_s^2 = y . Gamma(P) y / (s^T M s),     y = Yr^T s
+
+is its frequency in the direction of s, at most w_A. Where it is beyond a largest one the
+step is shortened by the ratio of the squares, so that the loop stays within its stability
+limit whatever is learnt.
 
 References
 ----------
@@ -31,8 +35,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.control.adaptation import BodyMetric, StepOutcome, TermMetric
-from robot_dynamics.control.natural_kernel import natural_step
+from robot_dynamics.control import adaptation_kernel
+from robot_dynamics.control.adaptation import (
+    BodyMetric,
+    StepOutcome,
+    TermMetric,
+    body_constants,
+    metric_precision,
+)
+from robot_dynamics.control.natural_kernel import loop_power, natural_step
 from robot_dynamics.model.consistency import (
     parameters_from_pseudo_inertia,
     project_to_consistent,
@@ -60,8 +71,8 @@ class NaturalAdaptation:
         Gains and ranges of the joint terms.
     learnt : ndarray of bool, shape (nb,), optional
         Which bodies are not known.
-    allowance : float
-        |X|_F of a body up to which its gain is the one given.
+    largest_frequency : float
+        Frequency w_s of the loop beyond which steps are shortened. rad/s.
     leakage : float
         Rate of the return to the prior. 1/s.
 
@@ -72,7 +83,7 @@ class NaturalAdaptation:
     """
 
     def __init__(self, prior: FloatArray, bodies: BodyMetric, terms: TermMetric, *,
-                 learnt: FloatArray | None = None, allowance: float = 2.0,
+                 learnt: FloatArray | None = None, largest_frequency: float = np.inf,
                  leakage: float = 0.0):
         self.metric, self.term_metric, self.leakage = bodies, terms, leakage
         learnt = np.ones(len(prior), dtype=bool) if learnt is None else np.asarray(learnt)
@@ -84,21 +95,38 @@ class NaturalAdaptation:
         self.estimate = np.empty(self.prior.size)
         self.bodies = self.estimate[:count]
         self.terms = self.estimate[count:].reshape(terms.prior.shape)
-        self._step = natural_step.load()
+        self._step, self._power = natural_step.load(), loop_power.load()
+        self._fastest = float(largest_frequency)
         self._constants = np.array([
-            np.concatenate([[float(learnt[b]), bodies.gain, allowance],
+            np.concatenate([[float(learnt[b]), bodies.gain],
                             np.full(3, bodies.largest_spread[b]), [bodies.largest_mass[b]],
-                            np.linalg.inv(np.linalg.cholesky(matrix)).ravel(), matrix.ravel(),
-                            P[b].ravel()])
+                            matrix.ravel(), P[b].ravel()])
             for b, matrix in enumerate(bodies.matrices)])
         self._gains = np.ravel(terms.gain).astype(np.float64)
         self._ranges = np.stack([np.ravel(terms.least), np.ravel(terms.largest)])
         self._target = np.empty_like(self.estimate)
+        self._settle, self._cone = adaptation_kernel.settle.load(), body_constants(bodies)
         self.reset()
 
     def reset(self) -> None:
         """Forget what was learnt."""
         self.estimate[:] = self.prior
+
+    def share(self, gradient: FloatArray, s: FloatArray, mass_matrix: FloatArray) -> float:
+        """Return by how much steps have to be shortened at this gradient: 1 for not at all.
+
+        Parameters
+        ----------
+        gradient : ndarray, shape (10 nb + k n,)
+            Yr^T s alone. W per unit of the parameter.
+        s : ndarray, shape (n,)
+            Sliding variable. rad/s or m/s.
+        mass_matrix : ndarray, shape (n, n)
+            M.
+        """
+        power = self._power(self.estimate, gradient, self._constants, self._gains)
+        allowed = self._fastest**2 * float(s @ mass_matrix @ s)
+        return allowed / power if power > allowed else 1.0
 
     def step(self, gradient: FloatArray, dt: float) -> StepOutcome:
         """Move the estimates along a gradient for a time, or refuse to.
@@ -118,6 +146,26 @@ class NaturalAdaptation:
         return _OUTCOMES[self._step(self.estimate, gradient, dt, self._constants, self._gains,
                                     self._ranges, self.prior[self.bodies.size:], self.leakage,
                                     self._target)]
+
+    def move_to(self, target: FloatArray) -> StepOutcome:
+        """Move the estimates to the bodies that are nearest to others, in the metric of Q.
+
+        Parameters
+        ----------
+        target : ndarray, shape (10 nb + k n,)
+            The others, with the bodies that are known as they are.
+
+        Returns
+        -------
+        StepOutcome
+            Unless it is ``ACCEPTED`` the estimates are as they were.
+        """
+        self._target[:] = target
+        return _OUTCOMES[self._settle(self._target, self._cone, self._ranges, self.estimate)]
+
+    def precision(self) -> FloatArray:
+        """Return Gamma^-1 in the metric of Q, shape (10 nb + k n, 10 nb + k n)."""
+        return metric_precision(self.metric, self.term_metric)
 
     def distance(self, bodies: FloatArray, terms: FloatArray) -> float:
         """Return the divergence from other parameters over gamma: their share in V. J.

@@ -18,12 +18,10 @@ FLOOR = 1e-9
 # Offsets in the row of constants of a body.
 LEARNT = 0         # 1, zero where the body is known
 CONE_GAIN = 1      # 1, gamma
-ALLOWANCE = 2      # 1, |X|_F up to which gamma is not lowered
-LARGEST_MOMENTS = 3  # 4, largest diagonal entries of P: second moments and mass
-INVERSE_ROOT = 7   # 16, L^-1 of Q = L L^T, row after row
-MATRIX = 23        # 16, Q
-CONE_PRIOR = 39    # 16, P0
-CONE_WIDTH = 55
+LARGEST_MOMENTS = 2  # 4, largest diagonal entries of P: second moments and mass
+MATRIX = 6         # 16, Q, row after row
+CONE_PRIOR = 22    # 16, P0
+CONE_WIDTH = 38
 
 
 @kernel('int64(float64[::1], float64[::1], float64, float64[:, ::1], float64[::1], '
@@ -62,7 +60,7 @@ def natural_step(estimate, gradient, dt, constants, gains, ranges, prior, leakag
                     P[i, j] += FLOOR * constants[b, MATRIX + 4 * i + j]
             if not factor(P, L):
                 return NOT_FINITE
-        exponent(gradient, b, dt * lowered_gain(P, b, constants), L, A, work)
+        exponent(gradient, b, dt * constants[b, CONE_GAIN], L, A, work)
         size = 0.0
         for i in range(4):
             for j in range(4):
@@ -86,6 +84,29 @@ def natural_step(estimate, gradient, dt, constants, gains, ranges, prior, leakag
     for i in range(target.size):
         estimate[i] = target[i]
     return ACCEPTED
+
+
+@kernel('float64(float64[::1], float64[::1], float64[:, ::1], float64[::1])')
+def loop_power(estimate, gradient, constants, gains):
+    """Return y . Gamma(P) y: gamma tr(U P U P) of every body, and what the joint terms add."""
+    bodies = constants.shape[0]
+    P, U, W = np.empty((4, 4)), np.empty((4, 4)), np.empty((4, 4))
+    power = 0.0
+    for b in range(bodies):
+        if constants[b, LEARNT] != 0.0:
+            read_pseudo_inertia(estimate, b, P)
+            write_dual(gradient, b, U)
+            for i in range(4):
+                for j in range(4):
+                    W[i, j] = 0.0
+                    for k in range(4):
+                        W[i, j] += U[i, k] * P[k, j]
+            for i in range(4):
+                for j in range(4):
+                    power += constants[b, CONE_GAIN] * W[i, j] * W[j, i]
+    for k in range(gains.size):
+        power += gains[k] * gradient[10 * bodies + k] * gradient[10 * bodies + k]
+    return power
 
 
 @part
@@ -135,26 +156,9 @@ def factor(P, L):
 
 
 @part
-def lowered_gain(P, b, constants):
-    """Return gamma over max(1, |X|_F / allowance)^2: the loop gain grows with P (x) P."""
-    size = 0.0
-    for i in range(4):
-        for j in range(4):
-            total = 0.0
-            for k in range(i + 1):
-                for m in range(j + 1):
-                    total += (constants[b, INVERSE_ROOT + 4 * i + k] * P[k, m]
-                              * constants[b, INVERSE_ROOT + 4 * j + m])
-            size += total * total
-    excess = size / (constants[b, ALLOWANCE] * constants[b, ALLOWANCE])
-    return constants[b, CONE_GAIN] / max(1.0, excess)
-
-
-@part
-def exponent(gradient, b, step, L, A, work):
-    """Write A = step L^T U L with tr(U P) = gradient . parameters."""
+def write_dual(gradient, b, U):
+    """Write the symmetric U with tr(U P) = gradient . parameters of body b."""
     o = 10 * b
-    U = np.empty((4, 4))
     xx, yy, zz = gradient[o + 4], gradient[o + 7], gradient[o + 9]
     U[0, 0], U[1, 1], U[2, 2], U[3, 3] = yy + zz, xx + zz, xx + yy, gradient[o]
     U[0, 1] = U[1, 0] = -0.5 * gradient[o + 5]
@@ -162,6 +166,13 @@ def exponent(gradient, b, step, L, A, work):
     U[1, 2] = U[2, 1] = -0.5 * gradient[o + 8]
     for i in range(3):
         U[i, 3] = U[3, i] = 0.5 * gradient[o + 1 + i]
+
+
+@part
+def exponent(gradient, b, step, L, A, work):
+    """Write A = step L^T U L with tr(U P) = gradient . parameters."""
+    U = np.empty((4, 4))
+    write_dual(gradient, b, U)
     for i in range(4):
         for j in range(4):
             work[i, j] = 0.0

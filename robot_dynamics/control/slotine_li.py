@@ -298,7 +298,7 @@ def make_adaptation(robot: Robot, dynamics: Dynamics, gains: AdaptationGains, kn
                                     'or memory')
     learnt = np.array([name not in known.links for name in robot.body_names])
     return NaturalAdaptation(prior, bodies, terms, learnt=learnt, leakage=leakage,
-                             allowance=max(1.0, NATURAL_SHARE * limit / gains.frequency))
+                             largest_frequency=NATURAL_SHARE * limit)
 
 
 def refuse_unphysical(robot: Robot) -> None:

@@ -10,6 +10,7 @@ dead_zone     the same, kept at bodies, deaf to small s
 composite     kept at bodies, and the prediction error added
 memory        composite, and the memory of past motion
 natural       on pseudo-inertias, in the metric of the estimate, prediction error added
+natural_memory  natural, and the memory of past motion
 ============  ============================================================================
 
 References
@@ -64,6 +65,7 @@ UPDATE_LAWS = {
     'composite': UpdateLaw(is_composite=True),
     'memory': UpdateLaw(is_composite=True, remembers=True),
     'natural': UpdateLaw(is_composite=True, is_natural=True),
+    'natural_memory': UpdateLaw(is_composite=True, is_natural=True, remembers=True),
 }
 
 

@@ -100,19 +100,18 @@ def test_leakage_leads_back_to_the_prior(body):
                                np.exp(-1.0) * away, rtol=2e-3)
 
 
-def test_the_gain_is_lowered_where_the_estimate_has_grown(body):
-    adaptation, lowered = make(body, allowance=1e9), make(body, allowance=0.5)
-    gradient = np.zeros(11)
-    gradient[0] = 1.0
-    before = adaptation.bodies[0]
-    size = np.linalg.norm(np.linalg.solve(np.linalg.cholesky(body[1].matrices[0]),
-                                          np.linalg.solve(np.linalg.cholesky(
-                                              body[1].matrices[0]),
-                                              pseudo_inertia(adaptation.bodies)).T))
-    for law in (adaptation, lowered):
-        law.step(gradient, 1e-4)
-    ratio = (adaptation.bodies[0] - before) / (lowered.bodies[0] - before)
-    assert ratio == pytest.approx((size / 0.5)**2, rel=1e-3)
+def test_steps_are_shortened_where_the_loop_has_become_too_fast(body):
+    free, slow = make(body), make(body, largest_frequency=0.5)
+    random = np.random.default_rng(4)
+    y, s = random.normal(size=11), random.normal(size=1)
+    M = np.array([[0.2]])
+    P, U = pseudo_inertia(free.bodies), dual_matrix(y[:10])
+    frequency = np.sqrt((0.5 * np.trace(U @ P @ U @ P) + 0.2 * y[10]**2) / (s @ M @ s))
+    assert frequency > 0.5
+    assert free.share(y, s, M) == 1.0
+    assert slow.share(y, s, M) == pytest.approx((0.5 / frequency)**2)
+    assert slow.share(1e-3 * y, 1e-3 * s, M) == pytest.approx((0.5 / frequency)**2)
+    assert slow.share(0.0 * y, 0.0 * s, M) == 1.0
 
 
 def test_lyapunov_function_falls_as_the_proof_says(arm3):
