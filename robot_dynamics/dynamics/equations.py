@@ -15,6 +15,7 @@ from robot_dynamics.dynamics import joint_terms
 from robot_dynamics.dynamics.batches import Batches
 from robot_dynamics.dynamics.coupling import Coupling
 from robot_dynamics.dynamics.effort_derivatives import EffortDerivatives
+from robot_dynamics.dynamics.effort_rates import EffortRates
 from robot_dynamics.dynamics.gram import GramMethods
 from robot_dynamics.dynamics.kernel_sets import kernels_for
 from robot_dynamics.dynamics.kernels import solve
@@ -36,7 +37,7 @@ from robot_dynamics.model.robot import Frame, Robot
 FloatArray = NDArray[np.float64]
 
 
-class Dynamics(EffortDerivatives, MatrixDerivatives, LinkKinematics, GramMethods):
+class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics, GramMethods):
     r"""Equations of motion of a rigid robot, on a fixed base or floating.
 
     With n independent velocities, one a joint on most arms, and nb moving bodies::
