@@ -62,9 +62,9 @@ def summary(runs: Sequence[Run], wall: float) -> str:
         f'{sum(outcome.verdict.commands for outcome in outcomes)}, '
         f'{sum(run.unheard for run in runs)} |',
         '| largest effort over its limit | '
-        f'{max(outcome.verdict.largest_effort for outcome in outcomes):.3f} |',
+        f'{max((outcome.verdict.largest_effort for outcome in outcomes), default=0.0):.3f} |',
         '| largest speed of the arm over its limit | '
-        f'{max(outcome.verdict.largest_speed for outcome in outcomes):.2f} |',
+        f'{max((outcome.verdict.largest_speed for outcome in outcomes), default=0.0):.2f} |',
         f'| losses of states judged | {len(losses)} |',
         f'| last good state to safe command, ms: median, 99 %, worst | '
         f'{share(reactions, 0.5):.1f}, {share(reactions, 0.99):.1f}, '

@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.bringup.runner import Line, ProcessRunner
@@ -18,6 +19,8 @@ from .link import ARM_CLOCK, ARM_STATES
 
 ARM, CONTROLLER = 'simulated_arm', 'adaptive_controller'
 REFERENCE, INVERSE_DYNAMICS = 'reference', 'inverse_dynamics'
+#: How long a node may take until it has taken signals over. s.
+HANDLERS_TIMEOUT = 20.0
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,15 @@ class Nodes:
         """Send a signal to a node."""
         os.kill(self.pid(name), number)
 
+    def wait_for_handlers(self, name: str, timeout: float) -> None:
+        """Wait until a node has taken signals over, which a Python that imports has not yet."""
+        status, end = Path(f'/proc/{self.pid(name)}/status'), time.monotonic() + timeout
+        while time.monotonic() < end and self._status(name) is None:
+            caught = int(status.read_text().partition('SigCgt:')[2].split()[0], 16)
+            if caught & 1 << signal.SIGTERM - 1:
+                return
+            self._runners[name].poll(0.01)
+
     def wait_for_end(self, name: str, timeout: float) -> int | None:
         """Return the exit status of a node that was asked to end, None where it goes on."""
         end = time.monotonic() + timeout
@@ -136,6 +148,8 @@ class Nodes:
     def close(self) -> dict[str, int | None]:
         """End all in reverse order; return their exit statuses."""
         statuses = {}
+        for name in self._runners:
+            self.wait_for_handlers(name, HANDLERS_TIMEOUT)
         for name in reversed(list(self._runners)):
             runner = self._runners.pop(name)
             runner.__exit__(None, None, None)

@@ -11,7 +11,7 @@ from random import Random
 from .faults import Fault
 from .link import Link, Status
 from .people import People
-from .rig import CONTROLLER, Nodes, Setup
+from .rig import CONTROLLER, HANDLERS_TIMEOUT, Nodes, Setup
 
 #: How long a system may take to track again, and to come up. s.
 RECOVERY_TIMEOUT, START_TIMEOUT = 20.0, 60.0
@@ -78,6 +78,8 @@ class Stage:
         """End a node by a signal; one that was asked politely has to end with status 0."""
         if name == CONTROLLER:
             self.absent()
+        if number != signal.SIGKILL:
+            self.nodes.wait_for_handlers(name, HANDLERS_TIMEOUT)
         self.nodes.signal(name, number)
         status = self.nodes.wait_for_end(name, _END_TIMEOUT)
         wanted = -number if number == signal.SIGKILL else 0
@@ -121,7 +123,8 @@ class Stage:
         for name in self.nodes.missing:
             self.start(name)
         alone = by_itself and self.setup.resume_after > 0
-        while time.monotonic() - began < timeout:
+        # A node that ends by itself is not started again: that would hide why.
+        while time.monotonic() - began < timeout and not self.nodes.missing:
             if self._settles():
                 self._autostarts = False
                 self.present()
@@ -132,10 +135,11 @@ class Stage:
                 self._activate_anew()
             self.wait(0.05)
         self.present()
-        self.findings.append(f'no recovery within {timeout:.0f} s: the controller is '
+        took = time.monotonic() - began
+        self.findings.append(f'no recovery within {took:.0f} s: the controller is '
                              f'{self.link.status().mode or "silent"}; '
                              + ' | '.join(list(self.nodes.lines[CONTROLLER])[-5:]))
-        return time.monotonic() - began, 'not at all'
+        return took, 'not at all'
 
     def _settles(self) -> bool:
         """Whether the arm is led closely, now and for a while."""
