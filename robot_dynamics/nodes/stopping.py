@@ -27,7 +27,10 @@ from pathlib import Path
 from types import FrameType
 
 #: The nodes, each a module here and an executable of the package.
-NODES = ('adaptive_controller', 'inverse_dynamics', 'recorder', 'reference', 'simulated_arm')
+NODES = (
+    'adaptive_controller', 'computed_torque_controller', 'feedforward_lq_controller',
+    'gravity_compensation_controller', 'inverse_dynamics', 'pd_gravity_controller', 'recorder',
+    'reference', 'simulated_arm')
 
 
 class StoppedEarlyError(BaseException):

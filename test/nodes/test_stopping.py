@@ -46,6 +46,14 @@ def wait_for_handler(process) -> None:
         time.sleep(0.001)
 
 
+def wait_for_line(running, words: str) -> None:
+    """Wait until a node writes a line with these words on stderr."""
+    lines: list[str] = []
+    while not lines or words not in lines[-1]:
+        lines.append(running.process.stderr.readline())
+        assert lines[-1], f'ended without it: {lines} {running.wait()}'
+
+
 def arguments_of(node: str, folder: Path) -> dict[str, str]:
     return {'output': str(folder / 'recording')} if node == 'recorder' else {'robot': 'arm7'}
 
@@ -73,9 +81,38 @@ def test_many_signals_from_the_first_instant_on_are_one(start, node, tmp_path):
 def test_many_signals_while_it_is_configured_are_one(start):
     """It says that it is not active while rclpy is still between two states."""
     running = start(NODE, robot='arm7')
-    while 'not activated yet' not in (line := running.process.stderr.readline()):
-        assert line, 'ended before it was configured'
+    wait_for_line(running, 'not activated yet')
     storm(running)
+
+
+#: Interrupted in the middle of a transition, by which rclpy is between two states.
+INTERRUPTED = """
+import signal, sys
+from robot_dynamics.nodes.adaptive_controller import AdaptiveControllerNode
+from robot_dynamics.nodes.runtime import run
+
+class Node(AdaptiveControllerNode):
+    def {callback}(self, state):
+        signal.raise_signal(signal.SIGINT)
+        answer = super().{callback}(state)
+        signal.raise_signal(signal.SIGINT)
+        return answer
+
+sys.exit(run(Node))
+"""
+
+
+@pytest.mark.parametrize('callback', ['on_configure', 'on_shutdown'])
+def test_a_signal_in_the_middle_of_a_transition(start, tmp_path, monkeypatch, callback):
+    (tmp_path / 'interrupted.py').write_text(INTERRUPTED.format(callback=callback))
+    monkeypatch.setenv('PYTHONPATH', str(tmp_path), prepend=os.pathsep)
+    running = start(NODE, module='interrupted', robot='arm7')
+    if callback == 'on_shutdown':
+        wait_for_line(running, 'waiting')
+        running.process.send_signal(signal.SIGTERM)
+    status, _, stderr = running.wait()
+    assert status == 0, stderr
+    assert 'Traceback' not in stderr
 
 
 @pytest.mark.parametrize('seed', range(6))
@@ -178,4 +215,4 @@ def test_only_a_node_leaves_at_once(command, arguments, is_one):
 
 def test_every_executable_that_is_a_node_is_known():
     setup = (REPOSITORY / 'setup.py').read_text(encoding='utf-8')
-    assert sorted(re.findall(r"'(\w+) = robot_dynamics\.nodes\.\1:main'", setup)) == list(NODES)
+    assert sorted(re.findall(r'robot_dynamics\.nodes\.(\w+):main', setup)) == list(NODES)
