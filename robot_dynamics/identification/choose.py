@@ -26,15 +26,15 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 #: Pulls towards the description that are tried, in units of the weighted squared error.
-STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 #: The pull while other things are chosen.
 USUAL_STRENGTH = 10.0
 #: Folds of the cross-validation.
 FOLDS = 6
 #: A richer model has to predict better by this part.
 GAIN = 0.01
-#: Newton steps for the tilt, and the largest one believed, rad.
-TILT_STEPS, LARGEST_TILT = 6, 0.3
+#: Newton steps for the tilt, the pull towards the description, and the largest tilt believed, rad.
+TILT_STEPS, TILT_STRENGTH, LARGEST_TILT = 6, 100.0, 0.3
 
 
 @dataclass(frozen=True)
@@ -145,9 +145,13 @@ class Chooser:
         self._load(loads)
         choices = [Choice('friction', family, _compared(families, scores))]
         strength, scores = self._strength(features, self._described, train, strengths, judge)
-        gravity, angles, note = self._tilt(features, train, fitted, judge, strength, tilt)
-        if np.any(angles):
-            strength, scores = self._strength(features, gravity, train, strengths, judge)
+        gravity, angles, note = self._described, np.zeros(2), None
+        if tilt != 'known' and np.any(self._described):
+            tilted, turned = self._tilted(features, train, fitted)
+            of_tilted = self._strength(features, tilted, train, strengths, judge)
+            taken, note = _tilt_choice(turned, min(scores), min(of_tilted[1]), tilt)
+            if taken:
+                gravity, angles, (strength, scores) = tilted, turned, of_tilted
         choices += [note] if note else []
         choices.append(Choice('pull towards the description', f'{strength:g}',
                               _compared([f'{s:g}' for s in strengths], scores)))
@@ -280,41 +284,41 @@ class Chooser:
                 if score <= (1.0 + GAIN) * min(scores)]
         return max(good), scores
 
-    def _tilt(self, features: Sequence[int], train: IntArray, start: Fit, judge: FloatArray,
-              strength: float, how: str) -> tuple[FloatArray, FloatArray, Choice | None]:
-        """Return gravity, its angles to the described one, and the choice."""
-        none = self._described, np.zeros(2), None
+    def _tilted(self, features: Sequence[int], train: IntArray, start: Fit
+                ) -> tuple[FloatArray, FloatArray]:
+        """Return the gravity that suits best, and its angles to the described one.
+
+        Gauss-Newton steps. The pull towards the description is a firm one, for without it
+        the mass of the first link takes part of the tilt.
+        """
         strong = float(np.linalg.norm(self._described))
-        if how == 'known' or strong == 0.0:
-            return none
-        gravity, found = self._described, start
-        rows = self._rows(train)
+        gravity, found, rows = self._described, start, self._rows(train)
         for _ in range(TILT_STEPS):
-            tilted = found.x[:self.stack.n_rigid]
-            products = self._products(features, gravity, train, tilted)
+            products = self._products(features, gravity, train, found.x[:self.stack.n_rigid])
             wide = replace(found, x=np.append(found.x[:self.stack.n_rigid + len(features)],
                                               (0.0, 0.0)))
-            found = fit(products, self.prior, strength, rows, wide, passes=1)
+            found = fit(products, self.prior, TILT_STRENGTH, rows, wide, passes=1)
             step = found.x[-2:] @ tangents(gravity)
             gravity = gravity + step
             gravity = gravity * strong / np.linalg.norm(gravity)
             if np.linalg.norm(step) < 1e-4 * strong:
                 break
         across = tangents(self._described) @ gravity / strong
-        angles = np.arcsin(np.clip(across, -1.0, 1.0))
-        score, new = (self._score(features, one, train, strength, judge)
-                      for one in (self._described, gravity))
-        degrees = np.degrees(np.linalg.norm(angles))
-        if how == 'estimate':
-            return gravity, angles, Choice('gravity', f'{degrees:.2f} deg off the description',
-                                           'asked for')
-        if new < (1.0 - 2.0 * GAIN) * score and np.linalg.norm(angles) < LARGEST_TILT:
-            return gravity, angles, Choice(
-                'gravity', f'{degrees:.2f} deg off the description',
-                f'errors of predictions fall by {100 * (1 - new / score):.0f} %')
-        return none[0], none[1], Choice(
-            'gravity', 'as described', f'a tilt of {degrees:.2f} deg would change the errors of '
-                                       f'predictions by {100 * (new / score - 1):+.1f} %')
+        return gravity, np.arcsin(np.clip(across, -1.0, 1.0))
+
+
+def _tilt_choice(angles: FloatArray, score: float, new: float, how: str) -> tuple[bool, Choice]:
+    """Return whether a tilt is taken, and why."""
+    size = float(np.linalg.norm(angles))
+    words = f'{np.degrees(size):.2f} deg off the description'
+    if how == 'estimate':
+        return True, Choice('gravity', words, 'asked for')
+    if new < (1.0 - 2.0 * GAIN) * score and size < LARGEST_TILT:
+        return True, Choice('gravity', words, 'squared errors of predictions fall by '
+                                              f'{100 * (1 - new / score):.0f} %')
+    return False, Choice('gravity', 'as described', f'a tilt of {np.degrees(size):.2f} deg would '
+                         f'change squared errors of predictions by {100 * (new / score - 1):+.1f} '
+                         '%')
 
 
 def _compared(names: Sequence[str], scores: Sequence[float]) -> str:

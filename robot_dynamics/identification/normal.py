@@ -123,7 +123,7 @@ def selection(stack: Stack, columns: IntArray, features: Sequence[int], gravity:
 
 
 def tangents(gravity: FloatArray) -> FloatArray:
-    """Return two unit vectors across gravity, shape (2, 3): the base's x and y if it is upright."""
+    """Return two unit vectors across gravity, shape (2, 3): x and y of an upright base."""
     down = gravity / np.linalg.norm(gravity)
     first = np.eye(3)[int(np.argmin(np.abs(down)))]
     first = first - (first @ down) * down
