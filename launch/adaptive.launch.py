@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The adaptive controller on an arm whose driver runs already.
+"""The adaptive controller, or another one, on an arm whose driver runs already.
 
 Without robot:=, its description is taken from the topic robot_description. The
-controller holds the arm where it is until a trajectory arrives on
+controller holds the arm where it is until a trajectory arrives on its topic, such as
 adaptive_controller/reference.
 """
 
@@ -10,7 +10,7 @@ from launch import LaunchDescription
 
 from robot_dynamics.bringup.launching import declare_arguments, system_actions
 
-NAMES = ('robot', 'controller', 'use_sim_time', 'namespace')
+NAMES = ('robot', 'controller', 'standby', 'use_sim_time', 'namespace')
 
 
 def generate_launch_description():

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The adaptive controller and the model torque on an arm whose driver runs already.
+"""A controller and the model torque on an arm whose driver runs already.
 
 hardware:= says what the driver is like (config/hardware, docs/hardware.md). Without
 robot:=, the description is taken from the topic robot_description. The controller
-holds the arm where it is until a trajectory arrives on adaptive_controller/reference.
+holds the arm where it is until a trajectory arrives on its topic, such as
+adaptive_controller/reference.
 """
 
 from launch import LaunchDescription
@@ -12,7 +13,7 @@ from launch.actions import DeclareLaunchArgument
 from robot_dynamics.bringup.hardware import HARDWARE_ARGUMENTS, hardware_processes
 from robot_dynamics.bringup.launching import declare_arguments, node_actions, system_actions
 
-NAMES = ('robot', 'controller', 'use_sim_time', 'namespace')
+NAMES = ('robot', 'controller', 'standby', 'use_sim_time', 'namespace')
 
 
 def generate_launch_description():

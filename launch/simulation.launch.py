@@ -5,7 +5,7 @@ from launch import LaunchDescription
 
 from robot_dynamics.bringup.launching import declare_arguments, system_actions
 
-NAMES = ('robot', 'controller', 'plant', 'rate', 'use_sim_time', 'namespace', 'seed')
+NAMES = ('robot', 'controller', 'standby', 'plant', 'rate', 'use_sim_time', 'namespace', 'seed')
 
 
 def generate_launch_description():

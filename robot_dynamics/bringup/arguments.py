@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from robot_dynamics.bringup.system import CONTROLLERS, System, shipped_plants
+from robot_dynamics.bringup.controllers import CONTROLLERS, SWITCHABLE
+from robot_dynamics.bringup.system import System, shipped_plants
 from robot_dynamics.errors import BringupError
 
 
@@ -36,7 +37,9 @@ class Argument:
 ARGUMENTS = (
     Argument('robot', 'Name of a robot of this package, or path of a URDF, xacro or DH file.'),
     Argument('controller', 'What commands the arm: ' + ', '.join(
-        f'{name} ({text})' for name, text in CONTROLLERS.items()) + '.'),
+        f'{name} ({controller.text})' for name, controller in CONTROLLERS.items()) + '.'),
+    Argument('standby', 'Controllers that wait beside it for robot-dynamics switch: names with '
+             'commas in between, of ' + ', '.join(SWITCHABLE) + '; or all.'),
     Argument('plant', 'How the simulated arm differs from what the controller knows: '
              + ', '.join(shipped_plants()) + ', path of a parameter file, or none (the arm and '
              'its driver run already).'),

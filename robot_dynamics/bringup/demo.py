@@ -4,7 +4,9 @@
 The arm is lighter than its controller believes and carries a load nobody told it of. At
 first the estimates are frozen; then the controller learns. Arm, controller, reference, model
 torque and recorder are separate ROS 2 processes. The recording, a report and its picture are
-left in the output folder.
+left in the output folder. With another --controller the same is seen of one that does not
+learn; gravity is led by no reference, and it is seen how far the arm drifts from where it
+was let go.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robot_dynamics.bringup.arguments import ARGUMENTS
+from robot_dynamics.bringup.controllers import find_controller
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.bringup.progress import (
@@ -31,6 +34,7 @@ from robot_dynamics.bringup.session import require_ros, run_until_stopped
 from robot_dynamics.bringup.system import NO_PLANT, System
 from robot_dynamics.bringup.warmup import warm_up
 from robot_dynamics.control.fourier import exciting_fourier
+from robot_dynamics.control.modes import Mode
 from robot_dynamics.errors import BringupError
 from robot_dynamics.report.summary import unit_of
 
@@ -51,6 +55,9 @@ START_TIMEOUT = 90.0
 
 #: A controller that stopped following the reference gets so long to begin again, s.
 LOST_TIMEOUT = 5.0
+
+#: Modes in which a controller does what it is there for.
+_FOLLOWS = (Mode.TRACKING.value, Mode.GUIDED.value)
 
 _SHARED_ARGUMENTS = ('robot', 'controller', 'plant', 'rate', 'seed')
 
@@ -101,14 +108,16 @@ def make_plan(*, robot: str = 'arm7', controller: str = 'adaptive', plant: str =
         raise BringupError('is none', subject='controller' if controller == 'none' else 'plant',
                            remedy='the demo needs a simulated arm and a controller; use '
                                   'robot-dynamics up for anything else')
+    node = find_controller(controller).node
+    # On a busy machine a process may stand still for a while. Nobody gets hurt here, so arm
+    # and controller then go on sooner than they would by default.
+    patience = {'state_timeout': 0.3, 'resume_after': 100, 'max_tracking_error': 1.0}
+    learning = {'adapt_after': RAMP + PERIOD} if node == find_controller('adaptive').node else {}
     # Five processes, two cores: the way of waiting that costs least.
     return Plan(System(
         robot=robot, controller=controller, plant=plant, rate=rate, seed=seed, spin='waitset',
         record=output / 'recording', parameters={
-            # On a busy machine a process may stand still for a while. Nobody gets hurt here,
-            # so arm and controller then go on sooner than they would by default.
-            'adaptive_controller': {'adapt_after': RAMP + PERIOD, 'state_timeout': 0.3,
-                                    'resume_after': 100, 'max_tracking_error': 1.0},
+            node: {**patience, **learning},
             # The arm waits where the motion starts.
             'simulated_arm': {'initial_position': first_pose(robot, seed), 'release_time': 0.1},
             'reference': {'trajectory': 'fourier', 'base_frequency': 1 / PERIOD},
@@ -245,7 +254,7 @@ class Watch:
     def _is_lost(self, mode: str) -> bool:
         """Whether the controller gave up; at the start it stands still for other reasons, too."""
         if self._begin is not None:
-            return mode != 'tracking'
+            return mode not in _FOLLOWS
         return mode == 'safe' or (mode == 'stopped' and self._lost_since is not None)
 
     def _show(self, progress: Progress) -> None:
@@ -260,8 +269,10 @@ class Watch:
     def _phase_of(self, progress: Progress) -> str:
         if self._begin is None:
             return progress.mode or 'starting'
-        if progress.mode != 'tracking':
+        if progress.mode not in _FOLLOWS:
             return progress.mode
+        if progress.mode == Mode.GUIDED.value:
+            return 'let go'
         if self._plan.system.controller != 'adaptive':
             return 'tracking'
         return 'adapting' if progress.learns else 'estimates frozen'

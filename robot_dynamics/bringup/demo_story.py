@@ -16,6 +16,13 @@ from robot_dynamics.report.page import Story
 if TYPE_CHECKING:
     from robot_dynamics.bringup.demo import Plan
 
+_HOW = {
+    'adaptive': 'It first runs with its estimates frozen, then learns from its own tracking '
+                'error.',
+    'gravity': 'It makes the arm weightless, follows no reference, and keeps it where it is let '
+               'go.',
+}
+
 _PACKAGES = ('robot_dynamics', 'ros-rclpy', 'numba', 'numpy', 'mujoco')
 
 
@@ -33,8 +40,7 @@ def tell(plan: Plan) -> Story:
     if payload:
         differences.append(f'does not know of the {payload:g} kg in its hand')
     text = f'The controller {" and ".join(differences)}. ' if differences else ''
-    text += ('It first runs with its estimates frozen, then learns from its own tracking error.'
-             if system.controller == 'adaptive' else 'It does not learn.')
+    text += _HOW.get(system.controller, 'It does not learn.')
     facts = [
         ('robot', f'{robot.name}, {robot.n} joints'),
         ('plant', f'{system.plant}: ' + ', '.join(f'{k} {v:g}' if isinstance(v, float) else

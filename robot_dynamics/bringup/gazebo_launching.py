@@ -18,6 +18,7 @@ from typing import Any
 
 from robot_dynamics.bringup.ament import find_package, require_packages
 from robot_dynamics.bringup.arguments import parse_bool, parse_number
+from robot_dynamics.bringup.controllers import find_controller
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.hardware import hardware_processes
 from robot_dynamics.bringup.launching import launch_value, node_action
@@ -37,7 +38,7 @@ GAZEBO_ARGUMENTS = {
     'hardware': ('gazebo', 'What the simulated hardware is like: the name of a file in '
                  'config/hardware, or the path of a parameter file.'),
     'reference': ('true', 'Whether the arm is led through an exciting motion; otherwise it is '
-                  'held until a trajectory arrives on adaptive_controller/reference.'),
+                  'held until a trajectory arrives on the reference topic of its controller.'),
     'world': ('empty.sdf', 'World to load.'),
     'headless': ('false', 'Whether Gazebo runs without a window.'),
     'height': ('1.0', 'Height of the root of the arm above the origin of the world, m: room '
@@ -98,7 +99,7 @@ def gazebo_actions(system: System, hardware: str, reference: str, world: str, he
         _after(create, [start], 'the arm could not be created'),
         _after(start, [configure], f'{BROADCASTER} could not be started'),
         _after(configure, list(ours.values()), f'{EFFORT_CONTROLLER} could not be configured'),
-        *_when_it_sends(ours.get('adaptive_controller'), [activate]),
+        *_when_it_sends(ours.get(find_controller(system.controller).node), [activate]),
         _after(activate, [motion] if led and motion is not None else [],
                f'{EFFORT_CONTROLLER} could not be activated'),
         create,

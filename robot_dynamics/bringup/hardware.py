@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from robot_dynamics.bringup.controllers import CONTROLLER_NODES
 from robot_dynamics.bringup.parameter_files import read_parameter_file
 from robot_dynamics.bringup.processes import NodeProcess, ParameterValue
 from robot_dynamics.bringup.system import System
@@ -13,7 +15,15 @@ from robot_dynamics.errors import BringupError
 from robot_dynamics.model.shipped import candidate_folders
 
 #: Nodes that have to do with a driver.
-NODES = ('adaptive_controller', 'inverse_dynamics', 'reference')
+NODES = (*CONTROLLER_NODES, 'inverse_dynamics', 'reference')
+
+#: Parameters that tell of a driver: what a file says of them to one controller holds for every
+#: controller that the file does not name.
+DRIVER_PARAMETERS = frozenset((
+    'rate', 'spin', 'command_topic', 'command_type', 'command_joints', 'effort_kind',
+    'effort_scale', 'hardware_gravity_compensation', 'effort_limit', 'effort_rate_limit',
+    'state_publishers', 'state_timeout', 'state_skew', 'max_age', 'max_future',
+    'velocity_cutoff', 'safe_command', 'safe_command_count', 'resume_after'))
 
 #: Launch arguments of a system with a driver beside those of a system: default and text.
 HARDWARE_ARGUMENTS = {
@@ -51,9 +61,10 @@ def hardware_processes(system: System, hardware: str, command_topic: str = '',
     RobotDynamicsError
         When the robot or the hardware cannot be used.
     """
-    parameters = load_hardware(hardware)
+    parameters = with_every_controller(load_hardware(hardware))
     if command_topic:
-        parameters.setdefault('adaptive_controller', {})['command_topic'] = command_topic
+        for node in CONTROLLER_NODES:
+            parameters.setdefault(node, {})['command_topic'] = command_topic
     renamed = () if joint_states == 'joint_states' else (('joint_states', joint_states),)
     return tuple(replace(process, remappings=renamed)
                  for process in replace(system, parameters=parameters).processes())
@@ -80,6 +91,20 @@ def load_hardware(name_or_path: str) -> dict[str, dict[str, ParameterValue]]:
             raise BringupError(f'{node} is not a node it can be for', subject=str(path),
                                remedy='give parameters of: ' + ', '.join(NODES))
     return parameters
+
+
+def with_every_controller(parameters: Mapping[str, Mapping[str, ParameterValue]]
+                          ) -> dict[str, dict[str, ParameterValue]]:
+    """Return parameters by node in which every controller is told of the driver.
+
+    One arm has one driver. A controller that a file does not name takes what the file
+    tells the first of those that it names, as far as that is about the driver.
+    """
+    told = [node for node in CONTROLLER_NODES if node in parameters]
+    driver = {name: value for name, value in parameters[told[0]].items()
+              if name in DRIVER_PARAMETERS} if told else {}
+    return {**{node: dict(driver) for node in CONTROLLER_NODES if driver},
+            **{node: dict(values) for node, values in parameters.items()}}
 
 
 def _find(name_or_path: str) -> Path:

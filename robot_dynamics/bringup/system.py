@@ -11,6 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics.bringup.controllers import (
+    CONTROLLERS,
+    find_controller,
+    standby_controllers,
+)
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.parameter_files import read_parameter_file
 from robot_dynamics.bringup.payload import fit_payload
@@ -21,20 +26,6 @@ from robot_dynamics.model.robot import FloatArray, Robot
 from robot_dynamics.model.shipped import candidate_folders
 
 Parameters = Mapping[str, ParameterValue]
-
-#: Controllers by name, and what each is.
-CONTROLLERS = {
-    'adaptive': 'the law of Slotine and Li, learns while it moves',
-    'fixed': 'the same law, learns nothing',
-    'pd_gravity': 'the same feedback with the gravity of the model',
-    'none': 'nobody, the arm brakes',
-}
-
-_LAWS: Mapping[str, Parameters] = {
-    'adaptive': {'law': 'adaptive', 'adapt': True},
-    'fixed': {'law': 'adaptive', 'adapt': False},
-    'pd_gravity': {'law': 'pd_gravity'},
-}
 
 #: No simulated arm: a driver or a simulator runs already.
 NO_PLANT = 'none'
@@ -54,7 +45,10 @@ class System:
         Name of a shipped robot or path of a URDF, xacro or DH file; ``''`` takes the
         topic ``robot_description`` of an arm that runs already.
     controller : str
-        One of `CONTROLLERS`.
+        One of `robot_dynamics.bringup.controllers.CONTROLLERS`.
+    standby : str
+        Controllers that run beside it and command nothing until somebody switches to them:
+        names with commas in between, ``'all'``, or nothing.
     plant : str
         One of `shipped_plants`, the path of a parameter file for ``simulated_arm``,
         or ``'none'``.
@@ -81,6 +75,7 @@ class System:
 
     robot: str = 'arm7'
     controller: str = 'adaptive'
+    standby: str = ''
     plant: str = 'nominal'
     rate: float = 500.0
     use_sim_time: bool = False
@@ -93,9 +88,7 @@ class System:
     parameters: Mapping[str, Parameters] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.controller not in CONTROLLERS:
-            raise BringupError('is not a controller', subject=self.controller or "''",
-                               remedy='choose one of: ' + ', '.join(CONTROLLERS))
+        standby_controllers(self.standby, self.controller)
         if not (math.isfinite(self.rate) and self.rate > 0.0):
             raise BringupError(f'is {self.rate}', subject='rate',
                                remedy='give joint states a second, e.g. 500')
@@ -121,12 +114,15 @@ class System:
                 **self._robot(), 'rate': self.rate, 'seed': self.seed,
                 'publish_description': True, **self._fitted_payload()},
                 files=(find_plant(self.plant),)))
-        if self.controller != 'none':
-            nodes.append(self._node('adaptive_controller', {
-                **self._robot(), 'rate': self.rate, **_LAWS[self.controller]}))
+        active = find_controller(self.controller)
+        if active.node:
+            nodes.append(self._controller(self.controller))
+        waiting = standby_controllers(self.standby, self.controller)
+        nodes += [self._controller(name, autostart=False) for name in waiting]
         if self.inverse_dynamics:
             nodes.append(self._node('inverse_dynamics', self._robot()))
-        if self.controller != 'none' and self.reference:
+        if self.reference and any(CONTROLLERS[name].tracks
+                                  for name in (self.controller, *waiting)):
             nodes.append(self._node('reference', {**self._robot(), 'seed': self.seed}))
         return tuple(nodes)
 
@@ -154,6 +150,11 @@ class System:
         description = load_description(self.robot)
         description.robot.require_single_coordinates('control')
         return {'robot_description': description.urdf}
+
+    def _controller(self, name: str, **parameters: ParameterValue) -> NodeProcess:
+        controller = CONTROLLERS[name]
+        return self._node(controller.node, {**self._robot(), 'rate': self.rate,
+                                            **controller.parameters, **parameters})
 
     def _node(self, name: str, parameters: Parameters, *, files: tuple[Path, ...] = (),
               stop_timeout: float = 5.0) -> NodeProcess:

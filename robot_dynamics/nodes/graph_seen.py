@@ -129,12 +129,25 @@ class NodeSeen:
         return {f'{self.name}/mode', f'{self.name}/tracking_error'} <= set(self.publishes)
 
     @property
-    def command_topics(self) -> Topics:
-        """What a controller publishes that efforts can be sent by."""
+    def commanded_topics(self) -> Topics:
+        """What a controller publishes that efforts can be sent by: it does so while active."""
         return {topic: types for topic, types in self.publishes.items()
                 if not topic.startswith(f'{self.name}/')
                 and not {'std_msgs/msg/Float64MultiArray',
                          'trajectory_msgs/msg/JointTrajectory'}.isdisjoint(types)}
+
+    @property
+    def command_topics(self) -> Topics:
+        """The same, and where it does not: what it says that it will publish."""
+        told = self.parameters or {}
+        if self.commanded_topics or self.lifecycle != 'inactive' or 'command_topic' not in told:
+            return self.commanded_topics
+        name = told['command_topic']
+        if not name.startswith('/'):
+            name = f'{self.name.rpartition("/")[0]}/{name}'
+        kind = 'trajectory_msgs/msg/JointTrajectory' \
+            if told.get('command_type') == 'joint_trajectory' else 'std_msgs/msg/Float64MultiArray'
+        return {name: (kind,)}
 
     @property
     def states_topics(self) -> tuple[str, ...]:

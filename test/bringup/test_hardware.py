@@ -7,7 +7,9 @@ import pytest
 import yaml
 
 from robot_dynamics.bringup.ament import find_package, require_packages
+from robot_dynamics.bringup.controllers import CONTROLLER_NODES
 from robot_dynamics.bringup.hardware import (
+    DRIVER_PARAMETERS,
     NODES,
     hardware_processes,
     load_hardware,
@@ -79,6 +81,33 @@ def test_files_that_are_none_are_refused(tmp_path, text, words):
 def test_unknown_hardware_is_refused_with_what_there_is():
     with pytest.raises(BringupError, match='franka, gazebo'):
         load_hardware('kuka')
+
+
+def test_one_driver_for_every_controller(tmp_path):
+    path = tmp_path / 'mine.yaml'
+    path.write_text(yaml.safe_dump({
+        'adaptive_controller': {'ros__parameters': {
+            'rate': 250.0, 'effort_kind': 'none', 'adaptation.frequency': 20.0}},
+        'pd_gravity_controller': {'ros__parameters': {'rate': 100.0}}}))
+    system = System(robot='arm7', plant='none', reference=False, controller='computed_torque',
+                    standby='all')
+    processes = {process.node: process.parameters
+                 for process in hardware_processes(system, str(path), 'torques')}
+    for node in CONTROLLER_NODES:
+        assert processes[node]['command_topic'] == 'torques'
+    assert processes['computed_torque_controller']['effort_kind'] == 'none'
+    assert processes['computed_torque_controller']['rate'] == 250.0
+    assert 'adaptation.frequency' not in processes['computed_torque_controller']
+    assert processes['pd_gravity_controller']['rate'] == 100.0
+    assert 'effort_kind' not in processes['pd_gravity_controller']
+
+
+def test_what_is_of_a_driver_is_a_parameter_of_every_controller():
+    pytest.importorskip('rclpy', reason='needs ROS 2')
+    from robot_dynamics.nodes.parameter_tables import CONTROLLER_MODULES, TABLES
+    assert set(CONTROLLER_MODULES) == set(CONTROLLER_NODES)
+    for node in CONTROLLER_NODES:
+        assert {row.name for row in TABLES[node]} >= DRIVER_PARAMETERS
 
 
 def test_what_runs_beside_a_driver():

@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from robot_dynamics.bringup.controllers import CONTROLLER_NODES, CONTROLLERS, SWITCHABLE
 from robot_dynamics.bringup.descriptions import load_description
-from robot_dynamics.bringup.system import CONTROLLERS, System, find_plant, shipped_plants
+from robot_dynamics.bringup.system import System, find_plant, shipped_plants
 from robot_dynamics.errors import BringupError, ModelError
 from robot_dynamics.model.robot import Robot
 
@@ -64,13 +65,32 @@ def test_a_seed_reaches_arm_and_reference():
     assert processes['reference'].parameters['seed'] == 7
 
 
-@pytest.mark.parametrize(('controller', 'law', 'adapt'), [
-    ('adaptive', 'adaptive', True), ('fixed', 'adaptive', False),
-    ('pd_gravity', 'pd_gravity', None)])
-def test_controllers(controller, law, adapt):
-    parameters = by_name(System(controller=controller))['adaptive_controller'].parameters
-    assert parameters['law'] == law
-    assert parameters.get('adapt') is adapt
+@pytest.mark.parametrize(('controller', 'node'), [
+    ('adaptive', 'adaptive_controller'), ('fixed', 'adaptive_controller'),
+    ('feedforward_lq', 'feedforward_lq_controller'),
+    ('computed_torque', 'computed_torque_controller'),
+    ('pd_gravity', 'pd_gravity_controller'), ('gravity', 'gravity_compensation_controller')])
+def test_controllers(controller, node):
+    processes = by_name(System(controller=controller))
+    assert [name for name in processes if name.endswith('_controller')] == [node]
+    parameters = processes[node].parameters
+    assert parameters.get('adapt') is {'adaptive': True, 'fixed': False}.get(controller)
+    assert 'autostart' not in parameters
+    # Nobody leads an arm that is led by hand.
+    assert ('reference' in processes) == (controller != 'gravity')
+
+
+def test_standby_controllers_wait_for_being_started():
+    processes = by_name(System(controller='fixed', standby='gravity, pd_gravity,adaptive'))
+    assert [name for name in processes if name.endswith('_controller')] == [
+        'adaptive_controller', 'gravity_compensation_controller', 'pd_gravity_controller']
+    assert 'autostart' not in processes['adaptive_controller'].parameters
+    assert processes['pd_gravity_controller'].parameters['autostart'] is False
+    everybody = by_name(System(controller='gravity', standby='all'))
+    assert len([name for name in everybody if name.endswith('_controller')]) == 5
+    assert 'reference' in everybody
+    with pytest.raises(BringupError, match='choose among: adaptive, feedforward_lq'):
+        System(standby='pd_gravity,none')
 
 
 def test_further_parameters_win():
@@ -118,17 +138,20 @@ def test_every_parameter_that_is_passed_exists(tmp_path):
     from robot_dynamics.bringup.demo import make_plan
     from robot_dynamics.nodes.runtime import RUNTIME_PARAMETERS
     ours = {parameter.name for parameter in RUNTIME_PARAMETERS} | {'use_sim_time'}
-    for process in (*System(record=tmp_path).processes(), *make_plan().processes()):
+    plans = [make_plan(controller=name) for name in (*SWITCHABLE, 'fixed')]
+    for process in (*System(record=tmp_path, standby='all').processes(),
+                    *(process for plan in plans for process in plan.processes())):
         module = import_module(process.module)
         known = ours | {parameter.name for parameter in module.TABLE}
-        if process.node == 'adaptive_controller':
+        if process.node.endswith('_controller'):
             from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
             known |= {parameter.name for parameter in CONTROLLER_PARAMETERS}
         assert set(process.parameters) - {'robot_description'} <= known, process.node
 
 
 def test_controllers_are_described():
-    assert all(CONTROLLERS.values())
+    assert all(controller.text for controller in CONTROLLERS.values())
+    assert set(CONTROLLER_NODES) == {CONTROLLERS[name].node for name in SWITCHABLE}
 
 
 def test_descriptions_are_passed_on_as_they_are():

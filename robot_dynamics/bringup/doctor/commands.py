@@ -12,7 +12,11 @@ _MANAGER = 'controller_manager_msgs/srv/ListControllers'
 def judge_commands(graph: GraphSeen) -> list[Remark]:
     """Say whether what our controllers send is heard by one that takes it."""
     remarks = []
+    commanding = [node.name for node in graph.controllers if node.commanded_topics]
     for controller in graph.controllers:
+        if commanding and controller.name not in commanding:
+            remarks.append(note(controller.name, f'stands by beside {listed(commanding)}'))
+            continue
         if not controller.command_topics:
             remarks.append(note(controller.name, 'has no command topic yet: it is not configured',
                                 f'ros2 lifecycle set {controller.name} configure'))
@@ -22,10 +26,9 @@ def judge_commands(graph: GraphSeen) -> list[Remark]:
         remarks.append(note('commands', 'no controller of this package runs'
                             + (f' in {graph.namespace}' if graph.namespace else ''),
                             'ros2 launch robot_dynamics hardware.launch.py, or robot-dynamics up'))
-    if len(graph.controllers) > 1:
-        remarks.append(warning(listed(node.name for node in graph.controllers),
-                               'several controllers run', 'one arm has one: stop the others, or '
-                               'give each arm a namespace'))
+    if len(commanding) > 1:
+        remarks.append(warning(listed(commanding), 'several controllers want the arm',
+                               'one arm has one: stop the others, or give each arm a namespace'))
     return [*remarks, *judge_manager(graph)]
 
 

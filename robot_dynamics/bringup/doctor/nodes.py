@@ -58,7 +58,8 @@ def judge_nodes(graph: GraphSeen) -> list[Remark]:
                for node in graph.nodes if node.copies > 1]
     for node in graph.nodes:
         if node.is_ours or node.is_controller:
-            remarks += judge_node(node, statuses_of(graph, node))
+            is_needed = not any(other.lifecycle == 'active' for other in graph.controllers)
+            remarks += judge_node(node, statuses_of(graph, node), is_needed=is_needed)
     silent = [node.name for node in graph.nodes
               if node.parameters is None and f'{node.name}/list_parameters' in graph.services]
     if silent:
@@ -67,7 +68,8 @@ def judge_nodes(graph: GraphSeen) -> list[Remark]:
     return [*remarks, *_disagreements(graph)]
 
 
-def judge_node(node: NodeSeen, statuses: tuple[StatusSeen, ...]) -> list[Remark]:
+def judge_node(node: NodeSeen, statuses: tuple[StatusSeen, ...], *, is_needed: bool = True
+               ) -> list[Remark]:
     """Judge one node of this package.
 
     Parameters
@@ -76,9 +78,14 @@ def judge_node(node: NodeSeen, statuses: tuple[StatusSeen, ...]) -> list[Remark]
         The node.
     statuses : tuple of StatusSeen
         Its diagnostics.
+    is_needed : bool
+        Whether nobody else controls the arm.
     """
     remarks = []
-    if node.lifecycle in ('unconfigured', 'inactive'):
+    if node.lifecycle in ('unconfigured', 'inactive') and not is_needed:
+        remarks.append(note(node.name, f'is {node.lifecycle}: it stands by',
+                            f'robot-dynamics switch {node.base_name} to let it control the arm'))
+    elif node.lifecycle in ('unconfigured', 'inactive'):
         verb = 'configure' if node.lifecycle == 'unconfigured' else 'activate'
         reason = _value(statuses, 'state', 'reason')
         remarks.append(warning(node.name, f'is {node.lifecycle}' + (f': {reason}' if reason
@@ -121,7 +128,7 @@ def _mode(node: NodeSeen, statuses: tuple[StatusSeen, ...]) -> list[Remark]:
     if not mode:
         return []
     text = f'{mode}: {reason}' if reason else mode
-    if mode == Mode.TRACKING.value:
+    if mode in (Mode.TRACKING.value, Mode.GUIDED.value):
         loop = _value(statuses, 'loop', 'rate [Hz]')
         return [ok(node.name, text + (f'; {float(loop):.0f} Hz' if loop else ''))]
     # A reason may go on with details.

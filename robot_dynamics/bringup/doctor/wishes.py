@@ -11,6 +11,10 @@ from robot_dynamics.control.gains import AdaptationGains, FeedbackGains
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.graph_seen import GraphSeen, NodeSeen
 
+#: Controllers without adaptation.
+LEARN_NOTHING = ('computed_torque_controller', 'pd_gravity_controller',
+                 'gravity_compensation_controller', 'feedforward_lq_controller')
+
 _Gains = TypeVar('_Gains', FeedbackGains, AdaptationGains)
 
 
@@ -56,8 +60,9 @@ class Wishes:
 
 
 def first_controller(graph: GraphSeen) -> NodeSeen | None:
-    """Return the controller that joint states are judged for."""
-    return graph.controllers[0] if graph.controllers else None
+    """Return the controller that joint states are judged for: one that commands, if there is."""
+    return next((node for node in graph.controllers if node.commanded_topics),
+                graph.controllers[0] if graph.controllers else None)
 
 
 def gains_of(node: NodeSeen) -> tuple[FeedbackGains, AdaptationGains | None]:
@@ -65,7 +70,8 @@ def gains_of(node: NodeSeen) -> tuple[FeedbackGains, AdaptationGains | None]:
     told = node.parameters or {}
     feedback = _group(told, 'feedback.', FeedbackGains)
     adaptation = _group(told, 'adaptation.', AdaptationGains)
-    return feedback, None if told.get('law') == 'pd_gravity' else adaptation
+    learns = node.base_name not in LEARN_NOTHING
+    return feedback, adaptation if learns else None
 
 
 def _group(told: Mapping[str, Any], prefix: str, gains: type[_Gains]) -> _Gains:

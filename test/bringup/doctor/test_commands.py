@@ -52,6 +52,25 @@ def test_a_controller_that_is_not_configured(healthy, controller):
     assert remark.remedy == 'ros2 lifecycle set /adaptive_controller configure'
 
 
+def test_a_controller_that_waits_says_where_it_will_send(healthy, controller, with_topic):
+    waiting = replace(controller, lifecycle='inactive', publishes={
+        name: types for name, types in controller.publishes.items() if name != TOPIC},
+        parameters={'command_topic': TOPIC.lstrip('/'), 'command_type': 'effort_array'})
+    graph = with_topic(replace(healthy, nodes=(waiting,)), TOPIC, subscriptions=())
+    (remark,) = judge_commands(graph)
+    assert 'nobody listens to the efforts of /adaptive_controller' in remark.message
+
+
+def test_a_controller_that_stands_by(healthy, controller):
+    other = replace(controller, name='/pd_gravity_controller', lifecycle='inactive', publishes={
+        f'/pd_gravity_controller/{name.rpartition("/")[2]}': types
+        for name, types in controller.publishes.items() if name != TOPIC})
+    remarks = judge_commands(replace(healthy, nodes=(controller, other)))
+    assert [(remark.level, remark.subject) for remark in remarks] == [
+        (Level.OK, TOPIC), (Level.NOTE, '/pd_gravity_controller')]
+    assert 'stands by beside /adaptive_controller' in remarks[1].message
+
+
 def test_no_controller(healthy):
     (remark,) = judge_commands(replace(healthy, nodes=(NodeSeen('/driver'),)))
     assert remark.level is Level.NOTE and 'no controller of this package' in remark.message

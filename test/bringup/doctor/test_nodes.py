@@ -82,6 +82,12 @@ def test_a_garbage_collector_that_runs(controller, worst):
     assert 'gc.freeze()' in remark.remedy
 
 
+def test_a_node_that_stands_by(controller):
+    (remark,) = judge_node(replace(controller, lifecycle='inactive'), (), is_needed=False)
+    assert remark.level is Level.NOTE and 'stands by' in remark.message
+    assert remark.remedy.startswith('robot-dynamics switch adaptive_controller')
+
+
 def test_gains_that_do_not_suit_the_rate(controller, worst):
     node = replace(controller, parameters={**controller.parameters, 'rate': 50.0})
     remark = worst(judge_node(node, ()), Level.ERROR)

@@ -3,8 +3,9 @@ from dataclasses import fields, replace
 
 import pytest
 
+from robot_dynamics.bringup.controllers import CONTROLLER_NODES
 from robot_dynamics.bringup.doctor.rates import DEFAULT_DELAY, DEFAULT_RATE
-from robot_dynamics.bringup.doctor.wishes import Wishes, gains_of
+from robot_dynamics.bringup.doctor.wishes import LEARN_NOTHING, Wishes, gains_of
 from robot_dynamics.control.gains import AdaptationGains, FeedbackGains
 
 
@@ -24,7 +25,7 @@ def test_defaults_are_those_of_the_controllers():
 
 def test_what_a_node_tells(controller):
     told = replace(controller, parameters={
-        'rate': 250.0, 'state_timeout': 0.3, 'law': 'adaptive', 'feedback.bandwidth': 40.0,
+        'rate': 250.0, 'state_timeout': 0.3, 'feedback.bandwidth': 40.0,
         'adaptation.composite': 0.0, 'adaptation.terms': []})
     assert Wishes.of(told) == Wishes(rate=250.0, state_timeout=0.3)
     feedback, adaptation = gains_of(told)
@@ -41,4 +42,6 @@ def test_a_node_that_tells_nothing_or_nonsense(controller):
 
 
 def test_a_law_that_learns_nothing_has_no_gains_of_adaptation(controller):
-    assert gains_of(replace(controller, parameters={'law': 'pd_gravity'}))[1] is None
+    for node in LEARN_NOTHING:
+        assert gains_of(replace(controller, name=f'/left/{node}'))[1] is None
+    assert {'adaptive_controller', *LEARN_NOTHING} == set(CONTROLLER_NODES)
