@@ -105,7 +105,8 @@ class FeedforwardLQController:
         self._rule = rule_of_design(gain, robot.n, self.design, self.period, order=order) \
             if rule is None else rule
         self._errors = ModelErrors() if errors is None else errors
-        self.certificate = self._certified()
+        self.certificate: Certificate
+        self.certify()
         self._table: GainTable | None = None
         self.from_table = 0
         self._apply, self._subtract = apply_feedback.load(), tracking_errors.load()
@@ -156,6 +157,19 @@ class FeedforwardLQController:
         """Take gains from a table wherever the desired motion is on its trajectory."""
         self._table = table
 
+    def certify(self) -> None:
+        """Judge the feedback with what is carried all over the range of the arm.
+
+        Raises
+        ------
+        ControlError
+            Where it is unstable.
+        """
+        motions = typical_motions(self.robot)
+        self.certificate = self.certify_along(*(x[:CERTIFIED_POINTS] for x in (
+            motions.q, motions.v, motions.a)))
+        self.certificate.require()
+
     def certify_along(self, q: FloatArray, v: FloatArray, a: FloatArray) -> Certificate:
         """Judge the feedback along a trajectory with what is carried.
 
@@ -201,14 +215,6 @@ class FeedforwardLQController:
     def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return gravity plus damping -k_v M v, shape (n,)."""
         return self.model.gravity_torque(q) - self.design.damping * (self.model.inertia(q) @ v)
-
-    def _certified(self) -> Certificate:
-        """Judge the feedback all over the range of the arm, and refuse it where it is unstable."""
-        motions = typical_motions(self.robot)
-        certificate = self.certify_along(*(x[:CERTIFIED_POINTS]
-                                           for x in (motions.q, motions.v, motions.a)))
-        certificate.require()
-        return certificate
 
     def _subtracted(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                     a_d: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

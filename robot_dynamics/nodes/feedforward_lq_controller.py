@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory
@@ -15,14 +16,15 @@ from robot_dynamics.control.lq.model_errors import ModelErrors
 from robot_dynamics.control.lq.planner import GainPlanner
 from robot_dynamics.control.lq.rules import DEFAULT_ORDER, OneStepRule, RiccatiRule, rule_of_design
 from robot_dynamics.control.lq.schedule import Schedule
-from robot_dynamics.control.modes import Mode
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
 from robot_dynamics.nodes.diagnostics import Level, Status
 from robot_dynamics.nodes.effort_controller import EffortControllerNode
+from robot_dynamics.nodes.gain_parameters import group
 from robot_dynamics.nodes.managed import AUTOSTART
 from robot_dynamics.nodes.parameters import Parameter, Values
 from robot_dynamics.nodes.runtime import run
+from robot_dynamics.nodes.stopping import StopRequest
 
 _DESIGN, _SCHEDULE, _ERRORS = FeedbackDesign(), Schedule(), ModelErrors()
 
@@ -70,24 +72,30 @@ class FeedforwardLQControllerNode(EffortControllerNode):
 
     law: FeedforwardLQController
 
-    def __init__(self, stopped: Callable[[], bool]):
+    def __init__(self, stopped: StopRequest):
         super().__init__('feedforward_lq_controller', TABLE, stopped)
         self._planner: GainPlanner | None = None
 
     def make_law(self, robot: Robot, values: Values) -> FeedforwardLQController:
-        """Return the law that the parameters ask for; say how stable it is."""
-        design = FeedbackDesign(values['feedback.bandwidth'], values['feedback.time_constant'])
-        period, order = 1.0 / values['rate'], values['feedback.series_order']
-        law = FeedforwardLQController(
-            robot, gain=values['gain'], design=design, period=period, delay=values['delay'],
-            order=order,
-            schedule=Schedule(**_below(values, 'schedule.')),
-            errors=ModelErrors(**_below(values, 'errors.')))
-        self.get_logger().info(str(law.certificate))
+        """Return the law that the parameters ask for."""
+        return FeedforwardLQController(
+            robot, schedule=Schedule(**group(values, 'schedule', Schedule)),
+            errors=ModelErrors(**group(values, 'errors', ModelErrors)), **_rule_keywords(values))
+
+    def build(self) -> None:
+        """Build everything; say how stable the feedback is."""
+        super().build()
+        values = self.parameters.values
+        with self.stopped.interrupting():
+            # It was judged empty-handed.
+            if np.any(self.law.model.load):
+                self.law.certify()
+        self.get_logger().info(str(self.law.certificate))
         if values['feedback.ahead']:
-            self._planner = GainPlanner(rule_of_design(values['gain'], robot.n, design, period,
-                                                       order=order))
-        return law
+            keywords = _rule_keywords(values)
+            self._planner = GainPlanner(rule_of_design(
+                keywords['gain'], self.robot.n, keywords['design'], keywords['period'],
+                order=keywords['order']))
 
     def before_cycle(self) -> None:
         """Take gains over that were computed in the meantime."""
@@ -138,8 +146,8 @@ class FeedforwardLQControllerNode(EffortControllerNode):
         failure = '' if self._planner is None else self._planner.failure
         if failure:
             return Status(Level.WARN, f'gains are not computed ahead: {failure}', values)
-        active = self.session.mode is Mode.TRACKING
-        return Status(Level.OK, 'feeds back' if active else 'not tracking', values)
+        return Status(Level.OK, 'feeds back' if self.session.mode.follows else 'does not track',
+                      values)
 
     def _certificate_status(self) -> Status:
         certificate = self.law.certificate
@@ -148,10 +156,12 @@ class FeedforwardLQControllerNode(EffortControllerNode):
                                          for verdict in certificate.verdicts})
 
 
-def _below(values: Values, prefix: str) -> dict[str, object]:
-    """Return the parameters below a prefix as keywords."""
-    return {name[len(prefix):]: value for name, value in values.items()
-            if name.startswith(prefix)}
+def _rule_keywords(values: Values) -> dict[str, Any]:
+    """Return what gains depend on as the law takes it."""
+    return {'gain': values['gain'], 'design': FeedbackDesign(**group(values, 'feedback',
+                                                                     FeedbackDesign)),
+            'order': values['feedback.series_order'], 'period': 1.0 / values['rate'],
+            'delay': values['delay']}
 
 
 def main(args: Sequence[str] | None = None) -> int:

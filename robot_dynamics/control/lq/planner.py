@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 
-from robot_dynamics.control.lq.gain_table import GainTable
+from robot_dynamics.control.lq.gain_table import GainTable, nearest_knot
 from robot_dynamics.control.lq.model import FeedforwardModel
 from robot_dynamics.control.lq.rules import GainRule
 from robot_dynamics.errors import RobotDynamicsError
@@ -33,6 +33,8 @@ class GainPlanner:
 
     def __init__(self, rule: GainRule):
         self.failure = ''
+        # What has to be compiled must not be while a loop runs: a compiler keeps the lock.
+        nearest_knot.load()
         self._rule = rule
         self._changed = threading.Condition()
         self._wanted: tuple[FeedforwardModel, Motion, float] | None = None

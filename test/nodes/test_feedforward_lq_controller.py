@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The feedforward + LQ controller before a simulated arm, led by the test."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_dynamics.control.references import PointToPoint
+from robot_dynamics.nodes import qos
+
+pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
+
+NODE = 'feedforward_lq_controller'
+DEEP = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
+RATE = 200.0
+#: Into the range of every joint. rad.
+WAY = np.array([0.5, 0.5, 0.5, -0.5, 0.5, 0.5, 0.5])
+
+
+class System:
+    """An arm, the controller, and what they say."""
+
+    def __init__(self, start, observer):
+        self._start, self.observer = start, observer
+        self.modes = observer.collect(String, f'{NODE}/mode', qos.latched())
+        self.errors = observer.collect(JointState, f'{NODE}/tracking_error', DEEP)
+        self._states = observer.collect(JointState, 'joint_states', qos.state())
+        self._references = observer.node.create_publisher(JointTrajectory, f'{NODE}/reference',
+                                                          qos.command())
+        self._diagnostics = observer.collect(DiagnosticArray, '/diagnostics', DEEP)
+
+    def run(self, *, arm=(), **controller):
+        self._start('simulated_arm', robot='arm7', rate=RATE, hold_time=0.5, **dict(arm))
+        self.controller = self._start(NODE, robot='arm7', rate=RATE, state_timeout=0.5,
+                                      max_age=1.0, **controller)
+
+    def move(self, distance, speed):
+        """Send a motion of all joints from where they are; return how long it takes. s."""
+        state = self._states[-1]
+        here = np.array(state.position)
+        motion = PointToPoint(here, here + distance, velocity_limit=speed,
+                              acceleration_limit=2.0 * speed)
+        message = JointTrajectory(joint_names=state.name)
+        for t in np.linspace(0.0, motion.duration, 40):
+            q, v, a = (x.tolist() for x in motion.sample(t))
+            point = JointTrajectoryPoint(positions=q, velocities=v, accelerations=a)
+            point.time_from_start.sec = int(t)
+            point.time_from_start.nanosec = int(1e9 * (t % 1.0))
+            message.points.append(point)
+        self._references.publish(message)
+        return motion.duration
+
+    def is_in(self, mode):
+        return bool(self.modes) and self.modes[-1].data == mode
+
+    def item(self, name):
+        """The last diagnostics item of a name, and its values."""
+        items = [status for array in self._diagnostics for status in array.status
+                 if status.name == f'{NODE}: {name}']
+        return (items[-1], {pair.key: pair.value for pair in items[-1].values}) \
+            if items else (None, {})
+
+
+@pytest.fixture
+def system(start, observer):
+    return System(start, observer)
+
+
+@pytest.mark.parametrize('gain', ['riccati', 'one_step'])
+def test_tracks_with_gains_computed_ahead(system, gain):
+    system.run(gain=gain)
+    spin = system.observer.spin
+    assert spin(90.0, lambda: system.is_in('tracking'))
+
+    del system.errors[:]
+    spin(system.move(WAY, 0.2) + 2.0)
+    status, values = system.item('feedback')
+    assert values['gain'] == gain and 'feeds back' in status.message
+    # The motion takes 4 s, with a gain every 10 ms.
+    assert int(values['of them computed ahead']) > 100
+    assert int(values['gains updated']) > int(values['of them computed ahead'])
+    errors = np.array([message.position for message in system.errors])
+    assert len(errors) > 50
+    # It moved, and is hardly off.
+    assert 1e-9 < np.sqrt(np.mean(errors**2)) < 2e-3
+    status, values = system.item('certificate')
+    assert 'stable on every arm' in status.message
+    radii = {name: float(value) for name, value in values.items()}
+    assert len(radii) == 8 and max(radii.values()) < 1.0
+    code, _, stderr = system.controller.stop()
+    assert code == 0 and 'Traceback' not in stderr
+    assert 'largest spectral radius of 40 points' in stderr
+
+
+def test_an_excessive_error_makes_it_safe_and_it_says_why(system):
+    """The arm carries 2 kg that the model knows nothing of, and hardly anything is tolerated."""
+    system.run(arm={'payload_mass': 2.0, 'payload_com': [0.0, 0.0, 0.15]}.items(),
+               **{'schedule.eps2': 0.02, 'feedback.ahead': False})
+    assert system.observer.spin(90.0, lambda: system.is_in('tracking'))
+    system.move(WAY, 0.5)
+    assert system.observer.spin(10.0, lambda: system.is_in('safe'))
+    assert system.observer.spin(5.0, lambda: system.item('state')[0] is not None
+                                and 'eps2' in system.item('state')[0].message)
+    assert 'asks for a stop' in system.item('state')[0].message
+    assert system.controller.stop()[0] == 0
+
+
+@pytest.mark.parametrize(('parameters', 'wanted'), [
+    ({'feedback.bandwidth': 900}, 'spectral radius'),
+    ({'schedule.eps1': 1.0}, 'eps2'),
+    ({'errors.payload': 200}, 'payload +200 %'),
+])
+def test_refuses_in_one_line(start, parameters, wanted):
+    status, _, stderr = start(NODE, robot='arm7', **parameters).wait(60.0)
+    assert status == 1
+    assert len(stderr.strip().splitlines()) == 1 and wanted in stderr, stderr
