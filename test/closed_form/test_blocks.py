@@ -13,6 +13,7 @@ from robot_dynamics.closed_form.blocks import Lagrangian  # noqa: E402
 from robot_dynamics.closed_form.derive import QUANTITIES, derive  # noqa: E402
 from robot_dynamics.closed_form.harmonics import Expansion, explicit  # noqa: E402
 from robot_dynamics.closed_form.recording import Output, Recording  # noqa: E402
+from robot_dynamics.closed_form.structure import reduced, structure  # noqa: E402
 from robot_dynamics.closed_form.tape import Tape  # noqa: E402
 
 a1, a2, g = sympy.symbols('a1 a2 g')
@@ -181,3 +182,32 @@ def test_the_elbow_at_reference_states(reference, elbow, evaluated):
                 'q': state['q'], 'v': state['qd'], 'v_r': state['qdr'], 'a_r': state['qddr'],
                 'constants': [given['a1'], given['a2'], given['g_y']]})
             assert np.allclose(Yr, state['Yr_ORD000'], rtol=0, atol=1e-11)
+
+
+def test_the_blocks_of_the_elbow_at_reference_states(reference, elbow_blocks):
+    content = reference('ref_planar_elbow')
+    given = content['parameters']
+    for state in content['states']:
+        values = {a1: given['a1'], a2: given['a2'], g: given['g_y']}
+        for symbols, name in (((q1, q2), 'q'), ((v1, v2), 'qd'), ((r1, r2), 'qdr'),
+                              ((u1, u2), 'qddr')):
+            values.update(zip(symbols, state[name], strict=True))
+        for name, expected in state['blocks_SL'].items():
+            for i, of_link in enumerate(expected):
+                found = elbow_blocks[i, name[0], int(name[1])].subs(values)
+                assert np.allclose(np.array(found, float), np.reshape(of_link, found.shape),
+                                   rtol=0, atol=1e-12), (name, i)
+
+
+def test_the_reduced_regressors_of_the_elbow_at_reference_states(reference, elbow, evaluated):
+    content = reference('ref_planar_elbow')
+    given, columns = content['parameters'], content['meta']['reduced_columns_1based']
+    for what, name in (('slotine-li', 'Yr_reduced_8'), ('regressor', 'Y_reduced_8')):
+        recording = derive(elbow, what)
+        effective = structure(recording).effective
+        assert [column + 1 for column in effective] == columns
+        for state in content['states']:
+            Y = evaluated(reduced(recording, effective), {
+                'q': state['q'], 'v': state['qd'], 'a': state['qdd'], 'v_r': state['qdr'],
+                'a_r': state['qddr'], 'constants': [given['a1'], given['a2'], given['g_y']]})
+            assert np.allclose(Y, state[name], rtol=0, atol=1e-11)

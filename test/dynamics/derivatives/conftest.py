@@ -253,6 +253,15 @@ def near():
     return compare
 
 
+@pytest.fixture(scope='session')
+def random_case(tree):
+    """A robot with joints of these types, as a chain or branched, and a state."""
+    def make(seed, kinds, branch):
+        robot = with_joint_types(tree(seed, len(kinds), branch=branch), kinds)
+        return robot, *random_state(robot, np.random.default_rng(seed))
+    return make
+
+
 SEEDS = range(8)
 
 

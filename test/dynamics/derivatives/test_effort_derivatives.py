@@ -8,6 +8,11 @@ from hypothesis import strategies as st
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import DimensionError, ModelError, StateError
+from robot_dynamics.model.joint_types import JointType
+
+#: What random trees are made of: joints of any type, also of several coordinates.
+TREES = {'seed': st.integers(0, 10**6), 'branch': st.floats(0.0, 1.0),
+         'kinds': st.lists(st.sampled_from(tuple(JointType)), min_size=1, max_size=7)}
 
 
 def test_inverse_dynamics_derivatives(case, differences, near):
@@ -19,16 +24,15 @@ def test_inverse_dynamics_derivatives(case, differences, near):
     near(M, np.real(exact.here.M))
 
 
-@settings(max_examples=40)
-@given(seed=st.integers(0, 10**6), bodies=st.integers(1, 8), branch=st.floats(0.0, 1.0),
-       prismatic=st.floats(0.0, 1.0))
-def test_random_trees(tree, differences, near, seed, bodies, branch, prismatic):
-    robot = tree(seed, bodies, prismatic=prismatic, branch=branch)
-    q, v, a = np.random.default_rng(seed).uniform(-3.0, 3.0, (3, robot.n))
+@settings(max_examples=60)
+@given(**TREES)
+def test_random_trees(random_case, differences, near, seed, kinds, branch):
+    robot, q, v, a = random_case(seed, kinds, branch)
     exact = differences(robot, q, v)
-    dtau_dq, dtau_dv, _ = Dynamics(robot).inverse_dynamics_derivatives(q, v, a)
+    dtau_dq, dtau_dv, M = Dynamics(robot).inverse_dynamics_derivatives(q, v, a)
     near(dtau_dq, exact.by_q(lambda r: r.tau(a)).T)
     near(dtau_dv, exact.by_v(lambda r: r.tau(a)).T)
+    near(M, np.real(exact.here.M))
 
 
 def test_tensors_give_the_same(case, near):

@@ -5,9 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ModelError, ParameterError
+from robot_dynamics.model.joint_types import JointType
 from robot_dynamics.model.robot import Frame
 
 #: Pose of a tool on the last link.
@@ -24,10 +27,9 @@ def tool(case):
         q, v, a
 
 
-@pytest.mark.parametrize('axes', ['base', 'link'])
-def test_derivatives_of_jacobians(tool, differences, near, axes):
-    robot, last, q, v, a = tool
-    dynamics, exact = Dynamics(robot), differences(robot, q, v)
+def judge(robot, last, q, v, a, exact, near, axes):
+    """Compare the Jacobian of a tool and all its derivatives with complex steps."""
+    dynamics = Dynamics(robot)
     of = {'base': 'base_jacobian', 'link': 'body_jacobian'}[axes]
 
     def J(r):
@@ -36,6 +38,7 @@ def test_derivatives_of_jacobians(tool, differences, near, axes):
     def rate(r):
         return getattr(r, of)(last, POSE, rate=True)
 
+    near(dynamics.jacobian(q, 'tool', axes), np.real(J(exact.here)))
     near(dynamics.jacobian_dot(q, v, 'tool', axes), exact.by_time(J, a))
     near(dynamics.jacobian_dot(q, v, 'tool', axes), np.real(rate(exact.here)))
     near(dynamics.jacobian_ddot(q, v, a, 'tool', axes), exact.by_time(rate, a))
@@ -46,11 +49,21 @@ def test_derivatives_of_jacobians(tool, differences, near, axes):
         near(dJ_dq, exact.by_v(rate))
 
 
-def test_jacobian_in_either_axes(tool, differences, near):
-    robot, last, q, v, _ = tool
-    dynamics, here = Dynamics(robot), differences(robot, q, v).here
-    near(dynamics.jacobian(q, 'tool'), np.real(here.base_jacobian(last, POSE)))
-    near(dynamics.jacobian(q, 'tool', 'link'), np.real(here.body_jacobian(last, POSE)))
+@pytest.mark.parametrize('axes', ['base', 'link'])
+def test_derivatives_of_jacobians(tool, differences, near, axes):
+    robot, last, q, v, a = tool
+    judge(robot, last, q, v, a, differences(robot, q, v), near, axes)
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 10**6), branch=st.floats(0.0, 1.0), data=st.data(),
+       kinds=st.lists(st.sampled_from(tuple(JointType)), min_size=1, max_size=6))
+def test_random_trees(random_case, differences, near, seed, branch, data, kinds):
+    robot, q, v, a = random_case(seed, kinds, branch)
+    link = data.draw(st.integers(0, robot.n_bodies - 1), 'link')
+    robot = replace(robot, frames={'tool': Frame(link, POSE)})
+    for axes in ('base', 'link'):
+        judge(robot, link, q, v, a, differences(robot, q, v), near, axes)
 
 
 def test_recursion_from_link_to_link(case, recursion, lie, near):

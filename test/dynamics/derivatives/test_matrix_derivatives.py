@@ -8,8 +8,13 @@ from hypothesis import strategies as st
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import DimensionError, ParameterError
+from robot_dynamics.model.joint_types import JointType
 
 FACTORISATIONS = ('christoffel', 'garofalo')
+
+#: What random trees are made of: joints of any type, also of several coordinates.
+TREES = {'seed': st.integers(0, 10**6), 'branch': st.floats(0.0, 1.0),
+         'kinds': st.lists(st.sampled_from(tuple(JointType)), min_size=1, max_size=5)}
 
 
 @pytest.mark.parametrize('factorisation', FACTORISATIONS)
@@ -46,20 +51,29 @@ def test_parameter_derivatives(case, recursion, near, factorisation):
         near(result.dg_dpi[p], np.real(of_unit.g))
 
 
-@settings(max_examples=25)
-@given(seed=st.integers(0, 10**6), bodies=st.integers(1, 6), branch=st.floats(0.0, 1.0),
-       prismatic=st.floats(0.0, 1.0))
-def test_random_trees(tree, differences, near, seed, bodies, branch, prismatic):
-    robot = tree(seed, bodies, prismatic=prismatic, branch=branch)
-    q, v, a = np.random.default_rng(seed).uniform(-3.0, 3.0, (3, robot.n))
+@settings(max_examples=30)
+@given(**TREES)
+def test_random_trees(random_case, differences, recursion, near, seed, kinds, branch):
+    robot, q, v, a = random_case(seed, kinds, branch)
     dynamics, exact = Dynamics(robot), differences(robot, q, v)
     for factorisation in FACTORISATIONS:
+        near(dynamics.coriolis_matrix(q, v, factorisation), np.real(exact.here.C(factorisation)))
         result = dynamics.state_derivatives(q, v, factorisation)
         near(result.dM_dq, exact.by_q(lambda r: r.M))
         near(result.dC_dq, exact.by_q(lambda r, f=factorisation: r.C(f)))
         near(result.dC_dv, exact.by_v(lambda r, f=factorisation: r.C(f)))
-        near(dynamics.time_derivatives(q, v, a, factorisation).C_dot,
-             exact.by_time(lambda r, f=factorisation: r.C(f), a))
+        near(result.dg_dq, exact.by_q(lambda r: r.g))
+        in_time = dynamics.time_derivatives(q, v, a, factorisation)
+        near(in_time.M_dot, exact.by_time(lambda r: r.M, a))
+        near(in_time.C_dot, exact.by_time(lambda r, f=factorisation: r.C(f), a))
+        near(in_time.g_dot, exact.by_time(lambda r: r.g, a))
+        along = dynamics.parameter_derivatives(q, v, factorisation)
+        unit = np.zeros(len(robot.parameters))
+        unit[seed % len(unit)] = 1.0
+        of_unit = recursion(robot.with_parameters(unit), q, v)
+        near(along.dM_dpi[seed % len(unit)], np.real(of_unit.M))
+        near(along.dC_dpi[seed % len(unit)], np.real(of_unit.C(factorisation)))
+        near(along.dg_dpi[seed % len(unit)], np.real(of_unit.g))
 
 
 @pytest.mark.parametrize('factorisation', FACTORISATIONS)

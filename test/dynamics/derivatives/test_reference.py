@@ -97,6 +97,26 @@ def test_parameter_derivatives(reference, factorisation):
     close(result.dg_dpi[columns], states[0]['dg_dpi'])
 
 
+def by_parameters(dynamics, q, v, v_r, a_r, factorisation):
+    """Slotine-Li regressor in the columns of the file, from derivatives of M, C and g."""
+    columns = (10 * np.arange(dynamics.robot.n_bodies)[:, None] + ORDER).ravel()
+    dM, dC, dg = dynamics.parameter_derivatives(q, v, factorisation)
+    return (dM @ a_r + dC @ v_r + dg)[columns].T
+
+
+@pytest.mark.parametrize('name', ROBOTS)
+def test_parameter_derivatives_make_both_slotine_li_regressors(reference, name):
+    robot, states = reference(name)
+    dynamics = Dynamics(robot)
+    for state in states:
+        q, v, v_r, a_r = (np.array(state[key]) for key in ('q', 'qd', 'qdr', 'qddr'))
+        close(by_parameters(dynamics, q, v, v_r, a_r, 'christoffel'), state['Yr_ORD003'])
+        close(by_parameters(dynamics, q, v, v_r, a_r, 'garofalo'), state['Yr_ORD003_garofalo'])
+        C = dynamics.coriolis_matrix(q, v, 'garofalo')
+        close(dynamics.mass_matrix(q) @ a_r + C @ v_r + dynamics.gravity_torque(q),
+              state['tau_r_garofalo'])
+
+
 @pytest.fixture
 def floating(shared, reference):
     """Equations and states of the reference tree on a floating base."""
@@ -150,6 +170,13 @@ def test_floating_base(floating):
         close(by_state.dC_dv, state['dC_dw_garofalo'])
         close(by_state.dg_dq, state['dg_dxi'])
         close(dynamics.com_jacobian(q), state['J_com'])
+        close(by_parameters(dynamics, q, v, state['wr'], state['wrdot'], 'garofalo'),
+              state['Yr_ORD003_garofalo'])
+        # By both matrices the efforts are the same, and so are their derivatives.
+        dtau_dq, dtau_dv, _ = dynamics.inverse_dynamics_derivatives(q, v, a)
+        close(dtau_dq[:, joints], (np.array(state['dM_dq']) @ a + np.array(
+            state['dC_dq_garofalo']) @ v + np.array(state['dg_dxi'])[joints]).T)
+        close(dtau_dv, (np.array(state['dC_dw_garofalo']) @ v).T + state['C_garofalo'])
 
 
 def test_where_a_base_floats_changes_gravity_alone(floating):
