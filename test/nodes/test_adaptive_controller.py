@@ -105,10 +105,18 @@ def track(arm: ScriptedArm) -> None:
     assert arm.tell(60.0, lambda: arm.is_in('tracking'))
 
 
-def change(observer, transition: int) -> bool:
+def change(observer, transition: int, arm: ScriptedArm | None = None) -> bool:
+    """Ask for a transition, of an arm that goes on telling its state meanwhile."""
     request = ChangeState.Request(transition=Transition(id=transition))
-    return observer.call(ChangeState, f'{NODE}/change_state', request, timeout=20.0,
-                         again=False).success
+    if arm is None:
+        return observer.call(ChangeState, f'{NODE}/change_state', request, timeout=20.0,
+                             again=False).success
+    client = observer.node.create_client(ChangeState, f'{NODE}/change_state')
+    assert arm.tell(20.0, client.service_is_ready)
+    arm.tell(0.2)
+    answer = client.call_async(request)
+    assert arm.tell(20.0, answer.done)
+    return answer.result().success
 
 
 def test_holds_then_tracks_and_tells(controller, arm, observer, gravity):
@@ -190,7 +198,7 @@ def test_when_states_stop_the_safe_command_is_sent_and_nothing_after(
     # Activating it anew does.
     assert change(observer, Transition.TRANSITION_DEACTIVATE)
     arm.tell(0.3)
-    assert change(observer, Transition.TRANSITION_ACTIVATE)
+    assert change(observer, Transition.TRANSITION_ACTIVATE, arm)
     track(arm)
 
 
@@ -250,7 +258,7 @@ def test_waits_for_its_manager(controller, arm, observer):
     assert arm.received == []
     for _ in range(50):
         arm.tell(0.2)
-        if change(observer, Transition.TRANSITION_ACTIVATE):
+        if change(observer, Transition.TRANSITION_ACTIVATE, arm):
             break
     assert label() == 'active'
     track(arm)
