@@ -8,7 +8,7 @@ for all candidates. Nothing outside the training blocks is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -101,10 +101,14 @@ class Chooser:
         Blocks of time.
     always : sequence of str
         Friction terms that every model has, such as armatures.
+    families : mapping, optional
+        Sets of friction terms by name; `FAMILIES` if not given.
     """
 
-    def __init__(self, stack: Stack, blocks: int, always: Sequence[str] = ()):
+    def __init__(self, stack: Stack, blocks: int, always: Sequence[str] = (),
+                 families: Mapping[str, tuple[str, ...]] | None = None):
         self.stack, self.always = stack, tuple(always)
+        self.families = FAMILIES if families is None else families
         self.normal = Normal(stack, blocks)
         self.prior = prior_of(stack.robot.inertial_parameters)
         self._described = stack.robot.gravity
@@ -118,7 +122,7 @@ class Chooser:
         train : ndarray of int64
             The blocks that may be looked at.
         families : sequence of str, optional
-            Names in `FAMILIES`, of which the best is taken; all if not given.
+            Names of families, of which the best is taken; all if not given.
         strengths : sequence of float
             Pulls to try.
         tilt : {'auto', 'estimate', 'known'}
@@ -129,7 +133,7 @@ class Chooser:
         Chosen
             The model with its parameters.
         """
-        families = tuple(FAMILIES) if families is None else tuple(families)
+        families = tuple(self.families) if families is None else tuple(families)
         found = []
         for family in families:
             found.append((family, *self._suited(family, train)))
@@ -157,13 +161,48 @@ class Chooser:
                               _compared([f'{s:g}' for s in strengths], scores)))
         final = fit(self._products(features, gravity, train), self.prior, strength,
                     self._rows(train), fitted)
-        if self.stack.terms and any(self.stack.features[k].term in LOADED for k in features):
+        if any(self.stack.features[k].term in LOADED for k in features):
             loads = final.x[:self.stack.n_rigid]
             self._load(loads, gravity)
             final = fit(self._products(features, gravity, train), self.prior, strength,
                         self._rows(train), final)
+        features, final = self._without_negative_rotors(features, gravity, train, strength,
+                                                        final)
         return Chosen(self._model(features, gravity, loads, final.x), family, strength, final,
                       min(scores), angles, features, tuple(choices))
+
+    def _without_negative_rotors(self, features: tuple[int, ...], gravity: FloatArray,
+                                 train: IntArray, strength: float, found: Fit
+                                 ) -> tuple[tuple[int, ...], Fit]:
+        """Leave rotor inertias out that come out negative: the bodies already have them."""
+        while True:
+            values = found.x[self.stack.n_rigid:]
+            kept = [not (self.stack.features[k].term == 'armature' and value < 0.0)
+                    for k, value in zip(features, values, strict=True)]
+            if all(kept):
+                return features, found
+            features = tuple(k for k, keep in zip(features, kept, strict=True) if keep)
+            x = np.append(found.x[:self.stack.n_rigid], values[kept])
+            found = fit(self._products(features, gravity, train), self.prior, strength,
+                        self._rows(train), replace(found, x=x))
+
+    def products(self, chosen: Chosen) -> FloatArray:
+        """Return the products of a model over all blocks, shape (n, p + 1, p + 1)."""
+        self._load(chosen.model.loads, chosen.model.gravity)
+        return self._products(chosen.features, chosen.model.gravity,
+                              np.arange(self.normal.blocks))
+
+    def errors(self, chosen: Chosen, blocks: IntArray
+               ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return sums of squares of errors and efforts in some blocks, and rows, each (n,)."""
+        self._load(chosen.model.loads, chosen.model.gravity)
+        products = self._products(chosen.features, chosen.model.gravity, blocks)
+        return (squared_errors(products, chosen.model.parameters), products[:, -1, -1],
+                self._rows(blocks))
+
+    def errors_of(self, chosen: Chosen, parameters: FloatArray) -> FloatArray:
+        """Return sums of squares of errors of other parameters of a model, shape (n,)."""
+        return squared_errors(self.products(chosen), parameters)
 
     def _model(self, features: tuple[int, ...], gravity: FloatArray, loads: FloatArray,
                x: FloatArray) -> Model:
@@ -174,11 +213,12 @@ class Chooser:
 
     def _load(self, loads: FloatArray, gravity: FloatArray | None = None) -> None:
         """Compute load-dependent friction of other loads."""
-        self.stack.with_loads(loads, gravity)
-        self.normal = Normal(self.stack, self.normal.blocks)
+        if any(feature.term in LOADED for feature in self.stack.features):
+            self.stack.with_loads(loads, gravity)
+            self.normal = Normal(self.stack, self.normal.blocks)
 
-    def _rows(self, train: IntArray) -> float:
-        return float(self.normal.counts[train].sum())
+    def _rows(self, train: IntArray) -> FloatArray:
+        return self.normal.counts[train].sum(axis=0)
 
     def _products(self, features: Sequence[int], gravity: FloatArray, train: IntArray,
                   tilted: FloatArray | None = None) -> FloatArray:
@@ -186,7 +226,7 @@ class Chooser:
 
     def _suited(self, family: str, train: IntArray) -> tuple[tuple[int, ...], FloatArray, Fit]:
         """Return features of a family with the widths and lengths that suit, loads and fit."""
-        terms = (*FAMILIES[family], *(t for t in self.always if t not in FAMILIES[family]))
+        terms = tuple(dict.fromkeys((*self.families[family], *self.always)))
         features = self._middle(terms)
         loads = self.stack.robot.parameters
         has_load = any(term in LOADED for term in terms)
@@ -267,7 +307,7 @@ class Chooser:
         for fold in np.array_split(train, min(FOLDS, len(train))):
             held = products[fold].sum(axis=0)
             left = fit(whole - held, self.prior, strength,
-                       rows - float(self.normal.counts[fold].sum()), start, passes=1)
+                       rows - self._rows(fold), start, passes=1)
             total += float(judge @ squared_errors(held, left.x))
         return total
 

@@ -44,15 +44,15 @@ def squared_errors(products: FloatArray, x: FloatArray) -> FloatArray:
     return np.maximum(np.einsum('i,...ij,j->...', z, products, z), 0.0)
 
 
-def variances(errors: FloatArray, products: FloatArray, rows: float) -> FloatArray:
+def variances(errors: FloatArray, products: FloatArray, rows: FloatArray) -> FloatArray:
     """Return the variance of the errors of each joint, of a floor on.
 
     A millionth of the effort: a simulated arm without noise has no errors at all.
     """
-    return np.maximum(errors, 1e-12 * products[:, -1, -1] + 1e-300) / rows
+    return np.maximum(errors, 1e-12 * products[:, -1, -1] + 1e-300) / np.maximum(rows, 1.0)
 
 
-def fit(products: FloatArray, prior: FloatArray, strength: float, rows: float,
+def fit(products: FloatArray, prior: FloatArray, strength: float, rows: FloatArray,
         start: Fit | None = None, passes: int = PASSES) -> Fit:
     """Fit a model.
 
@@ -64,8 +64,8 @@ def fit(products: FloatArray, prior: FloatArray, strength: float, rows: float,
         Pseudo-inertias of the description.
     strength : float
         Of the pull towards them.
-    rows : float
-        Rows a joint.
+    rows : ndarray, shape (n,)
+        Rows of each joint.
     start : Fit, optional
         Where to begin.
     passes : int

@@ -26,21 +26,22 @@ class Normal:
 
     Attributes
     ----------
-    counts : ndarray, shape (blocks,)
-        Rows a joint in each block.
+    counts : ndarray, shape (blocks, n)
+        Rows of each joint in each block.
     """
 
     def __init__(self, stack: Stack, blocks: int):
         self.stack, self.blocks = stack, blocks
         self._bounds = np.linspace(0, len(stack.time), blocks + 1).astype(int)
-        self.counts = np.diff(self._bounds)
-        self._products = [self._of(one.A, one.y) for one in stack.joints]
+        self.counts = np.add.reduceat(stack.used.astype(float), self._bounds[:-1], axis=0)
+        self._products = [self._of(one.A, one.y, stack.used[:, j])
+                          for j, one in enumerate(stack.joints)]
 
-    def _of(self, A: FloatArray, y: FloatArray) -> FloatArray:
+    def _of(self, A: FloatArray, y: FloatArray, used: NDArray[np.bool_]) -> FloatArray:
         out = np.empty((self.blocks, A.shape[1] + 1, A.shape[1] + 1))
         for b in range(self.blocks):
             piece = slice(self._bounds[b], self._bounds[b + 1])
-            rows = np.concatenate([A[piece], y[piece, np.newaxis]], axis=1)
+            rows = np.concatenate([A[piece], y[piece, np.newaxis]], axis=1)[used[piece]]
             out[b] = rows.T @ rows
         return out
 

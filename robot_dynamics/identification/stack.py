@@ -26,7 +26,6 @@ from robot_dynamics.identification.friction import (
 )
 from robot_dynamics.identification.signals.filters import low_pass, settling
 from robot_dynamics.identification.signals.motion import Motion, SignalSettings, motions_of
-from robot_dynamics.model.joint_types import JointType
 from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -97,8 +96,14 @@ class Stack:
         How signals are made.
     terms : sequence of str
         Friction terms to prepare columns of.
-    period_rows : float, optional
-        Rows kept, in cut-offs; `ROWS_PER_CUTOFF` if not given.
+    velocity_threshold : float
+        Rows of a joint that moves slower are not used, rad/s or m/s.
+    rows_per_cutoff : float
+        Rows kept a second, in cut-offs.
+    like : Stack, optional
+        Another stack of the same log, of which features and used rows are taken over.
+    loads : ndarray, shape (10 nb,), optional
+        Inertial parameters that say what the bodies ask of the axes; the robot's if not given.
 
     Attributes
     ----------
@@ -108,34 +113,38 @@ class Stack:
         The equations.
     time : ndarray, shape (m,)
         Of the rows, s.
+    used : ndarray of bool, shape (m, n)
+        Which rows of each joint are used.
     rate : float
         Rows a second, Hz.
     """
 
     def __init__(self, robot: Robot, dataset: Dataset, settings: SignalSettings,
-                 terms: Sequence[str], *, rows_per_cutoff: float = ROWS_PER_CUTOFF,
-                 trim: float = TRIM, parameters: FloatArray | None = None):
+                 terms: Sequence[str], *, velocity_threshold: float = 0.0,
+                 rows_per_cutoff: float = ROWS_PER_CUTOFF, like: Stack | None = None,
+                 loads: FloatArray | None = None):
         self.robot, self.dataset, self.settings = robot, dataset, settings
         self.terms = check_terms(terms)
         self.motions = motions_of(dataset, settings)
-        self._rows_per_cutoff, self._trim = rows_per_cutoff, trim
+        self._rows_per_cutoff = rows_per_cutoff
         self._dynamics = Dynamics(robot.with_gravity((0.0, 0.0, 0.0)))
         self._gravities = [Dynamics(robot.with_gravity(axis)) for axis in np.eye(3)]
         self._ancestry = _moved(robot)
         self._plain = tuple(term for term in self.terms if term not in LOADED)
         self._loaded = tuple(term for term in self.terms if term in LOADED)
         speeds = self.speeds()
-        self.features = tuple(Feature(axis, term, option) for term in (*self._plain,
-                                                                      *self._loaded)
-                              for axis in range(len(dataset.axes))
-                              for option in options_of(term, speeds[axis]))
+        self.features = like.features if like is not None else tuple(
+            Feature(axis, term, option) for term in (*self._plain, *self._loaded)
+            for axis in range(len(dataset.axes)) for option in options_of(term, speeds[axis]))
         self._static = self._rows(self._plain, with_rigid=True)
         self.time = self._static[1]
         if len(self.time) < 8:
             raise RecordingError(f'is too short: {len(self.time)} equations a joint',
                                  subject=dataset.source, remedy='record some more seconds')
+        self.used = (np.abs(self._speed_of_rows()) >= velocity_threshold if like is None
+                     else like.used)
         self.joints: tuple[JointRows, ...] = ()
-        self.with_loads(robot.parameters if parameters is None else parameters)
+        self.with_loads(robot.parameters if loads is None else loads)
 
     @property
     def n_rigid(self) -> int:
@@ -177,6 +186,11 @@ class Stack:
                                      np.concatenate([one.A, more.A], axis=1), one.y)
                            for one, more in zip(joints, extra, strict=True))
         self.joints = joints
+
+    def _speed_of_rows(self) -> FloatArray:
+        """Return the velocities at the times of the rows, shape (m, n)."""
+        return np.concatenate([motion.v[outer][keep] for motion in self.motions
+                               for outer, keep in self._pieces(motion)])
 
     def _rate(self, rate: float) -> float:
         return rate / max(1, int(rate / (self._rows_per_cutoff * self.settings.cutoff)))
@@ -248,7 +262,7 @@ class Stack:
         """Yield pieces to filter, and which of their samples become rows."""
         step = round(motion.rate / self._rate(motion.rate))
         margin = int(np.ceil(settling(self.settings.cutoff) * motion.rate))
-        trim = int(np.ceil(min(self._trim * motion.rate, _TRIM_SHARE * motion.count)))
+        trim = int(np.ceil(min(TRIM * motion.rate, _TRIM_SHARE * motion.count)))
         for start in range(0, motion.count, _PIECE):
             outer = slice(max(start - margin, 0), min(start + _PIECE + margin, motion.count))
             inner = np.arange(start, min(start + _PIECE, motion.count))
@@ -279,9 +293,3 @@ def _moved(robot: Robot) -> NDArray[np.bool_]:
         if parent >= 0:
             moved[:, body] |= moved[:, parent]
     return moved
-
-
-def is_prismatic(robot: Robot) -> NDArray[np.bool_]:
-    """Return which joints slide, shape (n,)."""
-    kinds = dict(zip(robot.body_joint_names, robot.joint_types.tolist(), strict=True))
-    return np.array([kinds.get(name) == JointType.PRISMATIC for name in robot.joint_names])

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Least squares for base parameters: plain, weighted, robust, and by instruments.
+
+All of them solve W x = y, rows of all joints, of which each joint's errors have a size of
+their own; and all of them say how well the parameters are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import ParameterError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+#: Huber's constant: 95 % of the efficiency of least squares for normal errors.
+HUBER = 1.345
+_PASSES, _CLOSE = 30, 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """Rows of several joints.
+
+    Parameters
+    ----------
+    W : ndarray, shape (m, p)
+        Columns of the parameters.
+    y : ndarray, shape (m,)
+        Efforts.
+    joint : ndarray of int64, shape (m,)
+        Which joint a row belongs to.
+    order : ndarray of int64, shape (m,)
+        Which sample; rows of one sample have the same number, numbers grow with time.
+    Z : ndarray, shape (m, p), optional
+        Instruments: columns that do not share the noise of W.
+    """
+
+    W: FloatArray
+    y: FloatArray
+    joint: IntArray
+    order: IntArray
+    Z: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFit:
+    """Parameters and how well they are known.
+
+    Parameters
+    ----------
+    x : ndarray, shape (p,)
+        Parameters.
+    covariance : ndarray, shape (p, p)
+        Of them.
+    sigma : ndarray, shape (n,)
+        Standard deviation of the errors of each joint.
+    residual : ndarray, shape (m,)
+        y - W x.
+    """
+
+    x: FloatArray
+    covariance: FloatArray
+    sigma: FloatArray
+    residual: FloatArray
+
+
+def estimate(name: str, equations: Equations, *, correlation: float = 0.0) -> LinearFit:
+    """Estimate parameters.
+
+    Parameters
+    ----------
+    name : {'ols', 'wls', 'huber', 'iv'}
+        ``ols``: the pseudo-inverse of L. Zollo et al. 2015, eqs. (38) and (42); ``wls``:
+        rows weighted by the inverse variance of their joint; ``huber``: as that, with large
+        errors counting less (P. J. Huber, "Robust estimation of a location parameter", 1964);
+        ``iv``: instrumental variables (A. Janot, P.-O. Vandanjon and M. Gautier, "A generic
+        instrumental variable approach for industrial robot identification", IEEE Transactions
+        on Control Systems Technology 22(1), 2014).
+    equations : Equations
+        Of full column rank.
+    correlation : float
+        Samples over which errors are correlated. The covariance is then the larger one, by
+        parameter, of that for independent errors and that of W. K. Newey and K. D. West, "A
+        simple, positive semi-definite, heteroskedasticity and autocorrelation consistent
+        covariance matrix", Econometrica 55(3), 1987.
+
+    Returns
+    -------
+    LinearFit
+        The estimate.
+    """
+    if name not in ESTIMATORS:
+        raise ParameterError(f'is {name!r}', subject='estimator',
+                             remedy='choose among ' + ', '.join(ESTIMATORS))
+    rows, columns = equations.W.shape
+    if rows <= columns:
+        raise ParameterError(f'has {rows} rows for {columns} parameters', subject='recording',
+                             remedy='record longer, or ask for fewer parameters')
+    return ESTIMATORS[name](equations, correlation)
+
+
+def _ols(equations: Equations, correlation: float) -> LinearFit:
+    weights = np.ones(len(equations.y))
+    x = _solved(equations, weights)
+    return _finished(equations, x, weights, correlation)
+
+
+def _wls(equations: Equations, correlation: float) -> LinearFit:
+    weights = np.ones(len(equations.y))
+    x = _solved(equations, weights)
+    for _ in range(4):
+        weights = _by_joint(equations, x)
+        x = _solved(equations, weights)
+    return _finished(equations, x, _by_joint(equations, x), correlation)
+
+
+def _huber(equations: Equations, correlation: float) -> LinearFit:
+    x = _wls(equations, 0.0).x
+    weights = np.ones(len(equations.y))
+    for _ in range(_PASSES):
+        residual = equations.y - equations.W @ x
+        scale = np.array([1.4826 * np.median(np.abs(residual[equations.joint == j]))
+                          for j in range(int(equations.joint.max()) + 1)])
+        sizes = np.abs(residual) / np.maximum(scale, 1e-12 * np.abs(equations.y).max()
+                                              + 1e-300)[equations.joint]
+        weights = (np.minimum(1.0, HUBER / np.maximum(sizes, 1e-12))
+                   / np.maximum(scale, 1e-12)[equations.joint] ** 2)
+        new = _solved(equations, weights)
+        if np.max(np.abs(new - x)) <= _CLOSE * np.max(np.abs(new)):
+            x = new
+            break
+        x = new
+    return _finished(equations, x, weights, correlation)
+
+
+def _iv(equations: Equations, correlation: float) -> LinearFit:
+    if equations.Z is None:
+        raise ParameterError('needs instruments', subject='iv',
+                             remedy='give Z, columns made of other signals than W')
+    x = _wls(equations, 0.0).x
+    for _ in range(3):
+        weights = _by_joint(equations, x)
+        scaled = equations.Z * weights[:, np.newaxis]
+        x = np.linalg.solve(scaled.T @ equations.W, scaled.T @ equations.y)
+    weights = _by_joint(equations, x)
+    return _finished(equations, x, weights, correlation)
+
+
+#: Estimators by name.
+ESTIMATORS: Mapping[str, Callable[[Equations, float], LinearFit]] = {
+    'ols': _ols, 'wls': _wls, 'huber': _huber, 'iv': _iv}
+
+
+def _solved(equations: Equations, weights: FloatArray) -> FloatArray:
+    """Return the weighted least-squares solution, of columns scaled to unit length."""
+    roots = np.sqrt(weights)
+    W = equations.W * roots[:, np.newaxis]
+    lengths = np.linalg.norm(W, axis=0)
+    lengths[lengths == 0.0] = 1.0
+    return np.linalg.lstsq(W / lengths, equations.y * roots, rcond=None)[0] / lengths
+
+
+def _by_joint(equations: Equations, x: FloatArray) -> FloatArray:
+    """Return the inverse variance of each row's joint."""
+    return 1.0 / _sigma(equations, x)[equations.joint] ** 2
+
+
+def _sigma(equations: Equations, x: FloatArray) -> FloatArray:
+    residual = equations.y - equations.W @ x
+    joints = int(equations.joint.max()) + 1
+    share = len(x) / len(equations.y)
+    out = np.empty(joints)
+    for j in range(joints):
+        mine = equations.joint == j
+        size = np.sqrt(np.mean(residual[mine] ** 2) / max(1.0 - share, 1e-3))
+        out[j] = max(size, 1e-12 * np.sqrt(np.mean(equations.y[mine] ** 2)), 1e-150)
+    return out
+
+
+def _finished(equations: Equations, x: FloatArray, weights: FloatArray, correlation: float
+              ) -> LinearFit:
+    """Return the fit with the covariance of its parameters: bread, filling, bread."""
+    W, residual = equations.W, equations.y - equations.W @ x
+    instruments = W if equations.Z is None else equations.Z
+    sigma = _sigma(equations, x)
+    weighted = instruments * weights[:, np.newaxis]
+    lengths = np.linalg.norm(W * np.sqrt(weights)[:, np.newaxis], axis=0)
+    lengths[lengths == 0.0] = 1.0
+    bread = np.linalg.pinv((weighted.T @ W) / lengths[:, np.newaxis] / lengths)
+    variance = weights * sigma[equations.joint]
+    plain = instruments * variance[:, np.newaxis]
+    covariance = _baked(bread, plain.T @ plain / lengths[:, np.newaxis] / lengths, lengths)
+    if correlation > 0.0:
+        filling = _newey_west(weighted * residual[:, np.newaxis] / lengths, equations,
+                              correlation) * len(residual) / max(len(residual) - len(x), 1)
+        other = _baked(bread, filling, lengths)
+        grown = np.sqrt(np.maximum(1.0, np.diag(other) / np.maximum(np.diag(covariance),
+                                                                    1e-300)))
+        covariance = covariance * grown[:, np.newaxis] * grown
+    return LinearFit(x, covariance, sigma, residual)
+
+
+def _baked(bread: FloatArray, filling: FloatArray, lengths: FloatArray) -> FloatArray:
+    return bread @ filling @ bread.T / lengths[:, np.newaxis] / lengths
+
+
+def _newey_west(scores: FloatArray, equations: Equations, correlation: float) -> FloatArray:
+    """Return the sum of products of scores of samples near each other, weighed by distance."""
+    places = equations.order - equations.order.min()
+    samples = np.zeros((int(places.max()) + 1, scores.shape[1]))
+    for j in range(int(equations.joint.max()) + 1):
+        mine = equations.joint == j
+        samples[places[mine]] += scores[mine]
+    out = samples.T @ samples
+    for lag in range(1, min(int(np.ceil(correlation)), len(samples) - 1) + 1):
+        product = samples[lag:].T @ samples[:-lag]
+        out += (1.0 - lag / (np.ceil(correlation) + 1.0)) * (product + product.T)
+    return out

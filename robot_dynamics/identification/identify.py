@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``identify``: from a log to an `Identification`, every choice made and told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.base_parameters import (
+    BaseParameters,
+    base_parameters,
+    structural_base,
+)
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.identification.choose import (
+    STRENGTHS,
+    USUAL_STRENGTH,
+    Choice,
+    Chooser,
+    Chosen,
+)
+from robot_dynamics.identification.dataset import Dataset
+from robot_dynamics.identification.dataset.plausibility import plausibility
+from robot_dynamics.identification.estimators.consistent import fit_consistent
+from robot_dynamics.identification.estimators.linear import (
+    ESTIMATORS,
+    Equations,
+    LinearFit,
+    estimate,
+)
+from robot_dynamics.identification.friction import FAMILIES, TERMS, check_terms
+from robot_dynamics.identification.judge import verdict_of, worst_pieces
+from robot_dynamics.identification.model import Model
+from robot_dynamics.identification.normal import selection
+from robot_dynamics.identification.result import Identification, Residuals
+from robot_dynamics.identification.signal_choice import SignalChooser
+from robot_dynamics.identification.signals import SignalSettings
+from robot_dynamics.identification.signals.motion import WIDER
+from robot_dynamics.identification.stack import Stack
+from robot_dynamics.model.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+#: Blocks of time; the halves of the validation have half of them each.
+BLOCKS = 12
+#: What is left of a column that counts as nothing, in the columns of a recording.
+RECORDED_TOLERANCE = 1e-5
+#: Errors are taken to be correlated over so long, s.
+CORRELATION = 1.0
+#: Motions of instruments are filtered at this part of those of the equations.
+INSTRUMENTS = 1.0 / WIDER
+
+
+@dataclass(frozen=True)
+class EstimateSettings:
+    """How to estimate; what is not given is chosen.
+
+    Parameters
+    ----------
+    estimator : str
+        ``consistent`` (bodies that exist, drawn towards the description) or one of
+        `robot_dynamics.identification.estimators.linear.ESTIMATORS`.
+    friction : str or sequence of str
+        ``auto``, the name of a family, or terms.
+    armature : bool
+        Whether efforts are those of motors, which also turn their rotors. Not so for
+        torque sensors behind the gears.
+    gravity : {'auto', 'estimate', 'known'}
+        Whether the direction of gravity in the base is estimated.
+    strength : float, optional
+        Pull towards the description.
+    cutoff : float, optional
+        Hz.
+    order : int
+        Of the filters.
+    derivative : str
+        How to differentiate.
+    lag : float, optional
+        Of efforts, s; ``0`` for none.
+    velocity_threshold : float, optional
+        Rows of a joint that moves slower are left out, rad/s or m/s: what the paper does to
+        keep presliding away, and what masks standstill.
+    """
+
+    estimator: str = 'consistent'
+    friction: Any = 'auto'
+    armature: bool = True
+    gravity: str = 'auto'
+    strength: float | None = None
+    cutoff: float | None = None
+    order: int = 4
+    derivative: str = 'central'
+    lag: float | None = None
+    velocity_threshold: float = 0.0
+
+    def __post_init__(self) -> None:
+        known = ('consistent', *ESTIMATORS)
+        if self.estimator not in known:
+            raise ParameterError(f'is {self.estimator!r}', subject='estimator',
+                                 remedy='choose among ' + ', '.join(known))
+        if self.gravity not in ('auto', 'estimate', 'known'):
+            raise ParameterError(f'is {self.gravity!r}', subject='gravity',
+                                 remedy='choose auto, estimate or known')
+        if self.friction != 'auto':
+            check_terms(self.friction)
+        for name in ('strength', 'cutoff'):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, (int, float)) and 0 < value < np.inf):
+                raise ParameterError(f'is {value!r}', subject=name,
+                                     remedy='give a positive number')
+        if not (isinstance(self.velocity_threshold, (int, float))
+                and 0.0 <= self.velocity_threshold < np.inf):
+            raise ParameterError(f'is {self.velocity_threshold!r}', subject='velocity_threshold',
+                                 remedy='give a speed')
+
+
+def estimate_settings(content: Mapping[str, Any]) -> EstimateSettings:
+    """Return settings out of the ``estimate`` section of a YAML."""
+    part = content.get('estimate', {})
+    known = [field.name for field in fields(EstimateSettings)]
+    if part == 'auto':
+        part = {}
+    if not isinstance(part, Mapping):
+        raise ParameterError(f'is {part!r}', subject='estimate', remedy='give auto, or '
+                             + ', '.join(known))
+    for key in part:
+        if key not in known:
+            raise ParameterError('is no setting', subject=f'estimate.{key}',
+                                 remedy='choose among ' + ', '.join(known))
+    return EstimateSettings(**part)
+
+
+def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None = None
+             ) -> Identification:
+    """Identify a robot.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        A log of its joints.
+    robot : Robot
+        Its description, of which the kinematics have to be right.
+    settings : EstimateSettings, optional
+        What is not left to the data.
+
+    Returns
+    -------
+    Identification
+        Parameters, their covariance, validation and verdict.
+    """
+    settings = EstimateSettings() if settings is None else settings
+    robot.require_single_coordinates('identification')
+    if dataset.joint_names != robot.joint_names:
+        raise ParameterError('is of other joints: ' + ', '.join(dataset.joint_names),
+                             subject=dataset.source, remedy='load it with this robot')
+    if dataset.is_gravity_compensated:
+        robot = robot.with_gravity((0.0, 0.0, 0.0))
+    always = ('armature',) if settings.armature else ()
+    signals, choices = SignalChooser(robot, dataset, always).choose(
+        SignalSettings(settings.cutoff or 1.0, settings.order, settings.derivative),
+        settings.cutoff, dataset.velocity_source, settings.lag)
+    families = _families(settings)
+    terms = tuple(dict.fromkeys(term for one in families.values() for term in (*one, *always)))
+    stack = Stack(robot, dataset, signals, terms,
+                  velocity_threshold=settings.velocity_threshold)
+    chooser = Chooser(stack, BLOCKS, always, families)
+    strengths = STRENGTHS if settings.strength is None else (settings.strength,)
+
+    def chosen(train: NDArray[np.int64]) -> Chosen:
+        return chooser.choose(train, tuple(families), strengths, settings.gravity)
+
+    validation = _validate(chooser, chosen)
+    whole = chosen(np.arange(BLOCKS))
+    errors, squares, rows = chooser.errors(whole, np.arange(BLOCKS))
+    base, linear = _base(stack, whole, settings.estimator, signals, terms)
+    model, covariance = _parameters(chooser, whole, base, linear, settings.estimator)
+    if settings.estimator != 'consistent':
+        errors = chooser.errors_of(whole, model.parameters)
+    in_sample = Residuals.of(errors, squares, rows)
+    structural = structural_base(Dynamics(robot.with_gravity(whole.model.gravity)), always)
+    findings = dataset.findings + plausibility(dataset, robot, settings.armature)
+    verdict, reasons, more = verdict_of(in_sample, validation, base, structural, model, linear)
+    return Identification(
+        model, covariance, base, linear.x, linear.covariance, structural.rank,
+        settings.estimator, in_sample, validation, signals, whole.tilt,
+        (*choices, *whole.choices), findings + more, verdict, reasons,
+        worst_pieces(stack, linear.residual, np.nonzero(stack.used.T)[1]))
+
+
+def _families(settings: EstimateSettings) -> dict[str, tuple[str, ...]]:
+    """Return the sets of friction terms to choose among, by name."""
+    if settings.friction == 'auto':
+        return dict(FAMILIES)
+    terms = check_terms(settings.friction)
+    name = settings.friction if isinstance(settings.friction, str) else '+'.join(terms)
+    return {name: tuple(term for term in TERMS if term in terms)}
+
+
+def _validate(chooser: Chooser, chosen: Any) -> Residuals:
+    """Predict each half from the other."""
+    half = BLOCKS // 2
+    errors = squares = rows = np.zeros(chooser.stack.robot.n)
+    for train, test in ((np.arange(half), np.arange(half, BLOCKS)),
+                        (np.arange(half, BLOCKS), np.arange(half))):
+        e, s, r = chooser.errors(chosen(train), test)
+        errors, squares, rows = errors + e, squares + s, rows + r
+    return Residuals.of(errors, squares, rows)
+
+
+def model_equations(stack: Stack, chosen: Chosen) -> tuple[FloatArray, FloatArray, NDArray[
+        np.int64], NDArray[np.int64]]:
+    """Return W, y, joint and order of the rows of a chosen model."""
+    p = stack.n_rigid + len(chosen.features)
+    W, y, joint, order = [], [], [], []
+    for j, rows in enumerate(stack.joints):
+        T, where = selection(stack, rows.columns, chosen.features, chosen.model.gravity)
+        used = stack.used[:, j]
+        part = np.zeros((int(used.sum()), p))
+        part[:, where] = rows.A[used] @ T
+        W.append(part)
+        y.append(rows.y[used])
+        joint.append(np.full(len(part), j))
+        order.append(np.flatnonzero(used))
+    return (np.concatenate(W), np.concatenate(y), np.concatenate(joint), np.concatenate(order))
+
+
+def _base(stack: Stack, chosen: Chosen, estimator: str, signals: SignalSettings,
+          terms: tuple[str, ...]) -> tuple[BaseParameters, LinearFit]:
+    """Return what the recording tells, by least squares without a description."""
+    W, y, joint, order = model_equations(stack, chosen)
+    scale = np.sqrt(chosen.fit.weights)[joint]
+    R = np.linalg.qr(W * scale[:, np.newaxis], mode='r')
+    base = base_parameters(R, chosen.model.names, tolerance=RECORDED_TOLERANCE)
+    Z = None
+    name = estimator if estimator in ESTIMATORS else 'wls'
+    if name == 'iv':
+        low = SignalSettings(signals.cutoff, signals.order, signals.derivative, signals.velocity,
+                             signals.wider * INSTRUMENTS, signals.lag)
+        other = Stack(stack.robot, stack.dataset, low, terms, like=stack,
+                      loads=chosen.model.loads)
+        Z = model_equations(other, chosen)[0][:, base.independent]
+    equations = Equations(W[:, base.independent], y, joint, order, Z)
+    return base, estimate(name, equations, correlation=CORRELATION * stack.rate)
+
+
+def _parameters(chooser: Chooser, chosen: Chosen, base: BaseParameters, linear: LinearFit,
+                estimator: str) -> tuple[Model, FloatArray]:
+    """Return the model with all parameters, and their covariance."""
+    products = chooser.products(chosen)
+    weighted = np.tensordot(chosen.fit.weights, products, 1)
+    H, h = weighted[:-1, :-1], weighted[:-1, -1]
+    found = fit_consistent(H, h, chooser.prior, chosen.strength or USUAL_STRENGTH, chosen.fit.x)
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(found.hessian), 1e-300))
+    covariance = np.linalg.pinv(found.hessian * scale[:, np.newaxis] * scale) * np.outer(scale,
+                                                                                      scale)
+    if estimator == 'consistent':
+        return chosen.model, covariance
+    # The set of parameters nearest to the description that has these base parameters.
+    start = np.concatenate([chooser.stack.robot.parameters, np.zeros(len(chosen.features))])
+    B = base.matrix
+    back = np.linalg.pinv(B)
+    parameters = start + back @ (linear.x - B @ start)
+    return chosen.model.with_parameters(parameters), back @ linear.covariance @ back.T
+
+
+__all__ = ['Choice', 'EstimateSettings', 'estimate_settings', 'identify']

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on an identification, and what should be recorded to make it better."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.base_parameters import BaseParameters
+from robot_dynamics.identification.estimators.linear import LinearFit
+from robot_dynamics.identification.model import Model
+from robot_dynamics.identification.result import FAIR, GOOD, POOR, Residuals
+from robot_dynamics.identification.stack import Stack
+from robot_dynamics.model.consistency import check_body
+from robot_dynamics.model.findings import Finding, Severity
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+#: Relative errors of predictions up to which a model is good, and fair.
+GOOD_ERROR, FAIR_ERROR = 0.10, 0.25
+#: Predictions of another half may be worse than the fit by this factor.
+OVERFIT = 2.5
+#: Condition numbers of a base from which on a motion hardly tells its parameters apart.
+CONDITION = 300.0
+#: Base parameters with a larger relative standard deviation are not told by the recording.
+VAGUE = 0.3
+
+_PIECE = 3.0
+
+
+def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters,
+               structural: BaseParameters, model: Model, linear: LinearFit
+               ) -> tuple[str, tuple[str, ...], tuple[Finding, ...]]:
+    """Judge an identification.
+
+    Parameters
+    ----------
+    in_sample, validation : Residuals
+        Of the fit, and of predictions of the other half.
+    base, structural : BaseParameters
+        What the recording tells, and what the best motion could.
+    model : Model
+        What was identified.
+    linear : LinearFit
+        Least squares in the base.
+
+    Returns
+    -------
+    verdict : str
+        good, fair or poor.
+    reasons : tuple of str
+        Why.
+    findings : tuple of Finding
+        What to do.
+    """
+    reasons = [f'predicts the other half of the recording with {100 * validation.total:.1f} % '
+               f'error, its own with {100 * in_sample.total:.1f} %']
+    verdict = (GOOD if validation.total <= GOOD_ERROR else
+               FAIR if validation.total <= FAIR_ERROR else POOR)
+    if validation.total > OVERFIT * in_sample.total + 0.01:
+        verdict = POOR if verdict == POOR else FAIR
+        reasons.append('predicts much worse than it fits: the two halves say different things')
+    findings = list(_missing_motion(base, structural, model))
+    if base.condition > CONDITION:
+        reasons.append(f'condition number {base.condition:.0f}: the motion hardly tells some '
+                       'parameters apart')
+    vague = [name for name, value, sd in zip(base.base_names, linear.x,
+                                             np.sqrt(np.diag(linear.covariance)), strict=True)
+             if sd > VAGUE * abs(value)]
+    if vague:
+        findings.append(Finding(Severity.INFO, 'recording',
+                                f'{len(vague)} of {base.rank} base parameters have a standard '
+                                f'deviation above {100 * VAGUE:.0f} %, such as '
+                                + ', '.join(vague[:3]), 'move those links faster or in more ways'))
+    broken = [name for name, ten in zip(model.robot.body_names,
+                                        model.inertial.reshape(-1, 10), strict=True)
+              if not check_body(ten).is_consistent]
+    if broken:
+        verdict = POOR
+        reasons.append('no body can have the parameters of ' + ', '.join(broken))
+        findings.append(Finding(Severity.WARNING, ', '.join(broken),
+                                'has parameters that no body can have',
+                                "use the estimator 'consistent'"))
+    wrong = [f'{model.axis_names[f.axis]}' for f, value in zip(model.features, model.friction,
+                                                             strict=True)
+             if f.term == 'armature' and value < 0.0]
+    if wrong:
+        findings.append(Finding(Severity.WARNING, ', '.join(wrong), 'has a negative rotor inertia',
+                                'check sign and unit of its efforts'))
+    return verdict, tuple(reasons), tuple(findings)
+
+
+def _missing_motion(base: BaseParameters, structural: BaseParameters, model: Model
+                    ) -> tuple[Finding, ...]:
+    """Say what the recording cannot tell that another motion would."""
+    rigid = 10 * model.robot.n_bodies
+    told = int(np.sum(base.independent < rigid))
+    possible = int(np.sum(structural.independent < rigid))
+    if told >= possible:
+        return ()
+    return (Finding(Severity.WARNING, 'recording',
+                    f'tells {told} of {possible} combinations of inertial parameters; the others '
+                    'keep the values of the description',
+                    'move every joint, several at a time, with changing speed'),)
+
+
+def worst_pieces(stack: Stack, residual: FloatArray, order: IntArray, count: int = 3
+                 ) -> tuple[tuple[float, float, float], ...]:
+    """Return the pieces of three seconds with the largest errors.
+
+    Parameters
+    ----------
+    stack : Stack
+        The equations.
+    residual : ndarray, shape (m,)
+        Errors.
+    order : ndarray of int64, shape (m,)
+        Sample of each; all of the first joint first.
+    count : int
+        How many.
+
+    Returns
+    -------
+    tuple of (float, float, float)
+        Start, end (s) and root of squared error over squared effort, the worst first.
+    """
+    effort = np.concatenate([one.y[stack.used[:, j]] for j, one in enumerate(stack.joints)])
+    piece = ((stack.time[order] - stack.time[0]) / _PIECE).astype(int)
+    errors = np.bincount(piece, residual ** 2)
+    squares = np.bincount(piece, effort ** 2)
+    relative = np.sqrt(errors / np.maximum(squares, 1e-12 * np.max(squares, initial=1e-300)))
+    ranked = [int(k) for k in np.argsort(-relative) if squares[k] > 0.0][:count]
+    return tuple((float(stack.time[0] + _PIECE * k), float(stack.time[0] + _PIECE * (k + 1)),
+                  float(relative[k])) for k in ranked)

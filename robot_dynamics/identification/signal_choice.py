@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chooses cut-off, source of velocities and a common lag by predictions of the raw efforts.
+
+Each candidate makes its own motions; a fit to one half of the time predicts the efforts of
+the other, as they were measured and not as the candidate would filter them, for a candidate
+that smooths everything away predicts best what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.identification.choose import Choice, Chooser
+from robot_dynamics.identification.dataset import Dataset
+from robot_dynamics.identification.friction import FAMILIES
+from robot_dynamics.identification.model import Model
+from robot_dynamics.identification.signals import Motion, SignalSettings, cutoff_of, motions_of
+from robot_dynamics.identification.signals.derivatives import derivative
+from robot_dynamics.identification.stack import Stack
+from robot_dynamics.model.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+#: Cut-offs that are tried, as multiples of what the spectrum suggests.
+FACTORS = (0.5, 1.0, 2.0, 4.0)
+#: Rows of a long log that are looked at.
+MOST_ROWS = 60_000
+#: By how much a lag has to predict better than none.
+LAG_GAIN = 0.01
+#: Largest lag believed, s.
+LARGEST_LAG = 0.1
+
+_FAMILY = 'dahl+coulomb'
+_BLOCKS = 6
+
+
+class SignalChooser:
+    """Tries signal settings.
+
+    Parameters
+    ----------
+    robot, dataset
+        Whose log it is.
+    always : sequence of str
+        Friction terms that every model has.
+    """
+
+    def __init__(self, robot: Robot, dataset: Dataset, always: Sequence[str]):
+        share = min(1.0, MOST_ROWS / dataset.count)
+        self.robot, self.always = robot, tuple(always)
+        self.dataset = dataset if share == 1.0 else dataset.between(0.0, share)
+        self._judge: FloatArray | None = None
+
+    def choose(self, given: SignalSettings | None, cutoff: float | None, velocity: str,
+               lag: float | None) -> tuple[SignalSettings, tuple[Choice, ...]]:
+        """Choose what is not given.
+
+        Parameters
+        ----------
+        given : SignalSettings, optional
+            Everything else.
+        cutoff : float, optional
+            Hz.
+        velocity : {'auto', 'position', 'measured'}
+            Source of velocities.
+        lag : float, optional
+            Of efforts, s.
+
+        Returns
+        -------
+        SignalSettings
+            The settings.
+        tuple of Choice
+            What was chosen, and why.
+        """
+        first = cutoff_of(self.dataset) if cutoff is None else cutoff
+        base = SignalSettings(first) if given is None else given.at(first)
+        sources = ['position']
+        if velocity == 'measured' or (velocity == 'auto' and self.dataset.has_velocity):
+            sources = ['measured'] if velocity == 'measured' else ['position', 'measured']
+        highest = 0.1 / self.dataset.period
+        cutoffs = sorted({min(first * factor, highest) for factor in FACTORS}) \
+            if cutoff is None else [cutoff]
+        candidates = [replace(base, cutoff=one, velocity=source)
+                      for source in sources for one in cutoffs]
+        choices: list[Choice] = []
+        best = candidates[0]
+        if len(candidates) > 1:
+            scores = [self.score(candidate) for candidate in candidates]
+            best = candidates[int(np.argmin(scores))]
+            choices.append(Choice(
+                'signals', f'cut-off {best.cutoff:.3g} Hz, velocity from {best.velocity}',
+                f'the spectrum suggests {first:.3g} Hz; error of raw efforts, by the best: '
+                + ', '.join(f'{c.velocity} {c.cutoff:.3g} Hz {np.sqrt(s / min(scores)):.4f}'
+                            for c, s in zip(candidates, scores, strict=True))))
+        if lag is not None:
+            return replace(best, lag=lag), tuple(choices)
+        best, note = self._with_lag(best)
+        return best, (*choices, note)
+
+    def score(self, settings: SignalSettings) -> float:
+        """Return the squared error of raw efforts, each half predicted from the other."""
+        try:
+            halves = self._halves(settings)
+        except RobotDynamicsError:
+            return np.inf
+        return sum(float(np.sum(self._weights() * np.mean(error ** 2, axis=0)))
+                   for error, _, _ in halves)
+
+    def _weights(self) -> FloatArray:
+        if self._judge is None:
+            efforts = np.concatenate([s.effort for s in self.dataset.segments])
+            self._judge = 1.0 / np.maximum(np.var(efforts, axis=0), 1e-12)
+        return self._judge
+
+    def _halves(self, settings: SignalSettings
+                ) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
+        """Return error, slope of the prediction and prediction of each half from the other."""
+        stack = Stack(self.robot, self.dataset, settings, (*FAMILIES[_FAMILY], *self.always))
+        chooser = Chooser(stack, _BLOCKS, self.always)
+        half = _BLOCKS // 2
+        middle = stack.time[len(stack.time) // 2]
+        out = []
+        for train, late in ((np.arange(half), True), (np.arange(half, _BLOCKS), False)):
+            model = chooser.choose(train, (_FAMILY,), (3.0, 30.0), 'known').model
+            parts = [self._errors(model, motion, segment, settings, middle, late)
+                     for motion, segment in zip(stack.motions, self.dataset.segments,
+                                                strict=True)]
+            out.append(tuple(np.concatenate(part) for part in zip(*parts, strict=True)))
+        # Joints count by what is left of them, once that is known.
+        if self._judge is None:
+            self._judge = 1.0 / np.maximum(np.mean(
+                np.concatenate([error for error, _, _ in out]) ** 2, axis=0), 1e-12)
+        return out
+
+    def _errors(self, model: Model, motion: Motion, segment, settings: SignalSettings,
+                middle: float, late: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+        predicted = model.efforts(motion)
+        at = motion.time + settings.lag
+        raw = np.stack([np.interp(at, segment.time, column) for column in segment.effort.T],
+                       axis=1)
+        kept = (motion.time >= middle) == late
+        trim = min(int(0.5 * motion.rate), motion.count // 4)
+        kept[:trim] = kept[motion.count - trim:] = False
+        slope = derivative(predicted, motion.rate)
+        return (raw - predicted)[kept], slope[kept], predicted[kept]
+
+    def _with_lag(self, settings: SignalSettings) -> tuple[SignalSettings, Choice]:
+        """Return the settings with a lag, where all joints agree that there is one."""
+        none = Choice('lag of efforts', '0', 'no lag common to the joints predicts better')
+        trial, before = settings, self.score(settings)
+        for _ in range(3):
+            try:
+                halves = self._halves(trial)
+            except RobotDynamicsError:
+                return settings, none
+            error, slope = (np.concatenate([half[k] for half in halves]) for k in (0, 1))
+            information = np.sum(slope ** 2, axis=0) * self._weights()
+            lags = -np.sum(error * slope, axis=0) / np.maximum(np.sum(slope ** 2, axis=0), 1e-300)
+            step = float(np.sum(lags * information) / np.sum(information))
+            trial = replace(trial, lag=trial.lag + step)
+            if abs(step) < 0.02 * self.dataset.period:
+                break
+        agree = np.sum(information[np.sign(lags + trial.lag) == np.sign(trial.lag)])
+        after = self.score(trial)
+        if abs(trial.lag) > LARGEST_LAG or agree < 0.7 * np.sum(information) \
+                or not after < (1.0 - LAG_GAIN) * before:
+            return settings, none
+        return trial, Choice('lag of efforts', f'{1e3 * trial.lag:+.2f} ms',
+                             'squared errors of raw efforts fall by '
+                             f'{100 * (1 - after / before):.1f} %')
+
+
+def velocity_lag(dataset: Dataset) -> FloatArray:
+    """Return by how much measured velocities come later than positions, s, shape (n,).
+
+    nan where velocities were not measured or a joint hardly moves.
+    """
+    lags = np.full(dataset.n, np.nan)
+    if not dataset.has_velocity:
+        return lags
+    settings = SignalSettings(max(cutoff_of(dataset), 1.0))
+    for joint in range(dataset.n):
+        top = bottom = 0.0
+        for _ in range(4):
+            top = bottom = 0.0
+            lag = 0.0 if np.isnan(lags[joint]) else lags[joint]
+            for segment, motion in zip(dataset.segments, motions_of(dataset, settings),
+                                       strict=True):
+                told = np.interp(motion.time + lag, segment.time, segment.velocity[:, joint])
+                v, a = motion.v[:, joint], motion.a[:, joint]
+                # A lag scales nothing, but a filter that makes it does: only its phase counts.
+                gain = float(told @ v) / max(float(v @ v), 1e-300)
+                top += float((told - gain * v) @ a) * np.sign(gain)
+                bottom += abs(gain) * float(a @ a)
+            if bottom < 1e-12:
+                break
+            lags[joint] = lag - top / bottom
+    return lags
