@@ -42,8 +42,8 @@ class FeedbackDesign:
         t_c with which position errors decay. s.
     """
 
-    bandwidth: float = 45.0
-    time_constant: float = 0.022
+    bandwidth: float = 40.0
+    time_constant: float = 0.026
 
     def __post_init__(self) -> None:
         positive('bandwidth', self.bandwidth, '1/s')

@@ -45,7 +45,7 @@ class Schedule:
 
     eps0: float = 0.0
     eps1: float = 0.0
-    eps2: float = 0.5
+    eps2: float = 1.0
     debounce: int = 5
     update_period: float = 0.01
     rescale: float = 1.0

@@ -6,7 +6,7 @@ from robot_dynamics.control.lq.design import FeedbackDesign, weight_of_time_cons
 from robot_dynamics.control.lq.gains import one_step_gain, riccati_gain
 from robot_dynamics.errors import ParameterError
 
-DESIGNS = [(60.0, 1.0 / 12.0), (60.0, 1.0 / 60.0), (5.0, 2.0), (200.0, 0.01), (45.0, 0.022),
+DESIGNS = [(60.0, 1.0 / 12.0), (60.0, 1.0 / 60.0), (5.0, 2.0), (200.0, 0.01), (40.0, 0.026),
            (1e-3, 1e3)]
 
 

@@ -61,7 +61,7 @@ def test_weights_follow_the_largest_errors_within_bounds():
 
 @pytest.mark.parametrize(('values', 'subject'), [
     ({'eps0': -1.0}, 'eps0'), ({'eps1': np.nan}, 'eps1'), ({'eps2': 0.0}, 'eps2'),
-    ({'eps0': 0.5}, 'eps2'), ({'eps1': 0.7}, 'eps2'), ({'debounce': 0}, 'debounce'),
+    ({'eps0': 1.0}, 'eps2'), ({'eps1': 1.7}, 'eps2'), ({'debounce': 0}, 'debounce'),
     ({'update_period': -0.1}, 'update_period'), ({'rescale': 0.5}, 'rescale'),
     ({'rescale': np.nan}, 'rescale'), ({'eps2': np.inf}, 'eps2'),
 ])
