@@ -50,10 +50,17 @@ class SlowGroup(MutuallyExclusiveCallbackGroup):
         return self.is_open and super().can_execute(entity)
 
 
+class _Life:
+    """That of the entities between two calls of `FastEntities.destroy`."""
+
+    is_over = False
+
+
 class FastEntities:
     """The subscriptions and timers of a node that its cycle hangs on.
 
-    They are ordinary entities of the node, served by any executor.
+    They are ordinary entities of the node, served by any executor. What an executor has
+    taken for one of them that is destroyed before it is its turn, is not served any more.
 
     Parameters
     ----------
@@ -65,6 +72,7 @@ class FastEntities:
         self._node = node
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._group = MutuallyExclusiveCallbackGroup()
+        self._life = _Life()
         self.subscriptions: list[tuple[Subscription, Callable[[Any], None]]] = []
         self.timers: list[tuple[Timer, Callable[[], None]]] = []
         #: Counts every change, so that a loop knows when to build anew.
@@ -73,23 +81,43 @@ class FastEntities:
     def subscribe(self, message_type: type, topic: str, callback: Callable[[Any], None],
                   profile: QoSProfile) -> Subscription:
         """Create a subscription the cycle hangs on."""
+        life = self._life
+
+        def serve(message: Any) -> None:
+            if not life.is_over:
+                callback(message)
+
         subscription = self._node.create_subscription(
-            message_type, topic, callback, profile, callback_group=self._group,
+            message_type, topic, serve, profile, callback_group=self._group,
             qos_overriding_options=qos.overridable())
-        self.subscriptions.append((subscription, callback))
+        self.subscriptions.append((subscription, serve))
         self.generation += 1
         return subscription
 
     def tick(self, period: float, callback: Callable[[], None]) -> Timer:
         """Create a timer, in seconds, on the steady clock: it runs though simulated time stops."""
-        timer = self._node.create_timer(period, callback, callback_group=self._group,
+        life = self._life
+
+        # Without any parameter, or the EventsExecutor would hand it what it knows of the timer.
+        def serve() -> None:
+            if not life.is_over:
+                callback()
+
+        timer = self._node.create_timer(period, serve, callback_group=self._group,
                                         clock=self._clock)
-        self.timers.append((timer, callback))
+        self.timers.append((timer, serve))
         self.generation += 1
         return timer
 
+    @property
+    def any(self) -> bool:
+        """Whether there is one at all."""
+        return bool(self.subscriptions or self.timers)
+
     def destroy(self) -> None:
         """Destroy all of them."""
+        self._life.is_over = True
+        self._life = _Life()
         for subscription, _ in self.subscriptions:
             self._node.destroy_subscription(subscription)
         for timer, _ in self.timers:
@@ -212,8 +240,12 @@ class WaitSetSpinner(SingleSpinner):
         if self._generation != self._fast.generation:
             self._generation = self._fast.generation
             self._wait_set = WaitSet(self._node.context, self._fast.subscriptions,
-                                     self._fast.timers)
-        self._wait_set.spin_once(timeout)
+                                     self._fast.timers) if self._fast.any else None
+        if self._wait_set is None:
+            # A node that is not configured has nothing to wait for, and rcl no empty wait set.
+            super()._wait(timeout)
+        else:
+            self._wait_set.spin_once(timeout)
 
 
 def make_spinner(style: str, node: Node, fast: FastEntities) -> Spinner:

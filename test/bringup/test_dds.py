@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -72,6 +73,14 @@ def test_the_profile_is_not_forced_on_anybody(wish):
     environment = child_environment(wish)
     assert {key: environment.get(key) for key in PROFILES} == {
         key: wish.get(key) for key in PROFILES}
+
+
+def test_nobody_who_is_killed_can_block_others():
+    """Shared memory has locks, which a process that is killed keeps."""
+    profile = ElementTree.parse(dds.this_machine_profile())
+    space = '{http://www.eprosima.com}'
+    assert [kind.text for kind in profile.iter(f'{space}type')] == ['UDPv4']
+    assert [use.text for use in profile.iter(f'{space}useBuiltinTransports')] == ['false']
 
 
 def test_no_socket_listens_beyond_this_machine():

@@ -126,3 +126,53 @@ def test_without_an_events_executor_it_says_so(make_node, monkeypatch):
     node = make_node('old')
     with pytest.raises(ParameterError, match='waitset'):
         make_spinner('events', node, FastEntities(node))
+
+
+def test_a_node_without_fast_entities_is_served(make_node, style, observer):
+    """One that waits to be configured, or that was cleaned up."""
+    node = make_node('spun')
+    node.declare_parameter('answer', 42)
+    spinner = make_spinner(style, node, FastEntities(node))
+    stopped = threading.Event()
+
+    def spin():
+        while not stopped.is_set():
+            spinner.spin_once(0.02)
+
+    thread = threading.Thread(target=spin)
+    thread.start()
+    try:
+        answer = observer.call(GetParameters, 'spun/get_parameters',
+                               GetParameters.Request(names=['answer']))
+        assert answer.values[0].integer_value == 42
+    finally:
+        stopped.set()
+        thread.join()
+        spinner.close()
+
+
+def test_what_was_destroyed_is_not_served_any_more(make_node, style, observer):
+    """Messages and timers that an executor has taken already, time and again."""
+    node = make_node('spun')
+    fast = FastEntities(node)
+    spinner = make_spinner(style, node, fast)
+    publisher = observer.node.create_publisher(Float64, 'input', qos.state())
+    lives: list[int] = []
+    for life in range(20):
+        def serve(message=None, life=life):
+            lives.append(life)
+
+        fast.subscribe(Float64, 'input', serve, qos.state())
+        fast.tick(0.001, serve)
+        end = time.monotonic() + 0.05
+        while time.monotonic() < end:
+            publisher.publish(Float64())
+            spinner.spin_once(0.001)
+        publisher.publish(Float64())
+        time.sleep(0.01)
+        fast.destroy()
+        count = len(lives)
+        for _ in range(10):
+            spinner.spin_once(0.001)
+        assert lives[-1] == life and len(lives) == count
+    spinner.close()
