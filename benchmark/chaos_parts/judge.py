@@ -9,10 +9,11 @@
 
 The time is that between the publication of the last good state and the publication of the
 safe command, on one steady clock. What the machine takes of it is measured as well and not
-held against the controller: the time for which the controller was ready to run but the kernel
-had no core for it (``/proc/<pid>/task/<pid>/schedstat``), or for which the whole machine stood
-still, if that was more; and the time for which there was no core for the relay while it
-published that state. There is no tolerance.
+held against the controller: the time for which it was ready to run but the kernel had no core
+for it (``/proc/<pid>/task/<thread>/schedstat``), or for which the whole machine stood still, if
+that was more; the same of its threads that receive messages, until that last state was
+answered; and the time for which there was no core for the relay while it published that state.
+There is no tolerance.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,14 +194,17 @@ def _judge_loss(records: Records, duties: Duties, begin: Relayed, end: int, verd
     # The last good state is still answered, which takes a few ms and not half the time-out.
     from_then = begin.time + int(0.5 * duties.state_timeout * NANOSECONDS)
     said = [command for command in records.commands if from_then < command.published < end]
+    answered = max((command.published for command in records.commands
+                    if begin.time < command.published <= from_then), default=begin.time)
     if not said:
-        had = 1e-9 * (end - begin.time - _taken_by_machine(records, begin, end))
+        had = 1e-9 * (end - begin.time - _taken_by_machine(records, begin, answered, end))
         if had > bound:
             verdict.findings.append(f'no safe command in {1e3 * had:.1f} ms without states')
         return
     first = said[0]
     loss = Loss(1e-9 * (first.published - begin.time),
-                1e-9 * _taken_by_machine(records, begin, first.published), 1e-9 * first.late)
+                1e-9 * _taken_by_machine(records, begin, answered, first.published),
+                1e-9 * first.late)
     verdict.losses.append(loss)
     if not loss.own <= bound:
         verdict.findings.append(
@@ -225,16 +230,26 @@ def _judge_safe_effort(duties: Duties, records: Records, begin: Relayed, command
                                 f'what carries the arm: {command.effort}')
 
 
-def _taken_by_machine(records: Records, begin: Relayed, end: int) -> int:
-    """Return for how long from a state on the machine had no core to give. ns."""
-    waits = records.waits
-    times = [wait.time for wait in waits]
-    last = bisect_left(times, end)
+def _taken_by_machine(records: Records, begin: Relayed, answered: int, end: int) -> int:
+    """Return for how long from a state on the machine had no core to give. ns.
+
+    Parameters
+    ----------
+    begin : Relayed
+        The state.
+    answered : int
+        When the controller had received it for certain. ns.
+    end : int
+        Until when. ns.
+    """
+    waits, moment = records.waits, attrgetter('time')
+    last = bisect_left(waits, end, key=moment)
     if last >= len(waits):
         return begin.held
-    first = waits[max(0, bisect_right(times, begin.time) - 1)]
-    taken = max(waits[last].controller - first.controller, waits[last].stolen - first.stolen)
-    return begin.held + max(0, taken)
+    first = waits[max(0, bisect_right(waits, begin.time, key=moment) - 1)]
+    received, last = waits[bisect_left(waits, answered, key=moment)], waits[last]
+    return begin.held + max(0, last.controller - first.controller, last.stolen - first.stolen) \
+        + min(max(0, received.receivers - first.receivers), answered - begin.time)
 
 
 def unheard(commands: Sequence[Heard], last_numbers: dict[bytes, int]) -> int:

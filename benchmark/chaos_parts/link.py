@@ -54,12 +54,16 @@ class Status:
         Its tracking error, the worst joint; infinite where it tells none. rad.
     speed : float
         Largest speed of the arm in the last moments as a share of its limit.
+    held_up : float
+        Longest time since the last `Link.take` for which the machine had no core for the
+        controller, or the arm was silent. s.
     """
 
     mode: str
     commanded: bool
     error: float
     speed: float
+    held_up: float
 
 
 class Link:
@@ -134,7 +138,7 @@ class _Relay:
         self._count = 0
         self._own = Cores(os.getpid())
         self._watched: Cores | None = None
-        self._stolen = 0
+        self._stolen = self._held_up = self._state_at = 0
         self._mode = ''
         self._error, self._error_at, self._command_at = float('inf'), 0, 0
         self._records = Records(time.monotonic_ns())
@@ -179,11 +183,12 @@ class _Relay:
         speeds = [speed for at, speed in self._records.speeds[-500:] if now - at < NANOSECONDS]
         return Status(self._mode, now - self._command_at < _FRESH,
                       self._error if now - self._error_at < _FRESH else float('inf'),
-                      max(speeds, default=0.0))
+                      max(speeds, default=0.0), 1e-9 * self._held_up)
 
     def take(self) -> Records:
         taken, now = self._records, time.monotonic_ns()
         taken.end = now
+        self._held_up = 0
         self._records = Records(now, modes=[(now, self._mode)] if self._mode else [],
                                 states=taken.states[-1:], estimates=taken.estimates[-1:],
                                 waits=taken.waits[-1:])
@@ -201,6 +206,9 @@ class _Relay:
     def _pass_state(self, message: JointState) -> None:
         """Note where the arm is, and hand the state to the fault."""
         now = time.monotonic_ns()
+        if self._state_at:
+            self._held_up = max(self._held_up, now - self._state_at)
+        self._state_at = now
         speed = max(abs(value) / self._limit[name]
                     for name, value in zip(message.name, message.velocity, strict=True))
         self._records.speeds.append((now, speed))
@@ -239,8 +247,13 @@ class _Relay:
 
     def _look(self) -> None:
         """Note how much the machine has stood in the way so far."""
-        waited = 0 if self._watched is None else self._watched.waited()
-        self._records.waits.append(Wait(time.monotonic_ns(), waited, self._stolen))
+        watched, waits = self._watched, self._records.waits
+        waits.append(Wait(
+            time.monotonic_ns(), *((watched.waited(), watched.received()) if watched else (0, 0)),
+            self._stolen))
+        if len(waits) > 1:
+            self._held_up = max(self._held_up, waits[-1].controller - waits[-2].controller,
+                                waits[-1].receivers - waits[-2].receivers)
 
 
 def _run(pipe: Connection, velocity_limit: dict[str, float]) -> None:

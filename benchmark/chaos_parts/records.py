@@ -69,14 +69,16 @@ class Wait:
     ----------
     time : int
         The moment, on the steady clock. ns.
-    controller : int
-        Time the controller was ready to run since it was started, but no core was free. ns.
+    controller, receivers : int
+        Time the controller was ready to run since it was started, but no core was free, and
+        the same of its threads that receive messages. ns.
     stolen : int
         Time for which nobody ran: the observer overslept, and not for want of a core. ns.
     """
 
     time: int
     controller: int
+    receivers: int
     stolen: int
 
 
