@@ -94,7 +94,7 @@ class ControlSession:
         self._first_step = True
         self._good_states = 0
         self._repeats_left = 0
-        self._last_receive = self._last_good = self._last_sent = -math.inf
+        self._last_receive = self._last_good = self._last_first = self._last_sent = -math.inf
 
     @property
     def has_command(self) -> bool:
@@ -138,7 +138,14 @@ class ControlSession:
                     and self.verdict.reason is not Reason.FOREIGN:
                 self._good_states = 0
             return None
-        silence, self._last_good = steady - self._last_good, steady
+        silence = steady - self._last_good
+        if self.mode is Mode.SAFE and self.monitor.dt == 0.0 \
+                and silence > self.settings.state_timeout:
+            # The first after a loss: it may be as wrong as those that made it. The next tells.
+            self._last_first = steady
+            self._good_states = 1
+            return None
+        self._last_good = steady
         if self.mode is Mode.STOPPED:
             return None
         self._stamp, self._last_sent = self.monitor.stamp, steady
@@ -164,6 +171,7 @@ class ControlSession:
         if self.mode in _ACTIVE:
             self._go_safe(Cause.STATES_STOPPED, f'no good one for {silence:.3f} s; last '
                                                 f'message: {self.verdict}')
+        if self.mode is Mode.SAFE and now - self._last_first > self.settings.state_timeout:
             # A position that jumped for good is a first one when states are good again.
             self.monitor.forget()
         if self.mode is not Mode.SAFE or self._repeats_left <= 0:

@@ -369,6 +369,26 @@ def test_a_glitch_is_bridged_but_a_joint_that_stays_away_is_not(bench):
     assert bench.state(q=POSE + [1.0, 0.0, 0.0]) is not None
 
 
+def test_the_first_state_after_a_loss_is_answered_when_the_next_agrees(new_bench):
+    """It may be as wrong as those that were refused: each of these has a joint elsewhere."""
+    bench = new_bench(resume_after=10).start()
+    session, before = bench.session, bench.session.commands
+    for k in range(60):
+        q = POSE.copy()
+        q[k % 3] += 10.0 * (k + 1)
+        assert bench.state(q=q) is None
+        while session.on_tick(bench.now) is not None:
+            pass
+    assert session.mode is Mode.SAFE and session.cause is Cause.STATES_STOPPED
+    assert session.commands - before == session.settings.safe_repeats
+    # One that stays away is believed.
+    for _ in range(30):
+        bench.state(q=POSE + [0.0, 1.5, 0.0])
+        session.on_tick(bench.now)
+    assert session.mode is Mode.HOLDING
+    np.testing.assert_allclose(session.q_d, POSE + [0.0, 1.5, 0.0])
+
+
 def test_stop_says_the_last_word(bench):
     bench.start()
     bench.v = np.array([0.5, 0.0, 0.0])
