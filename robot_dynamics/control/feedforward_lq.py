@@ -71,6 +71,8 @@ class FeedforwardLQController:
         What is fed forward and linearised.
     e, e_dot : ndarray, shape (n,)
         Errors q_d - q and v_d - v of the last update.
+    certified_load : ndarray, shape (nb, 10)
+        What was carried when it was judged.
     error_norm : float
         sum |e| + t_c sum |e_dot| of the last update, t_c the time constant. rad or m.
     K : ndarray, shape (n, 2 n)
@@ -106,6 +108,7 @@ class FeedforwardLQController:
             if rule is None else rule
         self._errors = ModelErrors() if errors is None else errors
         self.certificate: Certificate
+        self.certified_load = self.model.load
         self.certify()
         self._table: GainTable | None = None
         self.from_table = 0
@@ -169,6 +172,7 @@ class FeedforwardLQController:
         self.certificate = self.certify_along(*(x[:CERTIFIED_POINTS] for x in (
             motions.q, motions.v, motions.a)))
         self.certificate.require()
+        self.certified_load = self.model.load
 
     def certify_along(self, q: FloatArray, v: FloatArray, a: FloatArray) -> Certificate:
         """Judge the feedback along a trajectory with what is carried.

@@ -151,9 +151,13 @@ class FeedforwardLQControllerNode(EffortControllerNode):
 
     def _certificate_status(self) -> Status:
         certificate = self.law.certificate
+        values = {f'spectral radius, {verdict.arm}': f'{verdict.radius:.4f}'
+                  for verdict in certificate.verdicts}
+        if self.law.model.load is not self.law.certified_load:
+            return Status(Level.WARN, 'judged with another payload; configure anew to judge it '
+                                      'with this one', values)
         return Status(Level.OK, f'stable on every arm allowed for, {1e3 * certificate.delay:g} ms '
-                                'late', {f'spectral radius, {verdict.arm}': f'{verdict.radius:.4f}'
-                                         for verdict in certificate.verdicts})
+                                'late', values)
 
 
 def _rule_keywords(values: Values) -> dict[str, Any]:

@@ -220,6 +220,57 @@ def test_it_does_not_start_with_an_unstable_feedback(arm3):
     FeedforwardLQController(arm3, design=FeedbackDesign(400.0, 0.005), period=1e-4, delay=1e-4)
 
 
+def test_it_is_judged_with_what_it_carries(arm3):
+    law = law_of(arm3)
+    assert law.certified_load is law.model.load
+    empty = law.certificate
+    load = with_payload(arm3, 1.0, (0.1, 0.0, 0.0)).inertial_parameters - arm3.inertial_parameters
+    law.carry(load, 0.0)
+    assert law.certified_load is not law.model.load
+    law.certify()
+    assert law.certified_load is law.model.load
+    loaded = law_of(with_payload(arm3, 1.0, (0.1, 0.0, 0.0))).certificate
+    assert [v.radius for v in law.certificate.verdicts] == pytest.approx(
+        [v.radius for v in loaded.verdicts], rel=1e-9)
+    assert law.certificate.worst.radius != pytest.approx(empty.worst.radius, rel=1e-6)
+
+
+SMALL = """
+<robot name="small"><link name="base"/>
+  <link name="rod"><inertial><origin xyz="0.1 0.02 0"/><mass value="2"/>
+    <inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="hinge" type="{kind}"><parent link="base"/><child link="rod"/>
+    <axis xyz="0 1 0"/><limit lower="-2" upper="2" velocity="3" effort="50"/></joint>{more}
+</robot>"""
+FINGERS = """
+  <link name="left"><inertial><origin xyz="0 0.1 0"/><mass value="0.4"/>
+    <inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="right"><inertial><origin xyz="0 0.1 0"/><mass value="0.4"/>
+    <inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="left_finger" type="prismatic"><parent link="rod"/><child link="left"/>
+    <axis xyz="0 1 0"/><limit lower="-2" upper="2" velocity="3" effort="50"/></joint>
+  <joint name="right_finger" type="prismatic"><parent link="rod"/><child link="right"/>
+    <axis xyz="0 -1 0"/><limit lower="-2" upper="2" velocity="3" effort="50"/>{mimic}</joint>"""
+MIMIC = '<mimic joint="left_finger" multiplier="-0.5"/>'
+
+
+@pytest.mark.parametrize('gain', ['one_step', 'riccati'])
+@pytest.mark.parametrize('text', [
+    SMALL.format(kind='revolute', more=''), SMALL.format(kind='prismatic', more=''),
+    SMALL.format(kind='continuous', more=FINGERS.format(mimic='')),
+    SMALL.format(kind='revolute', more=FINGERS.format(mimic=MIMIC)),
+], ids=['hinge', 'slide', 'tree', 'mimic'])
+def test_arms_of_every_kind(text, gain):
+    robot = Robot.from_urdf(text)
+    law = law_of(robot, gain=gain)
+    q, v, q_d, v_d, a_d = np.random.default_rng(3).normal(size=(5, robot.n)) * 0.1
+    tau = law.update(q, v, q_d, v_d, a_d, T, adapt=False)
+    assert tau.shape == (robot.n,) and np.all(np.isfinite(tau))
+    # All joints are as stiff as was asked for.
+    stiffness = np.diag(np.linalg.solve(law.model.inertia(q_d), law.K)[:, :robot.n])
+    np.testing.assert_allclose(stiffness, law.design.stiffness, rtol=0.15)
+
+
 def test_certificate_along_a_trajectory(arm3, states):
     law = law_of(arm3, errors=ModelErrors(10.0, 0.0, 0.0))
     certificate = law.certify_along(*(x[None] for x in states[2:]))

@@ -386,3 +386,18 @@ def test_whatever_is_accepted_the_motion_is_continuous_and_within_limits(message
             assert (np.abs(a) <= 50.0 + 0.5).all()
             assert (np.abs(q - q_before) <= 2.0 * h + 1e-6).all()
             assert (np.abs(v - v_before) <= 51.0 * h).all()
+
+
+def test_many_samples_of_what_is_to_come_change_nothing():
+    buffer = buffer_at()
+    accept(buffer, point(1.0, [0.5, -0.5, 0.2], ZERO, ZERO), point(2.0, ZERO, ZERO, ZERO))
+    times = NOW + np.linspace(0.0, 3.0, 50)
+    buffer.sample(NOW + 0.5)
+    many = buffer.sample_many(times)
+    assert buffer.progress is Progress.MOVING
+    for k, t in enumerate(times):
+        for found, wanted in zip(many, buffer.sample(t), strict=True):
+            np.testing.assert_array_equal(found[k], wanted)
+    assert all(len(part) == 0 for part in buffer.sample_many([]))
+    with pytest.raises(StateError):
+        TrajectoryBuffer(JOINTS, LIMITS).sample_many(times)

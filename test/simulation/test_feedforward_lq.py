@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Feedforward + LQ on a simulated arm, beside PD + gravity: what docs/control.md claims."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics.control.feedforward_lq import FeedforwardLQController
+from robot_dynamics.control.fourier import exciting_fourier
+from robot_dynamics.control.lq.design import FeedbackDesign
+from robot_dynamics.control.lq.gain_table import GainTable
+from robot_dynamics.control.lq.rules import rule_of_design
+from robot_dynamics.control.lq.schedule import Schedule
+from robot_dynamics.control.pd_gravity import PDGravityController
+from robot_dynamics.errors import StopRequestedError
+from robot_dynamics.model.modify import with_payload
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.shipped import shipped_robots
+from robot_dynamics.simulation.closed_loop import LoopConditions, run_closed_loop
+from robot_dynamics.simulation.plant import Plant
+from robot_dynamics.simulation.sensors import JointSensors, SensorQuality
+
+NOISE = SensorQuality(position_resolution=2.0 * np.pi / 2**16, velocity_noise=0.005)
+SECONDS = 5.0
+
+
+@pytest.fixture(scope='module')
+def arm7():
+    return Robot.from_urdf(shipped_robots()['arm7'])
+
+
+@pytest.fixture(scope='module')
+def loaded(arm7):
+    return with_payload(arm7, 2.0, (0.02, 0.0, 0.18), frame='flange')
+
+
+def track(robot, true, law, *, quality=None, **conditions):
+    plant = Plant(true)
+    plant.reset(exciting_fourier(robot, 0).start)
+    return run_closed_loop(law, plant, lambda pose: exciting_fourier(robot, 0, start=pose),
+                           SECONDS, conditions=LoopConditions(**conditions),
+                           sensors=JointSensors(quality, seed=1))
+
+
+def error(record):
+    return record.rms(2.0, SECONDS)
+
+
+@pytest.mark.parametrize('gain', ['one_step', 'riccati'])
+def test_with_the_true_model_it_is_far_nearer_than_pd_with_gravity(arm7, gain):
+    wanted = error(track(arm7, arm7, PDGravityController(arm7))) / 20.0
+    assert error(track(arm7, arm7, FeedforwardLQController(arm7, gain=gain))) < wanted
+
+
+@pytest.mark.parametrize('gain', ['one_step', 'riccati'])
+def test_noise_and_a_delay_of_a_sample_make_little_chatter(arm7, gain):
+    record = track(arm7, arm7, FeedforwardLQController(arm7, gain=gain), quality=NOISE,
+                   delay=0.002)
+    changes = np.diff(record.effort[1000:], axis=0)
+    assert np.sqrt(np.mean(changes**2, axis=0)).max() < 1.5
+    assert error(record) < 2e-4
+
+
+def test_a_stiff_regulator_carries_an_unknown_payload_three_times_nearer(arm7, loaded):
+    stiff = FeedforwardLQController(arm7, design=FeedbackDesign(60.0, 1.0 / 60.0))
+    wanted = error(track(arm7, loaded, PDGravityController(arm7))) / 3.0
+    assert error(track(arm7, loaded, stiff)) < wanted
+
+
+def test_told_of_its_payload_it_is_as_near_as_without(arm7, loaded):
+    law = FeedforwardLQController(arm7)
+    law.carry(loaded.inertial_parameters - arm7.inertial_parameters, 0.0)
+    assert error(track(arm7, loaded, law)) < 1e-4
+
+
+def test_gains_computed_ahead_do_as_well_as_those_of_the_loop(arm7):
+    law = FeedforwardLQController(arm7)
+    plain = error(track(arm7, arm7, FeedforwardLQController(arm7)))
+    plant = Plant(arm7)
+    plant.reset(exciting_fourier(arm7, 0).start)
+
+    def reference(pose):
+        motion = exciting_fourier(arm7, 0, start=pose)
+        way = motion.sample_many(np.arange(0.0, SECONDS, 0.01))
+        law.follow(GainTable.along(rule_of_design('riccati', 7, law.design, 0.002), law.model,
+                                   *way, 0.01))
+        return motion
+    before = law.schedule.counts['updates']
+    record = run_closed_loop(law, plant, reference, SECONDS)
+    assert law.from_table == law.schedule.counts['updates'] - before
+    assert error(record) < 1.1 * plain
+
+
+def test_an_arm_that_is_pulled_away_is_given_up(arm7, loaded):
+    law = FeedforwardLQController(arm7, schedule=Schedule(eps2=0.05))
+    with pytest.raises(StopRequestedError, match='eps2'):
+        track(arm7, loaded, law)
