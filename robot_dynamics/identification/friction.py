@@ -80,7 +80,7 @@ def check_terms(terms: Sequence[str]) -> tuple[str, ...]:
     return tuple(terms)
 
 
-def options_of(term: str, speed: float) -> tuple[float, ...]:
+def options_of(term: str, speed: float, width: float | None = None) -> tuple[float, ...]:
     """Return the widths or lengths that a term may have on an axis; (0,) where it has none.
 
     Parameters
@@ -89,7 +89,11 @@ def options_of(term: str, speed: float) -> tuple[float, ...]:
         The term.
     speed : float
         Root mean square of the speed of the axis.
+    width : float, optional
+        The only width wanted.
     """
+    if term in _WITH_WIDTH and width is not None:
+        return (width,)
     if term in _WITH_WIDTH:
         return tuple(width * max(speed, 1e-6) for width in WIDTHS)
     return LENGTHS if term in _WITH_LENGTH else (0.0,)

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ from robot_dynamics.identification.stack import Stack
 from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 #: Blocks of time; the halves of the validation have half of them each.
 BLOCKS = 12
@@ -82,7 +84,9 @@ class EstimateSettings:
         How to differentiate.
     lag : float, optional
         Of efforts, s; ``0`` for none.
-    velocity_threshold : float, optional
+    coulomb_width : float, optional
+        Speed below which the sign of Coulomb friction is smooth, rad/s or m/s.
+    velocity_threshold : float
         Rows of a joint that moves slower are left out, rad/s or m/s: what the paper does to
         keep presliding away, and what masks standstill.
     """
@@ -96,6 +100,7 @@ class EstimateSettings:
     order: int = 4
     derivative: str = 'central'
     lag: float | None = None
+    coulomb_width: float | None = None
     velocity_threshold: float = 0.0
 
     def __post_init__(self) -> None:
@@ -108,7 +113,7 @@ class EstimateSettings:
                                  remedy='choose auto, estimate or known')
         if self.friction != 'auto':
             check_terms(self.friction)
-        for name in ('strength', 'cutoff'):
+        for name in ('strength', 'cutoff', 'coulomb_width'):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, (int, float)) and 0 < value < np.inf):
                 raise ParameterError(f'is {value!r}', subject=name,
@@ -161,20 +166,25 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     if dataset.is_gravity_compensated:
         robot = robot.with_gravity((0.0, 0.0, 0.0))
     always = ('armature',) if settings.armature else ()
+    clock = _Clock()
     signals, choices = SignalChooser(robot, dataset, always).choose(
         SignalSettings(settings.cutoff or 1.0, settings.order, settings.derivative),
         settings.cutoff, dataset.velocity_source, settings.lag)
+    clock.tick('choice of signals')
     families = _families(settings)
     terms = tuple(dict.fromkeys(term for one in families.values() for term in (*one, *always)))
     stack = Stack(robot, dataset, signals, terms,
-                  velocity_threshold=settings.velocity_threshold)
+                  velocity_threshold=settings.velocity_threshold,
+                  coulomb_width=settings.coulomb_width)
     chooser = Chooser(stack, BLOCKS, always, families)
+    clock.tick('equations')
     strengths = STRENGTHS if settings.strength is None else (settings.strength,)
 
-    def chosen(train: NDArray[np.int64]) -> Chosen:
+    def chosen(train: IntArray) -> Chosen:
         return chooser.choose(train, tuple(families), strengths, settings.gravity)
 
-    validation = _validate(chooser, chosen)
+    halves, validation = _validate(chooser, chosen)
+    clock.tick('validation')
     whole = chosen(np.arange(BLOCKS))
     errors, squares, rows = chooser.errors(whole, np.arange(BLOCKS))
     base, linear = _base(stack, whole, settings.estimator, signals, terms)
@@ -182,14 +192,30 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     if settings.estimator != 'consistent':
         errors = chooser.errors_of(whole, model.parameters)
     in_sample = Residuals.of(errors, squares, rows)
+    clock.tick('estimation')
     structural = structural_base(Dynamics(robot.with_gravity(whole.model.gravity)), always)
     findings = dataset.findings + plausibility(dataset, robot, settings.armature)
+    clock.tick('plausibility')
     verdict, reasons, more = verdict_of(in_sample, validation, base, structural, model, linear)
     return Identification(
         model, covariance, base, linear.x, linear.covariance, structural.rank,
         settings.estimator, in_sample, validation, signals, whole.tilt,
         (*choices, *whole.choices), findings + more, verdict, reasons,
-        worst_pieces(stack, linear.residual, np.nonzero(stack.used.T)[1]))
+        worst_pieces(stack, linear.residual, np.nonzero(stack.used.T)[1]), halves,
+        float(stack.time[chooser.normal.first_row(BLOCKS // 2)]), clock.seconds)
+
+
+class _Clock:
+    """How long stages take."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = perf_counter()
+
+    def tick(self, stage: str) -> None:
+        """End a stage."""
+        now = perf_counter()
+        self.seconds[stage], self._last = now - self._last, now
 
 
 def _families(settings: EstimateSettings) -> dict[str, tuple[str, ...]]:
@@ -201,19 +227,18 @@ def _families(settings: EstimateSettings) -> dict[str, tuple[str, ...]]:
     return {name: tuple(term for term in TERMS if term in terms)}
 
 
-def _validate(chooser: Chooser, chosen: Any) -> Residuals:
-    """Predict each half from the other."""
-    half = BLOCKS // 2
-    errors = squares = rows = np.zeros(chooser.stack.robot.n)
-    for train, test in ((np.arange(half), np.arange(half, BLOCKS)),
-                        (np.arange(half, BLOCKS), np.arange(half))):
-        e, s, r = chooser.errors(chosen(train), test)
-        errors, squares, rows = errors + e, squares + s, rows + r
-    return Residuals.of(errors, squares, rows)
+def _validate(chooser: Chooser, chosen: Callable[[IntArray], Chosen]
+              ) -> tuple[tuple[Model, Model], Residuals]:
+    """Predict each half from the other; return the models of both halves, and the errors."""
+    first, second = np.arange(BLOCKS // 2), np.arange(BLOCKS // 2, BLOCKS)
+    models = [chosen(first), chosen(second)]
+    parts = [chooser.errors(models[0], second), chooser.errors(models[1], first)]
+    return ((models[0].model, models[1].model),
+            Residuals.of(*(one + other for one, other in zip(*parts, strict=True))))
 
 
-def model_equations(stack: Stack, chosen: Chosen) -> tuple[FloatArray, FloatArray, NDArray[
-        np.int64], NDArray[np.int64]]:
+def model_equations(stack: Stack, chosen: Chosen
+                    ) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
     """Return W, y, joint and order of the rows of a chosen model."""
     p = stack.n_rigid + len(chosen.features)
     W, y, joint, order = [], [], [], []
@@ -262,8 +287,11 @@ def _parameters(chooser: Chooser, chosen: Chosen, base: BaseParameters, linear: 
         return chosen.model, covariance
     # The set of parameters nearest to the description that has these base parameters.
     start = np.concatenate([chooser.stack.robot.parameters, np.zeros(len(chosen.features))])
+    # What those bodies cannot explain is friction's and the rotors', which nobody described.
+    freedom = np.ones(len(start))
+    freedom[chooser.stack.n_rigid:] = 1e3
     B = base.matrix
-    back = np.linalg.pinv(B)
+    back = freedom[:, np.newaxis] * np.linalg.pinv(B * freedom)
     parameters = start + back @ (linear.x - B @ start)
     return chosen.model.with_parameters(parameters), back @ linear.covariance @ back.T
 

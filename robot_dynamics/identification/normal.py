@@ -37,6 +37,10 @@ class Normal:
         self._products = [self._of(one.A, one.y, stack.used[:, j])
                           for j, one in enumerate(stack.joints)]
 
+    def first_row(self, block: int) -> int:
+        """Return the first row of a block."""
+        return int(self._bounds[block])
+
     def _of(self, A: FloatArray, y: FloatArray, used: NDArray[np.bool_]) -> FloatArray:
         out = np.empty((self.blocks, A.shape[1] + 1, A.shape[1] + 1))
         for b in range(self.blocks):

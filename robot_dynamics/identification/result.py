@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,13 @@ class Identification:
         Why.
     worst : tuple of (float, float, float)
         Start and end (s) of the worst three seconds, and the relative error there.
+    halves : tuple of Model, Model
+        What each half alone tells: the first predicts what comes after `middle`, the second
+        what comes before.
+    middle : float
+        Where the halves meet, s.
+    seconds : mapping of str to float
+        How long each stage took.
     """
 
     model: Model
@@ -104,6 +112,9 @@ class Identification:
     verdict: str
     verdict_reasons: tuple[str, ...]
     worst: tuple[tuple[float, float, float], ...]
+    halves: tuple[Model, Model]
+    middle: float
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:

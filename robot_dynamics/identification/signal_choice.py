@@ -27,9 +27,11 @@ from robot_dynamics.model.robot import Robot
 FloatArray = NDArray[np.float64]
 
 #: Cut-offs that are tried, as multiples of what the spectrum suggests.
-FACTORS = (0.5, 1.0, 2.0, 4.0)
+FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 #: Rows of a long log that are looked at.
 MOST_ROWS = 60_000
+#: Measured velocities that come later than positions by more are not used, s.
+LATE = 0.01
 #: By how much a lag has to predict better than none.
 LAG_GAIN = 0.01
 #: Largest lag believed, s.
@@ -37,6 +39,8 @@ LARGEST_LAG = 0.1
 
 _FAMILY = 'dahl+coulomb'
 _BLOCKS = 6
+# Left out at both ends of a segment, s.
+_TRIM = 0.5
 
 
 class SignalChooser:
@@ -81,14 +85,19 @@ class SignalChooser:
         first = cutoff_of(self.dataset) if cutoff is None else cutoff
         base = SignalSettings(first) if given is None else given.at(first)
         sources = ['position']
+        choices: list[Choice] = []
         if velocity == 'measured' or (velocity == 'auto' and self.dataset.has_velocity):
-            sources = ['measured'] if velocity == 'measured' else ['position', 'measured']
+            late = np.nanmedian(np.abs(velocity_lag(self.dataset))) > LATE
+            sources = (['measured'] if velocity == 'measured' else
+                       ['position'] if late else ['position', 'measured'])
+            if late and velocity == 'auto':
+                choices.append(Choice('velocity', 'position', 'measured velocities come later '
+                                      'than positions'))
         highest = 0.1 / self.dataset.period
         cutoffs = sorted({min(first * factor, highest) for factor in FACTORS}) \
             if cutoff is None else [cutoff]
         candidates = [replace(base, cutoff=one, velocity=source)
                       for source in sources for one in cutoffs]
-        choices: list[Choice] = []
         best = candidates[0]
         if len(candidates) > 1:
             scores = [self.score(candidate) for candidate in candidates]
@@ -141,14 +150,14 @@ class SignalChooser:
     def _errors(self, model: Model, motion: Motion, segment, settings: SignalSettings,
                 middle: float, late: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
         predicted = model.efforts(motion)
-        at = motion.time + settings.lag
-        raw = np.stack([np.interp(at, segment.time, column) for column in segment.effort.T],
-                       axis=1)
-        kept = (motion.time >= middle) == late
-        trim = min(int(0.5 * motion.rate), motion.count // 4)
-        kept[:trim] = kept[motion.count - trim:] = False
         slope = derivative(predicted, motion.rate)
-        return (raw - predicted)[kept], slope[kept], predicted[kept]
+        # The prediction is smooth and may be interpolated; measurements would lose noise.
+        at = segment.time - settings.lag
+        kept = ((segment.time >= middle) == late) & (at >= motion.time[0] + _TRIM) \
+            & (at <= motion.time[-1] - _TRIM)
+        told, change = (np.stack([np.interp(at[kept], motion.time, column) for column in x.T],
+                                 axis=1) for x in (predicted, slope))
+        return segment.effort[kept] - told, change, told
 
     def _with_lag(self, settings: SignalSettings) -> tuple[SignalSettings, Choice]:
         """Return the settings with a lag, where all joints agree that there is one."""

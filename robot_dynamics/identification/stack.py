@@ -98,6 +98,8 @@ class Stack:
         Friction terms to prepare columns of.
     velocity_threshold : float
         Rows of a joint that moves slower are not used, rad/s or m/s.
+    coulomb_width : float, optional
+        Where signs are smooth, rad/s or m/s; several are prepared if not given.
     rows_per_cutoff : float
         Rows kept a second, in cut-offs.
     like : Stack, optional
@@ -121,6 +123,7 @@ class Stack:
 
     def __init__(self, robot: Robot, dataset: Dataset, settings: SignalSettings,
                  terms: Sequence[str], *, velocity_threshold: float = 0.0,
+                 coulomb_width: float | None = None,
                  rows_per_cutoff: float = ROWS_PER_CUTOFF, like: Stack | None = None,
                  loads: FloatArray | None = None):
         self.robot, self.dataset, self.settings = robot, dataset, settings
@@ -135,7 +138,8 @@ class Stack:
         speeds = self.speeds()
         self.features = like.features if like is not None else tuple(
             Feature(axis, term, option) for term in (*self._plain, *self._loaded)
-            for axis in range(len(dataset.axes)) for option in options_of(term, speeds[axis]))
+            for axis in range(len(dataset.axes)) for option
+            in options_of(term, speeds[axis], coulomb_width))
         self._static = self._rows(self._plain, with_rigid=True)
         self.time = self._static[1]
         if len(self.time) < 8:
