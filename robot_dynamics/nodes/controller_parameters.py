@@ -17,6 +17,7 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.command_output import COMMAND_TYPES
 from robot_dynamics.nodes.description import ROBOT_PARAMETERS
+from robot_dynamics.nodes.halt_desk import HALT_PARAMETERS, make_halt
 from robot_dynamics.nodes.parameters import Parameter, Values, per_joint
 from robot_dynamics.nodes.payload_desk import PAYLOAD_PARAMETERS
 from robot_dynamics.nodes.reported import REPORTED_PARAMETERS, make_reported_effort
@@ -65,6 +66,7 @@ CONTROLLER_PARAMETERS = (
               low=0, high=1_000_000, read_only=True),
     Parameter('telemetry_rate', 25.0, 'Rate of each topic for people and recorders; 0 for '
               'none.', 'Hz', 0.0, 2000.0, read_only=True),
+    *HALT_PARAMETERS,
     *PAYLOAD_PARAMETERS,
 )
 
@@ -108,4 +110,5 @@ def make_session(robot: Robot, law: TrackingController, values: Values,
         resume_after=values['resume_after'] or None, safe_kind=SafeKind(values['safe_command']),
         safe_repeats=values['safe_command_count'],
         max_tracking_error=values['max_tracking_error'])
-    return kind(robot, law, settings, monitor=monitor, limiter=limiter, gate=gate)
+    return kind(robot, law, settings, monitor=monitor, limiter=limiter, gate=gate,
+                halting=make_halt(robot, values))

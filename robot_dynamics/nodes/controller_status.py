@@ -46,6 +46,8 @@ def state_status(session: ControlSession) -> Status:
         'late states': session.clock.overruns, 'times made safe': session.counts['safe_entries']})
     if session.mode is Mode.SAFE:
         return Status(Level.ERROR, session.reason, status.values)
+    if session.mode is Mode.HALTED:
+        return Status(Level.WARN, f'{session.reason}; the service resume ends it', status.values)
     if status.level is Level.OK and session.verdict.reason not in _GOOD_REASONS:
         return Status(Level.WARN, str(session.verdict), status.values)
     return status

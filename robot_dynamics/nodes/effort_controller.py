@@ -41,6 +41,7 @@ from robot_dynamics.nodes.convert import (
 )
 from robot_dynamics.nodes.description import load_robot
 from robot_dynamics.nodes.diagnostics import CycleStatistics, Diagnostics, Status
+from robot_dynamics.nodes.halt_desk import HaltDesk
 from robot_dynamics.nodes.managed import ManagedNode
 from robot_dynamics.nodes.parameters import Parameter, Values
 from robot_dynamics.nodes.payload_desk import PayloadDesk, payload_of
@@ -138,7 +139,8 @@ class EffortControllerNode(ManagedNode):
         self.fast.subscribe(JointTrajectory, '~/reference', self._on_reference, qos.command())
         self._services_made += [
             self.create_service(Trigger, '~/prepare', self._on_prepare),
-            self.create_service(SetBool, '~/carry_payload', self._on_carry_payload)]
+            self.create_service(SetBool, '~/carry_payload', self._on_carry_payload),
+            *HaltDesk(self, lambda: self.session, self._tell_mode).services()]
         self.is_built = True
         self._tell_mode()
 

@@ -22,6 +22,8 @@ from robot_dynamics.control.joint_state import JointStateMonitor
 from robot_dynamics.control.modes import Mode
 from robot_dynamics.control.references import Reference
 from robot_dynamics.control.trajectory_points import sample_points
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model.robot import FloatArray
 from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.base import PlainNode
 from robot_dynamics.nodes.controller_names import TRACKING_CONTROLLERS
@@ -30,7 +32,7 @@ from robot_dynamics.nodes.description import ROBOT_PARAMETERS, load_robot
 from robot_dynamics.nodes.diagnostics import Diagnostics, Level, Status
 from robot_dynamics.nodes.fetched import FetchedSubscription
 from robot_dynamics.nodes.parameters import Parameter
-from robot_dynamics.nodes.reference_motions import MOTION_PARAMETERS, make_motion, middle
+from robot_dynamics.nodes.reference_motions import MOTION_PARAMETERS, check_motion, make_motion
 from robot_dynamics.nodes.runtime import freeze_garbage, run
 from robot_dynamics.nodes.stopping import StopRequest
 
@@ -56,6 +58,7 @@ class ReferenceNode(PlainNode):
         super().__init__('reference', TABLE, stopped)
         self._modes: dict[str, str] = {}
         self._leads = ''
+        self._refused = ''
         self._motion: Reference | None = None
         self._start = 0.0
         self._chunks = 0
@@ -67,9 +70,9 @@ class ReferenceNode(PlainNode):
         self._monitor = JointStateMonitor.for_robot(self._robot)
         # Refuses bad parameters now, not when the arm waits.
         with self.stopped.interrupting():
-            make_motion(self._robot, values, middle(self._robot))
+            check_motion(self._robot, values)
         self._stamps = StampClock(self)
-        self._publishers = {name: self.create_publisher(
+        self._chunk_publishers = {name: self.create_publisher(
             JointTrajectory, f'{name}/reference', qos.command(),
             qos_overriding_options=qos.overridable()) for name in values['controllers']}
         Diagnostics(self, self._robot.name, {'reference': self._status})
@@ -87,12 +90,12 @@ class ReferenceNode(PlainNode):
         self._modes[name] = mode
         if mode == Mode.TRACKING.value:
             if name != self._leads:
-                self._motion, self._leads = None, name
+                self._motion, self._leads, self._refused = None, name, ''
             self._stream()
         elif name == self._leads:
             if self._motion is not None:
                 self.get_logger().info(f'{name} is {mode}: the motion ends')
-            self._motion, self._leads = None, ''
+            self._motion, self._leads, self._refused = None, '', ''
 
     def _stream(self) -> None:
         """Send the next chunk, or begin."""
@@ -100,12 +103,17 @@ class ReferenceNode(PlainNode):
         if not self._leads or now is None:
             return
         if self._motion is None:
-            if self._publishers[self._leads].get_subscription_count() == 0:
+            if self._chunk_publishers[self._leads].get_subscription_count() == 0:
                 return
             limits = self._robot.limits
             # A sagging arm may hang a little outside.
             pose = np.clip(self._monitor.q, limits.lower, limits.upper)
-            self._motion = make_motion(self._robot, self.parameters.values, pose)
+            self._motion = self._make_motion(pose)
+            if self._motion is None:
+                return
+            # A path of the end effector may take a second to plan.
+            later = self._fetch_state()
+            now = now if later is None else later
             self._start = now + self.parameters.values['lead']
             self.get_logger().info(f'the motion starts, {self._leads} follows')
         elapsed = max(0.0, now - self._start)
@@ -113,6 +121,21 @@ class ReferenceNode(PlainNode):
         if elapsed > self._motion.duration + values['horizon']:
             return
         self._send(elapsed, values['horizon'], values['point_period'])
+
+    def _make_motion(self, pose: FloatArray) -> Reference | None:
+        """Return the motion from where the arm is, or say why there is none.
+
+        A path of the end effector may be out of reach from there; the arm stays then, until a
+        controller tracks anew.
+        """
+        if self._refused:
+            return None
+        try:
+            return make_motion(self._robot, self.parameters.values, pose)
+        except RobotDynamicsError as error:
+            self._refused = str(error)
+            self.get_logger().error(f'no motion from here: {error}')
+            return None
 
     def _fetch_state(self) -> float | None:
         """Return the time as joint states have it, None without a fresh one."""
@@ -135,12 +158,14 @@ class ReferenceNode(PlainNode):
                 positions=point.positions, velocities=point.velocities,
                 accelerations=point.accelerations,
                 time_from_start=Duration(sec=seconds, nanosec=rest)))
-        self._publishers[self._leads].publish(message)
+        self._chunk_publishers[self._leads].publish(message)
         self._chunks += 1
 
     def _status(self) -> Status:
         modes = ', '.join(f'{name} {mode}' for name, mode in self._modes.items())
         values = {'controllers': modes or 'not heard of', 'chunks': self._chunks}
+        if self._refused:
+            return Status(Level.ERROR, f'no motion from here: {self._refused}', values)
         if self._motion is None:
             return Status(Level.OK, 'waits for a controller to track', values)
         return Status(Level.OK, f'leads {self._leads}', values)

@@ -230,7 +230,8 @@ def test_says_nothing_without_a_fresh_state(start, observer, robot):
 
 
 @pytest.mark.parametrize(('parameters', 'wanted'), [
-    ({'trajectory': 'circle'}, 'fourier, quintic, file'),
+    ({'trajectory': 'spiral'}, 'fourier, quintic, file, line, circle'),
+    ({'trajectory': 'line', 'displacement': [1.0]}, 'parameter displacement'),
     ({'trajectory': 'file'}, 'parameter file'),
     ({'trajectory': 'file', 'file': '/no/such.yaml'}, '/no/such.yaml'),
     ({'trajectory': 'quintic', 'poses': [1.0]}, 'parameter poses'),
