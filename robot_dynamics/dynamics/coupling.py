@@ -17,6 +17,12 @@ from robot_dynamics.model.robot import Robot
 FloatArray = NDArray[np.float64]
 
 
+def product(A: FloatArray, B: FloatArray) -> FloatArray:
+    """Return A B; what is not finite travels without a warning, as in kernels."""
+    with np.errstate(over='ignore', invalid='ignore'):
+        return A @ B
+
+
 class Coupling:
     """The maps of one robot; each returns its argument where the robot needs no map.
 
@@ -31,11 +37,11 @@ class Coupling:
 
     def positions(self, q: FloatArray) -> FloatArray:
         """S q + s0, shape (..., positions of all bodies)."""
-        return q if self.is_direct else q @ self._of_positions.T + self._offset
+        return q if self.is_direct else product(q, self._of_positions.T) + self._offset
 
     def rates(self, v: FloatArray) -> FloatArray:
         """S v, shape (..., velocities of all bodies), for velocities and accelerations."""
-        return v if self.is_direct else v @ self._matrix.T
+        return v if self.is_direct else product(v, self._matrix.T)
 
     def of_bodies(self, rows: list[FloatArray]) -> list[FloatArray]:
         """Positions, then rates as many as there are, for the joints of bodies."""
@@ -44,19 +50,19 @@ class Coupling:
 
     def efforts(self, tau: FloatArray) -> FloatArray:
         """S^T tau_b, shape (..., n)."""
-        return tau if self.is_direct else tau @ self._matrix
+        return tau if self.is_direct else product(tau, self._matrix)
 
     def rows(self, Y: FloatArray) -> FloatArray:
         """S^T Y_b, shape (..., n, columns)."""
-        return Y if self.is_direct else self._matrix.T @ Y
+        return Y if self.is_direct else product(self._matrix.T, Y)
 
     def columns(self, J: FloatArray) -> FloatArray:
         """J_b S, shape (..., rows, n)."""
-        return J if self.is_direct else J @ self._matrix
+        return J if self.is_direct else product(J, self._matrix)
 
     def matrix(self, A: FloatArray) -> FloatArray:
         """S^T A_b S, shape (..., n, n)."""
-        return A if self.is_direct else self._matrix.T @ A @ self._matrix
+        return A if self.is_direct else product(product(self._matrix.T, A), self._matrix)
 
     def tensor(self, A: FloatArray) -> FloatArray:
         """sum_b S[b, h] S^T A_b[b] S, shape (..., n, n, n), for the derivative of a matrix."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.dynamics.coupling import product
 from robot_dynamics.dynamics.gram_layout import GramLayout
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class OneByOne:
     def products(self, motion: Motion) -> FloatArray:
         """Products [W tau]^T [W tau], shape (p + 1, p + 1), or their upper triangle."""
         rows = self._rows(motion)
-        return rows.T @ rows
+        return product(rows.T, rows)
 
     def triangles(self, motion: Motion) -> FloatArray:
         """Triangular factors of [W tau], as `merged` and `rows` take them."""
@@ -83,7 +84,8 @@ class OneByOne:
     def _rows(self, motion: Motion) -> FloatArray:
         Y = self._dynamics.regressor(motion.q, motion.v, motion.a, self._terms)[..., self._kept]
         rows = np.concatenate([Y, motion.tau[..., np.newaxis]], axis=-1)
-        return (rows * motion.roots[..., np.newaxis]).reshape(-1, rows.shape[-1])
+        with np.errstate(over='ignore', invalid='ignore'):
+            return (rows * motion.roots[..., np.newaxis]).reshape(-1, rows.shape[-1])
 
 
 class SideBySide:

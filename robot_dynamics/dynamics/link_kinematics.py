@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.dynamics.coupling import product
 from robot_dynamics.errors import ModelError, ParameterError
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class LinkKinematics:
             return poses
         if frame.body < 0:
             return np.broadcast_to(frame.pose, (*samples.shape, 4, 4)).copy()
-        return poses[..., frame.body, :, :] @ frame.pose
+        return product(poses[..., frame.body, :, :], frame.pose)
 
     def jacobian(self: Dynamics, q: ArrayLike, link: str, axes: str = 'base') -> FloatArray:
         """Geometric Jacobian of a link or frame.
@@ -89,7 +90,7 @@ class LinkKinematics:
         if not own:
             return J
         to_link = np.swapaxes(self.forward_kinematics(q, link)[..., :3, :3], -1, -2)
-        halves = to_link[..., np.newaxis, :, :] @ J.reshape(*samples.shape, 2, 3, self.n)
+        halves = product(to_link[..., np.newaxis, :, :], J.reshape(*samples.shape, 2, 3, self.n))
         return halves.reshape(J.shape)
 
     def jacobian_dot(self: Dynamics, q: ArrayLike, v: ArrayLike, link: str, axes: str = 'base',

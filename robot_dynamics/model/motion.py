@@ -115,7 +115,9 @@ def check_positions(coordinates: Coordinates, q: ArrayLike, subject: str) -> Flo
     for k in coordinates.several:
         part = coordinates.types[k].quaternion
         if part is not None:
-            lengths = np.linalg.norm(array[..., coordinates.positions(k)][..., part], axis=-1)
+            # Numbers whose squares are beyond all floats have an infinite length.
+            with np.errstate(over='ignore'):
+                lengths = np.linalg.norm(array[..., coordinates.positions(k)][..., part], axis=-1)
             # nan is no wrong length: it goes through, to be seen in the result.
             wrong = np.abs(lengths - 1.0) > UNIT_TOLERANCE
             if np.any(wrong):
