@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.control.checks import not_negative, positive
-from robot_dynamics.control.lq.apply_kernel import apply_feedback, tracking_errors
+from robot_dynamics.control.lq.apply_kernel import WRONG_SIZE, apply_feedback, tracking_errors
 from robot_dynamics.control.lq.certificate import Certificate, certify
 from robot_dynamics.control.lq.design import FeedbackDesign
 from robot_dynamics.control.lq.gain_table import GainTable
@@ -28,7 +28,7 @@ from robot_dynamics.control.lq.rules import DEFAULT_ORDER, GainRule, rule_of_des
 from robot_dynamics.control.lq.schedule import Schedule, ScheduleState, rescaled_weights
 from robot_dynamics.control.metric import typical_motions
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import StateError
+from robot_dynamics.errors import DimensionError, StateError
 from robot_dynamics.model.robot import FloatArray, Robot
 
 #: Points all over the range of an arm at which a feedback is judged where no trajectory is
@@ -158,6 +158,10 @@ class FeedforwardLQController:
 
     def follow(self, table: GainTable | None) -> None:
         """Take gains from a table wherever the desired motion is on its trajectory."""
+        if table is not None and table.q.shape[1] != self.robot.n:
+            raise DimensionError(f'is of {table.q.shape[1]} joints, not {self.robot.n}',
+                                 subject='gain table', remedy='compute one along a trajectory '
+                                                              'of this robot')
         self._table = table
 
     def certify(self) -> None:
@@ -197,6 +201,8 @@ class FeedforwardLQController:
             Where the error is excessive.
         """
         q_d, v_d, a_d = self._subtracted(q, v, q_d, v_d, a_d)
+        # NaN and time that goes back count as no time.
+        dt = dt if dt > 0.0 else 0.0
         schedule = self.schedule
         schedule.observe(self.error_norm, dt)
         self.tau_model = self.model.feedforward(q_d, v_d, a_d)
@@ -232,6 +238,11 @@ class FeedforwardLQController:
             q, v, q_d, v_d, a_d = (np.array(x, dtype=np.float64) for x in (q, v, q_d, v_d, a_d))
             norm = self._subtract(q, v, q_d, v_d, a_d, self._turns, share, self.e, self.e_dot,
                                   self._largest)
+        if norm == WRONG_SIZE:
+            raise DimensionError('are not all as long as there are joints',
+                                 subject='q, v, q_d, v_d and a_d',
+                                 remedy='give one value for each of: '
+                                        + ', '.join(self.robot.joint_names))
         if norm < 0.0:
             raise StateError('the state or the desired motion is not finite',
                              subject=self.robot.joint_names[int(-1.0 - norm)],

@@ -17,6 +17,7 @@ from robot_dynamics.control.session_settings import SessionSettings
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import (
     ControlError,
+    DimensionError,
     ModelError,
     ParameterError,
     StateError,
@@ -300,6 +301,30 @@ def test_read_only_and_strided_arguments_give_the_same(geared, states):
     np.testing.assert_array_equal(law_of(geared).update(*states, T, adapt=False), plain)
     strided = [np.repeat(x, 2)[::2] for x in states]
     np.testing.assert_array_equal(law_of(geared).update(*strided, T, adapt=False), plain)
+
+
+@pytest.mark.parametrize('place', range(5))
+def test_vectors_of_another_length_are_refused(geared, states, place):
+    law = law_of(geared)
+    for length in (0, 2, 4):
+        wrong = list(states)
+        wrong[place] = np.zeros(length)
+        with pytest.raises(DimensionError) as caught:
+            law.update(*wrong, T, adapt=False)
+        assert caught.value.subject and 'wrist' in caught.value.remedy
+    table = GainTable(np.zeros((1, 2)), np.zeros((1, 2)), np.zeros((1, 2, 4)), 0.1)
+    with pytest.raises(DimensionError, match='2 joints'):
+        law.follow(table)
+    with pytest.raises(DimensionError):
+        table.find(np.zeros(3), np.zeros(2))
+
+
+@pytest.mark.parametrize('dt', [np.nan, -1.0, 0.0, np.inf, 1e9])
+def test_no_time_step_does_harm(geared, states, dt):
+    law = law_of(geared)
+    for _ in range(3):
+        assert np.all(np.isfinite(law.update(*states, dt, adapt=False)))
+    assert np.all(np.isfinite(law.update(*states, T, adapt=False)))
 
 
 @pytest.mark.parametrize(('options', 'error', 'subject'), [

@@ -5,6 +5,9 @@ import numpy as np
 
 from robot_dynamics.dynamics.kernels.loading import kernel
 
+#: An argument is not as long as there are joints.
+WRONG_SIZE = -np.inf
+
 
 @kernel('float64(float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], '
         'boolean[::1], float64, float64[::1], float64[::1], float64[::1])')
@@ -12,9 +15,12 @@ def tracking_errors(q, v, q_d, v_d, a_d, turns, velocity_share, e, e_dot, larges
     """Write e = q_d - q, e_dot = v_d - v, and raise the largest of each; return the norm.
 
     The short way round for joints that turn without end. The norm is
-    sum |e| + velocity_share sum |e_dot|, or -1 - i where joint i is not finite.
+    sum |e| + velocity_share sum |e_dot|, or -1 - i where joint i is not finite, or
+    WRONG_SIZE.
     """
     n = e.size
+    if not (q.size == n and v.size == n and q_d.size == n and v_d.size == n and a_d.size == n):
+        return WRONG_SIZE
     norm = 0.0
     for i in range(n):
         error = q_d[i] - q[i]

@@ -80,6 +80,10 @@ class GainTable:
 
         It goes forwards only, but for a motion that was lost: that is looked for everywhere.
         """
+        q_d, v_d = _contiguous(q_d, 'q_d'), _contiguous(v_d, 'v_d')
+        if q_d.shape != self.q.shape[1:] or v_d.shape != self.q.shape[1:]:
+            raise DimensionError(f'have shapes {q_d.shape} and {v_d.shape}', subject='q_d and v_d',
+                                 remedy=f'give {self.q.shape[1:]} of each')
         knot = self._look(q_d, v_d, self._knot, REACH)
         if knot < 0:
             knot = self._look(q_d, v_d, 0, len(self.q))
