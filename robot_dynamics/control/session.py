@@ -32,6 +32,8 @@ FloatArray = NDArray[np.float64]
 
 #: A receive time may go back this much before it counts as a jump of the clock. s.
 CLOCK_TOLERANCE = 1e-3
+#: After a loss states are believed, and answered, from this one on that agrees with those before.
+CONFIRMING_STATES = 5
 _ACTIVE = (Mode.HOLDING, Mode.TRACKING, Mode.GUIDED, Mode.HALTED)
 
 
@@ -94,7 +96,8 @@ class ControlSession:
         self._first_step = True
         self._good_states = 0
         self._repeats_left = 0
-        self._last_receive = self._last_good = self._last_first = self._last_sent = -math.inf
+        self._last_receive = self._last_sent = -math.inf
+        self._last_accepted = self._last_good = -math.inf
 
     @property
     def has_command(self) -> bool:
@@ -137,15 +140,15 @@ class ControlSession:
             if self.verdict.outcome is Outcome.REJECTED \
                     and self.verdict.reason is not Reason.FOREIGN:
                 self._good_states = 0
+                if self.verdict.reason is Reason.JUMP and self._is_lost(steady):
+                    # What it does not agree with may be what is wrong.
+                    self.monitor.forget()
             return None
-        silence = steady - self._last_good
-        if self.mode is Mode.SAFE and self.monitor.dt == 0.0 \
-                and silence > self.settings.state_timeout:
-            # The first after a loss: it may be as wrong as those that made it. The next tells.
-            self._last_first = steady
-            self._good_states = 1
+        self._last_accepted = steady
+        if self._is_lost(steady) and self._good_states + 1 < CONFIRMING_STATES:
+            self._good_states += 1
             return None
-        self._last_good = steady
+        silence, self._last_good = steady - self._last_good, steady
         if self.mode is Mode.STOPPED:
             return None
         self._stamp, self._last_sent = self.monitor.stamp, steady
@@ -171,9 +174,10 @@ class ControlSession:
         if self.mode in _ACTIVE:
             self._go_safe(Cause.STATES_STOPPED, f'no good one for {silence:.3f} s; last '
                                                 f'message: {self.verdict}')
-        if self.mode is Mode.SAFE and now - self._last_first > self.settings.state_timeout:
+        if self._is_lost(now) and now - self._last_accepted > self.settings.state_timeout:
             # A position that jumped for good is a first one when states are good again.
             self.monitor.forget()
+            self._good_states = 0
         if self.mode is not Mode.SAFE or self._repeats_left <= 0:
             return None
         self._repeats_left -= 1
@@ -281,6 +285,14 @@ class ControlSession:
             raise
         self.counts['trajectories'] += 1
         return takes_over
+
+    def _is_lost(self, now: float) -> bool:
+        """Whether states had stopped and none is believed again yet.
+
+        The first after a loss may be as wrong as those that made it: it is believed when
+        those that follow agree with it.
+        """
+        return self.mode is Mode.SAFE and now - self._last_good > self.settings.state_timeout
 
     def _change_mode(self, silence: float) -> None:
         """Go where a good state leads."""
