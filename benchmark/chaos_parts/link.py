@@ -12,7 +12,7 @@ import heapq
 import multiprocessing
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 
 import rclpy
@@ -29,7 +29,7 @@ from .cores import Cores
 from .ears import Ears, heard, messages
 from .faults import Fault
 from .records import Records, Relayed, Wait
-from .states import NANOSECONDS, State
+from .states import NANOSECONDS, Belief, State
 
 #: What the arm publishes, instead of the names everybody else reads.
 ARM_STATES, ARM_CLOCK = 'chaos/joint_states', 'chaos/clock'
@@ -217,6 +217,9 @@ class _Relay:
         state = State(to_nanoseconds(message.header.stamp), list(message.name),
                       list(message.position), list(message.velocity), list(message.effort))
         for delay, passed in self._fault.pass_on(state):
+            if speed > 1.0 and passed.belief is Belief.GOOD:
+                # True or not, no controller has to believe what is beyond the arm's limits.
+                passed = replace(passed, belief=Belief.OPEN)
             self._count += 1
             heapq.heappush(self._due, (now + delay, self._count, passed, position))
 

@@ -32,8 +32,6 @@ SETUPS = (
     Setup(250.0, 'events', 'fixed', use_sim_time=False, resume_after=0),
 )
 
-#: An arm that is led is this fast at least, as a share of its limit.
-_MOVES = 0.02
 _OF_DDS = ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY')
 
 
@@ -155,8 +153,6 @@ def _play(stage: Stage, run: Run, duties: Duties, numbers: dict[bytes, int], sec
         stage.start(name)
     stage.absent()
     stage.recover(by_itself=True, timeout=START_TIMEOUT)
-    if not stage.wait(START_TIMEOUT, until=lambda status: status.speed > _MOVES):
-        stage.findings.append('the arm is not moved')
     run.findings += stage.findings
     if stage.findings:
         return

@@ -11,12 +11,14 @@ from random import Random
 from .faults import Fault
 from .link import Link, Status
 from .people import People
-from .rig import CONTROLLER, HANDLERS_TIMEOUT, Nodes, Setup
+from .rig import CONTROLLER, HANDLERS_TIMEOUT, REFERENCE, Nodes, Setup
 
 #: How long a system may take to track again, and to come up. s.
 RECOVERY_TIMEOUT, START_TIMEOUT = 20.0, 60.0
 #: Tracking is tracking with an error below this, for so long. rad, s.
 _SMALL_ERROR, _SETTLED = 0.1, 0.3
+#: An arm that is led is this fast at least, as a share of its limit.
+_MOVES = 0.02
 #: How long a node gets to end when asked to. s.
 _END_TIMEOUT = 10.0
 
@@ -41,8 +43,9 @@ class Stage:
         #: When the controller was dead, stopped or not active. ns.
         self.absences: list[tuple[int, int]] = []
         self._absent_since: int | None = None
-        # Whether the controller was started and is about to activate by itself.
-        self._autostarts = False
+        # Whether the controller was started and is about to activate by itself, and whether
+        # the reference was and has yet to plan a motion.
+        self._autostarts = self._plans = False
 
     def begin(self, chance: Random) -> None:
         """Forget the scenario before."""
@@ -73,6 +76,7 @@ class Stage:
         if name == CONTROLLER:
             self._autostarts = True
             self.link.watch(pid)
+        self._plans = self._plans or name == REFERENCE
 
     def end(self, name: str, number: signal.Signals) -> None:
         """End a node by a signal; one that was asked politely has to end with status 0."""
@@ -125,7 +129,8 @@ class Stage:
         alone = by_itself and self.setup.resume_after > 0
         # A node that ends by itself is not started again: that would hide why.
         while time.monotonic() - began < timeout and not self.nodes.missing:
-            if self._settles():
+            self._plans = self._plans and self.link.status().speed < _MOVES
+            if self._settles() and not self._plans:
                 self._autostarts = False
                 self.present()
                 return time.monotonic() - began, how
