@@ -192,6 +192,22 @@ def test_states_that_may_be_believed_are_no_loss(records, belief):
     assert findings(records) == []
 
 
+@pytest.mark.parametrize(('gone', 'owed'), [(690, 1), (700, 0), (900, 0)])
+def test_who_has_lost_the_arm_just_before_owes_nothing(records, gone, owed):
+    """From when on there were no states for 60 ms, ms."""
+    records.states = [state for state in records.states
+                      if not gone - 60 < state.time / MS < gone]
+    del records.commands[-COPIES:]
+    assert len(findings(records)) == owed
+
+
+@pytest.mark.parametrize(('at', 'owed'), [(600, 1), (800, 0)])
+def test_whom_the_machine_has_held_up_just_before_owes_nothing(records, at, owed):
+    records.waits = waits(controller=lambda time: 60 * MS if time > at * MS else 0)
+    del records.commands[-COPIES:]
+    assert len(findings(records)) == owed
+
+
 @pytest.mark.parametrize('absence', [(500 * MS, 1500 * MS), (LAST + 50 * MS, 1990 * MS)])
 def test_who_is_not_there_owes_nothing(records, absence):
     del records.commands[-COPIES:]

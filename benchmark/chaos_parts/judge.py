@@ -22,6 +22,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from operator import attrgetter
 
 import numpy as np
@@ -158,21 +159,37 @@ def _judge_efforts(commands: Sequence[Heard], duties: Duties, verdict: Verdict) 
 def _gaps(records: Records, duties: Duties) -> list[tuple[Relayed, int]]:
     """Return the last state before each loss, and when the loss ended.
 
-    Only those are told after which something has to happen: states were good for a while,
-    and then there were none that had to or could be believed.
+    Only those are told after which something has to happen: good states had come for a
+    while, and then there were none that had to or could be believed. A controller that has
+    just lost the arm, or to which states came with gaps, has said its safe command already.
     """
     believed = [state for state in records.states if state.belief is not Belief.BAD]
     ends = [state.time for state in believed[1:]] + [records.end]
     patience = int((duties.state_timeout + 3.0 * duties.period) * NANOSECONDS)
-    open_times = [state.time for state in believed if state.belief is Belief.OPEN]
-    gaps = []
+    short = int(0.5 * duties.state_timeout * NANOSECONDS)
+    gaps, good_since = [], None
     for state, end in zip(believed, ends, strict=True):
-        doubtful = bisect_left(open_times, state.time - _GOOD_BEFORE) \
-            < bisect_right(open_times, state.time)
-        if end - state.time > patience and not doubtful \
-                and believed[0].time < state.time - _GOOD_BEFORE:
+        if state.belief is Belief.OPEN:
+            good_since = None
+        elif good_since is None:
+            good_since = state.time
+        if end - state.time > patience and good_since is not None \
+                and state.time - good_since > _GOOD_BEFORE \
+                and not _was_held_up(records, state.time - _GOOD_BEFORE, state.time, short):
             gaps.append((state, end))
+        if end - state.time > short:
+            good_since = None
     return gaps
+
+
+def _was_held_up(records: Records, begin: int, end: int, time: int) -> bool:
+    """Whether the machine has kept a core from the controller for so long at once. ns."""
+    first, last = (bisect_left(records.waits, moment, key=attrgetter('time'))
+                   for moment in (begin, end))
+    looks = records.waits[first:last + 1]
+    return any(after.controller - before.controller > time
+               or after.receivers - before.receivers > time
+               for before, after in pairwise(looks))
 
 
 def _is_silent_by_right(begin: Relayed, duties: Duties, absences: Sequence[Interval]) -> bool:
