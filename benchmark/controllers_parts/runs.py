@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+
 from controllers_parts.conditions import Condition
 from controllers_parts.contenders import CONTENDERS
 from controllers_parts.motions import MOTIONS, READY
-
 from robot_dynamics.control.fourier import exciting_fourier
 from robot_dynamics.control.metric import typical_motions
 from robot_dynamics.control.protocol import TrackingController

@@ -104,7 +104,7 @@ class AdaptationGains:
     law: str = 'memory'
     coordinates: str = 'links'
     frequency: float = 60.0
-    payload: float = 0.003
+    payload: float = 0.01
     spread: float = 0.4
     terms: tuple[str, ...] = ('viscous', 'coulomb')
     term_frequency: float = 6.0
