@@ -57,6 +57,10 @@ class BackendError(RobotDynamicsError):
     """Kernels made for one robot cannot be built or loaded."""
 
 
+class NoCompilerError(BackendError):
+    """There is no C compiler to build kernels with."""
+
+
 class StateError(RobotDynamicsError):
     """A joint state is missing, stale, incomplete or implausible."""
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from numbers import Real
@@ -31,8 +32,8 @@ from robot_dynamics.dynamics.samples import (
     gather,
     write_three,
 )
-from robot_dynamics.errors import ModelError, ParameterError, StateError
-from robot_dynamics.model.robot import Frame, Robot
+from robot_dynamics.errors import ModelError, NoCompilerError, ParameterError, StateError
+from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
 
@@ -73,6 +74,18 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
         With 'c' the regressors, adaptive terms, matrices and inverse dynamics of one sample
         run in C made for this robot, which needs a C compiler when the robot is new; see
         `robot_dynamics.dynamics.native`. Everything else is the same, and so are results.
+        Where no compiler is found, a RuntimeWarning says so and the numba kernels are used.
+
+    Attributes
+    ----------
+    robot : Robot
+        The robot.
+    n : int
+        Number of velocities, one a joint on most arms.
+    parameters : ndarray, shape (10 nb,)
+        Inertial parameters pi.
+    backend : str
+        What is used: 'numba' or 'c'.
 
     Notes
     -----
@@ -109,14 +122,24 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
         self._batches = Batches(robot, self._model, self._coupling, threads)
         self._choices: dict[tuple[str, ...], tuple[FloatArray, int]] = {}
         self._choose(())
-        self.backend = backend
+        self.backend = 'numba'
         if use_native(backend):
-            from robot_dynamics.dynamics.native import backend as native
-            general = {name: getattr(self, name) for name in native.METHODS}
-            self.__dict__.update(native.native_methods(robot, self._model, general,
-                                                       self._choices))
-            self._batches.regressor_kernel = native.native_batches(
-                robot, self._model, self._batches.regressor_kernel)
+            self._use_native()
+
+    def _use_native(self) -> None:
+        """Put kernels in C in place of the general methods, if there is a compiler."""
+        from robot_dynamics.dynamics.native import backend as native
+        general = {name: getattr(self, name) for name in native.METHODS}
+        try:
+            methods = native.native_methods(self.robot, self._model, general, self._choices)
+        except NoCompilerError as error:
+            warnings.warn(f'{error.subject}: {error.message}, so the numba kernels are used; '
+                          f'{error.remedy}', RuntimeWarning, stacklevel=3)
+            return
+        self.__dict__.update(methods)
+        self._batches.regressor_kernel = native.native_batches(
+            self.robot, self._model, self._batches.regressor_kernel)
+        self.backend = 'c'
 
     def __repr__(self) -> str:
         return f'<Dynamics of {self.robot!r}>'
@@ -450,20 +473,6 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
                   'parameters': (columns, 'one value for each of parameter_names(terms)')}
         return gather({name: (value, *counts.get(name, self._of_v))
                        for name, value in arguments.items()})
-
-    def _frame(self, name: str) -> Frame:
-        """Body and pose of a named link or frame."""
-        robot = self.robot
-        if isinstance(name, str):
-            if name in robot.frames:
-                return robot.frames[name]
-            if name in robot.body_names:
-                return Frame(robot.body_names.index(name), np.eye(4))
-            if name == robot.base_name:
-                return Frame(-1, np.eye(4))
-        known = dict.fromkeys((robot.base_name, *robot.body_names, *robot.frames))
-        raise ModelError('is no link of this robot', subject=str(name),
-                         remedy='name one of: ' + ', '.join(known))
 
     def _matrices(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """M, C and g of rows of samples."""

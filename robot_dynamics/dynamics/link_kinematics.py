@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.dynamics.coupling import product
 from robot_dynamics.errors import ModelError, ParameterError
+from robot_dynamics.model.robot import Frame
 
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.equations import Dynamics
-    from robot_dynamics.model.robot import Frame
 
 FloatArray = NDArray[np.float64]
 
@@ -241,6 +241,20 @@ class LinkKinematics:
                 np.array(frame.pose), own, *results)
         return tuple(self._coupling.columns(J).reshape(*samples.shape, 6, self.n)
                      for J in results)
+
+    def _frame(self: Dynamics, name: str) -> Frame:
+        """Body and pose of a named link or frame."""
+        robot = self.robot
+        if isinstance(name, str):
+            if name in robot.frames:
+                return robot.frames[name]
+            if name in robot.body_names:
+                return Frame(robot.body_names.index(name), np.eye(4))
+            if name == robot.base_name:
+                return Frame(-1, np.eye(4))
+        known = dict.fromkeys((robot.base_name, *robot.body_names, *robot.frames))
+        raise ModelError('is no link of this robot', subject=str(name),
+                         remedy='name one of: ' + ', '.join(known))
 
     def _column(self: Dynamics, frame: Frame) -> int:
         """Column of the joint table that stands for the body of a frame."""

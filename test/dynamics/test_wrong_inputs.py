@@ -49,9 +49,9 @@ def wrong(x):
         'nan': np.full(n, np.nan), 'infinite': np.full(n, np.inf), 'huge': np.full(n, 1e308),
         'large': 1e200 * x, 'tiny': 1e-308 * x, 'masked': np.ma.array(x, mask=[1] * n),
         'nothing': np.zeros(0), 'a number': 1.0, 'text': ['1'] * n, 'None': None,
-        'complex': x + 0j, 'short': x[:-1], 'long': np.append(x, 1.0), 'square': np.zeros((n + 1, n + 1)),
-        'mapping': {}, 'bytes': b'12', 'fields': np.zeros(n, [('x', 'f8')]),
-        'dates': np.zeros(n, 'M8[s]'),
+        'complex': x + 0j, 'short': x[:-1], 'long': np.append(x, 1.0),
+        'square': np.zeros((n + 1, n + 1)), 'mapping': {}, 'bytes': b'12',
+        'fields': np.zeros(n, [('x', 'f8')]), 'dates': np.zeros(n, 'M8[s]'),
     }
 
 

@@ -17,7 +17,7 @@ import llvmlite.binding
 
 from robot_dynamics.dynamics.kernels.loading import progress
 from robot_dynamics.dynamics.native.folder import is_trusted, library_folder
-from robot_dynamics.errors import BackendError
+from robot_dynamics.errors import BackendError, NoCompilerError
 
 #: A multiplication and an addition may be fused; nothing else that changes results.
 OPTIONS = ('-std=c99', '-O2', '-ffp-contract=fast', '-fno-math-errno', '-fPIC', '-shared')
@@ -37,7 +37,7 @@ def find_compiler() -> list[str]:
 
     Raises
     ------
-    BackendError
+    NoCompilerError
         When there is none.
     """
     wanted = shlex.split(os.environ.get('CC', ''))
@@ -46,9 +46,10 @@ def find_compiler() -> list[str]:
         if path is not None:
             return [path, *command[1:]]
     named = f'{wanted[0]}, which the variable CC names,' if wanted else ', '.join(COMPILERS)
-    raise BackendError(f'no C compiler is found ({named} not on the PATH)', subject="backend 'c'",
-                       remedy='install one, on Debian and Ubuntu with: sudo apt install gcc '
-                              'libc6-dev; or leave out backend to use the numba kernels')
+    raise NoCompilerError(f'no C compiler is found ({named} not on the PATH)',
+                          subject="backend 'c'",
+                          remedy='install one, on Debian and Ubuntu with: sudo apt install gcc '
+                                 'libc6-dev; or leave out backend to use the numba kernels')
 
 
 def library_path(key: str) -> Path:

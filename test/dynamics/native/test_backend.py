@@ -15,6 +15,7 @@ import pytest
 
 from robot_dynamics.dynamics import JOINT_TERMS, Dynamics
 from robot_dynamics.dynamics.batches import LARGE, PAST_CACHE
+from robot_dynamics.dynamics.kernels.loading import all_kernels
 from robot_dynamics.dynamics.native import backend as native
 from robot_dynamics.dynamics.native.backend import METHODS
 from robot_dynamics.dynamics.threads import PIECE
@@ -383,18 +384,29 @@ def test_unknown_backends_are_refused():
         Dynamics(robot, backend='fortran')
 
 
-def test_the_general_kernels_need_no_compiler(tmp_path):
-    robot = resolve_robot('planar_2r')
-    script = ('from robot_dynamics import Dynamics, Robot\n'
+def test_without_a_compiler_the_general_kernels_are_used(tmp_path):
+    robot, kernels = resolve_robot('planar_2r'), all_kernels()[0].directory
+    script = ('import copy, sys, warnings\n'
+              'from robot_dynamics import Dynamics, Robot\n'
+              'warnings.simplefilter("always")\n'
               f'robot = Robot.from_urdf({str(robot)!r})\n'
-              'Dynamics(robot)\n'
-              'try:\n    Dynamics(robot, backend="c")\n'
-              'except Exception as error:\n    print(type(error).__name__, error)\n')
+              'c = Dynamics(robot, backend="c")\n'
+              'print(c.backend, copy.copy(c).backend, Dynamics(robot).backend)\n'
+              'print(c.inverse_dynamics([0.3, 0.1], [1, 2], [3, 4]).tolist())\n')
     done = subprocess.run([sys.executable, '-c', script], capture_output=True, text=True,
                           check=True, env={'PATH': str(tmp_path), 'HOME': str(tmp_path),
+                                           'NUMBA_CACHE_DIR': str(kernels.parents[1]),
                                            'PYTHONPATH': ':'.join(filter(None, sys.path))})
-    assert done.stdout.startswith("BackendError backend 'c': no C compiler is found (cc, gcc, "
-                                  'clang not on the PATH); install one')
+    (warning,) = [line for line in done.stderr.splitlines() if 'Warning' in line]
+    assert warning.startswith('<string>:5: RuntimeWarning: ')
+    assert warning.endswith(
+        "backend 'c': no C compiler is found (cc, gcc, clang not on the PATH), so the numba "
+        'kernels are used; install one, on Debian and Ubuntu with: sudo apt install gcc libc6-dev;'
+        ' or leave out backend to use the numba kernels')
+    used, efforts = done.stdout.splitlines()
+    assert used == 'numba numba numba'
+    expected = Dynamics(Robot.from_urdf(robot)).inverse_dynamics([0.3, 0.1], [1, 2], [3, 4])
+    assert efforts == str(expected.tolist())
 
 
 def test_too_many_bodies_are_refused(tree):
