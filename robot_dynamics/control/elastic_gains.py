@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Gains of PD control with on-line gravity compensation for robots with elastic joints.
+
+Stiffness. De Luca, Siciliano, Zollo, "PD control with on-line gravity compensation for
+robots with elastic joints: Theory and experiments", Automatica 41(10), 2005: the set point is
+the only equilibrium, and stable for every damping, where with alpha >= ||dg/dq||::
+
+    lambda_min([[K, -K], [-K, K + K_P]]) > alpha
+
+Damping. What a sampled loop damps first is the motor against its spring, with the inertia
+1/(B^-1)_ii that it has when nothing holds the links: less than its own by the coupling with
+them. A speed that is answered a period late and held for a period is damped while::
+
+    K_D,i < 2 / ((B^-1)_ii (T + delay))
+
+which is necessary (exact where the delay is none or a whole period); whether a set of gains
+is stable is told by the spectrum of the sampled loop with its delay at many poses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.control.checks import each_joint, not_negative, positive
+from robot_dynamics.control.lq.certificate import closed_loop, spectral_radii
+from robot_dynamics.dynamics.linearisation import LinearModel
+from robot_dynamics.elastic.dynamics import ElasticDynamics
+from robot_dynamics.errors import ControlError
+
+FloatArray = NDArray[np.float64]
+
+#: Poses at which gains are judged.
+POSES = 64
+#: Poses at which they are designed.
+_DESIGN_POSES = 6
+#: Where a joint has no limits, poses are drawn from here. rad or m.
+_UNLIMITED = np.pi
+#: Shares of the bound of the damping that the design tries.
+_SHARES = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+#: Stiffness over the least that is sufficient; the stiffer one asks for more damping than a
+#: slow loop has to give.
+_STIFFNESS_MARGINS = (1.1, 1.5, 2.2)
+
+
+@dataclass(frozen=True, eq=False)
+class ElasticPDGains:
+    """K_P (N m/rad or N/m) and K_D (N m s/rad or N s/m) of each motor, shape (n,)."""
+
+    stiffness: FloatArray
+    damping: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ElasticGainReport:
+    """What is known of a set of gains before it is used.
+
+    Parameters
+    ----------
+    gravity_slope : float
+        alpha, largest norm of dg/dq at the poses looked at. N m/rad.
+    spring_slope : float
+        lambda_min of the stiffness condition. N m/rad.
+    least_stiffness : float
+        Equal K_P of all motors at which that condition holds; inf where the springs
+        themselves are too soft for it. N m/rad.
+    damping_bound : ndarray, shape (n,)
+        2 / ((B^-1)_ii (T + delay)), the least over all poses. N m s/rad.
+    radius : float
+        Largest spectral radius of the sampled loop with its delay.
+    slowest : float
+        Longest time constant of that loop; inf where it is unstable. s.
+    """
+
+    gravity_slope: float
+    spring_slope: float
+    least_stiffness: float
+    damping_bound: FloatArray
+    radius: float
+    slowest: float
+
+    @property
+    def is_stiff_enough(self) -> bool:
+        """Whether the sufficient condition holds."""
+        return self.spring_slope > self.gravity_slope
+
+    def __str__(self) -> str:
+        bounds = ', '.join(f'{bound:.3g}' for bound in self.damping_bound)
+        condition = 'holds' if self.is_stiff_enough else \
+            'does not hold: other equilibria are not excluded'
+        return (f'stiffness: {self.spring_slope:.4g} > {self.gravity_slope:.4g} {condition}, '
+                f'K_P from {self.least_stiffness:.4g} on is sufficient; damping below {bounds}; '
+                f'sampled loop: spectral radius {self.radius:.4f}, slowest time constant '
+                f'{self.slowest:.2g} s')
+
+
+class _Remembering(LinearModel):
+    """A linear model that is discretised once for each period."""
+
+    def discrete(self, period: float, order: int | None = None) -> tuple[FloatArray, FloatArray]:
+        """Return Phi and Gamma; see `LinearModel.discrete`."""
+        known = self.__dict__.setdefault('known', {})
+        if (period, order) not in known:
+            known[period, order] = super().discrete(period, order)
+        return known[period, order]
+
+
+class ElasticLoop:
+    """The sampled loop around a robot with elastic joints, at poses within its limits.
+
+    Parameters
+    ----------
+    dynamics : ElasticDynamics
+        The robot.
+    period, delay : float
+        Sampling period, and time from a measurement to the effort that answers it. s.
+    seed : int
+        Seed of the poses.
+    """
+
+    def __init__(self, dynamics: ElasticDynamics, *, period: float, delay: float, seed: int = 0):
+        self.period = positive('period', period, 's')
+        self.delay = not_negative('delay', delay, 's')
+        self.dynamics = dynamics
+        self.n = dynamics.n
+        limits = dynamics.robot.links.limits
+        lower = np.where(np.isfinite(limits.lower), limits.lower, -_UNLIMITED)
+        upper = np.where(np.isfinite(limits.upper), limits.upper, _UNLIMITED)
+        q = np.random.default_rng(seed).uniform(lower, upper, (POSES, self.n))
+        links, stiffness = dynamics.links, dynamics.robot.joints.stiffness
+        still = np.zeros_like(q)
+        self.slopes = links.inverse_dynamics_derivatives(q, still, still)[0]
+        g = links.gravity_torque(q)
+        qbar = np.concatenate([q, q + g / stiffness], axis=1)
+        rest = np.zeros_like(qbar)
+        held = np.concatenate([still, g], axis=1)
+        model = dynamics.linearise(qbar, rest, held)
+        self.model = _Remembering(model.A, np.ascontiguousarray(model.B[..., self.n:]))
+        self._few = _Remembering(self.model.A[:_DESIGN_POSES], self.model.B[:_DESIGN_POSES])
+        inverse = np.linalg.inv(dynamics.inertia_matrix(qbar))
+        motor = np.arange(self.n, 2 * self.n)
+        self.damping_bound = 2.0 / (inverse[:, motor, motor].max(axis=0)
+                                    * (self.period + self.delay))
+        self.gravity_slope = float(np.linalg.norm(self.slopes, ord=2, axis=(1, 2)).max())
+
+    def radius(self, gains: ElasticPDGains, *, quickly: bool = False) -> float:
+        """Return the largest spectral radius at all poses, or at some; nan is unstable."""
+        n, model = self.n, self._few if quickly else self.model
+        poses = len(model.A)
+        K = np.zeros((poses, n, 4 * n))
+        # u = ... - K_P dtheta - K_D dtheta' + dg/dq dtheta, gravity being that of the motors.
+        K[:, :, n:2 * n] = np.diag(gains.stiffness) - self.slopes[:poses]
+        K[:, :, 3 * n:] = np.diag(gains.damping)
+        radii = spectral_radii(closed_loop(model, K, self.period, self.delay))
+        worst = float(np.max(radii))
+        return worst if np.isfinite(worst) else np.inf
+
+    def report(self, gains: ElasticPDGains) -> ElasticGainReport:
+        """Return what is known of gains."""
+        radius = self.radius(gains)
+        slowest = -self.period / np.log(radius) if 0.0 < radius < 1.0 else np.inf
+        return ElasticGainReport(self.gravity_slope, self._spring_slope(gains.stiffness),
+                                 self.least_stiffness(), self.damping_bound, radius, slowest)
+
+    def least_stiffness(self) -> float:
+        """Return the equal K_P of all motors from which the sufficient condition holds."""
+        high = 1e6 * max(1.0, self.gravity_slope)
+        if self._spring_slope(np.full(self.n, high)) <= self.gravity_slope:
+            return np.inf
+        low = 0.0
+        while high - low > 1e-6 * high:
+            middle = 0.5 * (low + high)
+            if self._spring_slope(np.full(self.n, middle)) > self.gravity_slope:
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def design(self, stiffness: ArrayLike | None = None) -> ElasticPDGains:
+        """Return gains under which the slowest motion of the sampled loop is fastest.
+
+        Parameters
+        ----------
+        stiffness : array_like, shape (n,) or (), optional
+            K_P; by default a little more than is sufficient.
+
+        Raises
+        ------
+        ControlError
+            Where no damping makes the loop stable.
+        """
+        if stiffness is None:
+            least = self.least_stiffness()
+            if not np.isfinite(least):
+                raise ControlError('are too soft for the sufficient condition of PD control with '
+                                   'on-line gravity compensation', subject='springs',
+                                   remedy='give the stiffness K_P of the motors yourself')
+            tried = [self._damped(np.full(self.n, margin * least))
+                     for margin in _STIFFNESS_MARGINS]
+        else:
+            tried = [self._damped(each_joint('stiffness', stiffness, self.n))]
+        gains = min(tried, key=self.radius)
+        self.require(gains)
+        return gains
+
+    def _damped(self, K_P: FloatArray) -> ElasticPDGains:
+        """Return a stiffness with the damping that suits it, joint by joint."""
+        shares, best = np.full(self.n, 0.4), np.inf
+        for _ in range(2):
+            for joint in range(self.n):
+                for share in _SHARES:
+                    tried = shares.copy()
+                    tried[joint] = share
+                    radius = self.radius(ElasticPDGains(K_P, tried * self.damping_bound),
+                                         quickly=True)
+                    if radius < best:
+                        best, shares = radius, tried
+        return ElasticPDGains(K_P, shares * self.damping_bound)
+
+    def require(self, gains: ElasticPDGains) -> ElasticGainReport:
+        """Return the report of gains, or refuse them.
+
+        Raises
+        ------
+        ControlError
+            Where a damping is outside its bound, or the sampled loop is not stable.
+        """
+        names = self.dynamics.robot.links.joint_names
+        for name, damping, bound in zip(names, gains.damping, self.damping_bound, strict=True):
+            if not 0.0 < damping < bound:
+                raise ControlError(f'damping {damping:.4g} is not between 0 and {bound:.4g}, what '
+                                   f'a loop with a period of {self.period:g} s and a delay of '
+                                   f'{self.delay:g} s can damp', subject=name,
+                                   remedy='choose it within, or leave it to the design')
+        report = self.report(gains)
+        if not report.radius < 1.0:
+            raise ControlError(f'make the sampled loop unstable: spectral radius '
+                               f'{report.radius:.4f}', subject='stiffness and damping',
+                               remedy='lower the stiffness, or the period and the delay; '
+                                      + str(report))
+        return report
+
+    def _spring_slope(self, K_P: FloatArray) -> float:
+        """Return lambda_min([[K, -K], [-K, K + K_P]])."""
+        K = np.diag(self.dynamics.robot.joints.stiffness)
+        return float(np.linalg.eigvalsh(np.block([[K, -K], [-K, K + np.diag(K_P)]]))[0])
