@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compiled step of `robot_dynamics.control.momentum_observer`."""
+
+from __future__ import annotations
+
+import math
+
+from robot_dynamics.dynamics.kernels.loading import kernel
+
+
+@kernel('void(float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[::1],'
+        ' float64[::1], float64[::1], float64, float64[:, ::1], float64[::1])')
+def observe(M, C, g, joints, gain, v, effort, dt, memory, r):
+    """Move the residual on by one state.
+
+    Parameters
+    ----------
+    M, C, g
+        Matrices at the state.
+    joints : (4, n)
+        Damping, Coulomb friction, its velocity, armature.
+    gain : (n,)
+        K_O. 1/s.
+    v, effort : (n,)
+        Velocity; effort that has acted since the last state.
+    dt : float
+        Time since then; 0 starts over. s.
+    memory : (2, n)
+        Momentum and rest of the last state.
+    r : (n,)
+        The residual.
+    """
+    n = v.size
+    for i in range(n):
+        momentum = joints[3, i] * v[i]
+        rest = -g[i] - joints[0, i] * v[i] - joints[1, i] * math.tanh(v[i] / joints[2, i])
+        for j in range(n):
+            momentum += M[i, j] * v[j]
+            rest += C[j, i] * v[j]
+        if dt > 0.0:
+            change = momentum - memory[0, i] - dt * (effort[i] + 0.5 * (rest + memory[1, i]))
+            r[i] = (r[i] + gain[i] * change) / (1.0 + gain[i] * dt)
+        else:
+            r[i] = 0.0
+        memory[0, i], memory[1, i] = momentum, rest
