@@ -187,7 +187,7 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     clock.tick('validation')
     whole = chosen(np.arange(BLOCKS))
     errors, squares, rows = chooser.errors(whole, np.arange(BLOCKS))
-    base, linear = _base(stack, whole, settings.estimator, signals, terms)
+    base, linear = base_estimate(stack, whole, settings.estimator, signals, terms)
     model, covariance = _parameters(chooser, whole, base, linear, settings.estimator)
     if settings.estimator != 'consistent':
         errors = chooser.errors_of(whole, model.parameters)
@@ -254,9 +254,28 @@ def model_equations(stack: Stack, chosen: Chosen
     return (np.concatenate(W), np.concatenate(y), np.concatenate(joint), np.concatenate(order))
 
 
-def _base(stack: Stack, chosen: Chosen, estimator: str, signals: SignalSettings,
-          terms: tuple[str, ...]) -> tuple[BaseParameters, LinearFit]:
-    """Return what the recording tells, by least squares without a description."""
+def base_estimate(stack: Stack, chosen: Chosen, estimator: str, signals: SignalSettings,
+                  terms: tuple[str, ...]) -> tuple[BaseParameters, LinearFit]:
+    """Return what a recording tells by itself, without a description.
+
+    Parameters
+    ----------
+    stack : Stack
+        The equations.
+    chosen : Chosen
+        Which columns and gravity; weights decide of which rows the base is found.
+    estimator : str
+        One of `ESTIMATORS`; weighted least squares for any other.
+    signals, terms
+        Of the stack.
+
+    Returns
+    -------
+    BaseParameters
+        What can be told.
+    LinearFit
+        Base parameters.
+    """
     W, y, joint, order = model_equations(stack, chosen)
     scale = np.sqrt(chosen.fit.weights)[joint]
     R = np.linalg.qr(W * scale[:, np.newaxis], mode='r')

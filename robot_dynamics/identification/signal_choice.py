@@ -21,6 +21,7 @@ from robot_dynamics.identification.friction import FAMILIES
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.signals import Motion, SignalSettings, cutoff_of, motions_of
 from robot_dynamics.identification.signals.derivatives import derivative
+from robot_dynamics.identification.signals.filters import low_pass
 from robot_dynamics.identification.stack import Stack
 from robot_dynamics.model.robot import Robot
 
@@ -41,6 +42,7 @@ _FAMILY = 'dahl+coulomb'
 _BLOCKS = 6
 # Left out at both ends of a segment, s.
 _TRIM = 0.5
+_LAG_STEPS = 4
 
 
 class SignalChooser:
@@ -149,7 +151,8 @@ class SignalChooser:
 
     def _errors(self, model: Model, motion: Motion, segment, settings: SignalSettings,
                 middle: float, late: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-        predicted = model.efforts(motion)
+        # Equations are filtered at the cut-off, and so is what they predict.
+        predicted = low_pass(model.efforts(motion), motion.rate, settings.cutoff, settings.order)
         slope = derivative(predicted, motion.rate)
         # The prediction is smooth and may be interpolated; measurements would lose noise.
         at = segment.time - settings.lag
@@ -159,20 +162,28 @@ class SignalChooser:
                                  axis=1) for x in (predicted, slope))
         return segment.effort[kept] - told, change, told
 
+    def _lags(self, settings: SignalSettings) -> tuple[FloatArray, FloatArray]:
+        """Return by how much efforts of each joint come later still, s, and how sure that is."""
+        halves = self._halves(settings)
+        error, slope = (np.concatenate([half[k] for half in halves]) for k in (0, 1))
+        squares = np.maximum(np.sum(slope ** 2, axis=0), 1e-300)
+        return -np.sum(error * slope, axis=0) / squares, squares * self._weights()
+
     def _with_lag(self, settings: SignalSettings) -> tuple[SignalSettings, Choice]:
         """Return the settings with a lag, where all joints agree that there is one."""
         none = Choice('lag of efforts', '0', 'no lag common to the joints predicts better')
         trial, before = settings, self.score(settings)
-        for _ in range(3):
+        steps: list[float] = []
+        for _ in range(_LAG_STEPS):
             try:
-                halves = self._halves(trial)
+                lags, information = self._lags(trial)
             except RobotDynamicsError:
                 return settings, none
-            error, slope = (np.concatenate([half[k] for half in halves]) for k in (0, 1))
-            information = np.sum(slope ** 2, axis=0) * self._weights()
-            lags = -np.sum(error * slope, axis=0) / np.maximum(np.sum(slope ** 2, axis=0), 1e-300)
             step = float(np.sum(lags * information) / np.sum(information))
-            trial = replace(trial, lag=trial.lag + step)
+            # A fit takes part of a lag, always the same: what is left shrinks geometrically.
+            ratio = step / steps[-1] if len(steps) % 2 else 0.0
+            steps.append(step)
+            trial = replace(trial, lag=trial.lag + step / (1.0 - np.clip(ratio, 0.0, 0.9)))
             if abs(step) < 0.02 * self.dataset.period:
                 break
         agree = np.sum(information[np.sign(lags + trial.lag) == np.sign(trial.lag)])

@@ -175,8 +175,10 @@ def _jumps(time: FloatArray, position: FloatArray) -> BoolArray:
     usual = np.maximum(np.median(off, axis=0), 1e-6)
     shortest = np.minimum(before, after)[:, np.newaxis]
     # Twice the distance in a sampling period, there and back, and nothing like it elsewhere.
-    fast = np.minimum(off / shortest, np.abs(position[1:-1] - position[:-2]) / shortest)
-    found[1:-1] = np.any((off > 50.0 * usual) & (off > 0.02) & (fast > 0.5 * FASTEST), axis=1)
+    there = np.abs(position[1:-1] - position[:-2]) / shortest
+    back = np.abs(position[2:] - position[1:-1]) / shortest
+    found[1:-1] = np.any((off > 50.0 * usual) & (off > 0.02)
+                         & (np.minimum(there, back) > FASTEST), axis=1)
     if off.size:
         first = np.abs(position[0] - position[1]) / (time[1] - time[0])
         found[0] = bool(np.any(first > FASTEST))

@@ -88,8 +88,8 @@ def _efforts(dataset: Dataset, robot: Robot) -> list[Finding]:
             continue
         split = _share(np.column_stack([gravity[:, j], moving[:, j], rest]), tau[:, j])
         own = _share(np.column_stack([moving[:, j], rest]), tau[:, j])
-        if split is not None and own is not None and abs(split[0]) < NO_GRAVITY \
-                and own[0] > 0.3 and own[1] > EXPLAINED:
+        if split is not None and own is not None and own[1] > EXPLAINED \
+                and abs(split[0]) < NO_GRAVITY * abs(own[0]):
             missing.append(name)
     findings = []
     flipped = [name for name, sign in signs if sign < 0]

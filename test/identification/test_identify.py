@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ParameterError, RecordingError
+from robot_dynamics.identification.choose import Chooser
+from robot_dynamics.identification.dataset import DatasetSettings, dataset_from_arrays
+from robot_dynamics.identification.friction import FAMILIES
+from robot_dynamics.identification.identify import (
+    EstimateSettings,
+    base_estimate,
+    estimate_settings,
+    identify,
+)
+from robot_dynamics.identification.signals import SignalSettings
+from robot_dynamics.identification.stack import Stack
+from robot_dynamics.model.modify import with_scaled_masses
+from robot_dynamics.model.robot import Robot
+
+PLAIN = EstimateSettings(friction='coulomb', armature=False, gravity='known', cutoff=8.0,
+                         lag=0.0, coulomb_width=0.02)
+
+
+def wrong(robot):
+    """A description with links too light and too heavy, and their centres elsewhere."""
+    masses = {name: factor for name, factor in zip(robot.body_names, (0.6, 1.5, 0.7),
+                                                   strict=False)}
+    return with_scaled_masses(robot, masses)
+
+
+@pytest.fixture(scope='module')
+def found(three):
+    dataset = three.log(seconds=40, noise=(2e-6, 0.02))
+    return identify(dataset, wrong(three.robot), PLAIN)
+
+
+def test_a_wrong_description_is_put_right(three, found):
+    _t, q, v, a = three.motion(seed=7)
+    right = Dynamics(three.robot).inverse_dynamics(q, v, a)
+    theirs = Dynamics(found.model.robot).inverse_dynamics(q, v, a) - right
+    ours = Dynamics(found.identified_robot()).inverse_dynamics(q, v, a) - right
+    assert np.linalg.norm(ours) < 0.01 * np.linalg.norm(right)
+    assert np.linalg.norm(ours) < 0.05 * np.linalg.norm(theirs)
+    assert found.verdict == 'good'
+    assert found.is_consistent
+    for name, value in found.friction('viscous').items():
+        assert value == pytest.approx(2.0, rel=0.02), name
+    for name, value in found.friction('coulomb').items():
+        assert value == pytest.approx(1.0, rel=0.02), name
+
+
+def test_all_parts_of_a_result(found, three):
+    assert len(found.parameters) == len(found.standard_deviations) == 30 + 9
+    assert found.validation.total < 0.01
+    assert found.in_sample.rmse.shape == (3,)
+    interval = found.confidence_interval(0.95)
+    assert np.all(interval[:, 0] < found.base_values)
+    assert np.all(interval[:, 1] > found.base_values)
+    assert set(found.classes.values()) <= {'unidentifiable', 'combined', 'independent'}
+    assert {choice.what for choice in found.choices} >= {'friction',
+                                                         'pull towards the description'}
+    assert all(choice.reason for choice in found.choices)
+    assert json.loads(json.dumps(found.to_dict()))['verdict'] == 'good'
+    assert found.worst[0][2] >= found.worst[-1][2]
+    with pytest.raises(ParameterError):
+        found.confidence_interval(1.5)
+
+
+@pytest.mark.parametrize('estimator', ['ols', 'wls', 'huber', 'iv'])
+def test_estimators_by_name(three, estimator):
+    dataset = three.log(seconds=30, noise=(2e-6, 0.02))
+    found = identify(dataset, wrong(three.robot), replace(PLAIN, estimator=estimator))
+    _t, q, v, a = three.motion(seed=7)
+    right = Dynamics(three.robot).inverse_dynamics(q, v, a)
+    ours = Dynamics(found.identified_robot()).inverse_dynamics(q, v, a)
+    assert np.linalg.norm(ours - right) < 0.02 * np.linalg.norm(right)
+
+
+def test_auto_says_what_it_chose(three):
+    dataset = three.log(seconds=30, noise=(1e-5, 0.05))
+    found = identify(dataset, wrong(three.robot), EstimateSettings(armature=False))
+    assert found.verdict == 'good'
+    assert {choice.what for choice in found.choices} >= {'signals', 'friction', 'gravity',
+                                                         'lag of efforts'}
+    assert found.validation.total < 0.05
+
+
+def test_gravity_that_is_not_where_it_is_described(three):
+    tilted = np.array([0.3, -0.2, -9.8])
+    tilted *= 9.81 / np.linalg.norm(tilted)
+    real = three.robot.with_gravity(tilted)
+    t, q, v, a = three.motion(seconds=40)
+    tau = (Dynamics(real).inverse_dynamics(q, v, a) + 2 * v + np.tanh(v / 0.02)
+           + 0.02 * np.random.default_rng(0).normal(size=q.shape))
+    dataset = dataset_from_arrays(three.robot, t, q, tau)
+    found = identify(dataset, three.robot, replace(PLAIN, gravity='auto'))
+    np.testing.assert_allclose(found.model.gravity, tilted, atol=0.05)
+    assert np.degrees(np.linalg.norm(found.tilt)) == pytest.approx(2.1, abs=0.3)
+
+
+def test_efforts_that_come_late_are_found(three):
+    t, q, v, a = three.motion(seconds=30)
+    tau = three.efforts(q, v, a, width=0.1)
+    late = np.stack([np.interp(t - 0.012, t, column) for column in tau.T], axis=1)
+    dataset = dataset_from_arrays(three.robot, t, q, late)
+    found = identify(dataset, three.robot, replace(PLAIN, lag=None, coulomb_width=0.1))
+    assert found.signals.lag == pytest.approx(0.012, abs=0.002)
+
+
+def test_a_joint_that_never_moved(three):
+    t, q, v, a = three.motion(seconds=20)
+    for x in (q, v, a):
+        x[:, 0] = 0.0
+    dataset = dataset_from_arrays(three.robot, t, q, three.efforts(q, v, a))
+    found = identify(dataset, three.robot, PLAIN)
+    assert any('combinations of inertial parameters' in f.message for f in found.findings)
+    # What was not excited keeps its description.
+    np.testing.assert_allclose(found.model.inertial, three.robot.parameters, atol=0.05)
+
+
+def test_effort_that_is_current(cases, table):
+    data = table(cases / 'ident_current_not_torque' / 'pendulum.csv')
+    conversion = json.loads((cases / 'ident_current_not_torque' / 'conversion.json').read_text())
+    expected = json.loads((cases / 'ident_current_not_torque' / 'expected.json').read_text())[
+        'numbers']
+    W = np.stack([data['ddq'], np.sin(data['q']), data['dq'], np.sign(data['dq'])], axis=1)
+    robot = Robot.from_urdf("""<robot name="p"><link name="base"/><link name="l"><inertial>
+        <mass value="2"/><origin xyz="0 0 -0.3"/><inertia ixx="0.05" iyy="0.05" izz="0.01"
+        ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j" type="revolute">
+        <parent link="base"/><child link="l"/><axis xyz="0 1 0"/>
+        <limit lower="-3" upper="3" velocity="5" effort="10"/></joint></robot>""")
+    settings = DatasetSettings(effort_kind='current', sign=conversion['direction'],
+                               gear_ratio=conversion['gear_ratio'],
+                               torque_constant=conversion['torque_constant'])
+    for given, theta in ((settings, expected['theta']),
+                         (None, expected['theta_without_conversion'])):
+        dataset = dataset_from_arrays(robot, data['t'], data['q'][:, None],
+                                      data['effort'][:, None], settings=given)
+        tau = dataset.segments[0].effort[:, 0]
+        np.testing.assert_allclose(np.linalg.lstsq(W, tau, rcond=None)[0], theta, atol=1e-4)
+        found = identify(dataset, robot, replace(PLAIN, armature=True, cutoff=5.0))
+        words = ' '.join(str(finding) for finding in found.findings)
+        assert ('sign flipped' in words) == (given is None)
+        assert ('amperes' in words) == (given is None)
+
+
+def test_noise_free_it_is_exact(rpr):
+    """True base parameters to 1e-8, of exact motions: what the equations are, without filters."""
+    from robot_dynamics.dynamics.base_parameters import structural_base
+    dynamics = Dynamics(rpr.robot)
+    _t, q, v, a = rpr.motion(seconds=10)
+    W = dynamics.regressor(q, v, a, ('viscous',))
+    tau = W @ np.concatenate([rpr.robot.parameters, [1.0, 2.0, 3.0]])
+    base = structural_base(dynamics, ('viscous',))
+    L = W.reshape(-1, W.shape[-1])[:, base.independent]
+    values = np.linalg.lstsq(L, tau.ravel(), rcond=None)[0]
+    truth = base.values(np.concatenate([rpr.robot.parameters, [1.0, 2.0, 3.0]]))
+    np.testing.assert_allclose(values, truth, atol=1e-8)
+
+
+def test_stated_deviations_cover_the_truth(rpr):
+    """100 runs: true base parameters within three standard deviations, 98 % at least."""
+    signals = SignalSettings(8.0)
+    terms = FAMILIES['coulomb']
+    first = Stack(rpr.robot, rpr.log(seconds=12, noise=(2e-6, 0.1)), signals, terms,
+                  coulomb_width=0.02)
+    chosen = Chooser(first, 6).choose(np.arange(6), ('coulomb',), (1.0,), 'known')
+    truth = np.concatenate([rpr.robot.parameters, [
+        {'offset': 0.0, 'viscous': 2.0, 'coulomb': 1.0}[feature.term]
+        for feature in chosen.model.features]])
+    inside, scatter, stated = [], [], []
+    for run in range(100):
+        dataset = rpr.log(seconds=12, noise=(2e-6, 0.1), seed=3, noise_seed=run)
+        stack = Stack(rpr.robot, dataset, signals, terms, coulomb_width=0.02)
+        base, linear = base_estimate(stack, chosen, 'wls', signals, terms)
+        deviations = np.sqrt(np.diag(linear.covariance))
+        inside.append(np.abs(linear.x - base.values(truth)) < 3.0 * deviations)
+        scatter.append(linear.x)
+        stated.append(deviations)
+    assert np.mean(inside) >= 0.98
+    # Honest in the other direction too: not wider than what the estimates scatter by.
+    ratio = np.mean(stated, axis=0) / np.std(scatter, axis=0)
+    assert 0.8 < np.median(ratio) < 1.6
+
+
+def test_a_gravity_compensated_log(three):
+    t, q, v, a = three.motion(seconds=30)
+    tau = three.efforts(q, v, a) - Dynamics(three.robot).gravity_torque(q)
+    plain = identify(dataset_from_arrays(three.robot, t, q, tau), three.robot, PLAIN)
+    assert any('gravity-compensated' in f.message for f in plain.findings)
+    settings = DatasetSettings(effort_kind='gravity_compensated')
+    found = identify(dataset_from_arrays(three.robot, t, q, tau, settings=settings), three.robot,
+                     PLAIN)
+    assert found.validation.total < 0.02
+    assert not any('gravity-compensated' in f.message for f in found.findings)
+
+
+def test_velocities_that_lag_are_told(three):
+    t, q, v, a = three.motion(seconds=30)
+    late = np.stack([np.interp(t - 0.15, t, column) for column in v.T], axis=1)
+    dataset = dataset_from_arrays(three.robot, t, q, three.efforts(q, v, a), late)
+    found = identify(dataset, three.robot, replace(PLAIN, cutoff=None))
+    assert any('lags position by up to 0.15 s' in f.message for f in found.findings)
+    assert found.signals.velocity == 'position'
+
+
+def test_one_joint_that_slides(make_arm):
+    arm = make_arm([('prismatic', '0 0 1', 3.0)])
+    found = identify(arm.log(seconds=20, noise=(1e-6, 0.01)), wrong(arm.robot), PLAIN)
+    assert found.parameters['l1/m'] == pytest.approx(3.0, rel=0.02)
+
+
+def test_too_short_and_wrong(three, rpr):
+    with pytest.raises(RecordingError, match='record'):
+        identify(three.log(seconds=0.5), three.robot, PLAIN)
+    with pytest.raises(ParameterError, match='other joints'):
+        identify(three.log(seconds=5), replace(three.robot, joint_names=('a', 'b', 'c'),
+                                               body_joint_names=('a', 'b', 'c')), PLAIN)
+    for settings in ({'estimator': 'magic'}, {'friction': 'sticky'}, {'gravity': 'maybe'},
+                     {'cutoff': -1.0}, {'strength': 'x'}, {'velocity_threshold': -1}):
+        with pytest.raises(ParameterError):
+            EstimateSettings(**settings)
+    with pytest.raises(ParameterError, match='no setting'):
+        estimate_settings({'estimate': {'colour': 1}})
+    with pytest.raises(ParameterError):
+        estimate_settings({'estimate': 'manual'})
+    assert estimate_settings({'estimate': 'auto'}) == EstimateSettings()
