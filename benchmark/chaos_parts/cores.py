@@ -7,8 +7,6 @@ import os
 import time
 from pathlib import Path
 
-#: Threads of Fast DDS that take messages off a transport.
-_RECEIVERS = ('dds.udp', 'dds.shm')
 #: Time between two looks for new threads. ns.
 _NEWS_PERIOD = 1_000_000_000
 
@@ -25,32 +23,32 @@ class Cores:
     def __init__(self, pid: int):
         self._threads = Path(f'/proc/{pid}/task')
         self._main = _open(self._threads / f'{pid}')
-        self._receivers: dict[str, int] = {}
+        self._others: dict[str, int] = {f'{pid}': -1}
         self._looked = 0
 
     def waited(self) -> int:
         """Return for how long the main thread has waited since the start. ns."""
         return _waited(self._main)
 
-    def received(self) -> int:
-        """Return for how long those threads have waited that receive messages. ns."""
+    def others(self) -> tuple[int, ...]:
+        """Return the same of each other thread, those that are new last. ns."""
         now = time.monotonic_ns()
         if now - self._looked > _NEWS_PERIOD:
             self._looked = now
-            self._find_receivers()
-        return sum(map(_waited, self._receivers.values()))
+            self._find_others()
+        return tuple(_waited(file) for file in self._others.values() if file >= 0)
 
     def close(self) -> None:
         """Close the files."""
-        for file in (self._main, *self._receivers.values()):
-            os.close(file)
+        for file in (self._main, *self._others.values()):
+            if file >= 0:
+                os.close(file)
 
-    def _find_receivers(self) -> None:
+    def _find_others(self) -> None:
         try:
             for thread in self._threads.iterdir():
-                if thread.name not in self._receivers \
-                        and (thread / 'comm').read_text().startswith(_RECEIVERS):
-                    self._receivers[thread.name] = _open(thread)
+                if thread.name not in self._others:
+                    self._others[thread.name] = _open(thread)
         except OSError:  # it has ended meanwhile
             pass
 

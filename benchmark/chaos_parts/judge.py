@@ -10,10 +10,10 @@
 The time is that between the publication of the last good state and the publication of the
 safe command, on one steady clock. What the machine takes of it is measured as well and not
 held against the controller: the time for which it was ready to run but the kernel had no core
-for it (``/proc/<pid>/task/<thread>/schedstat``), or for which the whole machine stood still, if
-that was more; the same of its threads that receive messages, until that last state was
-answered; and the time for which there was no core for the relay while it published that state.
-There is no tolerance.
+for it, and the same of that other thread of its process for which there was none for longest
+(``/proc/<pid>/task/<thread>/schedstat``); or that for which the whole machine stood still, if
+it was more; and the time for which there was no core for the relay while it published that
+state. There is no tolerance.
 """
 
 from __future__ import annotations
@@ -187,9 +187,7 @@ def _was_held_up(records: Records, begin: int, end: int, time: int) -> bool:
     first, last = (bisect_left(records.waits, moment, key=attrgetter('time'))
                    for moment in (begin, end))
     looks = records.waits[first:last + 1]
-    return any(after.controller - before.controller > time
-               or after.receivers - before.receivers > time
-               for before, after in pairwise(looks))
+    return any(after.taken_since(before) > time for before, after in pairwise(looks))
 
 
 def _is_silent_by_right(begin: Relayed, duties: Duties, absences: Sequence[Interval]) -> bool:
@@ -211,23 +209,21 @@ def _judge_loss(records: Records, duties: Duties, begin: Relayed, end: int, verd
     # The last good state is still answered, which takes a few ms and not half the time-out.
     from_then = begin.time + int(0.5 * duties.state_timeout * NANOSECONDS)
     said = [command for command in records.commands if from_then < command.published < end]
-    answered = max((command.published for command in records.commands
-                    if begin.time < command.published <= from_then), default=begin.time)
     if not said:
-        had = 1e-9 * (end - begin.time - _taken_by_machine(records, begin, answered, end))
+        had = 1e-9 * (end - begin.time - _taken_by_machine(records, begin, end))
         if had > bound:
             verdict.findings.append(f'no safe command in {1e3 * had:.1f} ms without states')
         return
     first = said[0]
     loss = Loss(1e-9 * (first.published - begin.time),
-                1e-9 * _taken_by_machine(records, begin, answered, first.published),
+                1e-9 * _taken_by_machine(records, begin, first.published),
                 1e-9 * first.late)
     verdict.losses.append(loss)
     if not loss.own <= bound:
         verdict.findings.append(
             f'the safe command came {1e3 * loss.reaction:.1f} ms after the last good state, of '
             f'which {1e3 * loss.own:.1f} are its own; {1e3 * bound:.1f} are allowed')
-    is_cut = end - first.published < _ALL_COPIES
+    is_cut = end - first.published - _taken(records, first.published, end) < _ALL_COPIES
     if len(said) > duties.copies or (len(said) < duties.copies and not is_cut):
         verdict.findings.append(f'{len(said)} commands after the loss, not {duties.copies}')
     if any(command.effort != first.effort for command in said):
@@ -247,26 +243,18 @@ def _judge_safe_effort(duties: Duties, records: Records, begin: Relayed, command
                                 f'what carries the arm: {command.effort}')
 
 
-def _taken_by_machine(records: Records, begin: Relayed, answered: int, end: int) -> int:
-    """Return for how long from a state on the machine had no core to give. ns.
+def _taken_by_machine(records: Records, begin: Relayed, end: int) -> int:
+    """Return for how long from a state on the machine had no core to give. ns."""
+    return min(begin.held + _taken(records, begin.time, end), end - begin.time)
 
-    Parameters
-    ----------
-    begin : Relayed
-        The state.
-    answered : int
-        When the controller had received it for certain. ns.
-    end : int
-        Until when. ns.
-    """
+
+def _taken(records: Records, begin: int, end: int) -> int:
+    """Return for how long within that time the machine kept the controller waiting. ns."""
     waits, moment = records.waits, attrgetter('time')
     last = bisect_left(waits, end, key=moment)
     if last >= len(waits):
-        return begin.held
-    first = waits[max(0, bisect_right(waits, begin.time, key=moment) - 1)]
-    received, last = waits[bisect_left(waits, answered, key=moment)], waits[last]
-    return begin.held + max(0, last.controller - first.controller, last.stolen - first.stolen) \
-        + min(max(0, received.receivers - first.receivers), answered - begin.time)
+        return 0
+    return waits[last].taken_since(waits[max(0, bisect_right(waits, begin, key=moment) - 1)])
 
 
 def unheard(commands: Sequence[Heard], last_numbers: dict[bytes, int]) -> int:

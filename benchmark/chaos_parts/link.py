@@ -252,11 +252,10 @@ class _Relay:
         """Note how much the machine has stood in the way so far."""
         watched, waits = self._watched, self._records.waits
         waits.append(Wait(
-            time.monotonic_ns(), *((watched.waited(), watched.received()) if watched else (0, 0)),
+            time.monotonic_ns(), *((watched.waited(), watched.others()) if watched else (0, ())),
             self._stolen))
         if len(waits) > 1:
-            self._held_up = max(self._held_up, waits[-1].controller - waits[-2].controller,
-                                waits[-1].receivers - waits[-2].receivers)
+            self._held_up = max(self._held_up, waits[-1].taken_since(waits[-2]))
 
 
 def _run(pipe: Connection, velocity_limit: dict[str, float]) -> None:

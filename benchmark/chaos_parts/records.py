@@ -69,17 +69,25 @@ class Wait:
     ----------
     time : int
         The moment, on the steady clock. ns.
-    controller, receivers : int
-        Time the controller was ready to run since it was started, but no core was free, and
-        the same of its threads that receive messages. ns.
+    controller : int
+        Time the controller was ready to run since it was started, but no core was free. ns.
+    others : tuple of int
+        The same of each other thread of its process: those of the middleware, which it
+        hears by and whose locks it may wait for. ns.
     stolen : int
         Time for which nobody ran: the observer overslept, and not for want of a core. ns.
     """
 
     time: int
     controller: int
-    receivers: int
+    others: tuple[int, ...]
     stolen: int
+
+    def taken_since(self, before: Wait) -> int:
+        """Return for how long the machine has kept the controller waiting since then. ns."""
+        others = max((now - then for then, now in zip(before.others, self.others, strict=False)),
+                     default=0)
+        return max(0, self.controller - before.controller + others, self.stolen - before.stolen)
 
 
 @dataclass

@@ -14,7 +14,7 @@ from .people import People
 from .rig import CONTROLLER, HANDLERS_TIMEOUT, REFERENCE, Nodes, Setup
 
 #: How long a system may take to track again, and to come up. s.
-RECOVERY_TIMEOUT, START_TIMEOUT = 20.0, 60.0
+RECOVERY_TIMEOUT, START_TIMEOUT = 60.0, 60.0
 #: Tracking is tracking with an error below this, for so long. rad, s.
 _SMALL_ERROR, _SETTLED = 0.1, 0.3
 #: An arm that is led is this fast at least, as a share of its limit.
