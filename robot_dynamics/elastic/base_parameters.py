@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.dynamics.base_parameters import (
-    ROWS_PER_COLUMN,
-    BaseParameters,
-    combinations,
-)
+from robot_dynamics.dynamics.base_parameters import BaseParameters, base_parameters
 from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.parameters import ParameterOrder
+
+#: Rows of regressors looked at, for every column.
+_ROWS_PER_COLUMN = 5
 
 
 def elastic_base_parameters(dynamics: ElasticDynamics, order: ParameterOrder = 'paper', *,
@@ -33,8 +32,9 @@ def elastic_base_parameters(dynamics: ElasticDynamics, order: ParameterOrder = '
     """
     size = 2 * dynamics.n
     names = dynamics.robot.parameter_names(order)
-    count = ROWS_PER_COLUMN * len(names) // size + 1
+    count = _ROWS_PER_COLUMN * len(names) // size + 1
     random = np.random.default_rng(seed)
     q = random.uniform(-np.pi, np.pi, (count, size))
     v, a = random.normal(size=(2, count, size))
-    return combinations(dynamics.regressor(q, v, a, order).reshape(-1, len(names)), names)
+    return base_parameters(dynamics.regressor(q, v, a, order).reshape(-1, len(names)), names,
+                           method='gauss_jordan')

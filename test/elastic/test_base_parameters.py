@@ -22,9 +22,9 @@ def short(name):
 
 def check(base, robot, rank, combos, dependent, without_effect):
     names = [short(name) for name in robot.parameter_names()]
-    assert len(base) == rank
-    assert {names[k] for k in base.without_effect} == set(without_effect)
-    kept = [names[k] for k in base.kept]
+    assert base.rank == rank
+    assert {names[k] for k in base.null} == set(without_effect)
+    kept = [names[k] for k in base.independent]
     assert kept == [combo['base'] for combo in combos]
     assert set(names) - set(kept) - set(without_effect) == set(dependent)
     values = base.values(robot.parameters())
@@ -48,7 +48,7 @@ def test_planar_robot(shared, with_gravity):
     exact = robot.with_parameters(
         robot.parameters('bodies') + np.r_[np.zeros(9), 7 / 15 - 0.4667,
                                            np.zeros(9), 7 / 30 - 0.2333, np.zeros(8)], 'bodies')
-    table = dict(zip(base.names, base.values(exact.parameters()), strict=True))
+    table = dict(zip(base.base_names, base.values(exact.parameters()), strict=True))
     printed = {'link1/m': -30.8333, 'link2/m': 6.5667, 'link1/mx': 22.6333, 'link2/mx': -0.7833,
                'link1/my': 0.0, 'link2/my': 0.0, 'joint1/rotor_inertia': 21.18,
                'joint2/rotor_inertia': 12.10, 'joint1/stiffness': 3000.0,
@@ -69,6 +69,6 @@ def test_puma(shared, with_gravity, case):
     robot = with_gravity(reference, gravity)
     base = elastic_base_parameters(ElasticDynamics(robot))
     check(base, robot, study['rank'], study['combos'], study['dependent'], study['null'])
-    motors = [k for k in base.kept if k >= 60]
+    motors = [k for k in base.independent if k >= 60]
     assert len(motors) == study['motor_params']
     assert np.count_nonzero(base.matrix[-len(motors):, 60:]) == len(motors)
