@@ -20,7 +20,7 @@ from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import JointSensors, SensorQuality
 
 NOISE = SensorQuality(position_resolution=2.0 * np.pi / 2**16, velocity_noise=0.005)
-SECONDS = 5.0
+SECONDS = 4.0
 
 
 @pytest.fixture(scope='module')
