@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.dynamics.gram_pieces import Motion, OneByOne, SideBySide
 from robot_dynamics.dynamics.threads import in_pieces
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, shown
 from robot_dynamics.model.arrays import real_array
 
 if TYPE_CHECKING:
@@ -98,8 +98,8 @@ class GramMethods:
         Gram or Factor
             W^T W, W^T tau and tau^T tau, or R, z and rest.
         """
-        if factor not in ('gram', 'qr'):
-            raise ParameterError(f'is {factor!r}, no known factor', subject='factor',
+        if not isinstance(factor, str) or factor not in ('gram', 'qr'):
+            raise ParameterError(f'is {shown(factor)}, no known factor', subject='factor',
                                  remedy="choose 'gram' or 'qr'")
         kept = _checked_columns(columns, self._choose(terms)[1])
         arguments = {'q': q, 'v': v, 'a': a, 'tau': tau}
@@ -154,11 +154,11 @@ def _checked_columns(columns: Sequence[int] | None, width: int) -> IntArray:
     if columns is None:
         return np.arange(width)
     numbers = real_array(columns, 'columns', _COLUMNS)
-    kept = numbers.astype(np.int64)
-    if (numbers.ndim != 1 or np.asarray(columns).dtype == bool or np.any(kept != numbers)
-            or np.any(kept < 0) or np.any(kept >= width)):
+    if (numbers.ndim != 1 or np.asarray(columns).dtype == bool
+            or not np.all((numbers >= 0) & (numbers < width) & (numbers == np.floor(numbers)))):
         raise ParameterError('are not columns of the regressor', subject='columns',
                              remedy=f'{_COLUMNS} from 0 to {width - 1}')
+    kept = numbers.astype(np.int64)
     if len(np.unique(kept)) != len(kept):
         raise ParameterError('names a column twice', subject='columns',
                              remedy='name each column once')

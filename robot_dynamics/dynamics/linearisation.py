@@ -20,11 +20,11 @@ sign corrected, and the series of eqs. 13 and 14.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import factorial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.dynamics.coupling import product
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.joint_types import JointType
 from robot_dynamics.model.robot import Robot
@@ -99,13 +99,18 @@ class LinearModel:
 
     def _by_series(self, period: float, order: int) -> tuple[FloatArray, FloatArray]:
         """By the powers of A T up to the order in Phi, and to one less in its integral."""
-        identity = np.broadcast_to(np.eye(self.A.shape[-1]), self.A.shape)
-        power, Phi, integral = identity, identity, np.zeros_like(self.A)
-        for k in range(1, order + 1):
-            integral = integral + power * (period / factorial(k))
-            power = power @ (self.A * period)
-            Phi = Phi + power / factorial(k)
-        return Phi, integral @ self.B
+        # Terms (A T)^k / k! of Phi, which in Gamma come with T / (k + 1).
+        term = np.broadcast_to(np.eye(self.A.shape[-1]), self.A.shape)
+        Phi, integral = term, np.zeros_like(self.A)
+        k = 0
+        while k < order and np.any(term):
+            k += 1
+            integral = integral + term * (period / k)
+            term = product(term, self.A * (period / k))
+            Phi = Phi + term
+            if not np.all(np.isfinite(term)):
+                order = min(order, k + 1)  # what is not finite has gone everywhere by then
+        return Phi, product(integral, self.B)
 
 
 def motion_of_deviations(robot: Robot, v: ArrayLike) -> FloatArray:

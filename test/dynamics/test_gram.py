@@ -210,6 +210,11 @@ def test_arguments_are_left_alone(dynamics):
 
 @pytest.mark.parametrize(('options', 'message'), [
     ({'factor': 'svd'}, "factor: is 'svd'.*'gram' or 'qr'"),
+    ({'factor': np.array(['gram', 'qr'])}, "factor: .*'gram' or 'qr'"),
+    ({'factor': ['qr']}, "factor: .*'gram' or 'qr'"),
+    ({'columns': [np.nan]}, 'columns: .*from 0 to 59'),
+    ({'columns': [1e300]}, 'columns: .*from 0 to 59'),
+    ({'columns': [2**70]}, 'columns: .*from 0 to 59'),
     ({'columns': [0, 60]}, 'columns: .*from 0 to 59'),
     ({'columns': [-1]}, 'columns: .*from 0 to 59'),
     ({'columns': [0.5]}, 'columns: .*from 0 to 59'),
@@ -221,9 +226,19 @@ def test_arguments_are_left_alone(dynamics):
     ({'weights': np.full(6, np.inf)}, 'weights: .*infinite'),
     ({'terms': ('springs',)}, 'springs'),
 ])
+@pytest.mark.filterwarnings('error')
 def test_what_is_refused(dynamics, options, message):
     with pytest.raises(ParameterError, match=message):
         dynamics.regressor_gram(*recording(dynamics, 5), **options)
+
+
+@pytest.mark.filterwarnings('error')
+def test_no_columns_are_asked_for(dynamics):
+    motion = recording(dynamics, 5)
+    gram = dynamics.regressor_gram(*motion, columns=[])
+    assert gram.W_W.shape == (0, 0) and gram.tau_tau == pytest.approx(np.sum(motion[3]**2))
+    assert dynamics.regressor_gram(*motion, columns=[], factor='qr').rest == pytest.approx(
+        np.linalg.norm(motion[3]))
 
 
 @pytest.mark.parametrize('weights', [np.ones(5), np.ones((4, 6)), np.ones((5, 1)), 1.0, 'one'])

@@ -14,7 +14,7 @@ BACKENDS = ('numba', 'c')
 
 def use_native(backend: str) -> bool:
     """Whether a backend is the one of this package; refuse what is none."""
-    if backend not in BACKENDS:
+    if not isinstance(backend, str) or backend not in BACKENDS:
         raise ParameterError(f'is {shown(backend)}', subject='backend',
                              remedy='choose among ' + ', '.join(BACKENDS))
     return backend == 'c'

@@ -109,6 +109,19 @@ def test_series_converges_with_its_order(tree, order):
     assert errors[1][0] < 1.0
 
 
+@pytest.mark.filterwarnings('error')
+@pytest.mark.parametrize('order', [170, 400, 10**6])
+def test_a_series_as_long_as_anyone_likes(tree, near, order):
+    dynamics = Dynamics(tree(1, 3))
+    q, v, a = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 3))
+    model = dynamics.linearise(q, v, a=a)
+    for value, expected in zip(model.discrete(0.1, order), model.discrete(0.1), strict=True):
+        near(value, expected, 1e-12)
+    nowhere = dynamics.linearise(q, np.nan * v, a=a)
+    for value in nowhere.discrete(0.1, order):
+        assert np.isnan(value).any()
+
+
 def test_batches(mixed, state, near):
     robot = mixed(2, 3)
     dynamics = Dynamics(robot)

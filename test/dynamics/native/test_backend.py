@@ -382,6 +382,9 @@ def test_unknown_backends_are_refused():
     robot = Robot.from_urdf(resolve_robot('planar_2r'))
     with pytest.raises(ParameterError, match="backend: is 'fortran'; choose among numba, c"):
         Dynamics(robot, backend='fortran')
+    for backend in (None, ['c'], np.array(['c', 'c']), b'c', 1):
+        with pytest.raises(ParameterError, match=r'backend: is .*choose among numba, c'):
+            Dynamics(robot, backend=backend)
 
 
 def test_without_a_compiler_the_general_kernels_are_used(tmp_path):
