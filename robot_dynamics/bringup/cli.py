@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from robot_dynamics.bringup import demo, formulas
+from robot_dynamics.bringup import demo, formulas, switch
 from robot_dynamics.bringup.arguments import ARGUMENTS
 from robot_dynamics.bringup.command import child_environment
 from robot_dynamics.bringup.descriptions import load_description
@@ -64,6 +64,10 @@ def _parser() -> argparse.ArgumentParser:
                                   formatter_class=_Help)
     doctor.add_arguments(examine)
     examine.set_defaults(run=doctor.run)
+    switching = commands.add_parser('switch', help=switch.SUMMARY, description=switch.__doc__,
+                                    formatter_class=_Help)
+    switch.add_arguments(switching)
+    switching.set_defaults(run=switch.run)
     check = commands.add_parser(
         'check', help='read a robot description and say what is wrong with it',
         description='Read a URDF, xacro or DH file, say what it holds and what is wrong with it. '
@@ -139,7 +143,9 @@ def _banner(system: System, environment: Mapping[str, str]) -> str:
     robot = load_description(system.robot).robot.name if system.robot else 'robot_description'
     here = environment.get('ROS_AUTOMATIC_DISCOVERY_RANGE') == 'LOCALHOST' \
         or environment.get('ROS_LOCALHOST_ONLY') == '1'
-    return (f'{robot}, plant {system.plant}, controller {system.controller}, {system.rate:g} Hz; '
+    standby = f' (standing by: {system.standby})' if system.standby else ''
+    return (f'{robot}, plant {system.plant}, controller {system.controller}{standby}, '
+            f'{system.rate:g} Hz; '
             f'ROS_DOMAIN_ID={environment.get("ROS_DOMAIN_ID") or 0}'
             f'{", on this machine only" if here else ""}; Ctrl-C stops it')
 

@@ -51,10 +51,10 @@ def look_around(seconds: float, *, namespace: str | None, domain: int | None
     others = [number for number in here if number != graph.domain]
     if not graph.is_empty:
         return graph, _elsewhere(others)
-    if not _is_chosen(os.environ):
+    if not says_how_far(os.environ):
         candidates = [graph.domain] if graph.domain in here else [] if asked else others
         if len(candidates) == 1:
-            with _on_this_machine():
+            with on_this_machine():
                 found = look(seconds, namespace=namespace, domain=candidates[0])
             if not found.is_empty:
                 where = '' if found.domain == graph.domain else f', in domain {found.domain}'
@@ -90,13 +90,13 @@ def _elsewhere(domains: list[int]) -> list[Remark]:
                  f'robot-dynamics doctor --domain {domains[0]}')]
 
 
-def _is_chosen(environment: Mapping[str, str]) -> bool:
+def says_how_far(environment: Mapping[str, str]) -> bool:
     """Whether the user has said how far discovery reaches."""
     return _REACH in environment or _OLDER_REACH in environment
 
 
 @contextmanager
-def _on_this_machine() -> Iterator[None]:
+def on_this_machine() -> Iterator[None]:
     """Keep discovery to this machine inside the block."""
     names = [_REACH, _OLDER_REACH] if os.environ.get('ROS_DISTRO') == 'humble' else [_REACH]
     os.environ.update(zip(names, ('LOCALHOST', '1'), strict=False))
