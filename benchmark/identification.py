@@ -115,6 +115,20 @@ def run(name: str, data: Path) -> str:
     return row
 
 
+def as_published(found: Identification, term: str) -> dict[str, float]:
+    """Return parameters of a friction term as publications of coupled wrists have them.
+
+    What is linear in the speed of a motor that two joints turn belongs, as far as a joint's
+    own speed counts, to that joint's parameter.
+    """
+    own, axes, names = found.friction(term), found.model.axes, found.model.axis_names
+    if term == 'coulomb':
+        return own
+    return {name: value + sum(own[names[k]] * axes[k, j] ** 2
+                              for k in range(len(axes[0]), len(axes)) if j < len(axes[0]))
+            for j, (name, value) in enumerate(own.items())}
+
+
 def published(name: str, data: Path) -> list[str]:
     """Compare friction and rotors with published values, by the terms of the paper."""
     robot, dataset, content = load(name, data)
@@ -123,7 +137,7 @@ def published(name: str, data: Path) -> list[str]:
         cutoff=float(content['evaluation_cutoff']), coulomb_width=0.02))
     rows = []
     for term, values in content['published'].items():
-        ours = found.friction(term)
+        ours = as_published(found, term)
         rows.append(f'| {term} | ' + ' | '.join(
             f'{value:g}: {one:.4g} ({100 * (one / value - 1):+.1f} %)'
             for value, one in zip(values, ours.values(), strict=True)) + ' |')

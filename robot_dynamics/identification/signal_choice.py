@@ -39,7 +39,7 @@ LAG_GAIN = 0.01
 LARGEST_LAG = 0.1
 
 _FAMILY = 'dahl+coulomb'
-_BLOCKS = 6
+_BLOCKS, _STRENGTHS = 12, (3.0, 10.0)
 # Left out at both ends of a segment, s.
 _TRIM = 0.5
 _LAG_STEPS = 4
@@ -138,7 +138,7 @@ class SignalChooser:
         middle = stack.time[len(stack.time) // 2]
         out = []
         for train, late in ((np.arange(half), True), (np.arange(half, _BLOCKS), False)):
-            model = chooser.choose(train, (_FAMILY,), (3.0, 30.0), 'known').model
+            model = chooser.choose(train, (_FAMILY,), _STRENGTHS, 'known').model
             parts = [self._errors(model, motion, segment, settings, middle, late)
                      for motion, segment in zip(stack.motions, self.dataset.segments,
                                                 strict=True)]

@@ -9,12 +9,14 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification.choose import Chooser
 from robot_dynamics.identification.dataset import DatasetSettings, dataset_from_arrays
+from robot_dynamics.identification.estimators.linear import Equations, estimate
 from robot_dynamics.identification.friction import FAMILIES
 from robot_dynamics.identification.identify import (
     EstimateSettings,
     base_estimate,
     estimate_settings,
     identify,
+    model_equations,
 )
 from robot_dynamics.identification.signals import SignalSettings
 from robot_dynamics.identification.stack import Stack
@@ -166,17 +168,21 @@ def test_stated_deviations_cover_the_truth(rpr):
     """100 runs: true base parameters within three standard deviations, 98 % at least."""
     signals = SignalSettings(8.0)
     terms = FAMILIES['coulomb']
-    first = Stack(rpr.robot, rpr.log(seconds=12, noise=(2e-6, 0.1)), signals, terms,
+    log = rpr.log(seconds=10, rate=100.0, noise=(2e-6, 0.1), seed=3)
+    first = Stack(rpr.robot, log, signals, terms,
                   coulomb_width=0.02)
     chosen = Chooser(first, 6).choose(np.arange(6), ('coulomb',), (1.0,), 'known')
     truth = np.concatenate([rpr.robot.parameters, [
         {'offset': 0.0, 'viscous': 2.0, 'coulomb': 1.0}[feature.term]
         for feature in chosen.model.features]])
+    base, _ = base_estimate(first, chosen, 'wls', signals, terms)
     inside, scatter, stated = [], [], []
     for run in range(100):
-        dataset = rpr.log(seconds=12, noise=(2e-6, 0.1), seed=3, noise_seed=run)
+        dataset = rpr.log(seconds=10, rate=100.0, noise=(2e-6, 0.1), seed=3, noise_seed=run)
         stack = Stack(rpr.robot, dataset, signals, terms, coulomb_width=0.02)
-        base, linear = base_estimate(stack, chosen, 'wls', signals, terms)
+        W, y, joint, order = model_equations(stack, chosen)
+        linear = estimate('wls', Equations(W[:, base.independent], y, joint, order),
+                          correlation=stack.rate)
         deviations = np.sqrt(np.diag(linear.covariance))
         inside.append(np.abs(linear.x - base.values(truth)) < 3.0 * deviations)
         scatter.append(linear.x)

@@ -79,7 +79,7 @@ def _efforts(dataset: Dataset, robot: Robot) -> list[Finding]:
         part = _share(np.column_stack([both, rest]), tau[:, j])
         if np.std(gravity[:, j]) < 0.05 * np.max(np.std(gravity, axis=0)) or part is None:
             continue
-        scale, explained = part
+        scale, explained = part[0][0], part[1]
         if explained < EXPLAINED:
             continue
         scales.append(abs(scale))
@@ -89,7 +89,7 @@ def _efforts(dataset: Dataset, robot: Robot) -> list[Finding]:
         split = _share(np.column_stack([gravity[:, j], moving[:, j], rest]), tau[:, j])
         own = _share(np.column_stack([moving[:, j], rest]), tau[:, j])
         if split is not None and own is not None and own[1] > EXPLAINED \
-                and abs(split[0]) < NO_GRAVITY * abs(own[0]):
+                and abs(split[0][0]) < NO_GRAVITY * abs(split[0][1]):
             missing.append(name)
     findings = []
     flipped = [name for name, sign in signs if sign < 0]
@@ -120,12 +120,12 @@ def _samples(dataset: Dataset) -> tuple[FloatArray, FloatArray, FloatArray, Floa
     return tuple(column[::step] for column in columns)
 
 
-def _share(A: FloatArray, y: FloatArray) -> tuple[float, float] | None:
-    """Return the first parameter and the share of the variance that A explains."""
+def _share(A: FloatArray, y: FloatArray) -> tuple[FloatArray, float] | None:
+    """Return the parameters and the share of the variance that A explains."""
     total = float(np.sum((y - y.mean()) ** 2))
     lengths = np.linalg.norm(A, axis=0)
     if total <= 0.0 or lengths[0] == 0.0:
         return None
     lengths[lengths == 0.0] = 1.0
     x = np.linalg.lstsq(A / lengths, y, rcond=1e-10)[0] / lengths
-    return float(x[0]), 1.0 - float(np.sum((y - A @ x) ** 2)) / total
+    return x, 1.0 - float(np.sum((y - A @ x) ** 2)) / total
