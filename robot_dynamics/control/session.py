@@ -21,6 +21,7 @@ from robot_dynamics.control.outlet import Outlet
 from robot_dynamics.control.protocol import TrackingController
 from robot_dynamics.control.safe_command import SafeCommand
 from robot_dynamics.control.session_settings import SessionSettings
+from robot_dynamics.control.speed_guard import SpeedGuard
 from robot_dynamics.control.start_gate import StartGate
 from robot_dynamics.control.step_clock import StepClock
 from robot_dynamics.control.trajectory import TrajectoryBuffer
@@ -83,6 +84,7 @@ class ControlSession:
         self.trajectory = trajectory or TrajectoryBuffer.for_robot(robot)
         self.halting = halting or Halt.for_robot(robot)
         self.clock = StepClock(settings.period)
+        self._speed_guard = SpeedGuard(robot.joint_names, robot.limits.velocity)
         self.mode, self.cause = Mode.WAITING, None
         self.reason = 'no joint state yet'
         self.adapt_enabled, self.adapted = True, False
@@ -297,11 +299,12 @@ class ControlSession:
     def _change_mode(self, silence: float) -> None:
         """Go where a good state leads."""
         settings = self.settings
+        runs = self._speed_guard.is_fast(self.monitor.v)
         if self.mode is Mode.WAITING:
             self._begin_holding()
         elif self.mode is Mode.SAFE:
             self._repeats_left = settings.safe_repeats
-            self._good_states += 1
+            self._good_states = 0 if runs else self._good_states + 1
             if settings.resume_after is not None and self.cause.passes \
                     and self._good_states >= settings.resume_after:
                 self._begin_holding()
@@ -310,6 +313,8 @@ class ControlSession:
         elif self.monitor.dt > settings.state_timeout:
             self._go_safe(Cause.CLOCK_JUMPED, f'by {self.monitor.dt:.3f} s from one state to '
                                               'the next')
+        elif runs:
+            self._go_safe(Cause.TOO_FAST, self._speed_guard.detail)
         elif self.mode.follows and self.clock.overruns_in_row > settings.max_overruns:
             self._go_safe(Cause.STATES_SLOW, f'the last {self.monitor.dt:.4f} s apart, '
                                              f'{settings.period:.4f} s expected')

@@ -323,6 +323,36 @@ def test_states_that_come_too_slowly(new_bench):
     assert '0.0100 s expected' in bench.session.reason
 
 
+@pytest.mark.parametrize('joint', range(3))
+def test_an_arm_that_runs_is_braked(new_bench, arm3, joint):
+    bench = new_bench(resume_after=10).start()
+    bench.v[joint] = -1.4 * arm3.limits.velocity[joint]
+    bench.states(20)
+    assert bench.session.mode is Mode.TRACKING
+    bench.v[joint] *= 1.6 / 1.4
+    bench.states(2)
+    assert bench.session.mode is Mode.TRACKING
+    command = bench.state()
+    assert bench.session.mode is Mode.SAFE and bench.session.cause is Cause.TOO_FAST
+    assert command.is_safe and JOINTS[joint] in bench.session.reason
+    # It is braked, and not held again for as long as it runs.
+    assert command.effort[joint] > bench.controller.gravity[joint]
+    bench.states(50)
+    assert bench.session.mode is Mode.SAFE
+    bench.v[joint] = 0.0
+    bench.states(10)
+    assert bench.session.mode is Mode.HOLDING
+
+
+def test_one_speed_that_is_wrong_is_none(bench, arm3):
+    bench.start()
+    for _ in range(20):
+        bench.state(v=2.0 * arm3.limits.velocity)
+        bench.state(v=2.0 * arm3.limits.velocity)
+        bench.state()
+    assert bench.session.mode is Mode.TRACKING
+
+
 def test_a_clock_that_goes_back(new_bench):
     bench = new_bench(resume_after=10).start()
     bench.now = 50.0

@@ -31,6 +31,9 @@ REASONS = {
     Cause.STATES_SLOW.value: 'see their rate above; then deactivate and activate the node',
     Cause.CLOCK_JUMPED.value: 'keep clocks steady (chrony slews, ntpdate jumps); then '
                               'deactivate and activate the node',
+    Cause.TOO_FAST.value: 'see the rate of joint states above and this machine below: a feedback '
+                          'that comes too late drives the arm to and fro; then deactivate and '
+                          'activate the node',
     Cause.FAR_FROM_REFERENCE.value: 'does the arm follow its commands, and is the reference '
                                     'within its limits? Then deactivate and activate the node',
     Cause.CONTROLLER_FAILED.value: 'its log names the joint; correct the model or the gains',

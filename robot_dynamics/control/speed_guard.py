@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``SpeedGuard``: an arm that is faster than it may be is not led, it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.control.checks import positive
+
+FloatArray = NDArray[np.float64]
+
+
+class SpeedGuard:
+    """Watch the speed of an arm.
+
+    References keep within the speed limits; who tracks them overshoots a little. A speed far
+    beyond that is what a feedback does whose answers come too late or too seldom, or that is
+    told wrong positions: it drives the arm to and fro with all it has.
+
+    Parameters
+    ----------
+    joint_names : sequence of str, length n
+        The joints, for messages.
+    velocity_limit : array_like, shape (n,)
+        Speed limits, nan where there is none. rad/s or m/s.
+    margin : float
+        Up to this multiple of its limit a joint may be fast.
+    states : int
+        States in a row that must be faster: one may be a measurement gone wrong.
+    """
+
+    def __init__(self, joint_names: Sequence[str], velocity_limit: ArrayLike, *,
+                 margin: float = 1.5, states: int = 3):
+        limit = np.array(velocity_limit, dtype=np.float64)
+        self._names = tuple(joint_names)
+        self._largest = positive('margin', margin) * np.where(np.isnan(limit), np.inf, limit)
+        self._states = positive('states', states)
+        self._speed = np.empty(limit.size)
+        self._in_row = 0
+
+    def is_fast(self, v: FloatArray) -> bool:
+        """Whether the arm runs; to be called once a state, with its velocity, shape (n,)."""
+        np.abs(v, out=self._speed)
+        # Written so that NaN counts as fast.
+        self._in_row = 0 if (self._speed <= self._largest).all() else self._in_row + 1
+        return self._in_row >= self._states
+
+    @property
+    def detail(self) -> str:
+        """The joint that was farthest beyond its limit in the last state, in words."""
+        joint = int(np.argmax(self._speed / self._largest))
+        return (f'{self._names[joint]} at {self._speed[joint]:.3g} rad/s or m/s, '
+                f'{self._largest[joint]:.3g} at most')
