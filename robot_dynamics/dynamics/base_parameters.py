@@ -101,7 +101,7 @@ class BaseParameters:
         for factor, column in zip(self.regrouping[k], self.dependent, strict=True):
             if factor:
                 size = abs(factor)
-                times = '' if abs(size - 1.0) < 1e-9 else f'{size:.6g}*'
+                times = '' if abs(size - 1.0) < 1e-9 else f'{size:.10g}*'
                 text += f' {"-" if factor < 0 else "+"} {times}{self.names[column]}'
         return text
 

@@ -5,7 +5,7 @@ import pytest
 from robot_dynamics.control.known import Known, parse_combination, unknown_directions
 from robot_dynamics.control.restriction import Restriction
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.dynamics.base_parameters import base_parameters
+from robot_dynamics.dynamics.base_parameters import structural_base
 from robot_dynamics.errors import ControlError, ParameterError
 
 COLUMNS = {'a/m': 0, 'a/Jzz': 1, 'b - c/m': 2, '2 b/m': 3}
@@ -38,8 +38,8 @@ def test_what_is_said_twice_counts_once(arm3):
 
 
 def test_base_parameters_are_known_by_the_names_they_are_printed_with(arm3):
-    base = base_parameters(Dynamics(arm3))
-    C = constraints(arm3, Known(combinations=base.names[:3]))
+    base = structural_base(Dynamics(arm3))
+    C = constraints(arm3, Known(combinations=base.base_names[:3]))
     np.testing.assert_allclose(C, base.matrix[:3])
 
 

@@ -13,7 +13,7 @@ from robot_dynamics.control.joint_feedback import JointGains
 from robot_dynamics.control.known import Known, known_and_unknown
 from robot_dynamics.control.slotine_li import AdaptiveController
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.dynamics.base_parameters import base_parameters
+from robot_dynamics.dynamics.base_parameters import base_parameters, structural_base
 from robot_dynamics.errors import ControlError, DimensionError, ParameterError, StateError
 from robot_dynamics.model.consistency import check_body
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
@@ -88,10 +88,14 @@ def test_regressors_and_matrices_are_those_of_the_exercise(rpr, reference):
 
 def test_the_unknown_base_parameters_are_those_of_the_exercise(rpr, reference):
     dynamics = Dynamics(rpr)
-    base = base_parameters(dynamics, columns=columns(rpr, ('link1/Jzz', 'link2/Jzz', 'link2/mx',
-                                                           'link2/m')))
-    assert base.names == ('link1/Jzz + link2/Jzz', 'link2/mx', 'link2/m')
-    np.testing.assert_allclose(base.values(dynamics.parameters), reference['aU'], atol=1e-12)
+    names = ('link1/Jzz', 'link2/Jzz', 'link2/mx', 'link2/m')
+    chosen = columns(rpr, names)
+    q, v, a = np.random.default_rng(0).normal(size=(3, 50, 3))
+    W = dynamics.regressor(q, v, a)[..., chosen].reshape(-1, len(names))
+    base = base_parameters(W, names, method='gauss_jordan')
+    assert base.base_names == ('link1/Jzz + link2/Jzz', 'link2/mx', 'link2/m')
+    np.testing.assert_allclose(base.values(dynamics.parameters[chosen]), reference['aU'],
+                               atol=1e-12)
 
 
 def desired(t):
@@ -207,7 +211,7 @@ def track(law, true, seconds, dt=0.002):
 def test_in_base_coordinates_nothing_drifts_that_efforts_do_not_depend_on(arm3, law):
     gains = AdaptationGains(law=law, coordinates='base')
     controller = AdaptiveController(arm3, adaptation=gains)
-    base = base_parameters(controller.dynamics, gains.terms)
+    base = structural_base(controller.dynamics, gains.terms)
     gamma = controller.adaptation.gain()
     true = with_payload(with_scaled_masses(arm3, 0.8), 0.5, (0.1, 0.0, 0.05))
     error = track(controller, true, 3.0)
