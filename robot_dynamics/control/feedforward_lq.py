@@ -173,9 +173,19 @@ class FeedforwardLQController:
             Where it is unstable.
         """
         motions = typical_motions(self.robot)
-        self.certificate = self.certify_along(*(x[:CERTIFIED_POINTS] for x in (
-            motions.q, motions.v, motions.a)))
+        points = [x[:CERTIFIED_POINTS] for x in (motions.q, motions.v, motions.a)]
+        self.certificate = self.certify_along(*points)
         self.certificate.require()
+        most = self.schedule.schedule.rescale
+        if most > 1.0:
+            # Weights may go this far while it runs: stiffest first, then best damped.
+            try:
+                for factors in ((most, 1.0 / most), (1.0 / most, most)):
+                    self._rule.weights[:] = (self._rule.base_weights
+                                             * np.repeat(factors, self.robot.n))
+                    self.certify_along(*points).require()
+            finally:
+                self._rule.weights[:] = self._rule.base_weights
         self.certified_load = self.model.load
 
     def certify_along(self, q: FloatArray, v: FloatArray, a: FloatArray) -> Certificate:
@@ -272,4 +282,5 @@ class FeedforwardLQController:
             self.update(still, still, still, still, still, self.period, adapt=False)
         self.holding_effort(still, still, still)
         self.safe_effort(still, still)
+        self.schedule = ScheduleState(self.schedule.schedule)
         self.reset(still, still)
