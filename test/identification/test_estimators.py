@@ -6,6 +6,7 @@ import pytest
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.estimators.consistent import fit_consistent, prior_of
+from robot_dynamics.identification.estimators.essential import essential
 from robot_dynamics.identification.estimators.linear import ESTIMATORS, Equations, estimate
 from robot_dynamics.model.consistency import check_body, project_to_consistent, pseudo_inertia
 
@@ -134,3 +135,14 @@ def test_bodies_without_mass_get_a_prior():
     assert np.all(np.linalg.eigvalsh(priors) > 0.0)
     with pytest.raises(ParameterError):
         fit_consistent(np.eye(20), np.zeros(20), priors, 0.0)
+
+
+def test_essential_parameters():
+    equations = rows()
+    random = np.random.default_rng(5)
+    W = np.concatenate([equations.W, 1e-3 * random.normal(size=(800, 4))], axis=1)
+    found = essential(Equations(W, equations.y, equations.joint, equations.order))
+    np.testing.assert_array_equal(found.columns, [0, 1, 2])
+    assert 0.0 <= found.growth < 0.01
+    with pytest.raises(ParameterError):
+        essential(equations, limit=0.0)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an arm carries: a recording with the payload, on top of an arm identified without it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ParameterError, RecordingError
+from robot_dynamics.identification.dataset import Dataset
+from robot_dynamics.identification.estimators.linear import Equations, estimate
+from robot_dynamics.identification.model import Model
+from robot_dynamics.identification.signals import SignalSettings, motions_of
+from robot_dynamics.identification.signals.filters import low_pass
+from robot_dynamics.identification.stack import ROWS_PER_CUTOFF, TRIM
+from robot_dynamics.model.inertia import transform_parameters
+
+FloatArray = NDArray[np.float64]
+
+#: Errors are taken to be correlated over so long, s.
+CORRELATION = 1.0
+# A payload that hangs by the last joint: columns that tell less than this are left out.
+_TELLING = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """A payload in the axes of the body that carries it.
+
+    Parameters
+    ----------
+    body : str
+        The link.
+    parameters : ndarray, shape (10,)
+        What it adds to the link: mass, first moment, inertia tensor about the link's origin.
+    deviations : ndarray, shape (10,)
+        Standard deviations; infinite where the motion does not tell.
+    mass : float
+        kg.
+    com : ndarray, shape (3,)
+        Centre of mass in the link frame, m.
+    """
+
+    body: str
+    parameters: FloatArray
+    deviations: FloatArray
+    mass: float
+    com: FloatArray
+
+
+def identify_payload(dataset: Dataset, arm: Model, signals: SignalSettings,
+                     body: str | None = None) -> Payload:
+    """Identify what an arm carries, as the difference to the arm without it.
+
+    The friction of the known arm is taken to be the same but for a constant, which every
+    joint has anew.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        A recording with the payload.
+    arm : Model
+        The arm, identified without it; `Identification.model`.
+    signals : SignalSettings
+        How signals are made; those of that identification.
+    body : str, optional
+        The link that carries it; the last one if not given.
+
+    Returns
+    -------
+    Payload
+        Mass, centre of mass, inertia, and how well they are known.
+    """
+    robot = arm.robot
+    names = robot.body_names
+    body = names[-1] if body is None else body
+    if body not in names:
+        raise ParameterError('is no link that moves', subject=body,
+                             remedy='name one of ' + ', '.join(names))
+    columns = 10 * names.index(body) + np.arange(10)
+    dynamics = Dynamics(robot.with_gravity(arm.gravity))
+    W, y, order, count = [], [], [], 0
+    for motion in motions_of(dataset, signals):
+        left = motion.effort - arm.efforts(motion)
+        Y = dynamics.regressor(motion.q, motion.v, motion.a)[..., columns]
+        rows = np.concatenate([Y, left[..., np.newaxis]], axis=-1)
+        rows = low_pass(rows.reshape(motion.count, -1), motion.rate, signals.cutoff,
+                        signals.order).reshape(motion.count, robot.n, 11)
+        step = max(1, int(motion.rate / (ROWS_PER_CUTOFF * signals.cutoff)))
+        trim = int(min(TRIM * motion.rate, 0.1 * motion.count))
+        kept = rows[trim:motion.count - trim:step]
+        W.append(kept[..., :10])
+        y.append(kept[..., 10])
+        order.append(count + np.arange(len(kept)))
+        count += len(kept)
+    whole, efforts = np.concatenate(W), np.concatenate(y)
+    if count < 8:
+        raise RecordingError(f'is too short: {count} equations a joint', subject=dataset.source,
+                             remedy='record some more seconds')
+    return _solved(body, whole, efforts, np.concatenate(order),
+                   CORRELATION * ROWS_PER_CUTOFF * signals.cutoff)
+
+
+def _solved(body: str, whole: FloatArray, efforts: FloatArray, order: NDArray[np.int64],
+            correlation: float) -> Payload:
+    """Return the payload from rows of all joints, (m, n, 10) and (m, n)."""
+    m, n = efforts.shape
+    lengths = np.linalg.norm(whole.reshape(-1, 10), axis=0)
+    told = lengths > _TELLING * np.max(lengths)
+    offsets = np.broadcast_to(np.eye(n), (m, n, n))
+    W = np.concatenate([whole[..., told], offsets], axis=-1)
+    # Rows of one joint after the other.
+    W, y = W.transpose(1, 0, 2).reshape(n * m, -1), efforts.T.ravel()
+    fit = estimate('wls', Equations(W, y, np.repeat(np.arange(n), m), np.tile(order, n)),
+                   correlation=correlation)
+    parameters, deviations = np.zeros(10), np.full(10, np.inf)
+    size = int(told.sum())
+    parameters[told] = fit.x[:size]
+    deviations[told] = np.sqrt(np.diag(fit.covariance))[:size]
+    if not parameters[0] > 0.0:
+        raise RecordingError(f'shows a payload of {parameters[0]:.3g} kg', subject=body,
+                             remedy='check sign and unit of the efforts, and that the arm was '
+                                    'identified without the payload')
+    return Payload(body, parameters, deviations, float(parameters[0]),
+                   parameters[1:4] / parameters[0])
+
+
+def in_frame(payload: Payload, rotation: FloatArray, translation: FloatArray) -> FloatArray:
+    """Return the ten parameters of a payload in another frame fixed to its link.
+
+    Parameters
+    ----------
+    payload : Payload
+        The payload.
+    rotation, translation : ndarray, shape (3, 3) and (3,)
+        Axes and origin of the link frame as seen from that frame, m.
+    """
+    return transform_parameters(payload.parameters, rotation, translation)

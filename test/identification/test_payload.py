@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ParameterError, RecordingError
+from robot_dynamics.identification.dataset import dataset_from_arrays
+from robot_dynamics.identification.model import Model
+from robot_dynamics.identification.payload import identify_payload, in_frame
+from robot_dynamics.identification.signals import SignalSettings
+from robot_dynamics.identification.stack import Feature
+from robot_dynamics.model.modify import with_payload
+
+COM = np.array([0.02, -0.03, 0.1])
+
+
+@pytest.fixture
+def known(three):
+    features = tuple(Feature(axis, term, 0.02) for axis in range(3)
+                     for term in ('coulomb', 'viscous'))
+    return Model(three.robot, np.eye(3), three.robot.joint_names, features,
+                 three.robot.gravity, three.robot.parameters, np.tile([1.0, 2.0], 3),
+                 three.robot.parameters)
+
+
+def carrying(three, sign=1.0, seconds=20.0):
+    t, q, v, a = three.motion(seconds=seconds)
+    loaded = with_payload(three.robot, 1.2, COM)
+    tau = three.efforts(q, v, a) + sign * (Dynamics(loaded).inverse_dynamics(q, v, a)
+                                           - Dynamics(three.robot).inverse_dynamics(q, v, a))
+    tau += 0.02 * np.random.default_rng(0).normal(size=tau.shape)
+    return dataset_from_arrays(three.robot, t, q, tau)
+
+
+def test_mass_and_centre_of_a_payload(three, known):
+    payload = identify_payload(carrying(three), known, SignalSettings(8.0))
+    assert payload.body == 'l3'
+    assert payload.mass == pytest.approx(1.2, abs=max(0.01, 3 * payload.deviations[0]))
+    assert payload.deviations[0] < 0.05
+    added = with_payload(three.robot, 1.2, COM).parameters - three.robot.parameters
+    told = np.isfinite(payload.deviations)
+    np.testing.assert_array_less(np.abs(payload.parameters - added[20:])[told],
+                                 4 * payload.deviations[told] + 5e-3)
+    moved = in_frame(payload, np.eye(3), np.array([1.0, 0.0, 0.0]))
+    assert moved[1] == pytest.approx(payload.parameters[1] + payload.mass)
+
+
+def test_no_payload_is_said(three, known):
+    with pytest.raises(RecordingError, match='check sign'):
+        identify_payload(carrying(three, -1.0), known, SignalSettings(8.0))
+    with pytest.raises(ParameterError, match='name one of'):
+        identify_payload(carrying(three), known, SignalSettings(8.0), 'hand')
+    with pytest.raises(RecordingError, match='too short'):
+        identify_payload(carrying(three, seconds=1.0), known, SignalSettings(0.5))
