@@ -200,6 +200,7 @@ class Adaptation:
         self.bodies = self.estimate[:inertial.size]
         self.terms = self.estimate[inertial.size:].reshape(terms.prior.shape)
         self._constants = body_constants(bodies)
+        self.keeps_bodies = keeps_bodies
         self._radius = None if keeps_bodies else _radius(bodies, inertial)
         self._restriction = None if constraints is None or not len(constraints) \
             else Restriction(self.gain(), constraints)
@@ -281,12 +282,7 @@ class Adaptation:
 
     def gain(self) -> FloatArray:
         """Return Gamma before any restriction, shape (10 nb + k n, 10 nb + k n)."""
-        count = self.bodies.size
-        matrix = np.diag(np.concatenate([np.zeros(count), self.term_metric.gain.ravel()]))
-        for body, block in enumerate(self.metric.gain_blocks()):
-            part = slice(10 * body, 10 * body + 10)
-            matrix[part, part] = block
-        return matrix
+        return metric_gain(self.metric, self.term_metric)
 
     def precision(self) -> FloatArray:
         """Return Gamma^-1 before any restriction, shape (10 nb + k n, 10 nb + k n)."""
@@ -307,6 +303,16 @@ class Adaptation:
         coordinates = inverse @ difference @ np.swapaxes(inverse, -1, -2)
         return 0.5 * float(np.sum(coordinates**2) / self.metric.gain
                            + np.sum((terms - self.terms)**2 / self.term_metric.gain))
+
+
+def metric_gain(bodies: BodyMetric, terms: TermMetric) -> FloatArray:
+    """Return Gamma, shape (10 nb + k n, 10 nb + k n)."""
+    count = 10 * len(bodies.matrices)
+    matrix = np.diag(np.concatenate([np.zeros(count), terms.gain.ravel()]))
+    for body, block in enumerate(bodies.gain_blocks()):
+        part = slice(10 * body, 10 * body + 10)
+        matrix[part, part] = block
+    return matrix
 
 
 def metric_precision(bodies: BodyMetric, terms: TermMetric) -> FloatArray:

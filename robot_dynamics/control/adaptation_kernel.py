@@ -116,7 +116,7 @@ def move_body(estimate, gradient, dt, b, constants, target):
         trace += constants[b, TRACE + i] * estimate[10 * b + i]
         target[10 * b + i] = estimate[10 * b + i] + dt * rate
     length = dt * np.sqrt(constants[b, METRIC_GAIN] * max(power, 0.0))
-    return length <= LARGEST_RELATIVE_STEP * (1.0 + trace)
+    return length <= LARGEST_RELATIVE_STEP * (1.0 + max(trace, 0.0))
 
 
 @part

@@ -41,6 +41,7 @@ from robot_dynamics.control.adaptation import (
     StepOutcome,
     TermMetric,
     body_constants,
+    metric_gain,
     metric_precision,
 )
 from robot_dynamics.control.natural_kernel import loop_power, natural_step
@@ -81,6 +82,9 @@ class NaturalAdaptation:
     estimate, bodies, terms
         As those of `robot_dynamics.control.adaptation.Adaptation`.
     """
+
+    #: Every body's estimate stays one that a body can have.
+    keeps_bodies = True
 
     def __init__(self, prior: FloatArray, bodies: BodyMetric, terms: TermMetric, *,
                  learnt: FloatArray | None = None, largest_frequency: float = np.inf,
@@ -162,6 +166,10 @@ class NaturalAdaptation:
         """
         self._target[:] = target
         return _OUTCOMES[self._settle(self._target, self._cone, self._ranges, self.estimate)]
+
+    def gain(self) -> FloatArray:
+        """Return Gamma in the metric of Q, shape (10 nb + k n, 10 nb + k n)."""
+        return metric_gain(self.metric, self.term_metric)
 
     def precision(self) -> FloatArray:
         """Return Gamma^-1 in the metric of Q, shape (10 nb + k n, 10 nb + k n)."""

@@ -24,9 +24,17 @@ International Journal of Robotics Research 6(3), 1987, eqs. (9)-(16).
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
-from robot_dynamics.control.adaptation import Adaptation
+from robot_dynamics.control.adaptation import Adaptation, StepOutcome
+from robot_dynamics.control.estimates_file import (
+    SAME,
+    load_estimates,
+    require_bodies,
+    save_estimates,
+)
 from robot_dynamics.control.feedback import LinearFeedback
 from robot_dynamics.control.gains import (
     AdaptationGains,
@@ -163,6 +171,45 @@ class AdaptiveController:
     def forget(self) -> None:
         """Return to the prior and let the estimates change again."""
         self.learning.forget()
+
+    def save(self, path: str | Path) -> None:
+        """Write what was learnt to a file; see `robot_dynamics.control.estimates_file`.
+
+        Raises
+        ------
+        ParameterError
+            Where it cannot be written.
+        """
+        save_estimates(path, self.robot, self.estimate_names, self.adaptation.prior,
+                       self.estimate)
+
+    def restore(self, path: str | Path) -> None:
+        """Go on from what was learnt before; what is remembered of past motion is forgotten.
+
+        Raises
+        ------
+        ParameterError
+            Where the file cannot be read, is of another robot or model, contradicts what is
+            known, or has a link that no body can be.
+        """
+        prior = self.adaptation.prior
+        estimate = load_estimates(path, self.robot, self.estimate_names, prior)
+        if self.adaptation.keeps_bodies:
+            require_bodies(path, self.robot, estimate)
+        moved = self._constraints @ (estimate - prior)
+        size = np.abs(self._constraints) @ np.maximum(np.abs(estimate), np.abs(prior))
+        if np.any(np.abs(moved) > SAME * size):
+            raise ParameterError('has another value of what is known', subject=str(path),
+                                 remedy='name the same as known as when it was saved, or start '
+                                        'from the model')
+        self.learning.forget()
+        outcome = self.adaptation.move_to(estimate)
+        if outcome is not StepOutcome.ACCEPTED \
+                or np.any(np.abs(self.estimate - estimate) > SAME * np.abs(estimate).max()):
+            self.adaptation.reset()
+            raise ParameterError('is beyond what estimates may be', subject=str(path),
+                                 remedy='raise adaptation.largest_payload, or start from the '
+                                        'model')
 
     def release(self) -> None:
         """Let the estimates change again after a refused step."""

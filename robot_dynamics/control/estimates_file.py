@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was learnt, kept from one run to the next: YAML of named parameters.
+
+A file names the robot, every parameter and its value. It is read back only for the same
+robot with the same parameters: an estimate of another arm, or of this one with another
+payload model, is worse than none. What does not fit is refused with the reason.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from robot_dynamics.errors import ParameterError, shown
+from robot_dynamics.model.consistency import check_body
+from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.yaml_text import read_yaml
+
+#: Version of the format.
+FORMAT = 1
+
+#: How far the prior of a file may be from that of the robot, against its largest value.
+SAME = 1e-6
+
+#: Violation, against the largest principal moment, that counts as rounding.
+ROUNDING = 1e-5
+
+_REMEDY = 'give a file that was saved for this robot, or none to start from the model'
+
+
+def save_estimates(path: str | Path, robot: Robot, names: Sequence[str], prior: FloatArray,
+                   estimate: FloatArray) -> None:
+    """Write estimates to a file, whole or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where to; its folder has to exist.
+    robot : Robot
+        Whose they are.
+    names : sequence of str
+        Name of each parameter.
+    prior, estimate : ndarray, shape (p,)
+        What learning started from, and what was learnt.
+
+    Raises
+    ------
+    ParameterError
+        Where it cannot be written, or an estimate is not finite.
+    """
+    path = Path(path)
+    if not np.all(np.isfinite(estimate)):
+        raise ParameterError('is not finite', subject=names[int(np.argmin(np.isfinite(estimate)))],
+                             remedy='let the law return to its prior before saving')
+    lines = ['# What an adaptive controller has learnt; see docs/control.md.',
+             f'format: {FORMAT}', f'robot: {_quoted(robot.name)}', 'parameters:']
+    # 17 digits come back as they were; a number of YAML has a point, whatever its exponent.
+    lines += [f'  {_quoted(name)}: {{prior: {before:.16e}, estimate: {value:.16e}}}'
+              for name, before, value in zip(names, prior, estimate, strict=True)]
+    partial = path.with_name(f'.{path.name}.{os.getpid()}')
+    try:
+        try:
+            partial.write_text('\n'.join(lines) + '\n', encoding='utf-8')
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        raise ParameterError(f'cannot be written: {getattr(error, "strerror", None) or error}',
+                             subject=str(path), remedy='name a file in a folder that exists and '
+                                                       'may be written') from error
+
+
+def load_estimates(path: str | Path, robot: Robot, names: Sequence[str], prior: FloatArray,
+                   ) -> FloatArray:
+    """Return the estimates of a file, shape (p,), in the order of the names.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    robot : Robot
+        The robot they have to be of.
+    names : sequence of str
+        The parameters they have to be of, no more and no less.
+    prior : ndarray, shape (p,)
+        What learning starts from: the model of the file has to be this one.
+
+    Raises
+    ------
+    ParameterError
+        Where the file cannot be read or does not fit; says what does not.
+    """
+    path = Path(path)
+
+    def refuse(problem: str) -> ParameterError:
+        return ParameterError(problem, subject=str(path), remedy=_REMEDY)
+
+    content = read_yaml(path, ParameterError, _REMEDY)
+    if not isinstance(content, dict) or content.get('format') != FORMAT:
+        raise refuse(f'is no file of estimates of format {FORMAT}')
+    if content.get('robot') != robot.name:
+        raise refuse(f'is of the robot {shown(content.get("robot"))}, not of {robot.name!r}')
+    entries = content.get('parameters')
+    if not isinstance(entries, dict):
+        raise refuse('has no parameters')
+    missing = [name for name in names if name not in entries]
+    strange = [name for name in entries if name not in names]
+    if missing or strange:
+        raise refuse('has other parameters: '
+                     + (f'{shown(strange[0])} too many' if strange else f'no {missing[0]!r}'))
+    values = np.array([_pair(entries[name], name, refuse) for name in names]).reshape(-1, 2)
+    if np.abs(values[:, 0] - prior).max(initial=0.0) > SAME * np.abs(prior).max(initial=1.0):
+        k = int(np.argmax(np.abs(values[:, 0] - prior)))
+        raise refuse(f'was learnt from another model: {names[k]!r} was {values[k, 0]:g}, '
+                     f'not {prior[k]:g}')
+    return np.ascontiguousarray(values[:, 1])
+
+
+def require_bodies(path: str | Path, robot: Robot, estimate: FloatArray) -> None:
+    """Raise ParameterError for the first link whose estimate no body can have."""
+    bodies = estimate[:10 * robot.n_bodies].reshape(-1, 10)
+    for name, parameters in zip(robot.body_names, bodies, strict=True):
+        verdict = check_body(parameters, tolerance=ROUNDING)
+        if not verdict.is_consistent:
+            raise ParameterError(f'has a link {name!r} that no rigid body can be: '
+                                 f'{verdict.violation}', subject=str(path), remedy=_REMEDY)
+
+
+def _pair(entry: object, name: str, refuse) -> tuple[float, float]:
+    """Return prior and estimate of an entry."""
+    values = [entry.get(key) for key in ('prior', 'estimate')] if isinstance(entry, dict) else []
+    if len(values) != 2 or not all(
+            isinstance(value, (int, float)) and not isinstance(value, bool)
+            and abs(value) < 1e300 and math.isfinite(value) for value in values):
+        raise refuse(f'has no finite prior and estimate of {name!r}')
+    return float(values[0]), float(values[1])
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a scalar of YAML in double quotes."""
+    return '"' + ''.join(c if c.isprintable() and c not in '"\\' and ord(c) < 0xd800
+                         else f'\\U{ord(c):08x}' for c in text) + '"'
