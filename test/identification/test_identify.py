@@ -235,3 +235,35 @@ def test_too_short_and_wrong(three, rpr):
     with pytest.raises(ParameterError):
         estimate_settings({'estimate': 'manual'})
     assert estimate_settings({'estimate': 'auto'}) == EstimateSettings()
+
+
+def test_the_pipeline_of_the_paper(make_arm):
+    """L. Zollo et al. 2015, section 6, without elasticity: a coarse encoder and full friction.
+
+    1 kHz, 1,250,000 counts a turn, Butterworth of fifth order at 20 Hz, differences of
+    neighbours, slow samples left out, the pseudo-inverse; friction is eq. (43).
+    """
+    arm = make_arm([('revolute', '0 1 0', 20.0), ('revolute', '0 1 0', 10.0)])
+    t, q, v, a = arm.motion(seconds=9.0, rate=1000.0)
+    f1, f2, f3, f4, f5, f6 = (np.array(pair) for pair in (
+        (0.1434, 0.1391), (0.3302, 0.3576), (0.2499, 0.2451), (0.0537, 0.1073),
+        (0.2991, 0.3389), (16.624, 10.097)))
+    speed = np.maximum(np.abs(v), 1e-9)
+    tau = Dynamics(arm.robot).inverse_dynamics(q, v, a) + f1 * v + np.sign(v) * (
+        f2 - f3 * np.exp(-speed / f4) - f5 * np.exp(-1.0 / (f6 * speed)))
+    count = 2 * np.pi / 1_250_000
+    dataset = dataset_from_arrays(arm.robot, t, np.round(q / count) * count, tau)
+    settings = EstimateSettings(
+        estimator='ols', friction=('viscous', 'coulomb'), armature=False, gravity='known',
+        cutoff=20.0, order=5, derivative='first_order', lag=0.0, velocity_threshold=0.5,
+        coulomb_width=0.02)
+    found = identify(dataset, arm.robot, settings)
+    rigid = found.base.independent < 20
+    truth = found.base.values(np.concatenate([arm.robot.parameters, found.model.friction]))
+    errors = np.abs(found.base_values - truth)[rigid] / np.max(np.abs(truth[rigid]))
+    assert np.max(errors) < 0.01
+    # Coulomb friction is biased by the last term of eq. (43), as in table 1 of the paper.
+    assert all(value < 0.2 for value in found.friction('coulomb').values())
+    for value, true in zip(found.friction('viscous').values(), f1, strict=True):
+        assert value == pytest.approx(true, rel=0.25)
+    assert found.verdict == 'good'
