@@ -36,6 +36,8 @@ ARM_STATES, ARM_CLOCK = 'chaos/joint_states', 'chaos/clock'
 COMMANDS, CONTROLLER = 'effort_controller/commands', 'adaptive_controller'
 #: Longest wait, and what is more than the sloppiness of a timer when it was longer. ns.
 _LONGEST_WAIT, _STALL = 2_000_000, 1_000_000
+#: Stamps of real time are greater than this, and old at this age. ns.
+_REAL_TIME, _OLD = 10**18, 50_000_000
 #: Telemetry younger than this is of now. ns.
 _FRESH = 300_000_000
 
@@ -54,9 +56,9 @@ class Status:
         Its tracking error, the worst joint; infinite where it tells none. rad.
     speed : float
         Largest speed of the arm in the last moments as a share of its limit.
-    held_up : float
+    held_up, silence : float
         Longest time since the last `Link.take` for which the machine had no core for the
-        controller, or the arm was silent. s.
+        controller, and for which the arm was silent. s.
     """
 
     mode: str
@@ -64,6 +66,7 @@ class Status:
     error: float
     speed: float
     held_up: float
+    silence: float
 
 
 class Link:
@@ -138,7 +141,7 @@ class _Relay:
         self._count = 0
         self._own = Cores(os.getpid())
         self._watched: Cores | None = None
-        self._stolen = self._held_up = self._state_at = 0
+        self._stolen = self._held_up = self._silence = self._state_at = 0
         self._mode = ''
         self._error, self._error_at, self._command_at = float('inf'), 0, 0
         self._records = Records(time.monotonic_ns())
@@ -183,12 +186,12 @@ class _Relay:
         speeds = [speed for at, speed in self._records.speeds[-500:] if now - at < NANOSECONDS]
         return Status(self._mode, now - self._command_at < _FRESH,
                       self._error if now - self._error_at < _FRESH else float('inf'),
-                      max(speeds, default=0.0), 1e-9 * self._held_up)
+                      max(speeds, default=0.0), 1e-9 * self._held_up, 1e-9 * self._silence)
 
     def take(self) -> Records:
         taken, now = self._records, time.monotonic_ns()
         taken.end = now
-        self._held_up = 0
+        self._held_up = self._silence = 0
         self._records = Records(now, modes=[(now, self._mode)] if self._mode else [],
                                 states=taken.states[-1:], estimates=taken.estimates[-1:],
                                 waits=taken.waits[-1:])
@@ -207,18 +210,20 @@ class _Relay:
         """Note where the arm is, and hand the state to the fault."""
         now = time.monotonic_ns()
         if self._state_at:
-            self._held_up = max(self._held_up, now - self._state_at)
+            self._silence = max(self._silence, now - self._state_at)
         self._state_at = now
         speed = max(abs(value) / self._limit[name]
                     for name, value in zip(message.name, message.velocity, strict=True))
         self._records.speeds.append((now, speed))
         place = dict(zip(message.name, message.position, strict=True))
         position = tuple(place[name] for name in self._limit)
-        state = State(to_nanoseconds(message.header.stamp), list(message.name),
+        stamp = to_nanoseconds(message.header.stamp)
+        # True or not, no controller has to believe what is beyond the arm's limits, or old.
+        is_odd = speed > 1.0 or (stamp > _REAL_TIME and time.time_ns() - stamp > _OLD)
+        state = State(stamp, list(message.name),
                       list(message.position), list(message.velocity), list(message.effort))
         for delay, passed in self._fault.pass_on(state):
-            if speed > 1.0 and passed.belief is Belief.GOOD:
-                # True or not, no controller has to believe what is beyond the arm's limits.
+            if is_odd and passed.belief is Belief.GOOD:
                 passed = replace(passed, belief=Belief.OPEN)
             self._count += 1
             heapq.heappush(self._due, (now + delay, self._count, passed, position))

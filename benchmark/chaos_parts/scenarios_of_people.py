@@ -125,7 +125,7 @@ def _is_silent(stage: Stage, what: str) -> None:
 def _goes_on(stage: Stage, what: str) -> None:
     """Expect that nobody was disturbed, unless the machine has done that meanwhile."""
     status = stage.link.status()
-    if status.held_up > _LONGEST_STEP / stage.setup.rate:
+    if max(status.held_up, status.silence) > _LONGEST_STEP / stage.setup.rate:
         return
     if status.mode != 'tracking' or not status.commanded or not status.error < 0.1:
         stage.findings.append(f'{what}, and then the controller was {status}')

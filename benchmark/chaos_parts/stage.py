@@ -17,6 +17,8 @@ from .rig import CONTROLLER, HANDLERS_TIMEOUT, REFERENCE, Nodes, Setup
 RECOVERY_TIMEOUT, START_TIMEOUT = 60.0, 60.0
 #: Tracking is tracking with an error below this, for so long. rad, s.
 _SMALL_ERROR, _SETTLED = 0.1, 0.3
+#: For so long somebody waits for what should come by itself, before he looks at the machine. s.
+_PATIENCE = 15.0
 #: An arm that is led is this fast at least, as a share of its limit.
 _MOVES = 0.02
 #: How long a node gets to end when asked to. s.
@@ -134,8 +136,12 @@ class Stage:
                 self._autostarts = False
                 self.present()
                 return time.monotonic() - began, how
-            mode = self.link.status().mode
-            if (mode == 'stopped' and not self._autostarts) or (mode == 'safe' and not alone):
+            status = self.link.status()
+            # Where the machine has held it up, more may have gone wrong than what was played.
+            alone = alone and not (time.monotonic() - began > _PATIENCE
+                                   and status.held_up > self.setup.state_timeout / 4.0)
+            if (status.mode == 'stopped' and not self._autostarts) \
+                    or (status.mode == 'safe' and not alone):
                 how = 'activated anew'
                 self._activate_anew()
             self.wait(0.05)
