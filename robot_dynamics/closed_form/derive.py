@@ -161,7 +161,7 @@ def _check_names(inputs: list[Input]) -> None:
 
 
 def _chosen(name: str, known: Mapping[str, Any], subject: str) -> Any:
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise ParameterError(f'is {shown(name)}', subject=subject,
                              remedy='choose among ' + ', '.join(known))
     return known[name]

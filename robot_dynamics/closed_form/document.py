@@ -56,7 +56,7 @@ def document(recording: Recording, language: str = 'text', *, notes: Sequence[st
     BackendError
         When entries are to be written out without SymPy.
     """
-    if language not in LANGUAGES:
+    if not isinstance(language, str) or language not in LANGUAGES:
         raise ParameterError(f'is {shown(language)}', subject='format',
                              remedy='choose among ' + ', '.join(LANGUAGES))
     chosen = LANGUAGES[language]

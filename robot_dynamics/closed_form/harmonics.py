@@ -22,12 +22,16 @@ from typing import TYPE_CHECKING, Any
 from robot_dynamics.closed_form.algebra import import_sympy
 from robot_dynamics.closed_form.recording import Output, Recording, live
 from robot_dynamics.closed_form.tape import Formula, Number, Scalar, Symbol
+from robot_dynamics.errors import ModelError
 
 if TYPE_CHECKING:
     import sympy
 
 #: Terms this small (a fraction) beside the largest of a formula are rounding of its numbers.
 _ROUNDING = (1, 10**14)
+
+#: Products of two terms from which on nobody waits for, or reads, what is written out.
+LARGEST_WORK = 100_000
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ class Expansion:
         self._generators = dict(zip(self.symbols, generators, strict=True))
         self._tape = recording.tape
         self._known: dict[Formula, Harmonics] = {}
+        self._robot, self._work = recording.robot, 0
 
     def __call__(self, x: Scalar) -> Harmonics:
         """Return a scalar written out."""
@@ -127,6 +132,11 @@ class Expansion:
         return total
 
     def _product(self, one: Harmonics, other: Harmonics) -> Harmonics:
+        self._work += _size(one) * _size(other)
+        if self._work > LARGEST_WORK:
+            raise ModelError('has formulas too long to be written out', subject=self._robot,
+                             remedy='take them with intermediates, or those of a robot with '
+                                    'fewer joints')
         total: Harmonics = {}
         half = self.ring(self._sympy.QQ(1, 2))
         for a, p in one.items():
@@ -201,6 +211,10 @@ def _sum(one: tuple[tuple[Symbol, Number], ...], other: tuple[tuple[Symbol, Numb
     for symbol, factor in other:
         total[symbol] = total.get(symbol, 0) + sign * factor
     return total
+
+
+def _size(harmonics: Harmonics) -> int:
+    return sum(len(polynomial) for polynomial in harmonics.values())
 
 
 def _accumulate(total: Harmonics, wave: Wave, polynomial: Any) -> None:

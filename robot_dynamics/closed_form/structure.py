@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,14 +13,15 @@ from numpy.typing import NDArray
 
 from robot_dynamics.closed_form.algebra import import_sympy
 from robot_dynamics.closed_form.derive import parameter_symbols
-from robot_dynamics.closed_form.description import CONSTANTS, Description
+from robot_dynamics.closed_form.description import CONSTANTS, Description, describe
 from robot_dynamics.closed_form.harmonics import Expansion
 from robot_dynamics.closed_form.python_language import compiled
 from robot_dynamics.closed_form.recording import Input, Output, Recording
 from robot_dynamics.closed_form.recursion import regressor
 from robot_dynamics.closed_form.tape import Scalar, Tape
 from robot_dynamics.closed_form.vectors import Vector
-from robot_dynamics.model.robot import PARAMETER_SUFFIXES
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.robot import PARAMETER_SUFFIXES, Robot
 
 if TYPE_CHECKING:
     import sympy
@@ -66,13 +68,18 @@ def structure(recording: Recording) -> Structure:
 def reduced(recording: Recording, columns: Sequence[int]) -> Recording:
     """Return a regressor with these columns only."""
     (output,) = recording.outputs
-    rows, width = output.shape
+    width = len(recording.columns)
+    if not all(isinstance(c, (int, np.integer)) and 0 <= c < width for c in columns):
+        raise ParameterError('are not columns of a regressor', subject='columns',
+                             remedy=f'{recording.name} has {width} of them, counted from 0')
+    rows = output.shape[0]
     entries = tuple(output.entries[j * width + c] for j in range(rows) for c in columns)
     return replace(recording, columns=tuple(recording.columns[c] for c in columns),
                    outputs=(Output(output.name, (rows, len(columns)), entries, output.text),))
 
 
-def combinations(description: Description) -> list[sympy.Expr]:
+def combinations(source: Robot | Description | str | bytes | Path | Mapping[str, Any],
+                 ) -> list[sympy.Expr]:
     """Return the combinations of inertial parameters that decide all efforts, as formulas.
 
     As many as the rank of the regressor; every effort is a function of these alone. The
@@ -81,10 +88,11 @@ def combinations(description: Description) -> list[sympy.Expr]:
 
     Parameters
     ----------
-    description : Description
+    source : Robot, Description, or a DH table
         The robot. Lengths that are numbers give numeric coefficients.
     """
     sympy = import_sympy()
+    description = source if isinstance(source, Description) else describe(source)
     tape = Tape()
     geometry = description.on(tape)
     n = geometry.n

@@ -81,6 +81,9 @@ def test_a_slotine_li_regressor_takes_less_than_a_second(puma):
 def test_unknown_choices_are_refused(puma):
     with pytest.raises(ParameterError, match="what: is 'Y'"):
         derive(puma, 'Y')
+    for what in (None, ['M'], np.array(['M', 'C'])):
+        with pytest.raises(ParameterError, match='what: is'):
+            derive(puma, what)
     with pytest.raises(ParameterError, match='method: is'):
         derive(puma, 'M', method='newton')
 

@@ -4,11 +4,13 @@ import pytest
 
 sympy = pytest.importorskip('sympy')
 
+from robot_dynamics.closed_form import harmonics  # noqa: E402
 from robot_dynamics.closed_form.algebra import expressions  # noqa: E402
 from robot_dynamics.closed_form.derive import derive  # noqa: E402
 from robot_dynamics.closed_form.harmonics import Expansion, explicit  # noqa: E402
 from robot_dynamics.closed_form.recording import Output, Recording  # noqa: E402
 from robot_dynamics.closed_form.tape import Tape  # noqa: E402
+from robot_dynamics.errors import ModelError  # noqa: E402
 from robot_dynamics.model.robot import Robot  # noqa: E402
 
 
@@ -74,3 +76,10 @@ def test_intermediates_in_sympy_give_the_same(puma, at_random):
         names[symbol] = expression.xreplace(names)
     found = np.array(form.outputs['C'].xreplace(names), float)
     assert np.allclose(found, expected['C'], rtol=0, atol=1e-12)
+
+
+def test_formulas_too_long_to_be_written_out_are_refused(puma, monkeypatch):
+    monkeypatch.setattr(harmonics, 'LARGEST_WORK', 2000)
+    assert len(explicit(derive(puma, 'g'))['g']) == 6
+    with pytest.raises(ModelError, match=r'puma560.*too long to be written out; .*intermediates'):
+        explicit(derive(puma, 'M'))

@@ -5,6 +5,7 @@ import pytest
 from robot_dynamics.closed_form.derive import derive, parameter_symbols
 from robot_dynamics.closed_form.description import describe
 from robot_dynamics.closed_form.structure import combinations, reduced, shifted, structure
+from robot_dynamics.errors import ModelError, ParameterError
 
 ELBOW = ['m1', 'mx1', 'my1', 'Jzz1', 'm2', 'mx2', 'my2', 'Jzz2']
 
@@ -77,3 +78,20 @@ def test_parameters_about_another_point():
 
     A = np.array(shifted(tuple(offset)), float)
     assert np.allclose(A @ parameters(c), parameters(c + offset[:, None]), atol=1e-12)
+
+
+@pytest.mark.parametrize('columns', [(0, 20), (-1,), (0.5,), ('m1',), (None,)])
+def test_columns_that_a_regressor_has_not(elbow, columns):
+    with pytest.raises(ParameterError, match=r'columns: are not columns.*20 of them'):
+        reduced(derive(elbow), columns)
+    with pytest.raises(ParameterError, match=r'has 0 of them'):
+        reduced(derive(elbow, 'M'), (0,))
+
+
+def test_combinations_of_a_table_or_a_robot(elbow):
+    pytest.importorskip('sympy')
+    table = {'convention': 'standard', 'gravity': [0, '-g', 0],
+             'links': [{'a': 'a1', 'alpha': 0, 'd': 0}, {'a': 'a2', 'alpha': 0, 'd': 0}]}
+    assert combinations(table) == combinations(elbow)
+    with pytest.raises(ModelError, match='DH table'):
+        combinations(5)
