@@ -59,7 +59,12 @@ class ComputedTorqueController(ModelController):
         feedback.note_errors(q, v, q_d, v_d, a_d)
         u = self._u
         self._accelerate(feedback.a_r, feedback.s, gains.bandwidth, u)
-        self.tau_model = self.model.inverse_dynamics(q, v, u)
+        if self.model.is_loaded:
+            # The feedback is that of the empty arm, see `control.model_controller`.
+            self.tau_model = self.model.inverse_dynamics(q, v, a_d) \
+                + self.model.empty.mass_matrix(q) @ (u - a_d)
+        else:
+            self.tau_model = self.model.inverse_dynamics(q, v, u)
         if self._has_joint_terms:
             self.tau_model += self._rotors * u + self.robot.damping * v_d \
                 + self.robot.friction * np.tanh(v_d / self._epsilon)

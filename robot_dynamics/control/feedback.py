@@ -17,7 +17,6 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.control.gains import FeedbackGains
-from robot_dynamics.control.loaded_model import LoadedModel
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import StateError
@@ -31,8 +30,8 @@ class LinearFeedback:
     ----------
     robot : Robot
         The model as given.
-    dynamics : Dynamics or LoadedModel
-        Its equations; M0 is theirs.
+    dynamics : Dynamics
+        Its equations.
     gains : FeedbackGains
         Bandwidth, error rate and stiffness.
 
@@ -48,8 +47,7 @@ class LinearFeedback:
         Largest entry of s, either sign, of the last update. rad/s or m/s.
     """
 
-    def __init__(self, robot: Robot, dynamics: Dynamics | LoadedModel,
-                 gains: FeedbackGains):
+    def __init__(self, robot: Robot, dynamics: Dynamics, gains: FeedbackGains):
         self.gains = gains
         self._robot = robot
         self._dynamics = dynamics

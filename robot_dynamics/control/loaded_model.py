@@ -57,6 +57,11 @@ class LoadedModel:
         return self._before is not None
 
     @property
+    def is_loaded(self) -> bool:
+        """Whether it differs from the empty arm."""
+        return self._before is not None or self._after is not self.empty
+
+    @property
     def parameters(self) -> FloatArray:
         """Inertial parameters as they are now, shape (nb, 10)."""
         after = self._after.robot.inertial_parameters
@@ -130,15 +135,17 @@ class LoadedModel:
 
     def mass_matrix(self, q: FloatArray) -> FloatArray:
         """Mass matrix, shape (n, n), an array of the caller's own."""
-        return self.mass_and_gravity(q)[0]
+        if self._before is None:
+            return self._after.mass_matrix(q)
+        return self._between(self._before.mass_matrix(q), self._after.mass_matrix(q))
 
     def mass_and_gravity(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mass matrix and `gravity_torque` in one pass, arrays of the caller's own."""
-        mass, _, gravity = self._after.matrices(q, self._still)
-        if self._before is not None:
-            other, _, weight = self._before.matrices(q, self._still)
-            mass, gravity = self._between(other, mass), self._between(weight, gravity)
-        return mass, gravity
+        """Mass matrix of the empty arm, and gravity with the load; the caller's own.
+
+        For feedback: see `robot_dynamics.control.model_controller`.
+        """
+        mass, _, gravity = self.empty.matrices(q, self._still)
+        return mass, self.gravity_torque(q) if self.is_loaded else gravity
 
     def _between(self, before: FloatArray, after: FloatArray) -> FloatArray:
         return before + self.share * (after - before)

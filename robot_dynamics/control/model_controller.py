@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the controllers share that know a model and learn nothing."""
+"""What the controllers share that know a model and learn nothing.
+
+Their feedback is weighted by the mass matrix of the arm that carries nothing, whatever it
+is told to carry. With that of a payload a light wrist would have several times its gain as
+long as the payload is not in the hand yet, or was never there, and ring; without, the
+feedback is a little softer when it is.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +65,7 @@ class ModelController:
         check_gains(feedback, None, period=period, delay=delay)
         self.robot = robot
         self.model = LoadedModel(Dynamics(robot) if dynamics is None else dynamics)
-        self.feedback = LinearFeedback(robot, self.model, feedback)
+        self.feedback = LinearFeedback(robot, self.model.empty, feedback)
         self.estimate = np.zeros(0)
         self.estimate_names: tuple[str, ...] = ()
         self.tau_model = np.zeros(robot.n)

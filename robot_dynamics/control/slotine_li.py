@@ -117,7 +117,7 @@ class AdaptiveController:
             dynamics = Dynamics(robot, coulomb_velocity=gains.coulomb_velocity)
         self.dynamics = dynamics
         self.model = LoadedModel(dynamics)
-        self.feedback = make_feedback(robot, self.model, feedback, period=period, delay=delay)
+        self.feedback = make_feedback(robot, dynamics, feedback, period=period, delay=delay)
         check_gains(self.feedback.gains, gains, period=period, delay=delay)
         self.estimate_names = dynamics.parameter_names(gains.terms)
         self.known = Known() if known is None else known
@@ -299,14 +299,14 @@ class AdaptiveController:
                                             bodies + self._load[:bodies.size])[0]
 
 
-def make_feedback(robot: Robot, model: LoadedModel, gains: FeedbackGains | JointGains | None, *,
+def make_feedback(robot: Robot, dynamics: Dynamics, gains: FeedbackGains | JointGains | None, *,
                   period: float, delay: float) -> LinearFeedback:
     """Return the feedback that gains of either form describe."""
     if isinstance(gains, JointGains):
-        return JointFeedback(robot, model.empty, gains, period=period, delay=delay)
+        return JointFeedback(robot, dynamics, gains, period=period, delay=delay)
     feedback = FeedbackGains() if gains is None else gains
     check_gains(feedback, None, period=period, delay=delay)
-    return LinearFeedback(robot, model, feedback)
+    return LinearFeedback(robot, dynamics, feedback)
 
 
 def make_adaptation(robot: Robot, dynamics: Dynamics, gains: AdaptationGains, known: Known,

@@ -11,7 +11,7 @@ TRACKING_CONTROLLERS = ('adaptive_controller', 'feedforward_lq_controller',
 CONTROLLERS = (*TRACKING_CONTROLLERS, 'gravity_compensation_controller')
 
 #: Topics of every controller, below its name.
-COMMON_TOPICS = ('reference', 'mode', 'command', 'tracking_error', 'timing')
+COMMON_TOPICS = ('mode', 'command', 'tracking_error', 'timing')
 
 #: What single ones say on top of that.
 FURTHER_TOPICS = {
@@ -22,4 +22,5 @@ FURTHER_TOPICS = {
 def topics_of(controller: str) -> tuple[str, ...]:
     """Return the topics of a controller, relative to the namespace of the arm."""
     return tuple(f'{controller}/{name}'
-                 for name in (*COMMON_TOPICS, *FURTHER_TOPICS.get(controller, ())))
+                 for name in (*(('reference',) if controller in TRACKING_CONTROLLERS else ()),
+                              *COMMON_TOPICS, *FURTHER_TOPICS.get(controller, ())))

@@ -120,3 +120,26 @@ def test_what_no_body_can_be_is_refused_and_changes_nothing(arm3, model):
         with pytest.raises(ParameterError, match='seconds'):
             model.carry(np.zeros((3, 10)), seconds)
     assert not model.changes and not np.any(model.load)
+
+
+@pytest.mark.parametrize('law', [PDGravityController, ComputedTorqueController,
+                                 GuidingController])
+def test_feedback_is_that_of_the_empty_arm(arm3, law):
+    """A load that is told of and not in the hand must not raise the gains of a light wrist."""
+    empty, loaded = law(arm3), law(arm3)
+    loaded.carry(CUBE.load_on(arm3), 0.0)
+    q, still = np.array([0.3, -0.5, 0.4]), np.zeros(3)
+
+    def change(controller, error):
+        """What an error adds to the effort."""
+        controller.reset(q, still)
+        controller.holding_effort(q, still, q)
+        efforts = [controller.update(q, v, q, still, still, 0.002, adapt=False).copy()
+                   for v in (still, error)]
+        return efforts[1] - efforts[0]
+
+    error = np.array([0.01, -0.02, 0.03])
+    nearly = law is ComputedTorqueController
+    # Computed torque has the Coriolis force of the load, too.
+    np.testing.assert_allclose(change(loaded, error), change(empty, error),
+                               atol=2e-3 if nearly else 1e-12)

@@ -8,10 +8,14 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 from std_msgs.msg import String
+from std_srvs.srv import Trigger
 
 from robot_dynamics.bringup.security import ENCLAVES
 from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.controller_names import CONTROLLERS, TRACKING_CONTROLLERS
 from robot_dynamics.nodes.parameter_tables import TABLES
 
 pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
@@ -30,8 +34,13 @@ GRAMMAR = {
 }
 KINDS = {'publish': 'publisher', 'subscribe': 'subscriber', 'reply': 'service',
          'request': 'client'}
-#: What is there for a moment at the start, or from Jazzy on only.
-BRIEF = {('subscribe', '/robot_description')}
+#: What is there for a moment at the start or while one controller follows another, or from
+#: Jazzy on only.
+BRIEF = {('subscribe', '/robot_description'),
+         *(('subscribe', f'/{name}/command') for name in CONTROLLERS)}
+#: Of the controller that has the arm: gains for the slow states of this test.
+GENTLE = {'rate': 50.0, 'feedback.bandwidth': 15.0, 'feedback.error_rate': 3.0,
+          'adaptation.frequency': 10.0}
 NEWER = re.compile(r'/\w+/get_type_description')
 
 
@@ -85,11 +94,13 @@ def test_who_moves_the_arm_and_who_says_where_it_is(allowed):
     def who(action, name):
         return {node for node, rules in allowed.items() if name in rules[action]}
 
-    assert who('publish', '/effort_controller/commands') == {'adaptive_controller'}
+    assert who('publish', '/effort_controller/commands') == set(CONTROLLERS)
     assert who('subscribe', '/effort_controller/commands') == {'simulated_arm', 'recorder',
                                                                OPERATOR}
-    assert who('publish', '/adaptive_controller/reference') == {'reference'}
-    assert who('publish', '/adaptive_controller/mode') == {'adaptive_controller'}
+    for controller in CONTROLLERS:
+        assert who('publish', f'/{controller}/mode') == {controller}
+        assert who('publish', f'/{controller}/reference') == (
+            {'reference'} if controller in TRACKING_CONTROLLERS else set())
     for topic in ('/joint_states', '/robot_description', '/clock'):
         assert who('publish', topic) == {'simulated_arm'}
     requests = {node: rules['request'] for node, rules in allowed.items() if rules['request']}
@@ -104,11 +115,28 @@ def test_the_policy_allows_what_the_nodes_do_and_nothing_else(allowed, start, ob
     start('recorder', output=tmp_path / 'recording', use_sim_time=True,
           topics=[*sorted(allowed['recorder']['subscribe'] - {'/clock'})])
     start('simulated_arm', robot='arm7', hold_time=0.5, publish_description=True,
-          use_sim_time=True)
-    for node in ('adaptive_controller', 'inverse_dynamics', 'reference'):
-        start(node, description_timeout=60.0, use_sim_time=True)
+          use_sim_time=True, rate=50.0)
+    patient = {'description_timeout': 60.0, 'use_sim_time': True}
+    for node in ('inverse_dynamics', 'reference'):
+        start(node, **patient)
+    for node in CONTROLLERS:
+        has_arm = node == 'adaptive_controller'
+        start(node, state_timeout=1.0, max_age=2.0, autostart=has_arm, **patient,
+              **(GENTLE if has_arm else {}))
     modes = observer.collect(String, 'adaptive_controller/mode', qos.latched())
     seen = {node: defaultdict(set) for node in TABLES}
+
+    def prepare(node: str) -> None:
+        """Let a controller that stands by show what it would do."""
+        for transition, service, request in (
+                (Transition.TRANSITION_CONFIGURE, ChangeState, ChangeState.Request()),
+                (None, Trigger, Trigger.Request())):
+            name = f'{node}/{"prepare" if transition is None else "change_state"}'
+            if transition is not None:
+                request.transition.id = transition
+            answer = observer.call(service, name, request, timeout=60.0, again=False)
+            assert answer.success, (node, answer)
+            observer.spin(1.0, look)
 
     def look() -> bool:
         for node, rules in seen.items():
@@ -123,6 +151,9 @@ def test_the_policy_allows_what_the_nodes_do_and_nothing_else(allowed, start, ob
                 for name in allowed[node][action] - rules[action]
                 if (action, name) not in BRIEF and not NEWER.fullmatch(name)}
 
+    assert observer.spin(90.0, lambda: look() or (bool(modes) and modes[-1].data == 'tracking'))
+    for node in CONTROLLERS[1:]:
+        prepare(node)
     assert observer.spin(90.0, look), missing()
     for node, rules in seen.items():
         for action, names in rules.items():
