@@ -22,7 +22,8 @@ ROSDEP_KEYS = {
     'PyYAML': 'python3-yaml', 'urdf-parser-py': 'urdfdom_py', 'xacro': 'xacro',
     'matplotlib': 'python3-matplotlib', 'sympy': 'python3-sympy',
     'hypothesis': 'python3-hypothesis', 'pytest': 'python3-pytest', 'setuptools': None,
-    'mujoco': None, 'rosbags': None, 'pytest-timeout': None, 'pin': None,
+    'mujoco': None, 'rosbags': None, 'pytest-timeout': None, 'pytest-xdist': None,
+    'pin': None,
     'example-robot-data': None, 'ruff': None, 'colcon-common-extensions': None,
 }
 #: In package.xml only: tools of ROS 2 that wheels do not exist for.
