@@ -24,6 +24,9 @@ from robot_dynamics.control.rest import RestWatch
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import FloatArray
 
+#: Why an arm at rest learns nothing.
+AT_REST = 'the arm is at rest'
+
 _REFUSALS = {
     StepOutcome.NOT_FINITE: 'a step of the estimates was not finite',
     StepOutcome.TOO_LARGE: 'a step of the estimates was implausibly large',
@@ -118,14 +121,14 @@ class Learning:
             return
         if self._weight > 0.0:
             self.prediction.observe(q, v, effort, dt)
-        is_at_rest = self._rest.observe(v_d, self._feedback.largest_s, dt)
         if not adapt or self.is_latched:
+            self._rest.reset()
             return
         if self._feedback.largest_s > gains.largest_sliding:
             self.frozen_reason = 'the tracking error is implausibly large'
             return
-        if is_at_rest:
-            self.frozen_reason = 'the arm is at rest'
+        if self._rest.observe(v_d, self._feedback.largest_s, dt):
+            self.frozen_reason = AT_REST
             return
         self._take(self._move(gradient, dt))
 

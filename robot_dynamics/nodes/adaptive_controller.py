@@ -6,20 +6,23 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Bool, Float64MultiArray, String
 
 from robot_dynamics.control.gains import AdaptationGains, FeedbackGains
+from robot_dynamics.control.learning import AT_REST
+from robot_dynamics.control.loop_report import loop_report
 from robot_dynamics.control.modes import Mode
 from robot_dynamics.control.slotine_li import AdaptiveController
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
 from robot_dynamics.nodes.convert import ArrayMessage, JointStateMessage
 from robot_dynamics.nodes.diagnostics import Level, Status
 from robot_dynamics.nodes.effort_controller import EffortControllerNode
+from robot_dynamics.nodes.learning_parameters import LEARNING_PARAMETERS, make_adaptive_law
 from robot_dynamics.nodes.managed import AUTOSTART
 from robot_dynamics.nodes.parameters import Parameter, Values
 from robot_dynamics.nodes.runtime import run
@@ -66,6 +69,7 @@ TABLE = (
     Parameter('adaptation.largest_sliding', _ADAPTATION.largest_sliding, 'Largest plausible '
               'entry of s; beyond it nothing is learnt.', 'rad/s or m/s', 0.01, 1000.0,
               read_only=True),
+    *LEARNING_PARAMETERS,
 )
 
 
@@ -80,11 +84,36 @@ class AdaptiveControllerNode(EffortControllerNode):
 
     def make_law(self, robot: Robot, values: Values) -> AdaptiveController:
         """Return the law that the parameters ask for."""
-        feedback = FeedbackGains(**_group(values, 'feedback', FeedbackGains))
-        times = {'period': 1.0 / values['rate'], 'delay': values['delay']}
-        gains = AdaptationGains(**_group(values, 'adaptation', AdaptationGains))
-        return AdaptiveController(robot, feedback=feedback, adaptation=gains,
-                                  allow_unphysical=values['allow_unphysical'], **times)
+        return make_adaptive_law(robot, values)
+
+    def build(self) -> None:
+        """Build what every effort controller has, and listen for contacts."""
+        self._is_touched = False
+        super().build()
+        self._tell_gains()
+        self.fast.subscribe(Bool, self.parameters.values['contact_topic'], self._on_contact,
+                            qos.command())
+
+    def _tell_gains(self) -> None:
+        """Say what the gains come to, before the arm moves."""
+        values = self.parameters.values
+        report = loop_report(self.law, period=1.0 / values['rate'], delay=values['delay'])
+        if report.frequency < report.limit:
+            self.get_logger().info(str(report))
+        else:
+            self.get_logger().warning(f'{report}: lower adaptation.frequency')
+
+    def let_go(self, reason: str) -> None:
+        """Let go of the arm, then keep what was learnt where the user wants it."""
+        super().let_go(reason)
+        path = self.parameters.values['estimates.save_to']
+        if not path:
+            return
+        try:
+            self.law.save(path)
+            self.get_logger().info(f'estimates saved to {path}')
+        except ParameterError as error:
+            self.get_logger().error(f'estimates not saved: {error}')
 
     def before_cycle(self) -> None:
         """Decide whether the estimates may change."""
@@ -94,8 +123,9 @@ class AdaptiveControllerNode(EffortControllerNode):
         elif self._reference_began is None and session.counts['trajectories'] > self._heard:
             self._reference_began = session.monitor.stamp
         self._heard = session.counts['trajectories']
-        session.adapt_enabled = values['adapt'] and self._reference_began is not None and (
-            session.monitor.stamp - self._reference_began >= values['adapt_after'])
+        session.adapt_enabled = values['adapt'] and not self._touches() \
+            and self._reference_began is not None and (
+                session.monitor.stamp - self._reference_began >= values['adapt_after'])
 
     def law_telemetry(self) -> tuple[Callable[[int], None], ...]:
         """Make the publishers of sliding variable and estimates."""
@@ -122,19 +152,24 @@ class AdaptiveControllerNode(EffortControllerNode):
     def _publish_estimate(self, stamp: int) -> None:
         self._estimates.publish(self._estimate.fill(self.law.parameters))
 
+    def _on_contact(self, message: Bool) -> None:
+        self._is_touched = message.data
+
+    def _touches(self) -> bool:
+        """Whether the arm is said to touch something, and that counts."""
+        return self._is_touched and self.parameters.values['contact_freezes']
+
     def _adaptation_status(self) -> Status:
         session, law = self.session, self.law
         values = {'adapts': session.adapted and not law.frozen,
                   'steps not adapted': session.counts['not_adapted']}
+        if law.frozen_reason == AT_REST:
+            return Status(Level.OK, f'held: {AT_REST}', values)
         if law.frozen:
             return Status(Level.WARN, f'frozen: {law.frozen_reason}', values)
+        if self._touches():
+            return Status(Level.OK, 'held: the arm touches something', values)
         return Status(Level.OK, 'adapts' if session.adapted else 'held', values)
-
-
-def _group(values: Values, prefix: str, gains: type) -> dict[str, object]:
-    """Return the parameters of one group as keywords of its class; others keep their default."""
-    return {field.name: values[name] for field in fields(gains)
-            if (name := f'{prefix}.{field.name}') in values}
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -19,7 +19,7 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Bool, Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.dynamics import Dynamics
@@ -327,7 +327,43 @@ def test_learning_can_be_switched_while_it_runs(controller, arm, observer):
     assert arm.tell(5.0, lambda: adapts('False'))
 
 
+def test_nothing_is_learnt_while_the_arm_touches_something(controller, arm, observer):
+    status = observer.collect(DiagnosticArray, '/diagnostics', DEEP)
+    contacts = observer.node.create_publisher(Bool, 'inverse_dynamics/contact', qos.latched())
+    controller()
+    track(arm)
+
+    def says(wanted: str) -> bool:
+        items = [item for array in status for item in array.status
+                 if item.name == f'{NODE}: adaptation']
+        return bool(items) and wanted in items[-1].message
+
+    contacts.publish(Bool(data=True))
+    assert arm.tell(5.0, lambda: says('touches'))
+    contacts.publish(Bool(data=False))
+    assert arm.tell(5.0, lambda: not says('touches'))
+
+
+def test_estimates_are_kept_where_they_are_told_to_be(controller, arm, tmp_path):
+    path = tmp_path / 'learnt.yaml'
+    kept = {'estimates.save_to': str(path), 'estimates.restore_from': str(path),
+            'known.links': ['link1', 'link2']}
+    running = controller(**kept)
+    track(arm)
+    status, stdout, stderr = running.stop()
+    assert status == 0
+    assert f'estimates saved to {path}' in stdout + stderr
+    assert 'update law memory' in stdout + stderr
+    path.write_text(path.read_text().replace('robot: "arm7"', 'robot: "arm8"'))
+    status, _, stderr = controller(**kept).wait(60.0)
+    assert status == 1
+    assert len(stderr.strip().splitlines()) == 1 and "'arm8'" in stderr, stderr
+
+
 @pytest.mark.parametrize(('parameters', 'wanted'), [
+    ({'adaptation.law': 'sigma'}, 'adaptation.law'), ({'known.links': ['lnik1']}, 'link1'),
+    ({'estimates.restore_from': '/nowhere/x.yaml'}, 'x.yaml'),
+    ({'feedback.joint_stiffness': [1.0]}, 'joint_damping'),
     ({'feedback.bandwidth': 900}, 'bandwidth'), ({'effort_limit': [1e4]}, 'effort_limit'),
     ({'effort_limit': [1.0, 2.0]}, 'parameter effort_limit'),
     ({'command_joints': ['joint1']}, 'parameter command_joints'),
