@@ -41,8 +41,8 @@ def _row(name: str, outcomes: list[Outcome]) -> Row:
     labels = Counter(outcome.label for outcome in outcomes if not outcome.fault)
     accepted = labels.pop(ACCEPTED, 0)
     return Row(KINDS[name].text, len(outcomes), accepted, dict(labels.most_common()),
-               max(outcome.seconds for outcome in outcomes),
-               max(outcome.memory for outcome in outcomes),
+               max((outcome.seconds for outcome in outcomes), default=0.0),
+               max((outcome.memory for outcome in outcomes), default=0),
                sum(bool(outcome.fault) for outcome in outcomes))
 
 
