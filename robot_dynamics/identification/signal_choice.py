@@ -57,9 +57,8 @@ class SignalChooser:
     """
 
     def __init__(self, robot: Robot, dataset: Dataset, always: Sequence[str]):
-        share = min(1.0, MOST_ROWS / dataset.count)
         self.robot, self.always = robot, tuple(always)
-        self.dataset = dataset if share == 1.0 else dataset.between(0.0, share)
+        self.dataset = excerpt(dataset)
         self._judge: FloatArray | None = None
 
     def choose(self, given: SignalSettings | None, cutoff: float | None, velocity: str,
@@ -196,6 +195,12 @@ class SignalChooser:
                              f'{100 * (1 - after / before):.1f} %')
 
 
+def excerpt(dataset: Dataset) -> Dataset:
+    """Return the beginning of a long log: as much of it as is looked at for choices."""
+    share = MOST_ROWS / dataset.count
+    return dataset if share >= 1.0 else dataset.between(0.0, share)
+
+
 def velocity_lag(dataset: Dataset) -> FloatArray:
     """Return by how much measured velocities come later than positions, s, shape (n,).
 
@@ -204,14 +209,12 @@ def velocity_lag(dataset: Dataset) -> FloatArray:
     lags = np.full(dataset.n, np.nan)
     if not dataset.has_velocity:
         return lags
-    settings = SignalSettings(max(cutoff_of(dataset), 1.0))
+    motions = motions_of(dataset, SignalSettings(max(cutoff_of(dataset), 1.0)))
     for joint in range(dataset.n):
-        top = bottom = 0.0
+        lag = 0.0
         for _ in range(4):
             top = bottom = 0.0
-            lag = 0.0 if np.isnan(lags[joint]) else lags[joint]
-            for segment, motion in zip(dataset.segments, motions_of(dataset, settings),
-                                       strict=True):
+            for segment, motion in zip(dataset.segments, motions, strict=True):
                 told = np.interp(motion.time + lag, segment.time, segment.velocity[:, joint])
                 v, a = motion.v[:, joint], motion.a[:, joint]
                 # A lag scales nothing, but a filter that makes it does: only its phase counts.
@@ -220,5 +223,6 @@ def velocity_lag(dataset: Dataset) -> FloatArray:
                 bottom += abs(gain) * float(a @ a)
             if bottom < 1e-12:
                 break
-            lags[joint] = lag - top / bottom
+            lag -= top / bottom
+            lags[joint] = lag
     return lags

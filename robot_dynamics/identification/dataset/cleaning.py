@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -24,8 +25,10 @@ SHORTEST_SEGMENT = 16
 SPIKE_DIFFERENCES, SPIKE_RANGE = 4.0, 0.5
 #: Rows that repeat the one before, one after the other, and of all rows, at most.
 LONGEST_REPEAT, MOST_REPEATED = 2, 0.1
-#: Joints move slower than this, rad/s or m/s.
-FASTEST = 60.0
+#: Rows that tell how large steps and ranges usually are.
+MOST_LOOKED_AT = 100_000
+#: Joints move slower than this, rad/s or m/s, and a jump is no less than this, rad or m.
+FASTEST, LEAST_JUMP = 60.0, 0.02
 
 _HALF_TURN = np.pi
 
@@ -57,8 +60,7 @@ class Cleaned:
     counts: dict[str, int]
 
 
-def clean(log: Log, rotary: BoolArray, *, times: tuple[float, float] | None = None,
-          tell_wraps: BoolArray | None = None) -> Cleaned:
+def clean(log: Log, rotary: BoolArray, *, times: tuple[float, float] | None = None) -> Cleaned:
     """Leave out what cannot be used of a log, and unwrap angles.
 
     Parameters
@@ -69,8 +71,6 @@ def clean(log: Log, rotary: BoolArray, *, times: tuple[float, float] | None = No
         Joints whose positions are angles: a jump of about a turn is a wrap.
     times : (float, float), optional
         Keep only what lies between, s from the first row.
-    tell_wraps : ndarray of bool, shape (n,), optional
-        Joints whose wraps are counted; all rotary ones if not given.
 
     Returns
     -------
@@ -104,22 +104,25 @@ def clean(log: Log, rotary: BoolArray, *, times: tuple[float, float] | None = No
     if times is not None:
         drop('rows outside the times asked for', (time < times[0]) | (time > times[1]))
     position = log.position.copy()
-    _unwrap(position, kept, rotary, counts, tell_wraps)
-    _on_kept(kept, lambda rows: drop('rows that repeat the one before', _scattered(
-        rows, kept, _repeated(log.position[rows], log.velocity[rows], log.effort[rows]))))
-    _on_kept(kept, lambda rows: drop('rows with a jump of position',
-                                     _scattered(rows, kept, _jumps(time[rows], position[rows]))))
-    _on_kept(kept, lambda rows: drop('rows with a spike of effort',
-                                     _scattered(rows, kept, _spikes(log.effort[rows]))))
+    _unwrap(position, kept, rotary, counts)
+    motion = (position, log.velocity, log.effort)
+    for reason, judge, arrays in (
+            ('rows that repeat the one before', _repeated, motion),
+            ('rows with a jump of position', _jumps, (time, position)),
+            ('rows with a spike of effort', _spikes, (log.effort,))):
+        rows = np.flatnonzero(kept)
+        if len(rows) >= SHORTEST_SEGMENT:
+            drop(reason, _scattered(rows, kept, judge(*(_taken(x, rows) for x in arrays))))
     rows = np.flatnonzero(kept)
     if len(rows) < SHORTEST_SEGMENT:
         raise RecordingError(f'has {len(rows)} usable rows; left out: ' + _listed(counts),
                              subject=log.source, remedy='record some seconds of a moving arm')
-    return _segmented(time[rows], position[rows], log.velocity[rows], log.effort[rows], counts,
-                      log.source)
+    return _segmented(*(_taken(x, rows) for x in (time, position, log.velocity, log.effort)),
+                      counts, log.source)
 
 
-def _drop_disorder(stamps: NDArray[np.int64], kept: BoolArray, drop) -> None:
+def _drop_disorder(stamps: NDArray[np.int64], kept: BoolArray,
+                   drop: Callable[[str, BoolArray], None]) -> None:
     """Drop rows with the stamp of the row before, and rows older than one before them."""
     rows = np.flatnonzero(kept)
     if len(rows) < 2:
@@ -141,14 +144,8 @@ def _scattered(rows: NDArray[np.int64], kept: BoolArray, found: BoolArray) -> Bo
     return mask
 
 
-def _on_kept(kept: BoolArray, work) -> None:
-    rows = np.flatnonzero(kept)
-    if len(rows) >= SHORTEST_SEGMENT:
-        work(rows)
-
-
-def _unwrap(position: FloatArray, kept: BoolArray, rotary: BoolArray, counts: dict[str, int],
-            tell: BoolArray | None) -> None:
+def _unwrap(position: FloatArray, kept: BoolArray, rotary: BoolArray, counts: dict[str, int]
+            ) -> None:
     """Undo jumps of a turn; only jumps of nearly 2 pi within a row are wraps."""
     rows = np.flatnonzero(kept)
     for joint in np.flatnonzero(rotary):
@@ -157,9 +154,8 @@ def _unwrap(position: FloatArray, kept: BoolArray, rotary: BoolArray, counts: di
         wraps = (np.abs(steps) > 1.5 * _HALF_TURN) & (turns != 0.0)
         if np.any(wraps):
             position[rows[1:], joint] -= 2.0 * np.pi * np.cumsum(np.where(wraps, turns, 0.0))
-            if tell is None or tell[joint]:
-                counts['wraps undone'] = (counts.get('wraps undone', 0)
-                                          + int(np.count_nonzero(wraps)))
+            counts['wraps undone'] = (counts.get('wraps undone', 0)
+                                      + int(np.count_nonzero(wraps)))
 
 
 def _jumps(time: FloatArray, position: FloatArray) -> BoolArray:
@@ -168,18 +164,17 @@ def _jumps(time: FloatArray, position: FloatArray) -> BoolArray:
     They are judged against the line between their neighbours: a real motion is close to it.
     """
     found = np.zeros(len(time), dtype=bool)
-    before, after = time[1:-1] - time[:-2], time[2:] - time[1:-1]
-    share = (before / (before + after))[:, np.newaxis]
-    line = position[:-2] + share * (position[2:] - position[:-2])
-    off = np.abs(position[1:-1] - line)
-    usual = np.maximum(np.median(off, axis=0), 1e-6)
-    shortest = np.minimum(before, after)[:, np.newaxis]
-    # Twice the distance in a sampling period, there and back, and nothing like it elsewhere.
-    there = np.abs(position[1:-1] - position[:-2]) / shortest
-    back = np.abs(position[2:] - position[1:-1]) / shortest
-    found[1:-1] = np.any((off > 50.0 * usual) & (off > 0.02)
-                         & (np.minimum(there, back) > FASTEST), axis=1)
-    if off.size:
+    if len(time) > 2:
+        before, after = time[1:-1] - time[:-2], time[2:] - time[1:-1]
+        shortest = np.minimum(before, after)[:, np.newaxis]
+        # Faster than any joint there, and back; few rows are looked at closely.
+        there = np.abs(position[1:-1] - position[:-2]) > FASTEST * shortest
+        there &= np.abs(position[2:] - position[1:-1]) > FASTEST * shortest
+        rows = np.flatnonzero(np.any(there, axis=1))
+        share = (before / (before + after))[rows, np.newaxis]
+        line = position[rows] + share * (position[rows + 2] - position[rows])
+        off = np.abs(position[rows + 1] - line)
+        found[rows + 1] = np.any((off > LEAST_JUMP) & there[rows], axis=1)
         first = np.abs(position[0] - position[1]) / (time[1] - time[0])
         found[0] = bool(np.any(first > FASTEST))
     return found
@@ -191,14 +186,22 @@ def _spikes(effort: FloatArray) -> BoolArray:
     The median of the five rows around it is what a row is compared with, so that a step,
     which friction makes at each reversal, is no spike.
     """
-    count = len(effort)
-    padded = np.vstack([effort[2:0:-1], effort, effort[-2:-4:-1]])
-    around = np.median(np.stack([padded[k:k + count] for k in range(5)]), axis=0)
-    off = np.abs(effort - around)
-    usual = np.percentile(np.abs(np.diff(effort, axis=0)), 99.0, axis=0)
-    low, high = np.percentile(effort, (1.0, 99.0), axis=0)
-    limit = np.maximum(SPIKE_DIFFERENCES * usual, SPIKE_RANGE * (high - low))
-    return np.any(off > np.maximum(limit, 1e-9), axis=1)
+    steps = np.abs(np.diff(effort, axis=0))
+    some = slice(None, None, max(1, len(effort) // MOST_LOOKED_AT))
+    usual = np.percentile(steps[some], 99.0, axis=0)
+    low, high = np.percentile(effort[some], (1.0, 99.0), axis=0)
+    limit = np.maximum(np.maximum(SPIKE_DIFFERENCES * usual, SPIKE_RANGE * (high - low)), 1e-9)
+    # Who leaves the median of five leaves a neighbour by half as much: few rows do.
+    large = np.flatnonzero(np.any(steps > 0.5 * limit, axis=1))
+    rows = np.unique((large[:, np.newaxis] + np.arange(-1, 3)).ravel())
+    rows = rows[(rows >= 0) & (rows < len(effort))]
+    found = np.zeros(len(effort), dtype=bool)
+    if len(rows):
+        near = np.abs(rows[:, np.newaxis] + np.arange(-2, 3))
+        near = np.where(near >= len(effort), 2 * (len(effort) - 1) - near, near)
+        around = np.median(effort[near], axis=1)
+        found[rows] = np.any(np.abs(effort[rows] - around) > limit, axis=1)
+    return found
 
 
 def _repeated(*arrays: FloatArray) -> BoolArray:
@@ -241,8 +244,13 @@ def _segmented(time: FloatArray, position: FloatArray, velocity: FloatArray, eff
     for a, b in whole:
         starts.append(at)
         at += b - a
-    return Cleaned(time[rows], position[rows], velocity[rows], effort[rows], tuple(starts),
-                   period, counts)
+    return Cleaned(*(_taken(x, rows) for x in (time, position, velocity, effort)),
+                   tuple(starts), period, counts)
+
+
+def _taken(x: FloatArray, rows: NDArray[np.int64]) -> FloatArray:
+    """Return some rows, without a copy where they are all."""
+    return x if len(rows) == len(x) else x[rows]
 
 
 def _listed(counts: dict[str, int]) -> str:

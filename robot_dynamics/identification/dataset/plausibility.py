@@ -46,7 +46,8 @@ def plausibility(dataset: Dataset, robot: Robot, is_motor_side: bool = True
     tuple of Finding
         What looks wrong, and what to set.
     """
-    from robot_dynamics.identification.signal_choice import velocity_lag
+    from robot_dynamics.identification.signal_choice import excerpt, velocity_lag
+    dataset = excerpt(dataset)
     findings = list(_efforts(dataset, robot))
     lags = velocity_lag(dataset)
     late = [(name, lag) for name, lag in zip(dataset.joint_names, lags, strict=True)
