@@ -42,7 +42,8 @@ def remember(r, v, windows, delay, slow, residuals, speeds, place, means, moving
         total, k = 0.0, 0
         for w in range(windows.size):
             means[w, j] = 0.0
-            if windows[w] <= count:
+            # Nothing is judged before it is known whether a joint moved.
+            if windows[w] <= count and then >= 0:
                 while k < windows[w]:
                     total += residuals[(at - k) % length, j]
                     k += 1

@@ -24,7 +24,8 @@ def observe(M, C, g, joints, gain, v, effort, dt, memory, r):
     v, effort : (n,)
         Velocity; effort that has acted since the last state.
     dt : float
-        Time since then; 0 starts over. s.
+        Time since then; 0 starts over, below 0 nothing is known of what has acted: the
+        residual stays. s.
     memory : (2, n)
         Momentum and rest of the last state.
     r : (n,)
@@ -40,6 +41,6 @@ def observe(M, C, g, joints, gain, v, effort, dt, memory, r):
         if dt > 0.0:
             change = momentum - memory[0, i] - dt * (effort[i] + 0.5 * (rest + memory[1, i]))
             r[i] = (r[i] + gain[i] * change) / (1.0 + gain[i] * dt)
-        else:
+        elif dt == 0.0:
             r[i] = 0.0
         memory[0, i], memory[1, i] = momentum, rest

@@ -86,7 +86,9 @@ class MomentumObserver:
             Effort that has acted on the joints since the last state, as commanded or as the
             drives report it. Without one (nan) it starts over.
         dt : float
-            Time since the last state; 0 for the first, or after a gap: it starts over. s.
+            Time since the last state; 0 for the first, or after a gap: it starts over. Below 0
+            where states were missed and nobody knows what has acted since: the residual stays
+            as it is then. s.
         """
         M, C, g = self._dynamics.matrices(q, v)
         is_sound = bool(np.isfinite(effort).all() and np.isfinite(g).all()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publishes what the model says about a moving arm: its torque, the parts, the residual."""
+"""Publishes what the model says about a moving arm: its torque, the parts, what is wrong."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from robot_dynamics.control.joint_state import JointStateMonitor
 from robot_dynamics.control.torque_terms import TorqueTerms
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.acting_effort import EFFORT_PARAMETERS, ActingEffort
 from robot_dynamics.nodes.base import PlainNode
 from robot_dynamics.nodes.controller_status import model_status, monitor_status
 from robot_dynamics.nodes.convert import (
@@ -25,14 +26,17 @@ from robot_dynamics.nodes.convert import (
 )
 from robot_dynamics.nodes.description import ROBOT_PARAMETERS, load_robot
 from robot_dynamics.nodes.diagnostics import CycleStatistics, Diagnostics
+from robot_dynamics.nodes.fault_watch import FAULT_PARAMETERS, FaultWatch
 from robot_dynamics.nodes.parameters import Parameter
-from robot_dynamics.nodes.reported import REPORTED_PARAMETERS, make_reported_effort
+from robot_dynamics.nodes.reported import REPORTED_PARAMETERS
 from robot_dynamics.nodes.runtime import freeze_garbage, run
 from robot_dynamics.nodes.stopping import StopRequest
 
 TABLE = (
     *ROBOT_PARAMETERS,
     *REPORTED_PARAMETERS,
+    *EFFORT_PARAMETERS,
+    *FAULT_PARAMETERS,
     Parameter('publish_rate', 100.0, 'Largest rate of every topic published.', 'Hz', 0.1, 2000.0,
               read_only=True),
     Parameter('regressor_rate', 0.0, 'Largest rate of ~/regressor; 0 for none.', 'Hz', 0.0,
@@ -56,6 +60,7 @@ class InverseDynamicsNode(PlainNode):
     """Joint states in, model torques out."""
 
     def __init__(self, stopped: StopRequest):
+        self._watch: FaultWatch | None = None
         super().__init__('inverse_dynamics', TABLE, stopped)
 
     def start(self) -> None:
@@ -63,11 +68,13 @@ class InverseDynamicsNode(PlainNode):
         values = self.parameters.values
         robot = load_robot(self, values, self.stopped)
         self._dynamics = Dynamics(robot)
-        self._reported = make_reported_effort(robot, self._dynamics, values)
         self._monitor = JointStateMonitor.for_robot(robot,
                                                     velocity_cutoff=values['velocity_cutoff'])
         self._terms = TorqueTerms(robot, self._dynamics, cutoff=values['acceleration_cutoff'])
         self._stamps = StampClock(self)
+        self._effort = ActingEffort(self, robot, self._dynamics, values)
+        if values['faults.watch']:
+            self._watch = FaultWatch(self, robot, self._dynamics, values)
         self._cycle = CycleStatistics()
         self._message = JointStateMessage(robot.joint_names, effort=True,
                                           frame=robot.base_name)
@@ -86,21 +93,31 @@ class InverseDynamicsNode(PlainNode):
         self._regressor_due = _Pace(values['regressor_rate'])
         with self.stopped.interrupting():
             self._warm_up(robot.n)
+        faults = {} if self._watch is None else {'faults': self._watch.status}
         Diagnostics(self, robot.name, {'state': lambda: monitor_status(self._monitor),
                                        'loop': self._cycle.status,
-                                       'model': lambda: model_status(robot)})
+                                       'model': lambda: model_status(robot), **faults})
         freeze_garbage()
         self.fast.subscribe(JointState, 'joint_states', self._on_joint_state, qos.state())
 
     def on_parameters(self, values) -> None:
-        """Take over the one rate that may change."""
+        """Take over what may change."""
         self._regressor_due = _Pace(values['regressor_rate'])
+        if self._watch is not None:
+            self._watch.on_parameters(values)
+
+    def check(self, values) -> None:
+        """Refuse thresholds that do not fit the robot."""
+        if self._watch is not None:
+            self._watch.check(values)
 
     def _warm_up(self, n: int) -> None:
         """Compile, or load, the kernels before they are needed."""
         zero = np.zeros(n)
         self._terms.update(zero, zero, zero, 0.0)
         self._dynamics.regressor(zero, zero, zero)
+        if self._watch is not None:
+            self._watch.warm_up()
 
     def _on_joint_state(self, message: JointState) -> None:
         """Take a state, and publish when it is time."""
@@ -113,10 +130,15 @@ class InverseDynamicsNode(PlainNode):
         if not verdict.accepted:
             return
         gap = monitor.dt > self.parameters.values['max_gap']
-        effort = self._reported.joint_effort(monitor.q, monitor.effort)
-        self._terms.update(monitor.q, monitor.v, effort, 0.0 if gap else monitor.dt)
+        dt = 0.0 if gap else monitor.dt
+        effort = self._effort.acting(monitor.q, monitor.effort)
+        self._terms.update(monitor.q, monitor.v, effort, dt)
         state_stamp = self._stamps.nanoseconds(monitor.stamp)
-        if self._due(monitor.stamp):
+        due = self._due(monitor.stamp)
+        if self._watch is not None:
+            self._watch.update(monitor.q, monitor.v, effort, dt, monitor.stamp, state_stamp,
+                               due=due)
+        if due:
             for part, publisher in self._outputs:
                 self._message.effort[:] = getattr(self._terms, part)
                 publisher.publish(self._message.stamp(state_stamp))

@@ -30,11 +30,12 @@ from robot_dynamics.nodes.convert import (
     write_stamp,
 )
 from robot_dynamics.nodes.diagnostics import CycleStatistics, Diagnostics, Level, Status
+from robot_dynamics.nodes.fault_injection import INJECTION_PARAMETERS, FaultInjection
 from robot_dynamics.nodes.parameters import Parameter, Values, per_joint
 from robot_dynamics.nodes.runtime import freeze_garbage, run
 from robot_dynamics.nodes.stopping import StopRequest
 from robot_dynamics.simulation.drive import Drive, DriveState, GravityAndDamping
-from robot_dynamics.simulation.plant import Plant
+from robot_dynamics.simulation.faulty_plant import FaultyPlant
 from robot_dynamics.simulation.sensors import JointSensors, SensorQuality
 
 TABLE = (
@@ -79,6 +80,7 @@ TABLE = (
     Parameter('delay', 0.0, 'Age of what joint_states say, which their stamp shows.', 's', 0.0,
               1.0, read_only=True),
     Parameter('seed', 0, 'Seed of the noise.', low=0, high=2**31 - 1, read_only=True),
+    *INJECTION_PARAMETERS,
     Parameter('publish_description', False, 'Whether to publish robot_description, too, as '
               'robot_state_publisher does.', read_only=True),
 )
@@ -88,6 +90,7 @@ class SimulatedArmNode(PlainNode):
     """MuJoCo as the hardware."""
 
     def __init__(self, stopped: StopRequest):
+        self._faults: FaultInjection | None = None
         super().__init__('simulated_arm', TABLE, stopped)
 
     def start(self) -> None:
@@ -114,7 +117,13 @@ class SimulatedArmNode(PlainNode):
         self._cycle = CycleStatistics()
         self._period = 1.0 / values['rate']
         self._latch_description(model, values)
+        self._faults = FaultInjection(self, plant, values)
         self._connect(values, model.name)
+
+    def on_parameters(self, values: Values) -> None:
+        """Take over what the next fault is."""
+        if self._faults is not None:
+            self._faults.on_parameters(values)
 
     def _latch_description(self, model: Robot, values: Values) -> None:
         """Publish the description for those who come later."""
@@ -184,7 +193,7 @@ class SimulatedArmNode(PlainNode):
         return Status(Level.OK, drive.state.value, values)
 
 
-def build_plant(model: Robot, values: Values) -> Plant:
+def build_plant(model: Robot, values: Values) -> FaultyPlant:
     """Return the arm as it really is, which its description need not know.
 
     Parameters
@@ -208,8 +217,8 @@ def build_plant(model: Robot, values: Values) -> Plant:
         robot, damping=per_joint(values, 'viscous_friction', names, default=robot.damping),
         friction=per_joint(values, 'coulomb_friction', names, default=robot.friction),
         armature=per_joint(values, 'armature', names, default=robot.armature))
-    plant = Plant(robot, timestep=values['timestep'],
-                  effort_gain=per_joint(values, 'effort_gain', names))
+    plant = FaultyPlant(robot, timestep=values['timestep'],
+                        effort_gain=per_joint(values, 'effort_gain', names))
     if values['initial_position']:
         plant.reset(per_joint(values, 'initial_position', names))
     return plant

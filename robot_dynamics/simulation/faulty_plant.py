@@ -17,7 +17,7 @@ from robot_dynamics.simulation.faults import Fault, FaultKind
 from robot_dynamics.simulation.plant import Plant
 
 #: How exactly a blocked joint gets its velocity. rad/s or m/s.
-_BLOCK_TOLERANCE = 1e-9
+_BLOCK_TOLERANCE = 1e-7
 #: Trials of the effort that blocks it; two are enough without dry friction.
 _BLOCK_TRIALS = 12
 
@@ -37,6 +37,7 @@ class FaultyPlant(Plant):
 
     def __init__(self, robot: Robot, **options: Any):
         self._faults: list[Fault] = []
+        self._slopes: dict[int, float] = {}
         self._pushes: list[tuple[float, float, int, FloatArray, FloatArray]] = []
         super().__init__(robot, **options)
 
@@ -72,6 +73,7 @@ class FaultyPlant(Plant):
         """Let everything be sound again."""
         self._faults.clear()
         self._pushes.clear()
+        self._slopes.clear()
         self._restore()
 
     def add_push(self, frame: str, force: ArrayLike, begin: float = 0.0,
@@ -165,7 +167,8 @@ class FaultyPlant(Plant):
         mujoco.mj_getState(model, data, before, kind)
         dof = self._dof[joint]
         wanted = data.qvel[dof] * math.exp(-min(rate * self.timestep, 700.0))
-        slope = self.timestep * self._mobility(dof)
+        # It changes with the pose, slowly; trying corrects it.
+        slope = self._slopes.get(joint) or self.timestep * self._mobility(dof)
         last: tuple[float, float] | None = None
         for _ in range(_BLOCK_TRIALS):
             mujoco.mj_setState(model, data, before, kind)
@@ -174,8 +177,9 @@ class FaultyPlant(Plant):
             excess = data.qvel[dof] - wanted
             if abs(excess) <= _BLOCK_TOLERANCE:
                 break
-            if last is not None and last[1] != excess and last[0] != effort:
+            if last is not None and (last[1] - excess) * (effort - last[0]) > 0.0:
                 slope = (last[1] - excess) / (effort - last[0])
+                self._slopes[joint] = slope
             last = effort, excess
             effort += excess / slope
         mujoco.mj_setState(model, data, before, kind)

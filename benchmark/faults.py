@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How fast and how surely faults and contacts are found, on a simulated arm with noise.
+
+A seven-joint arm with a gripper follows motions; joints block, actuators fail, somebody
+pushes. Thresholds are learnt from two minutes of each motion. With ``--write`` the tables go
+into docs/faults.md.
+
+    python benchmark/faults.py
+    python benchmark/faults.py --trials 84 --minutes 10 --write
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from faults_arm import PERIOD, SETTLING, StudyArm, study_motion
+
+from robot_dynamics.control.fault_detector import Event, FaultDetector
+from robot_dynamics.control.residual_scales import (
+    ResidualScales,
+    ThresholdLearner,
+)
+from robot_dynamics.simulation.faults import Fault, FaultKind
+
+DOCUMENT = Path(__file__).resolve().parent.parent / 'docs' / 'faults.md'
+BEGIN, END = '<!-- faults: begin -->', '<!-- faults: end -->'
+KINDS = ('fourier', 'poses')
+LEARNING, HORIZON = 120.0, 0.5
+#: Faults: name, kind, size, least speed of the joint when it begins.
+FAULTS = (
+    ('hard block, joint above 0.4 rad/s', FaultKind.BLOCK, 1e5, 0.4),
+    ('incipient block (20 1/s), joint above 0.3 rad/s', FaultKind.BLOCK, 20.0, 0.3),
+    ('hard block, at any time', FaultKind.BLOCK, 1e5, 0.0),
+    ('incipient block (20 1/s), at any time', FaultKind.BLOCK, 20.0, 0.0),
+    ('free-swinging', FaultKind.FREE_SWINGING, 0.0, 0.0),
+    ('saturated', FaultKind.SATURATED, 1.0, 0.0),
+    ('30 % loss of effectiveness', FaultKind.LOSS, 0.3, 0.0),
+    ('bias of 2 N m', FaultKind.BIAS, 2.0, 0.0),
+)
+
+
+@dataclass
+class Outcomes:
+    """What trials of one kind have come to."""
+
+    times: list[float] = field(default_factory=list)
+    right: int = 0
+    judged: int = 0
+
+    def row(self, name: str) -> str:
+        """Return a row of the table."""
+        times = 1e3 * np.array(self.times)
+        found = int(np.isfinite(times).sum())
+        spread = [np.sort(times)[min(int(share * times.size), times.size - 1)]
+                  for share in (0.5, 0.9, 1.0)]
+        texts = ' | '.join('-' if not np.isfinite(t) else f'{t:.0f}' for t in spread)
+        within = int((times <= 20.0).sum())
+        return (f'| {name} | {found}/{times.size} | {texts} | {within}/{times.size} | '
+                f'{self.right}/{found} | {self.judged}/{found} |')
+
+
+class Study:
+    """Learns, watches, and tries faults.
+
+    Parameters
+    ----------
+    known_friction : float
+        Share of the friction that the models know.
+    seed : int
+        Of everything random.
+    """
+
+    def __init__(self, known_friction: float = 0.8, seed: int = 0):
+        self.arm = StudyArm(known_friction)
+        self.random = np.random.default_rng(seed)
+        self.motions = {kind: study_motion(kind, self.arm.model, seed) for kind in KINDS}
+        self.scales = ResidualScales(self.arm.true.n, PERIOD)
+        #: Alarms in the trials before anything was wrong.
+        self.early = 0
+        learner = ThresholdLearner(self.scales)
+
+        def learn(time, residual, v):
+            self.scales.update(residual, v)
+            learner.update()
+            return False
+
+        for motion in self.motions.values():
+            self.scales.reset()
+            self.arm.run(motion, 0.0, LEARNING, self._noise(), learn)
+        self.thresholds = learner.thresholds
+
+    def false_alarms(self, kind: str, seconds: float) -> int:
+        """Return how often an alarm is raised without any fault."""
+        detector, alarms, before = self._detector(), 0, -1
+
+        def watch(time, residual, v):
+            nonlocal alarms, before
+            detector.update(residual, v, time)
+            alarms += detector.joint >= 0 and before < 0
+            before = detector.joint
+            return False
+
+        self.arm.run(self.motions[kind], 3.0, seconds, self._noise(), watch)
+        return alarms
+
+    def fault(self, kind: FaultKind, size: float, least_speed: float, trials: int) -> Outcomes:
+        """Try a fault at each joint in turn, on both motions."""
+        outcomes = Outcomes()
+        names = self.arm.true.joint_names
+        for trial in range(trials):
+            motion = self.motions[KINDS[trial % 2]]
+            joint = trial // 2 % len(names)
+            begin = self._when(motion, joint, least_speed)
+            fault = Fault(names[joint], kind, size, 2.0 * SETTLING)
+            detector, found = self._try(motion, begin, lambda p, f=fault: p.add_fault(f))
+            outcomes.times.append(found)
+            outcomes.right += np.isfinite(found) and detector.joint == joint
+            outcomes.judged += detector.event is Event.FAULT
+        return outcomes
+
+    def push(self, forces) -> Outcomes:
+        """Try pushes at the gripper."""
+        outcomes = Outcomes()
+        for trial, force in enumerate(forces):
+            motion = self.motions[KINDS[trial % 2]]
+            begin = self._when(motion, 0, 0.0)
+            detector, found = self._try(
+                motion, begin, lambda p, f=force: p.add_push('flange', f, 2.0 * SETTLING))
+            outcomes.times.append(found)
+            outcomes.right += bool(np.isfinite(found))
+            outcomes.judged += detector.event is Event.CONTACT
+        return outcomes
+
+    def _try(self, motion, begin, prepare) -> tuple[FaultDetector, float]:
+        """Return the detector when it has decided, and when the alarm came after the fault."""
+        detector, found = self._detector(), np.inf
+
+        def watch(time, residual, v):
+            nonlocal found
+            event = detector.update(residual, v, time)
+            if detector.joint >= 0 and not np.isfinite(found):
+                found = time - SETTLING
+            return event in (Event.FAULT, Event.CONTACT)
+
+        self.arm.run(motion, begin, SETTLING + HORIZON, self._noise(), watch, prepare)
+        if found < 0.0:
+            self.early += 1
+            return self._try(motion, begin, prepare)
+        return detector, found
+
+    def _when(self, motion, joint: int, least_speed: float) -> float:
+        """Return where in a motion to start, so that a joint is fast when the fault begins."""
+        for _ in range(10_000):
+            begin = self.random.uniform(2.5, 60.0)
+            if abs(motion.sample(begin + 2.0 * SETTLING)[1][joint]) >= least_speed:
+                return begin
+        raise SystemExit(f'joint {joint} is never as fast as {least_speed} rad/s')
+
+    def _detector(self) -> FaultDetector:
+        self.scales.reset()
+        return FaultDetector(self.scales, self.thresholds)
+
+    def _noise(self) -> int:
+        return int(self.random.integers(2**31))
+
+
+def tables(study: Study, trials: int, minutes: float) -> str:
+    """Return both tables."""
+    alarms = {kind: study.false_alarms(kind, 30.0 * minutes) for kind in KINDS}
+    rows = ['| what | found | median ms | 90 % | worst | within 20 ms | right joint '
+            '| called right |',
+            '|---|---|---|---|---|---|---|---|']
+    for name, kind, size, speed in FAULTS:
+        rows.append(study.fault(kind, size, speed, trials).row(name))
+    axes = np.vstack([np.eye(3), -np.eye(3)])
+    anywhere = study.random.normal(size=(trials, 3))
+    anywhere /= np.linalg.norm(anywhere, axis=1, keepdims=True)
+    for name, directions in (
+            ('10 N push at the gripper along a base axis',
+             np.vstack([axes] * max(1, round(trials / 6)))),
+            ('10 N push in any direction', anywhere)):
+        rows.append(study.push(10.0 * directions).row(name))
+    quiet = ', '.join(f'{count} in {0.5 * minutes:g} min of {kind}' for kind, count in
+                      alarms.items())
+    largest = [' '.join(f'{x:.2g}' for x in study.thresholds[k, w])
+               for k, w in ((1, 0), (1, -1), (0, -1))]
+    return '\n'.join([
+        *rows, '', f'False alarms, other noise and other stretches of the motions: {quiet}; '
+        f'in the trials before anything was wrong: {study.early}.', '',
+        'Thresholds learnt, joint by joint, N m: shortest window, moving '
+        f'{largest[0]}; longest window, moving {largest[1]}; longest window, slow {largest[2]}.'])
+
+
+def main() -> int:
+    """Run the study."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--trials', type=int, default=42, help='of each kind')
+    parser.add_argument('--minutes', type=float, default=10.0, help='without fault, in all')
+    parser.add_argument('--known-friction', type=float, default=0.8,
+                        help='share of the friction that the model knows')
+    parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--write', action='store_true', help='write into docs/faults.md')
+    options = parser.parse_args()
+    text = tables(Study(options.known_friction, options.seed), options.trials, options.minutes)
+    print(text)
+    if options.write:
+        head, _, rest = DOCUMENT.read_text(encoding='utf-8').partition(BEGIN)
+        _, found, tail = rest.partition(END)
+        if not found:
+            raise SystemExit(f'{DOCUMENT} has no lines {BEGIN} and {END}')
+        DOCUMENT.write_text(f'{head}{BEGIN}\n{text}\n{END}{tail}', encoding='utf-8')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
