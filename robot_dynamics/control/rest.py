@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.model.robot import FloatArray
 
 #: Desired speed below which nothing moves. rad/s or m/s.
@@ -30,6 +33,7 @@ class RestWatch:
 
     def __init__(self, after: float, sliding: float):
         self._after, self._sliding = after, sliding
+        self._largest = largest_entry.load()
         self._still = 0.0
 
     def reset(self) -> None:
@@ -48,7 +52,19 @@ class RestWatch:
         dt : float
             Time since the sample before. s.
         """
-        moves = max(v_d.max(), -v_d.min()) > STILL
-        self._still = 0.0 if moves else self._still + dt
+        try:
+            speed = self._largest(v_d)
+        except TypeError:  # read-only, strided or of another type: slower, but right
+            speed = self._largest(np.array(v_d, dtype=np.float64))
+        self._still = 0.0 if speed > STILL else self._still + dt
         return (self._still > self._after and largest_s <= self._sliding
                 and not math.isinf(self._after))
+
+
+@kernel('float64(float64[::1])')
+def largest_entry(vector):
+    """Return the largest entry of a vector, either sign."""
+    largest = 0.0
+    for i in range(vector.size):
+        largest = max(largest, abs(vector[i]))
+    return largest
