@@ -83,11 +83,11 @@ def comparisons(subject: Subject) -> list[Comparison]:
     return [
         Comparison('Slotine-Li regressor, `out` from `regressor_buffer`',
                    lambda: dynamics.slotine_li_regressor(q, v, v_r, a_r, out=Y),
-                   their_regressor, {'UR5': 3.2, 'Panda': 4.5, 'Talos reduced': 6.0}),
+                   their_regressor, {'UR5': 3.4, 'Panda': 4.8, 'Talos reduced': 6.8}),
         Comparison('Slotine-Li regressor, a new array',
                    lambda: dynamics.slotine_li_regressor(q, v, v_r, a_r), their_regressor, {}),
         Comparison('M, C and g, into `out`', lambda: dynamics.matrices(q, v, matrices),
-                   their_matrices, {'UR5': 2.7, 'Panda': 3.2, 'Talos reduced': 4.0}),
+                   their_matrices, {'UR5': 3.5, 'Panda': 4.0, 'Talos reduced': 5.0}),
         Comparison('M, C and g, new arrays', lambda: dynamics.matrices(q, v), their_matrices, {}),
         Comparison('Yr pi and Yr^T s (beside the regressor)',
                    lambda: dynamics.adaptive_terms(q, v, v_r, a_r, s, pi), their_regressor, {}),
