@@ -22,8 +22,8 @@ INJECTION_PARAMETERS = (
     Parameter('fault.size', 1000.0, 'How much: 1/s for a block, N m or N for a bias, else a '
               'share.', '', -1e6, 1e6),
     Parameter('fault.duration', 0.0, 'How long it lasts; 0 for good.', 's', 0.0, 1e6),
-    Parameter('fault.time', 0.0, 'When it happens, counted from the first command; 0 for only when '
-              'the service inject_fault is called.', 's', 0.0, 1e6, read_only=True),
+    Parameter('fault.time', 0.0, 'When it happens, counted from the first command; 0 for only '
+              'when the service inject_fault is called.', 's', 0.0, 1e6, read_only=True),
     Parameter('push.force', (), 'Force on the arm in base axes, with the fault or without; empty '
               'means none.', 'N', -1e4, 1e4),
     Parameter('push.frame', '', 'Link or frame at whose origin it acts; empty means the last '
