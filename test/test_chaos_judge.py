@@ -150,6 +150,14 @@ def test_copies_that_new_states_cut_short_are_not_counted(records):
     assert findings(records) == []
 
 
+def test_an_answer_that_the_machine_has_kept_back_is_none_of_the_copies(records):
+    records.commands[-COPIES - 1] = heard(LAST + 60 * MS, len(records.commands) - COPIES - 1,
+                                          (1.0, 1.0))
+    assert len(findings(records)) == 3
+    records.waits = waits(controller=lambda time: min(max(time - LAST, 0), 55 * MS))
+    assert findings(records) == []
+
+
 def test_a_safe_command_that_does_not_carry_the_arm_is_found(records):
     records.commands[-COPIES:] = [replace(command, effort=(0.0, 0.0))
                                   for command in records.commands[-COPIES:]]

@@ -207,8 +207,11 @@ def _judge_loss(records: Records, duties: Duties, begin: Relayed, end: int, verd
     """Look for the safe command after a loss."""
     bound = duties.state_timeout + duties.period
     # The last good state is still answered, which takes a few ms and not half the time-out.
-    from_then = begin.time + int(0.5 * duties.state_timeout * NANOSECONDS)
-    said = [command for command in records.commands if from_then < command.published < end]
+    soon = int(0.5 * duties.state_timeout * NANOSECONDS)
+    said = [command for command in records.commands if begin.time + soon < command.published < end]
+    while len(said) > duties.copies and said[0].published - begin.time \
+            - _taken_by_machine(records, begin, said[0].published) < soon:
+        del said[0]
     if not said:
         had = 1e-9 * (end - begin.time - _taken_by_machine(records, begin, end))
         if had > bound:

@@ -162,6 +162,7 @@ class Stage:
     def _activate_anew(self) -> None:
         """Do what an operator does."""
         self.absent()
+        self._autostarts = False
         self.people.change_state('deactivate')
         self.people.change_state('activate')
         self.present()
