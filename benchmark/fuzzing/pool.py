@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import json
+import os
 import selectors
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,10 +19,12 @@ from fuzzing.judge import Outcome
 from fuzzing.worker import Share
 
 SCRIPT = Path(__file__).resolve().parents[1] / 'fuzz.py'
-#: A worker that says nothing for so long hangs. s.
+#: A worker that says nothing for so much time of a processor hangs. s.
 SILENCE = 20.0
-#: A worker may need this long to begin: kernels may have to be compiled. s.
+#: A worker may need this much to begin: kernels may have to be compiled. s.
 START = 300.0
+#: So does one that says nothing for this long whatever it uses. s.
+STANDSTILL = 300.0
 
 
 @dataclass
@@ -78,7 +82,7 @@ def _run_worker(share: Share, results: Results) -> tuple[tuple[str, int] | None,
         try:
             for line in _lines(process):
                 current = _note(json.loads(line), current, results)
-            status = process.wait(timeout=SILENCE)
+            status = process.wait(timeout=STANDSTILL)
         except (TimeoutError, subprocess.TimeoutExpired):
             process.kill()
             process.wait()
@@ -88,7 +92,7 @@ def _run_worker(share: Share, results: Results) -> tuple[tuple[str, int] | None,
     if current is None and status == 0:
         return None, ''
     if current is None:
-        raise RuntimeError(f'a worker cannot start (status {status}): {said}')
+        raise RuntimeError(f'a worker cannot go on (status {status}): {said}')
     return current, f'the worker {"hangs" if status == "hangs" else f"dies ({status})"}: {said}'
 
 
@@ -113,11 +117,19 @@ def _lines(process: subprocess.Popen[bytes]) -> Any:
         selector.register(process.stdout, selectors.EVENT_READ)
         patience, waiting = START, b''
         while True:
-            if not selector.select(patience):
-                raise TimeoutError
+            used, end = _processor_time(process.pid), time.monotonic() + STANDSTILL
+            while not selector.select(1.0):
+                if _processor_time(process.pid) - used > patience or time.monotonic() > end:
+                    raise TimeoutError
             patience = SILENCE
             chunk = process.stdout.read1(65536)
             if not chunk:
                 return
             *complete, waiting = (waiting + chunk).split(b'\n')
             yield from complete
+
+
+def _processor_time(pid: int) -> float:
+    """Return how long a process that has not been waited for has run, on all processors. s."""
+    fields = Path(f'/proc/{pid}/stat').read_text(encoding='ascii').rpartition(')')[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
