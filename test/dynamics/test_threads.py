@@ -2,9 +2,11 @@
 """Batches in pieces."""
 
 import os
+import signal
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from robot_dynamics.dynamics import Dynamics
@@ -61,3 +63,25 @@ def test_default_is_what_this_process_may_use(monkeypatch):
 def test_what_is_no_number_of_threads(tree, wrong):
     with pytest.raises(ParameterError, match=r'threads: is .*whole number'):
         Dynamics(tree(0, 2), threads=wrong)
+
+
+@pytest.mark.skipif(not hasattr(os, 'fork'), reason='there is no fork')
+@pytest.mark.filterwarnings('ignore:.*fork:DeprecationWarning')
+def test_a_forked_process_computes_the_same(tree):
+    """Threads of the parent are gone there: each call has its own."""
+    dynamics = Dynamics(tree(0, 4), threads=2)
+    q, v, a = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 6000, 4))
+    expected = dynamics.regressor(q, v, a)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if np.array_equal(dynamics.regressor(q, v, a), expected) else 1)
+    for _ in range(600):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        time.sleep(0.05)
+    else:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        pytest.fail('the forked process hangs')
+    assert status == 0
