@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.identification.choose import Choice, Chooser
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.friction import FAMILIES
@@ -85,10 +85,14 @@ class SignalChooser:
         """
         first = cutoff_of(self.dataset) if cutoff is None else cutoff
         base = SignalSettings(first) if given is None else given.at(first)
+        if velocity == 'measured' and not self.dataset.has_velocity:
+            raise ParameterError('is not complete in the log', subject='velocity',
+                                 remedy='set velocity: position')
         sources = ['position']
         choices: list[Choice] = []
         if velocity == 'measured' or (velocity == 'auto' and self.dataset.has_velocity):
-            late = np.nanmedian(np.abs(velocity_lag(self.dataset))) > LATE
+            lags = velocity_lag(self.dataset)
+            late = bool(np.any(np.isfinite(lags))) and np.nanmedian(np.abs(lags)) > LATE
             sources = (['measured'] if velocity == 'measured' else
                        ['position'] if late else ['position', 'measured'])
             if late and velocity == 'auto':

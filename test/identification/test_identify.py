@@ -226,6 +226,8 @@ def test_too_short_and_wrong(three, rpr):
     with pytest.raises(ParameterError, match='other joints'):
         identify(three.log(seconds=5), replace(three.robot, joint_names=('a', 'b', 'c'),
                                                body_joint_names=('a', 'b', 'c')), PLAIN)
+    with pytest.raises(ParameterError, match='velocity: position'):
+        identify(replace(three.log(seconds=5), velocity_source='measured'), three.robot, PLAIN)
     for settings in ({'estimator': 'magic'}, {'friction': 'sticky'}, {'gravity': 'maybe'},
                      {'cutoff': -1.0}, {'strength': 'x'}, {'velocity_threshold': -1}):
         with pytest.raises(ParameterError):
