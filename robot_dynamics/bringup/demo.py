@@ -36,7 +36,7 @@ from robot_dynamics.bringup.warmup import warm_up
 from robot_dynamics.control.fourier import exciting_fourier
 from robot_dynamics.control.modes import Mode
 from robot_dynamics.errors import BringupError
-from robot_dynamics.report.summary import unit_of
+from robot_dynamics.report.summary import Summary, unit_of
 
 #: Where recording, report and picture go.
 OUTPUT = Path('demo-output')
@@ -182,13 +182,24 @@ def report(plan: Plan) -> int:
     from robot_dynamics.report.build import build_report
     from robot_dynamics.report.text import table, verdict
     result = build_report(plan.recording, plan.output, story=tell(plan), period=PERIOD)
-    say(f'\n{table(result.summary)}\n\n{verdict(result.summary)}\n')
+    text = verdict(result.summary) if find_controller(plan.system.controller).tracks \
+        else drift(result.summary)
+    say(f'\n{table(result.summary)}\n\n{text}\n')
     left = {str(result.page): 'open it in a browser', str(result.picture): 'the picture',
             str(plan.recording): 'for ros2 bag, PlotJuggler, Foxglove'}
     width = max(map(len, left))
     for path, what in left.items():
         say(f'{path:<{width}}  {what}')
     return 0
+
+
+def drift(summary: Summary) -> str:
+    """Return in one sentence how far an arm that was let go went from where it was."""
+    from robot_dynamics.report.text import milli
+    before, after = (milli(tracking.total, summary.unit)
+                     for tracking in (summary.before, summary.after))
+    return (f'Let go, the arm is {before} from the pose that was held at first, and {after} at the '
+            'end.')
 
 
 class Watch:

@@ -12,10 +12,14 @@ from robot_dynamics.control.session import ControlSession
 from robot_dynamics.control.trajectory_points import TrajectoryPoint
 from robot_dynamics.errors import TrajectoryError
 
+#: An arm that moves less than this for so long is at rest: what holds it then is what it takes.
+REST_DISTANCE, REST_TIME = 0.005, 0.5
+
 
 class GuidedSession(ControlSession):
     """A control session that goes on from holding to `Mode.GUIDED`, not to tracking.
 
+    It is held until it rests, so that what holding it takes is known when it is given away.
     An arm that is led may be anywhere. So the desired motion, which stays at the pose that
     was held before, is there to be looked at, and nobody is far from it. A halt holds the
     arm by feedback where it comes to rest; ended, the hand has it again.
@@ -43,7 +47,15 @@ class GuidedSession(ControlSession):
         raise TrajectoryError('the arm is led by hand', subject='trajectory',
                               remedy='switch to a controller that follows references')
 
+    def _begin_holding(self) -> None:
+        super()._begin_holding()
+        self._rests_at, self._rests_since = self.monitor.q.copy(), self._stamp
+
     def _begin_tracking(self) -> None:
+        if np.abs(self.monitor.q - self._rests_at).max() > REST_DISTANCE:
+            self._rests_at[:], self._rests_since = self.monitor.q, self._stamp
+        if self._stamp - self._rests_since < REST_TIME:
+            return
         super()._begin_tracking()
         if self.mode is Mode.TRACKING:
             self._give_away()

@@ -37,7 +37,7 @@ class Bench:
             self.effort = command.effort.copy()
 
     def start(self):
-        self.states(20)
+        self.states(200)
         assert self.session.mode is Mode.GUIDED
         return self
 
@@ -63,6 +63,18 @@ def test_giving_it_away_is_no_jump(bench):
         bench.states()
     np.testing.assert_allclose(bench.effort, before, atol=1e-9)
     assert np.abs(bench.law.offset).max() > 1.0
+
+
+def test_is_not_given_away_before_it_rests(bench):
+    """A load that is unknown pulls it down: what it takes to hold it is known at rest."""
+    bench.v = np.array([0.0, 0.02, 0.0])
+    bench.states(400)
+    assert bench.session.mode is Mode.HOLDING
+    bench.v = np.zeros(3)
+    bench.states(100)
+    assert bench.session.mode is Mode.HOLDING
+    bench.states(50)
+    assert bench.session.mode is Mode.GUIDED
 
 
 def test_may_be_led_anywhere(bench):
@@ -106,7 +118,7 @@ def test_a_halt_holds_it_where_it_is_and_its_end_gives_it_away_again(bench):
 
 def test_asked_to_halt_before_it_never_gives_it_away(bench):
     bench.session.halt()
-    bench.states(20)
+    bench.states(200)
     assert bench.session.mode is Mode.HALTED
 
 
