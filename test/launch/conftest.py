@@ -9,6 +9,9 @@ import textwrap
 from pathlib import Path
 
 import pytest
+import yaml
+
+from robot_dynamics.bringup.hardware import load_hardware
 
 REGISTER = Path('share', 'ament_index', 'resource_index', 'packages')
 
@@ -107,3 +110,14 @@ def gazebo(workspace) -> Workspace:
                  'gz_ros2_control'):
         workspace.package(name)
     return workspace
+
+
+@pytest.fixture
+def patient(tmp_path):
+    """What Gazebo's hardware is like on a machine with more to do than this test."""
+    parameters = load_hardware('gazebo')
+    parameters['adaptive_controller'].update(state_timeout=1.0, max_age=2.0, resume_after=20)
+    path = tmp_path / 'patient.yaml'
+    path.write_text(yaml.safe_dump({node: {'ros__parameters': values}
+                                    for node, values in parameters.items()}))
+    return str(path)

@@ -176,6 +176,58 @@ def test_torque_by_its_parts_of_an_arm_that_runs():
     assert list(STATUSES.values()) == [0, 0], STATUSES
 
 
+@launch_pytest.fixture
+def hardware(tmp_path):
+    parameters = tmp_path / 'mine.yaml'
+    parameters.write_text('adaptive_controller:\n  ros__parameters:\n    state_timeout: 1.0\n'
+                          '    max_age: 2.0\n    resume_after: 20\n')
+    return system(*simulated_arm(), include('hardware', hardware=str(parameters), robot='arm7'))
+
+
+@pytest.mark.launch(fixture=hardware)
+def test_an_arm_behind_a_driver_is_commanded_and_its_torque_told():
+    with Ear() as ear:
+        ear.wait(String, '/adaptive_controller/mode', tracking, qos=LATCHED)
+        command = ear.wait(Float64MultiArray, '/effort_controller/commands')
+        assert len(command.data) == 7
+        ear.wait(JointState, '/inverse_dynamics/residual')
+    yield
+    assert list(STATUSES.values()) == [0, 0, 0], STATUSES
+
+
+@launch_pytest.fixture
+def in_gazebo(gazebo, patient, monkeypatch):
+    for name, value in gazebo.environment().items():
+        monkeypatch.setenv(name, value)
+    return system(include('gazebo', robot='arm7', namespace='left', rate='200', headless='true',
+                          reference='false', hardware=patient))
+
+
+@pytest.mark.launch(fixture=in_gazebo)
+def test_gazebo_and_a_controller_that_holds_its_arm():
+    with Ear() as ear:
+        ear.wait(String, '/left/adaptive_controller/mode', tracking, qos=LATCHED, seconds=120.0)
+        command = ear.wait(Float64MultiArray, '/left/effort_controller/commands')
+        assert len(command.data) == 7
+    yield
+    assert STATUSES and set(STATUSES.values()) == {0}, STATUSES
+
+
+@launch_pytest.fixture
+def demo(tmp_path):
+    return system(include('demo', seconds='19', rate='200', output=str(tmp_path / 'out')))
+
+
+@pytest.mark.launch(fixture=demo)
+def test_the_demo_records_an_arm_that_is_led():
+    """That it ends by itself with a report is tested below."""
+    with Ear() as ear:
+        ear.wait(String, '/adaptive_controller/mode', tracking, qos=LATCHED)
+        ear.wait(JointState, '/adaptive_controller/tracking_error')
+    yield
+    assert STATUSES and set(STATUSES.values()) == {0}, STATUSES
+
+
 def run_to_the_end(name, **arguments):
     """Run a launch file in a process of its own until it ends by itself."""
     alone()

@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 
 import pytest
-import yaml
 
 pytest.importorskip('launch_ros', reason='launch_ros comes with ROS 2 only; test/bringup checks '
                                          'what the launch files are made of')
@@ -25,7 +24,6 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource  # n
 
 from robot_dynamics.bringup.command import child_environment  # noqa: E402
 from robot_dynamics.bringup.domains import private_domain  # noqa: E402
-from robot_dynamics.bringup.hardware import load_hardware  # noqa: E402
 from robot_dynamics.bringup.warmup import warm_up  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.timeout(180)]
@@ -99,17 +97,6 @@ def launched(tmp_path):
         finally:
             item.process.kill()
             item.process.wait()
-
-
-@pytest.fixture
-def patient(tmp_path):
-    """What Gazebo's hardware is like on a machine with more to do than this test."""
-    parameters = load_hardware('gazebo')
-    parameters['adaptive_controller'].update(state_timeout=1.0, max_age=2.0, resume_after=20)
-    path = tmp_path / 'patient.yaml'
-    path.write_text(yaml.safe_dump({node: {'ros__parameters': values}
-                                    for node, values in parameters.items()}))
-    return str(path)
 
 
 def journal(workspace):
