@@ -110,8 +110,8 @@ def run(name: str, data: Path) -> str:
     row = (f'| {content["name"]} | {baseline[0]:g} / {baseline[1]:g} | {goal[0]:g} / {goal[1]:g} '
            f'| **{inside:.2f} / {twofold:.2f}** | {chosen["friction"]} | '
            f'{chosen.get("gravity", "as described")} | {chosen.get("lag of efforts", "0")} | '
-           f'{found.signals.cutoff:.3g} Hz, {found.signals.velocity} | {seconds:.1f} |')
-    print(row, flush=True)
+           f'{found.signals.cutoff:.3g} Hz, {found.signals.velocity} |')
+    print(row, f'{seconds:.1f} s', flush=True)
     return row
 
 
@@ -169,7 +169,7 @@ def main() -> int:
             print(measure_speed(Path(folder), arguments.samples))
         return 0
     lines = ['| log | plain baseline | goal | in sample / 2fold, % | friction | gravity | lag | '
-             'signals | s |', '|---|---|---|---|---|---|---|---|---|']
+             'signals |', '|---|---|---|---|---|---|---|---|']
     for name in arguments.logs:
         print(name)
         lines.append(run(name, arguments.data))

@@ -35,7 +35,8 @@ found = identify(dataset, robot, EstimateSettings())
 t3 = time.perf_counter()
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(f'{{dataset.count}} samples: imports {{t1 - t0:.1f}} s, bag {{t2 - t1:.1f}} s, '
-      f'signals to result {{t3 - t2:.1f}} s, in all {{t3 - t0:.1f}} s ({{time.process_time():.1f}} s of processor); memory {{peak:.0f}} MB; '
+      f'signals to result {{t3 - t2:.1f}} s, in all {{t3 - t0:.1f}} s '
+      f'({{time.process_time():.1f}} s of processor); memory {{peak:.0f}} MB; '
       f'verdict {{found.verdict}}, predictions {{100 * found.validation.total:.2f}} %')
 print('stages: ' + ', '.join(f'{{k}} {{v:.2f}} s' for k, v in found.seconds.items()))
 """
