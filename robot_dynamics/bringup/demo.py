@@ -198,8 +198,7 @@ def drift(summary: Summary) -> str:
     from robot_dynamics.report.text import milli
     before, after = (milli(tracking.total, summary.unit)
                      for tracking in (summary.before, summary.after))
-    return (f'Let go, the arm is {before} from the pose that was held at first, and {after} at the '
-            'end.')
+    return f'Let go, the arm is {before} from the pose held before at first, {after} at the end.'
 
 
 class Watch:
