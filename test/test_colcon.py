@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from robot_dynamics.bringup.controllers import CONTROLLER_NODES
+
 pytest.importorskip('colcon_core', reason='colcon comes with ./test.sh and with ROS 2')
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,7 +56,7 @@ def test_everything_is_installed(workspace):
 def test_executables_are_where_ros2_run_looks(workspace):
     library = workspace / 'install' / 'robot_dynamics' / 'lib' / 'robot_dynamics'
     assert {path.name for path in library.iterdir()} >= {
-        'adaptive_controller', 'inverse_dynamics', 'reference', 'simulated_arm', 'recorder'}
+        *CONTROLLER_NODES, 'inverse_dynamics', 'reference', 'simulated_arm', 'recorder'}
 
 
 def test_the_installation_finds_its_own_robots(workspace):
