@@ -37,6 +37,7 @@ from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.bringup.command import child_environment
+from robot_dynamics.bringup.controllers import find_controller
 from robot_dynamics.bringup.runner import Line, ProcessRunner
 from robot_dynamics.bringup.system import System
 from robot_dynamics.model.robot import Robot
@@ -48,8 +49,8 @@ MARKERS = ('<!-- adaptive_dds: begin -->', '<!-- adaptive_dds: end -->')
 RATE, ROBOT = 500.0, 'arm7'
 #: A process is stopped for so long, first at that time. s.
 STALL, FIRST_STALL = 0.05, 8.0
-#: Node names.
-ARM, CONTROLLER, REFERENCE = 'simulated_arm', 'adaptive_controller', 'reference'
+#: Node names, and what stands for that of the controller.
+ARM, REFERENCE, CONTROLLER = 'simulated_arm', 'reference', 'controller'
 START_TIMEOUT = 60.0
 
 
@@ -73,7 +74,7 @@ CONDITIONS = (
 class Observer:
     """Listens to a controller; times count from the start of the motion, by stamps."""
 
-    def __init__(self, environment: dict[str, str], limits: np.ndarray):
+    def __init__(self, environment: dict[str, str], limits: np.ndarray, controller: str):
         self._context = Context()
         rclpy.init(args=[], context=self._context, domain_id=int(environment['ROS_DOMAIN_ID']))
         self.node = Node('observer', context=self._context)
@@ -85,9 +86,9 @@ class Observer:
         self.modes: list[str] = []
         self.largest_effort = 0.0
         make = self.node.create_subscription
-        make(JointTrajectory, f'{CONTROLLER}/reference', self._on_reference, qos.command())
-        make(JointState, f'{CONTROLLER}/tracking_error', self._on_error, qos.telemetry())
-        make(String, f'{CONTROLLER}/mode', lambda m: self.modes.append(m.data), qos.latched())
+        make(JointTrajectory, f'{controller}/reference', self._on_reference, qos.command())
+        make(JointState, f'{controller}/tracking_error', self._on_error, qos.telemetry())
+        make(String, f'{controller}/mode', lambda m: self.modes.append(m.data), qos.latched())
         make(Float64MultiArray, 'effort_controller/commands', self._on_command,
              QoSProfile(depth=100))
 
@@ -138,9 +139,10 @@ class Outcome:
 
 def run(controller: str, condition: Condition, seconds: float, stall_period: float) -> Outcome:
     """Run one controller under one condition."""
+    node = find_controller(controller).node
     system = System(robot=ROBOT, controller=controller, plant='loaded', rate=RATE, spin='waitset',
                     inverse_dynamics=False,
-                    parameters={CONTROLLER: {'telemetry_rate': 50.0}})
+                    parameters={node: {'telemetry_rate': 50.0}})
     processes = [replace(process, module=condition.arm)
                  if condition.arm and process.node == ARM else process
                  for process in system.processes()]
@@ -149,7 +151,7 @@ def run(controller: str, condition: Condition, seconds: float, stall_period: flo
     os.environ.update(environment)  # this process is a participant as well
     said: list[Line] = []
     limits = Robot.from_urdf(resolve_robot(ROBOT)).limits.effort
-    observer = Observer(environment, limits)
+    observer = Observer(environment, limits, node)
     try:
         with ProcessRunner(processes, on_line=said.append, environment=environment) as runner:
             limit = time.monotonic() + START_TIMEOUT
@@ -161,7 +163,8 @@ def run(controller: str, condition: Condition, seconds: float, stall_period: flo
                 runner.poll(0.0)
                 observer.spin(0.02)
                 if condition.stalls and observer.time > next_stall:
-                    _stall(runner.pids[f'/{condition.stalls}'])
+                    stalled = node if condition.stalls == CONTROLLER else condition.stalls
+                    _stall(runner.pids[f'/{stalled}'])
                     next_stall += stall_period
     finally:
         observer.close()
