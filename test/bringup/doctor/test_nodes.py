@@ -32,7 +32,7 @@ def test_an_arm_that_is_safe(controller, cause, worst):
     assert remark.remedy == REASONS[cause.value]
 
 
-@pytest.mark.parametrize('reason', set(REASONS) - {cause.value for cause in Cause})
+@pytest.mark.parametrize('reason', sorted(set(REASONS) - {cause.value for cause in Cause}))
 def test_an_arm_that_is_held(controller, reason, worst):
     assert reason in inspect.getsource(start_gate)
     remark = worst(judge_node(controller, (state('holding', reason),)), Level.WARNING)
