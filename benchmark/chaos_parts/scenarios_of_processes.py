@@ -22,10 +22,16 @@ def _killed(name: str) -> Callable[[Stage], None]:
     return play
 
 
+def _ending_signals() -> tuple[signal.Signals, ...]:
+    """Return what a node ends by; not a hang-up, where this process is told to survive one."""
+    survives = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return (signal.SIGINT, signal.SIGTERM) + (() if survives else (signal.SIGHUP,))
+
+
 def _asked_to_end(name: str) -> Callable[[Stage], None]:
     """Return a scenario in which a node is asked to end and started again."""
     def play(stage: Stage) -> None:
-        stage.end(name, stage.chance.choice((signal.SIGINT, signal.SIGTERM, signal.SIGHUP)))
+        stage.end(name, stage.chance.choice(_ending_signals()))
         if name == CONTROLLER and stage.wait(0.3, until=lambda status: False):
             return
         if name == CONTROLLER and stage.link.status().commanded:

@@ -31,6 +31,8 @@ def chaos(file, *arguments, **environment):
     return done, json.loads(file.read_text(encoding='utf-8'))
 
 
+@pytest.mark.skipif('ROBOT_DYNAMICS_CHAOS' not in os.environ, reason='ten minutes of chaos on '
+                    'request: set ROBOT_DYNAMICS_CHAOS=1; docs/reliability.md says what is open')
 @pytest.mark.timeout(420)
 def test_whatever_happens_the_arm_is_safe(tmp_path):
     done, runs = chaos(tmp_path / 'runs.json', '--minutes', str(MINUTES))
