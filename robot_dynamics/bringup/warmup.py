@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles every kernel that any node needs, before the first node starts."""
+"""Compiles the kernels that most nodes need, before the first node starts."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import pkgutil
 import robot_dynamics
 from robot_dynamics.dynamics.warmup import warm_up as warm_up_imported
 
-_ROOMS = ('dynamics', 'control', 'simulation')
+# What of the other rooms a node needs these import.
+_ROOMS = ('control', 'simulation')
 
 
 def warm_up() -> float:
-    """Load or compile every kernel of the package; return the seconds it took.
+    """Load or compile the kernels of a control loop; return the seconds it took.
 
     Nodes do this themselves. Done before, several that start together need not wait
     for each other, and the user sees what takes so long.

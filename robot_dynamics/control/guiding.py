@@ -47,7 +47,7 @@ from robot_dynamics.control.checks import not_negative, positive
 from robot_dynamics.control.gains import FeedbackGains
 from robot_dynamics.control.model_controller import ModelController
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.dynamics.kernels.loading import kernel
+from robot_dynamics.dynamics.kernels.loading import kernel_on_demand
 from robot_dynamics.errors import ControlError, ParameterError, StateError
 from robot_dynamics.model.robot import FloatArray, Robot
 
@@ -220,7 +220,8 @@ class GuidingController(ModelController):
                            remedy='push more gently, or raise guiding.largest_speed')
 
 
-@kernel('i8(f8[::1], f8[::1], f8, b1[::1], f8[:, ::1], f8, f8, f8, f8, f8[::1], f8[::1])')
+@kernel_on_demand('i8(f8[::1], f8[::1], f8, b1[::1], f8[:, ::1], f8, f8, f8, f8, f8[::1], '
+                  'f8[::1])')
 def guide(q, v, dt, turns, allowed, bandwidth, error_rate, most, damping, rest, u):
     """Move the rest poses and write the accelerations u; return a bad joint, or -1.
 
@@ -251,7 +252,7 @@ def guide(q, v, dt, turns, allowed, bandwidth, error_rate, most, damping, rest, 
     return -1
 
 
-@kernel('void(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1])')
+@kernel_on_demand('void(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1])')
 def feel(mass, rotors, u, offset, gravity, feedback, tau):
     """Write M u + b with rotors in M, and that on top of gravity."""
     for i in range(u.size):

@@ -22,10 +22,10 @@ from robot_dynamics.control.adaptation_kernel import (
     admit,
     is_positive_definite,
 )
-from robot_dynamics.dynamics.kernels.loading import kernel, part
+from robot_dynamics.dynamics.kernels.loading import kernel_on_demand, part
 
 
-@kernel('int64(float64[::1], float64[::1], float64, float64[:, ::1], float64[:, ::1], '
+@kernel_on_demand('int64(float64[::1], float64[::1], float64, float64[:, ::1], float64[:, ::1], '
         'float64[::1])')
 def propose_restricted(estimate, gradient, dt, constants, gain, target):
     """Write estimate + dt Gamma_U gradient to target; return an outcome.
@@ -63,7 +63,8 @@ def propose_restricted(estimate, gradient, dt, constants, gain, target):
     return ACCEPTED if length <= LARGEST_RELATIVE_STEP * (1.0 + largest_trace) else TOO_LARGE
 
 
-@kernel('int64(float64[::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], '
+@kernel_on_demand('int64(float64[::1], float64[:, ::1], float64[:, ::1], float64[::1], '
+                  'float64[:, ::1], '
         'float64[::1])')
 def settle_restricted(target, constants, ranges, prior, projection, estimate):
     """Move the estimate near target, among the bodies that have what is known.
@@ -119,7 +120,7 @@ def is_admissible(target, constants, ranges):
     return good
 
 
-@kernel('int64(float64[::1], float64[:, ::1], float64[:, ::1], float64[::1], float64, '
+@kernel_on_demand('int64(float64[::1], float64[:, ::1], float64[:, ::1], float64[::1], float64, '
         'float64[::1])')
 def settle_in_ball(target, constants, ranges, prior, radius, estimate):
     """Move the estimate to the point next to target that is not too far from the prior.

@@ -57,8 +57,9 @@ class Kernel:
         What to compile.
     signature : str or tuple
         Types for numba.
-    is_for_batches : bool
-        Whether only large batches use the kernel, so that no control loop waits for it.
+    is_on_demand : bool
+        Whether the kernel is compiled when somebody first asks for it, not ahead of time: no
+        control loop waits for it, or few need it and load it before they begin.
     options : dict
         For `numba.njit`, beside `OPTIONS`.
 
@@ -69,13 +70,13 @@ class Kernel:
         arguments of other types.
     """
 
-    __slots__ = ('_dispatcher', '_signature', 'call', 'directory', 'is_for_batches', 'name')
+    __slots__ = ('_dispatcher', '_signature', 'call', 'directory', 'is_on_demand', 'name')
 
     def __init__(self, function: Callable[..., Any], signature: Any, *,
-                 is_for_batches: bool = False, **options: Any):
+                 is_on_demand: bool = False, **options: Any):
         self.name = f'{function.__module__.rpartition(".")[2]}.{function.__name__}'
         self.directory = cache_directory(Path(function.__code__.co_filename))
-        self.is_for_batches = is_for_batches
+        self.is_on_demand = is_on_demand
         self.call = self._not_loaded
         self._signature = signature
         self._dispatcher = _cached_in(self.directory, function, options)
@@ -132,12 +133,17 @@ def kernel(signature: str) -> Callable[[Callable[..., Any]], Kernel]:
 
 def batch_kernel(signature: str) -> Callable[[Callable[..., Any]], Kernel]:
     """Make a `Kernel` for large batches, compiled when the first of them comes."""
-    return lambda function: Kernel(function, signature, is_for_batches=True, nogil=True)
+    return lambda function: Kernel(function, signature, is_on_demand=True, nogil=True)
+
+
+def kernel_on_demand(signature: str) -> Callable[[Callable[..., Any]], Kernel]:
+    """Make a `Kernel` that few need, who load it before they begin."""
+    return lambda function: Kernel(function, signature, is_on_demand=True, nogil=True)
 
 
 def all_kernels() -> tuple[Kernel, ...]:
-    """Return every kernel defined so far that one sample may need."""
-    return tuple(kernel for kernel in _KERNELS if not kernel.is_for_batches)
+    """Return every kernel defined so far that is compiled ahead of time."""
+    return tuple(kernel for kernel in _KERNELS if not kernel.is_on_demand)
 
 
 def progress(text: str) -> None:
