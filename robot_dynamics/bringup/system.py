@@ -35,6 +35,9 @@ DESCRIPTION_TIMEOUT = 60.0
 
 _PLANT_PREFIX = 'plant_'
 
+#: How long good states must come before a simulated arm is held, and moved, again. s.
+_RESUMPTION = 0.2
+
 @dataclass(frozen=True)
 class System:
     """An arm, its controller and what watches them.
@@ -154,7 +157,17 @@ class System:
     def _controller(self, name: str, **parameters: ParameterValue) -> NodeProcess:
         controller = CONTROLLERS[name]
         return self._node(controller.node, {**self._robot(), 'rate': self.rate,
-                                            **controller.parameters, **parameters})
+                                            **self._patience(), **controller.parameters,
+                                            **parameters})
+
+    def _patience(self) -> Parameters:
+        """Return how a controller goes on after states had stopped.
+
+        A simulated arm hurts nobody, and shares its machine with whatever makes states late.
+        """
+        if self.plant == NO_PLANT:
+            return {}
+        return {'resume_after': max(1, round(_RESUMPTION * self.rate))}
 
     def _node(self, name: str, parameters: Parameters, *, files: tuple[Path, ...] = (),
               stop_timeout: float = 5.0) -> NodeProcess:

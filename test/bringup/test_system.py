@@ -145,7 +145,8 @@ def test_every_parameter_that_is_passed_exists(tmp_path):
         known = ours | {parameter.name for parameter in module.TABLE}
         if process.node.endswith('_controller'):
             from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
-            known |= {parameter.name for parameter in CONTROLLER_PARAMETERS}
+            from robot_dynamics.nodes.managed import AUTOSTART
+            known |= {parameter.name for parameter in (AUTOSTART, *CONTROLLER_PARAMETERS)}
         assert set(process.parameters) - {'robot_description'} <= known, process.node
 
 
@@ -204,3 +205,10 @@ def test_a_payload_of_the_user_stays_as_it_is(tmp_path):
     system = System(robot='planar_2r', plant=plant_file(tmp_path, '{payload_mass: 3.0}'))
     assert 'payload_mass' not in by_name(system)['simulated_arm'].parameters
     assert system.plant_parameters() == {'payload_mass': 3.0}
+
+
+def test_only_a_simulated_arm_is_moved_again_by_itself():
+    assert by_name(System(rate=200.0))['adaptive_controller'].parameters['resume_after'] == 40
+    for controller in ('adaptive', 'feedforward_lq', 'computed_torque', 'pd_gravity', 'gravity'):
+        for node in System(controller=controller, plant='none').processes():
+            assert 'resume_after' not in node.parameters
