@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import pkgutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -16,7 +17,9 @@ from fuzzing.judge import examine
 from fuzzing.kind import BLOCK
 from fuzzing.kinds import KINDS
 from fuzzing.memory import limit_growth, resident
+from robot_dynamics import dynamics
 from robot_dynamics.bringup.warmup import warm_up as compile_kernels
+from robot_dynamics.dynamics.kernels.loading import Kernel
 
 #: By how much the address space of a worker may grow, in bytes.
 GROWTH = 2**30
@@ -77,7 +80,13 @@ def work(share: Share) -> None:
 
 def warm_up() -> None:
     """Compile and import what is slow at first, so that no input is charged for it."""
+    for module in pkgutil.walk_packages(dynamics.__path__, f'{dynamics.__name__}.'):
+        importlib.import_module(module.name)
     compile_kernels()
+    for module in [module for name, module in sys.modules.items()
+                   if name.startswith('robot_dynamics.')]:
+        for kernel in [value for value in vars(module).values() if isinstance(value, Kernel)]:
+            kernel.load(announce=False)
     importlib.import_module('matplotlib.figure')
 
 

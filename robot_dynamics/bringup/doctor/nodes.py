@@ -36,6 +36,8 @@ REASONS = {
                           'activate the node',
     Cause.FAR_FROM_REFERENCE.value: 'does the arm follow its commands, and is the reference '
                                     'within its limits? Then deactivate and activate the node',
+    Cause.CONTROLLER_STOPS.value: 'its log says why: look at the arm and at what it carries; then '
+                                  'deactivate and activate the node',
     Cause.CONTROLLER_FAILED.value: 'its log names the joint; correct the model or the gains',
 }
 #: What to do about an item of diagnostics that is not well, by its name.

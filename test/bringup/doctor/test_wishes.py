@@ -19,7 +19,10 @@ def test_defaults_are_those_of_the_controllers():
     assert (DEFAULT_RATE, DEFAULT_DELAY) == (defaults['rate'], defaults['delay'])
     # A node that does not answer is taken for one with its defaults; so are its gains.
     grouped = {name for name in defaults if name.startswith(('feedback.', 'adaptation.'))}
-    assert grouped <= {*(f'feedback.{field.name}' for field in fields(FeedbackGains)),
+    # Those of single joints are empty by default, and nothing is assumed of them.
+    of_joints = {'feedback.joint_stiffness', 'feedback.joint_damping'}
+    assert all(defaults[name] == () for name in of_joints)
+    assert grouped - of_joints <= {*(f'feedback.{field.name}' for field in fields(FeedbackGains)),
                        *(f'adaptation.{field.name}' for field in fields(AdaptationGains))}
 
 
