@@ -26,8 +26,9 @@ class StopFlag:
     def listening(self) -> Iterator[StopFlag]:
         """Listen to signals inside the block."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            # What a shell such as nohup has switched off stays off.
-            if signal.getsignal(number) is not signal.SIG_IGN:
+            # Under nohup a hang-up stays ignored. A shell ignores SIGINT for what it starts in
+            # the background too, but whoever sends it all the same wants this to end.
+            if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._on_signal)
         try:
             yield self

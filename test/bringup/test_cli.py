@@ -141,6 +141,19 @@ def test_up_runs_until_ctrl_c_and_leaves_nothing():
     assert not any(Path(f'/proc/{pid}').exists() for pid in pids)
 
 
+def test_what_a_shell_starts_in_the_background_can_be_interrupted():
+    script = ('import signal, os\n'
+              'from robot_dynamics.bringup.session import StopFlag\n'
+              'with StopFlag().listening() as stop:\n'
+              '    for number in (signal.SIGHUP, signal.SIGINT):\n'
+              '        os.kill(os.getpid(), number)\n'
+              '        print(stop.is_set)\n')
+    done = subprocess.run(
+        ['bash', '-c', f'trap "" INT HUP; exec {sys.executable} -c "$SCRIPT"'], cwd=ROOT,
+        env={**os.environ, 'SCRIPT': script}, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ['False', 'True'], done.stderr
+
+
 @pytest.mark.ros
 def test_up_ends_with_the_reason_of_a_node_that_refuses(tmp_path):
     pytest.importorskip('rclpy', reason='needs ROS 2')
