@@ -140,13 +140,25 @@ class Switcher:
             for name in new:
                 found[name], changed = self._state(name), now
             has_wanted = any(self._controllers[name] == wanted for name in found)
-            if now - begin > _DISCOVERY or (has_wanted and now - changed > _SETTLED):
-                return {name: self._state(name) for name in found}
+            # Who has the arm may be found later than who wants it.
+            has_active = State.PRIMARY_STATE_ACTIVE in found.values()
+            if now - begin > _DISCOVERY or (has_wanted and has_active
+                                            and now - changed > _SETTLED):
+                return {name: self._known_state(name) for name in found}
             self._executor.spin_once(timeout_sec=0.05)
 
     def _state(self, name: str) -> int:
         answer = self._ask(GetState, name, 'get_state', GetState.Request(), _ANSWER)
         return int(answer.current_state.id) if answer else State.PRIMARY_STATE_UNKNOWN
+
+    def _known_state(self, name: str) -> int:
+        """Return the state of a controller; one that does not tell it may have the arm."""
+        for _ in range(2):
+            state = self._state(name)
+            if state != State.PRIMARY_STATE_UNKNOWN:
+                return state
+        raise BringupError('does not say whether it has the arm', subject=name,
+                           remedy='end its process, or try again')
 
     def _prepare(self, name: str, kept: str) -> None:
         """Let a controller get ready, or say what stands against it."""
