@@ -47,12 +47,15 @@ from robot_dynamics.control.checks import not_negative, positive
 from robot_dynamics.control.gains import FeedbackGains
 from robot_dynamics.control.model_controller import ModelController
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.dynamics.kernels.loading import kernel_on_demand
+from robot_dynamics.dynamics.kernels.loading import helper, kernel_on_demand
 from robot_dynamics.errors import ControlError, ParameterError, StateError
 from robot_dynamics.model.robot import FloatArray, Robot
 
 #: Share of z_max up to which nothing slips.
 STICKS = 0.7
+
+#: Halvings of z_max until nothing of it is left in doubt.
+BISECTIONS = 40
 
 #: Speed, over the one allowed, at which an arm is no longer guided.
 RUNAWAY = 2.0
@@ -220,6 +223,32 @@ class GuidingController(ModelController):
                            remedy='push more gently, or raise guiding.largest_speed')
 
 
+@helper
+def slip_of(share):
+    """Return how much of a motion slips at a share of z_max that is yielded, 0 to 1."""
+    x = min(max((share - STICKS) / (1.0 - STICKS), 0.0), 1.0)
+    return x * x * (3.0 - 2.0 * x)
+
+
+@helper
+def give_way(share, motion):
+    """Return the share of z_max that is left after a motion, and how much of that slips.
+
+    The z that fits its own slip, z + slip(z) motion = z before + motion: a step as short as a
+    late state leaves to the next one, or as long, slides like any other. Taken at the z before
+    slipping, short steps of a sliding joint would grip, with a jerk.
+    """
+    low, high = min(share, STICKS), min(share, 1.0)
+    if high + slip_of(high) * motion > share:
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (low + high)
+            if middle + slip_of(middle) * motion > share:
+                high = middle
+            else:
+                low = middle
+    return high, slip_of(high)
+
+
 @kernel_on_demand('i8(f8[::1], f8[::1], f8, b1[::1], f8[:, ::1], f8, f8, f8, f8, f8[::1], '
                   'f8[::1])')
 def guide(q, v, dt, turns, allowed, bandwidth, error_rate, most, damping, rest, u):
@@ -237,11 +266,10 @@ def guide(q, v, dt, turns, allowed, bandwidth, error_rate, most, damping, rest, 
             z -= 2.0 * np.pi * np.round(z / (2.0 * np.pi))
         slips = 0.0
         if most == 0.0:
-            slips = 1.0
+            slips, z = 1.0, 0.0
         elif z * v[i] > 0.0:
-            x = min(max((abs(z) / most - STICKS) / (1.0 - STICKS), 0.0), 1.0)
-            slips = x * x * (3.0 - 2.0 * x)
-        z -= slips * v[i] * dt
+            share, slips = give_way(abs(z) / most, abs(v[i]) * dt / most)
+            z = math.copysign(share * most, z)
         z = min(max(z, -most), most)
         rest[i] = q[i] - z
         lowest = min(max(error_rate * (allowed[0, i] - q[i]), -speed), speed)

@@ -160,3 +160,19 @@ def test_settings_that_cannot_be_are_refused(arm3, settings, wanted):
     with pytest.raises(ParameterError, match='damping'):
         controller.adjust(damping=-1.0)
     assert controller.settings.damping == 0.3
+
+
+@pytest.mark.parametrize('pattern', [(5, 5, 5), (5, 7.5, 2, 5), (2, 2, 9), (1, 10)])
+def test_a_sliding_joint_does_not_grip_when_states_come_unevenly(arm3, pattern):
+    """A late state leaves the next one a short step; it slides like any other."""
+    controller = make(arm3, grip=2.0, damping=1.0)
+    q, v = POSE.copy(), np.array([0.4, 0.0, 0.0])
+    dynamics, pushes = Dynamics(arm3), []
+    for dt in 1e-3 * np.array(pattern * 50):
+        q[0] += dt * v[0]
+        felt = effort(controller, q, v, dt) - dynamics.gravity_torque(q)
+        pushes.append(np.linalg.solve(dynamics.mass_matrix(q), felt)[0])
+    # Breakaway and damping, which it comes near without a jerk.
+    late = np.array(pushes[len(pushes) // 2:])
+    np.testing.assert_allclose(late, -2.0 - 1.0 * 0.4, atol=0.01)
+    assert np.abs(np.diff(late)).max() < 1e-4
