@@ -17,9 +17,9 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
+from sections import DOCS, write_section
 
 from robot_dynamics.control.fourier import exciting_fourier
 from robot_dynamics.control.gains import AdaptationGains
@@ -34,7 +34,7 @@ from robot_dynamics.simulation.closed_loop import LoopConditions, LoopRecord, ru
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import JointSensors, SensorQuality
 
-DOCUMENT = Path(__file__).resolve().parent.parent / 'docs' / 'control.md'
+DOCUMENT = DOCS / 'control.md'
 
 #: Seconds over which RMS errors are taken, and the least ratios that are wanted there.
 WINDOWS = ((6.0, 10.0), (16.0, 20.0), (56.0, 60.0))
@@ -207,14 +207,6 @@ def report(study: Study, conditions: Sequence[Condition], seconds: float) -> tup
     return '\n'.join(lines), good
 
 
-def write(text: str) -> None:
-    """Put the table where the document has its markers."""
-    begin, end = '<!-- adaptive: begin -->', '<!-- adaptive: end -->'
-    head, _, rest = DOCUMENT.read_text(encoding='utf-8').partition(begin)
-    tail = rest.partition(end)[2]
-    DOCUMENT.write_text(f'{head}{begin}\n{text}\n{end}{tail}', encoding='utf-8')
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study and print its tables; 1 where a wanted ratio is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -242,7 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tables.append(table)
         all_good &= good
     if options.write:
-        write('\n\n'.join(tables))
+        write_section(DOCUMENT, 'adaptive', '\n\n'.join(tables))
     return 0 if all_good else 1
 
 

@@ -23,7 +23,6 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import rclpy
@@ -32,6 +31,7 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from sections import DOCS, write_section
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
@@ -44,8 +44,7 @@ from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes import qos
 
-DOCUMENT = Path(__file__).resolve().parent.parent / 'docs' / 'control.md'
-MARKERS = ('<!-- adaptive_dds: begin -->', '<!-- adaptive_dds: end -->')
+DOCUMENT = DOCS / 'control.md'
 RATE, ROBOT = 500.0, 'arm7'
 #: A process is stopped for so long, first at that time. s.
 STALL, FIRST_STALL = 0.05, 8.0
@@ -215,10 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lines.append(row(condition.name.format(period=options.stall_period), fixed, adaptive))
         print(lines[-1], flush=True)
     if options.write:
-        text = DOCUMENT.read_text(encoding='utf-8')
-        head, tail = text.index(MARKERS[0]) + len(MARKERS[0]), text.index(MARKERS[1])
-        DOCUMENT.write_text(text[:head] + '\n' + '\n'.join(lines) + '\n' + text[tail:],
-                            encoding='utf-8')
+        write_section(DOCUMENT, 'adaptive_dds', '\n'.join(lines))
     return 0
 
 

@@ -26,11 +26,11 @@ from controllers_parts.contenders import CONTENDERS
 from controllers_parts.motions import MOTIONS
 from controllers_parts.results import Results
 from controllers_parts.runs import run
+from sections import DOCS, write_section
 
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 
-DOCUMENTS = Path(__file__).resolve().parent.parent / 'docs'
 
 #: How long what learns nothing runs, and what learns. s.
 STATIONARY, LEARNING = 20.0, 60.0
@@ -52,7 +52,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
                                                       'what learns)')
     parser.add_argument('--hours', type=float, help='run for so long and keep nothing: are all '
                                                     'estimates bodies?')
-    parser.add_argument('--results', type=Path, default=DOCUMENTS / 'control_study.json')
+    parser.add_argument('--results', type=Path, default=DOCS / 'control_study.json')
     parser.add_argument('--write', action='store_true', help='write docs/control_study.md')
     return parser.parse_args(arguments)
 
@@ -98,20 +98,16 @@ def endure(robot: Robot, options: argparse.Namespace) -> bool:
 
 def write(results: Results) -> None:
     """Put tables and pictures where the document has its markers."""
-    path = DOCUMENTS / 'control_study.md'
+    path = DOCS / 'control_study.md'
     verdicts = table.verdicts(results)
     parts = {'errors': table.errors(results), 'details': table.details(results),
              'verdicts': '\n'.join(f'- {"holds" if good else "MISSED"}: {text}'
                                    for text, good in verdicts),
              'losses': '\n'.join(f'- {line}' for line in table.losses(results))}
-    text = path.read_text(encoding='utf-8')
     for name, part in parts.items():
-        head, _, rest = text.partition(f'<!-- {name}: begin -->')
-        tail = rest.partition(f'<!-- {name}: end -->')[2]
-        text = f'{head}<!-- {name}: begin -->\n{part}\n<!-- {name}: end -->{tail}'
-    path.write_text(text, encoding='utf-8')
-    pictures.draw_errors(results, DOCUMENTS / 'images' / 'control_study_errors.png')
-    pictures.draw_learning(results, DOCUMENTS / 'images' / 'control_study_learning.png')
+        write_section(path, name, part)
+    pictures.draw_errors(results, DOCS / 'images' / 'control_study_errors.png')
+    pictures.draw_learning(results, DOCS / 'images' / 'control_study_learning.png')
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from sections import DOCS, write_section
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -29,8 +30,6 @@ from robot_dynamics.control.residual_scales import (
 )
 from robot_dynamics.simulation.faults import Fault, FaultKind
 
-DOCUMENT = Path(__file__).resolve().parent.parent / 'docs' / 'faults.md'
-BEGIN, END = '<!-- faults: begin -->', '<!-- faults: end -->'
 KINDS = ('fourier', 'poses')
 LEARNING, HORIZON = 120.0, 0.5
 #: Faults: name, kind, size, least speed of the joint when it begins.
@@ -211,11 +210,7 @@ def main() -> int:
     text = tables(Study(options.known_friction, options.seed), options.trials, options.minutes)
     print(text)
     if options.write:
-        head, _, rest = DOCUMENT.read_text(encoding='utf-8').partition(BEGIN)
-        _, found, tail = rest.partition(END)
-        if not found:
-            raise SystemExit(f'{DOCUMENT} has no lines {BEGIN} and {END}')
-        DOCUMENT.write_text(f'{head}{BEGIN}\n{text}\n{END}{tail}', encoding='utf-8')
+        write_section(DOCS / 'faults.md', 'faults', text)
     return 0
 
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from identification_speed import measure_speed
 from numpy.typing import NDArray
+from sections import DOCS, write_section
 
 from robot_dynamics.identification.dataset import Dataset, load_dataset, read_settings
 from robot_dynamics.identification.identify import (
@@ -39,8 +40,7 @@ from robot_dynamics.model.robot import Robot
 FloatArray = NDArray[np.float64]
 
 LOGS = Path(__file__).parent / 'identification_logs'
-DOCUMENT = Path(__file__).parents[1] / 'docs' / 'identification.md'
-MARKS = '<!-- figures of benchmark/identification.py -->', '<!-- end of figures -->'
+DOCUMENT = DOCS / 'identification.md'
 #: Seconds that do not count at both ends of a segment, as filters settle there.
 TRIM = 0.5
 
@@ -147,11 +147,7 @@ def published(name: str, data: Path) -> list[str]:
 
 def write(lines: list[str]) -> None:
     """Put the tables into the document."""
-    text = DOCUMENT.read_text(encoding='utf-8')
-    before, rest = text.split(MARKS[0])
-    after = rest.split(MARKS[1])[1]
-    DOCUMENT.write_text(before + '\n'.join([MARKS[0], '', *lines, '', MARKS[1]]) + after,
-                        encoding='utf-8')
+    write_section(DOCUMENT, 'identification', '\n'.join(['', *lines, '']))
 
 
 def main() -> int:

@@ -28,6 +28,7 @@ import numpy as np
 import rclpy
 from builtin_interfaces.msg import Duration
 from rclpy.signals import SignalHandlerOptions
+from sections import DOCS, write_section
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -40,8 +41,7 @@ from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes import qos
 
 HERE = Path(__file__).resolve().parent
-DOCUMENT = HERE.parent / 'docs' / 'performance_loop.md'
-MARKERS = ('<!-- loop: begin -->', '<!-- loop: end -->')
+DOCUMENT = DOCS / 'performance_loop.md'
 ROBOT = 'arm7'
 #: What differs between plant and model.
 PLANT = {'payload_mass': 2.0, 'mass_scale': 0.77}
@@ -295,15 +295,12 @@ def round_trips(published: dict[int, int], cycles: np.ndarray, commands: np.ndar
 
 
 def write(settings: list[Setting], rows: list[str]) -> None:
-    """Write the table into the document, between its markers."""
-    text = DOCUMENT.read_text(encoding='utf-8')
-    begin, end = (text.index(marker) for marker in MARKERS)
+    """Write the table into the document."""
     host = (f'{platform.python_implementation()} {platform.python_version()}, rclpy '
             f'{version("ros-rclpy")}, {os.cpu_count()} cores; {settings[0].seconds:g} s a '
             'row. Processor time is in percent of one core, also that which other programs on '
             'this machine took meanwhile.')
-    block = '\n'.join([MARKERS[0], '', host, '', HEADER, *rows, '', ''])
-    DOCUMENT.write_text(text[:begin] + block + text[end:], encoding='utf-8')
+    write_section(DOCUMENT, 'loop', '\n'.join(['', host, '', HEADER, *rows, '']))
 
 
 def version(package: str) -> str:

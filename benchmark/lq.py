@@ -17,9 +17,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
+from sections import DOCS, write_section
 
 from robot_dynamics.control.feedforward_lq import CERTIFIED_POINTS, FeedforwardLQController
 from robot_dynamics.control.fourier import exciting_fourier
@@ -40,7 +40,7 @@ from robot_dynamics.simulation.closed_loop import LoopConditions, LoopRecord, ru
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import JointSensors, SensorQuality
 
-DOCUMENT = Path(__file__).resolve().parent.parent / 'docs' / 'control.md'
+DOCUMENT = DOCS / 'control.md'
 PERIOD, DELAY = 0.002, 0.002
 #: Errors of a start are not those of a law. s.
 SETTLED = 2.0
@@ -190,14 +190,6 @@ def operations() -> str:
     return '\n'.join(rows)
 
 
-def write(name: str, text: str) -> None:
-    """Put a table where the document has its markers."""
-    begin, end = f'<!-- {name}: begin -->', f'<!-- {name}: end -->'
-    head, _, rest = DOCUMENT.read_text(encoding='utf-8').partition(begin)
-    tail = rest.partition(end)[2]
-    DOCUMENT.write_text(f'{head}{begin}\n{text}\n{end}{tail}', encoding='utf-8')
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what is asked for and print its tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -215,7 +207,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if name != 'study':
                 print(table, flush=True)
             if options.write:
-                write(f'lq {name}', table)
+                write_section(DOCUMENT, f'lq {name}', table)
     return 0
 
 

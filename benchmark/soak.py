@@ -29,6 +29,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from sections import DOCS, write_section
 from std_msgs.msg import Float64MultiArray, String
 
 from robot_dynamics.bringup.command import child_environment
@@ -36,8 +37,7 @@ from robot_dynamics.bringup.runner import Line, ProcessRunner
 from robot_dynamics.bringup.system import System
 from robot_dynamics.nodes import qos
 
-DOCUMENT = Path(__file__).resolve().parent.parent / 'docs' / 'reliability.md'
-MARKERS = ('<!-- soak: begin -->', '<!-- soak: end -->')
+DOCUMENT = DOCS / 'reliability.md'
 ROBOT, RATE = 'arm7', 500.0
 ARM, CONTROLLER = 'simulated_arm', 'adaptive_controller'
 START_TIMEOUT = 90.0
@@ -232,10 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f'{platform.python_version()}, {os.cpu_count()} cores.')
     print(text)
     if options.write:
-        document = DOCUMENT.read_text(encoding='utf-8')
-        begin, end = (document.index(marker) for marker in MARKERS)
-        DOCUMENT.write_text(document[:begin] + f'{MARKERS[0]}\n{text}\n' + document[end:],
-                            encoding='utf-8')
+        write_section(DOCUMENT, 'soak', text)
     return 1 if wrong else 0
 
 

@@ -7,13 +7,11 @@ import argparse
 import os
 import platform
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+
+from sections import DOCS, write_section
 
 from .judge import share
 from .run import SETUPS, Outcome, Run
-
-DOCUMENT = Path(__file__).resolve().parents[2] / 'docs' / 'reliability.md'
-MARKERS = ('<!-- chaos: begin -->', '<!-- chaos: end -->')
 
 
 def tell(outcome: Outcome) -> None:
@@ -96,11 +94,8 @@ def _by_kind(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 def write(text: str, options: argparse.Namespace) -> None:
-    """Put it into the document, between its markers."""
-    document = DOCUMENT.read_text(encoding='utf-8')
-    begin, end = (document.index(marker) for marker in MARKERS)
+    """Put it into the document."""
     command = f'python benchmark/chaos.py --minutes {options.minutes:g} --seed {options.seed}'
     host = (f'`{command}`, {platform.python_implementation()} {platform.python_version()}, '
             f'{os.cpu_count()} cores.')
-    DOCUMENT.write_text(document[:begin] + '\n'.join([MARKERS[0], '', host, '', text, '', ''])
-                        + document[end:], encoding='utf-8')
+    write_section(DOCS / 'reliability.md', 'chaos', '\n'.join(['', host, '', text, '']))

@@ -7,11 +7,12 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from sections import write_section
+
 from fuzzing.judge import ACCEPTED, Outcome
 from fuzzing.kinds import KINDS
 from fuzzing.pool import Results
 
-MARKERS = ('<!-- fuzz: begin -->', '<!-- fuzz: end -->')
 #: Memory that a process may have kept in the end: caches, not each of its inputs. Bytes.
 MOST_GROWTH = 256 * 2**20
 #: Faults of one cause that are listed.
@@ -81,10 +82,7 @@ def growth(results: Results) -> str:
 
 
 def write(document: Path, table: list[Row], results: Results, count: int, seed: int) -> None:
-    """Put the table between its marks in a document."""
-    text = document.read_text(encoding='utf-8') if document.exists() else '# Reliability\n\n'
-    before, _, rest = text.partition(MARKERS[0])
-    _, _, after = rest.partition(MARKERS[1])
+    """Put the table into a document."""
     command = f'python benchmark/fuzz.py --count {count} --seed {seed} --write'
-    document.write_text(f'{before}{MARKERS[0]}\n{markdown(table)}\n\n{growth(results)} Made by '
-                        f'`{command}`.\n{MARKERS[1]}{after}', encoding='utf-8')
+    write_section(document, 'fuzz', f'{markdown(table)}\n\n{growth(results)} Made by '
+                  f'`{command}`.')
