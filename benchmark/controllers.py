@@ -31,7 +31,6 @@ from sections import DOCS, write_section
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 
-
 #: How long what learns nothing runs, and what learns. s.
 STATIONARY, LEARNING = 20.0, 60.0
 
