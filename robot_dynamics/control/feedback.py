@@ -23,6 +23,27 @@ from robot_dynamics.errors import StateError
 from robot_dynamics.model.robot import FloatArray, Robot
 
 
+class WithFeedback:
+    """A law around a `LinearFeedback`, whose errors are its own."""
+
+    feedback: LinearFeedback
+
+    @property
+    def e(self) -> FloatArray:
+        """Position error q_d - q of the last update, shape (n,). rad or m."""
+        return self.feedback.e
+
+    @property
+    def e_dot(self) -> FloatArray:
+        """Velocity error v_d - v of the last update, shape (n,). rad/s or m/s."""
+        return self.feedback.e_dot
+
+    @property
+    def s(self) -> FloatArray:
+        """Sliding variable e_dot + lambda e of the last update, shape (n,). rad/s or m/s."""
+        return self.feedback.s
+
+
 class LinearFeedback:
     """Tracking errors and the effort they ask for.
 
@@ -53,6 +74,8 @@ class LinearFeedback:
         self._dynamics = dynamics
         self._errors = tracking_errors.load()
         self._turns = np.ascontiguousarray(robot.is_continuous)
+        #: lambda of each joint.
+        self._rates = np.full(robot.n, gains.error_rate)
         self._apply = apply_gains.load()
         self._rotors = np.array(robot.armature)
         self.e, self.e_dot, self.s = np.zeros(robot.n), np.zeros(robot.n), np.zeros(robot.n)
@@ -84,13 +107,12 @@ class LinearFeedback:
 
         Takes and raises what `update` does.
         """
+        outputs = (self._rates, self._turns, self.e, self.e_dot, self.s, self.v_r, self.a_r)
         try:
-            bad = self._errors(q, v, q_d, v_d, a_d, self.gains.error_rate, self._turns, self.e,
-                               self.e_dot, self.s, self.v_r, self.a_r)
+            bad = self._errors(q, v, q_d, v_d, a_d, *outputs)
         except TypeError:  # read-only, strided or of another type: slower, but right
-            q, v, q_d, v_d, a_d = (np.array(x, dtype=np.float64) for x in (q, v, q_d, v_d, a_d))
-            bad = self._errors(q, v, q_d, v_d, a_d, self.gains.error_rate, self._turns, self.e,
-                               self.e_dot, self.s, self.v_r, self.a_r)
+            bad = self._errors(*(np.array(x, dtype=np.float64) for x in (q, v, q_d, v_d, a_d)),
+                               *outputs)
         if bad >= 0:
             raise StateError('the state or the desired motion is not finite',
                              subject=self._robot.joint_names[bad],
@@ -115,18 +137,18 @@ class LinearFeedback:
         return -self.gains.bandwidth * momentum
 
 
-@kernel('i8(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8, b1[::1], f8[::1], f8[::1], f8[::1], '
-        'f8[::1], f8[::1])')
-def tracking_errors(q, v, q_d, v_d, a_d, error_rate, turns, e, e_dot, s, v_r, a_r):
+@kernel('i8(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], b1[::1], f8[::1], f8[::1], '
+        'f8[::1], f8[::1], f8[::1])')
+def tracking_errors(q, v, q_d, v_d, a_d, rates, turns, e, e_dot, s, v_r, a_r):
     """Write errors and reference motion; return the first joint that is not finite, or -1."""
     for i in range(q.size):
         e[i] = q_d[i] - q[i]
         if turns[i]:
             e[i] -= 2.0 * np.pi * np.round(e[i] / (2.0 * np.pi))
         e_dot[i] = v_d[i] - v[i]
-        s[i] = e_dot[i] + error_rate * e[i]
-        v_r[i] = v_d[i] + error_rate * e[i]
-        a_r[i] = a_d[i] + error_rate * e_dot[i]
+        s[i] = e_dot[i] + rates[i] * e[i]
+        v_r[i] = v_d[i] + rates[i] * e[i]
+        a_r[i] = a_d[i] + rates[i] * e_dot[i]
         if not np.isfinite(s[i] + a_r[i]):
             return i
     return -1

@@ -23,7 +23,7 @@ from robot_dynamics.control.loaded_model import LoadedModel
 from robot_dynamics.control.metric import mass_matrices, typical_motions
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import kernel
-from robot_dynamics.errors import ControlError, DimensionError, ParameterError, StateError
+from robot_dynamics.errors import ControlError, DimensionError, ParameterError
 from robot_dynamics.model.robot import FloatArray, Robot
 
 
@@ -94,21 +94,7 @@ class JointFeedback(LinearFeedback):
         rates = stiffness / damping
         super().__init__(robot, dynamics, FeedbackGains(slowest, float(rates.min())))
         self._rates, self._damping = rates, damping
-        self._joint_errors, self._apply_joints = joint_errors.load(), apply_joint_gains.load()
-
-    def note_errors(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
-                    a_d: FloatArray) -> None:
-        """Work out errors, sliding variable and reference motion, and no effort."""
-        vectors = (q, v, q_d, v_d, a_d)
-        outputs = (self._rates, self._turns, self.e, self.e_dot, self.s, self.v_r, self.a_r)
-        try:
-            bad = self._joint_errors(*vectors, *outputs)
-        except TypeError:  # read-only, strided or of another type: slower, but right
-            bad = self._joint_errors(*(np.array(x, dtype=np.float64) for x in vectors), *outputs)
-        if bad >= 0:
-            raise StateError('the state or the desired motion is not finite',
-                             subject=self._robot.joint_names[bad],
-                             remedy='pass only complete, finite states to a controller')
+        self._apply_joints = apply_joint_gains.load()
 
     def answer_errors(self, mass_matrix: FloatArray) -> FloatArray:
         """Return tau_fb for the errors noted last; the rotors are added to the matrix."""
@@ -136,23 +122,6 @@ def _per_joint(robot: Robot, name: str, values: Sequence[float]) -> FloatArray:
         raise DimensionError(f'has {array.size} values for {robot.n} joints', subject=name,
                              remedy='give one for each of: ' + ', '.join(robot.joint_names))
     return array
-
-
-@kernel('i8(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], b1[::1], f8[::1], f8[::1], '
-        'f8[::1], f8[::1], f8[::1])')
-def joint_errors(q, v, q_d, v_d, a_d, rates, turns, e, e_dot, s, v_r, a_r):
-    """Write errors and reference motion; return the first joint that is not finite, or -1."""
-    for i in range(q.size):
-        e[i] = q_d[i] - q[i]
-        if turns[i]:
-            e[i] -= 2.0 * np.pi * np.round(e[i] / (2.0 * np.pi))
-        e_dot[i] = v_d[i] - v[i]
-        s[i] = e_dot[i] + rates[i] * e[i]
-        v_r[i] = v_d[i] + rates[i] * e[i]
-        a_r[i] = a_d[i] + rates[i] * e_dot[i]
-        if not np.isfinite(s[i] + a_r[i]):
-            return i
-    return -1
 
 
 @kernel('f8(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1])')

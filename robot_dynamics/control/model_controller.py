@@ -13,14 +13,14 @@ from abc import abstractmethod
 
 import numpy as np
 
-from robot_dynamics.control.feedback import LinearFeedback
+from robot_dynamics.control.feedback import LinearFeedback, WithFeedback
 from robot_dynamics.control.gains import FeedbackGains, check_gains
 from robot_dynamics.control.loaded_model import LoadedModel
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import FloatArray, Robot
 
 
-class ModelController:
+class ModelController(WithFeedback):
     """A law out of feedback and the equations of a model; a subclass says which.
 
     A subclass implements `robot_dynamics.control.protocol.TrackingController` once it has
@@ -73,21 +73,6 @@ class ModelController:
         self._tau, self._still = np.zeros(robot.n), np.zeros(robot.n)
         # What has to be compiled must not wait for the loop.
         self.holding_effort(self._still, self._still, self._still)
-
-    @property
-    def e(self) -> FloatArray:
-        """Position error q_d - q of the last update, shape (n,). rad or m."""
-        return self.feedback.e
-
-    @property
-    def e_dot(self) -> FloatArray:
-        """Velocity error v_d - v of the last update, shape (n,). rad/s or m/s."""
-        return self.feedback.e_dot
-
-    @property
-    def s(self) -> FloatArray:
-        """e_dot + lambda e of the last update, shape (n,). rad/s or m/s."""
-        return self.feedback.s
 
     def reset(self, q: FloatArray, v: FloatArray) -> None:
         """Do nothing: there is no memory."""

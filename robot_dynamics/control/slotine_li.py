@@ -35,7 +35,7 @@ from robot_dynamics.control.estimates_file import (
     require_bodies,
     save_estimates,
 )
-from robot_dynamics.control.feedback import LinearFeedback
+from robot_dynamics.control.feedback import LinearFeedback, WithFeedback
 from robot_dynamics.control.gains import (
     AdaptationGains,
     FeedbackGains,
@@ -57,7 +57,7 @@ from robot_dynamics.model.robot import FloatArray, Robot
 NATURAL_SHARE = 0.7
 
 
-class AdaptiveController:
+class AdaptiveController(WithFeedback):
     """Torque law with estimates of every inertial and friction parameter.
 
     Implements `robot_dynamics.control.protocol.TrackingController`.
@@ -137,21 +137,6 @@ class AdaptiveController:
         self.tau_feedback = self.feedback.effort
         self._tau = np.zeros(robot.n)
         self._load_kernels()
-
-    @property
-    def e(self) -> FloatArray:
-        """Position error q_d - q of the last update, shape (n,). rad or m."""
-        return self.feedback.e
-
-    @property
-    def e_dot(self) -> FloatArray:
-        """Velocity error v_d - v of the last update, shape (n,). rad/s or m/s."""
-        return self.feedback.e_dot
-
-    @property
-    def s(self) -> FloatArray:
-        """Sliding variable of the last update, shape (n,). rad/s or m/s."""
-        return self.feedback.s
 
     @property
     def frozen_reason(self) -> str:

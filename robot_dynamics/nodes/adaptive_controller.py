@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray, String
 
-from robot_dynamics.control.gains import AdaptationGains, FeedbackGains
+from robot_dynamics.control.gains import AdaptationGains
 from robot_dynamics.control.learning import AT_REST
 from robot_dynamics.control.loop_report import loop_report
 from robot_dynamics.control.modes import Mode
@@ -22,28 +22,22 @@ from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
 from robot_dynamics.nodes.convert import ArrayMessage, JointStateMessage
 from robot_dynamics.nodes.diagnostics import Level, Status
 from robot_dynamics.nodes.effort_controller import EffortControllerNode
+from robot_dynamics.nodes.gain_parameters import FEEDBACK_PARAMETERS
 from robot_dynamics.nodes.learning_parameters import LEARNING_PARAMETERS, make_adaptive_law
 from robot_dynamics.nodes.managed import AUTOSTART
 from robot_dynamics.nodes.parameters import Parameter, Values
 from robot_dynamics.nodes.runtime import run
 from robot_dynamics.nodes.stopping import StopRequest
 
-_FEEDBACK, _ADAPTATION = FeedbackGains(), AdaptationGains()
+_ADAPTATION = AdaptationGains()
 
 TABLE = (
     Parameter('adapt', True, 'Whether the estimates may change.'),
     Parameter('adapt_after', 0.0, 'Time from the start of the reference during which they may '
               'not.', 's', 0.0, 3600.0),
-    Parameter('delay', 0.001, 'Time from the measurement of a state to the effort that answers '
-              'it, which bounds the gains.', 's', 0.0, 0.1, read_only=True),
     Parameter('allow_unphysical', False, 'Start from a model whose links no body can have, '
               'namely from the nearest that bodies can have.', read_only=True),
-    Parameter('feedback.bandwidth', _FEEDBACK.bandwidth, 'Rate at which s = e_dot + lambda e '
-              'decays.', '1/s', 0.1, 1000.0, read_only=True),
-    Parameter('feedback.error_rate', _FEEDBACK.error_rate, 'lambda, rate at which the position '
-              'error decays.', '1/s', 0.01, 1000.0, read_only=True),
-    Parameter('feedback.stiffness', _FEEDBACK.stiffness, 'Stiffness of every joint on top of '
-              'that.', 'N m/rad or N/m', 0.0, 1e6, read_only=True),
+    *FEEDBACK_PARAMETERS,
     Parameter('adaptation.frequency', _ADAPTATION.frequency, 'How fast the estimates may close '
               'the loop.', 'rad/s', 0.01, 1000.0, read_only=True),
     Parameter('adaptation.payload', _ADAPTATION.payload, 'Mass a tip may carry unknown to the '
