@@ -166,17 +166,11 @@ class ElasticLoop:
 
     def least_stiffness(self) -> float:
         """Return the equal K_P of all motors from which the sufficient condition holds."""
-        high = 1e6 * max(1.0, self.gravity_slope)
-        if self._spring_slope(np.full(self.n, high)) <= self.gravity_slope:
+        K, alpha = self.dynamics.robot.joints.stiffness, self.gravity_slope
+        if np.any(K <= alpha):
             return np.inf
-        low = 0.0
-        while high - low > 1e-6 * high:
-            middle = 0.5 * (low + high)
-            if self._spring_slope(np.full(self.n, middle)) > self.gravity_slope:
-                high = middle
-            else:
-                low = middle
-        return high
+        # Joint by joint: (K - alpha) (K + K_P - alpha) > K^2.
+        return float(np.max(K**2 / (K - alpha) - (K - alpha)))
 
     def design(self, stiffness: ArrayLike | None = None) -> ElasticPDGains:
         """Return gains under which the slowest motion of the sampled loop is fastest.

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.linearisation import LinearModel
 from robot_dynamics.dynamics.packing import pack
-from robot_dynamics.dynamics.samples import Samples, gather
+from robot_dynamics.dynamics.samples import Samples, finished, gather
 from robot_dynamics.elastic import rotors
 from robot_dynamics.elastic.parameters import ParameterOrder, places
 from robot_dynamics.elastic.robot import ElasticRobot
@@ -97,8 +97,7 @@ class ElasticDynamics:
             Eq. 12; zero for motors. N m or N.
         """
         samples = self._gather(q=q, v=v)
-        return tuple(x.reshape(samples.shape + x.shape[1:])
-                     for x in self._matrices(*samples.rows))
+        return finished(samples, self._matrices(*samples.rows))
 
     def inertia_matrix(self, q: ArrayLike) -> FloatArray:
         """B of eq. 7, shape (..., 2 n, 2 n), for qbar of shape (..., 2 n)."""
@@ -231,8 +230,7 @@ class ElasticDynamics:
             friction at rest has no derivative, and none is given for it.
         """
         samples = self._gather(q=q, v=v, a=a)
-        return tuple(x.reshape(samples.shape + x.shape[1:])
-                     for x in self._derivatives(*samples.rows))
+        return finished(samples, self._derivatives(*samples.rows))
 
     def linearise(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> LinearModel:
         """Linear model of small deviations x = (dqbar, dqbar') under u = dtau.

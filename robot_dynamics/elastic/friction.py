@@ -75,11 +75,20 @@ class StribeckFriction(Rebuilt):
         """f1 to f6 of each joint, shape (n, 6)."""
         return np.stack([getattr(self, each.name) for each in fields(self)], axis=1)
 
-    def torque(self, v: ArrayLike) -> FloatArray:
-        """Friction at speeds v of the motors, shape (..., n). N m or N."""
+    def torque(self, v: ArrayLike, smooth: float = 0.0) -> FloatArray:
+        """Friction at speeds of the motors, shape (..., n). N m or N.
+
+        Parameters
+        ----------
+        v : array_like, shape (..., n)
+            theta'.
+        smooth : float
+            epsilon of tanh(v / epsilon) in the place of the sign; 0 for the sign itself.
+        """
         v = real_array(v, 'v')
         speed = np.abs(v)
         with np.errstate(divide='ignore'):
             lost = np.exp(-1.0 / (self.drop_rate * speed))
-        return self.viscous * v + np.sign(v) * (
+        sign = np.tanh(v / smooth) if smooth > 0.0 else np.sign(v)
+        return self.viscous * v + sign * (
             self.coulomb - self.rise * np.exp(-speed / self.rise_speed) - self.drop * lost)

@@ -14,6 +14,7 @@ from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import DimensionError, SimulationError
 from robot_dynamics.model.arrays import real_array
 from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.simulation.plant_inputs import joint_vector, number_of_steps
 
 
 class ElasticPlant:
@@ -55,8 +56,8 @@ class ElasticPlant:
         self.elastic = robot
         self.timestep = float(timestep)
         joints, n = robot.joints, robot.n
-        friction = StribeckFriction.of(joints) if friction is None else friction
-        coefficients = friction.coefficients
+        self._friction = StribeckFriction.of(joints) if friction is None else friction
+        coefficients = self._friction.coefficients
         if len(coefficients) not in (1, n):
             raise DimensionError(f'is of {len(coefficients)} joints, not {n}', subject='friction',
                                  remedy='give it for each of: '
@@ -66,14 +67,14 @@ class ElasticPlant:
         effort = self.robot.limits.effort
         self._limit = np.where(np.isnan(effort), np.inf, effort)
         coefficients = np.broadcast_to(coefficients, (n, 6)).copy()
-        smooth = self._followed_speed(coefficients) if smooth is None else float(smooth)
+        self._smooth = self._followed_speed(coefficients) if smooth is None else float(smooth)
         self._constants = (
             pack(self.robot), np.array(robot.rotor_axes if robot.is_coupled
                                        else np.empty((0, 3))),
             joints.gear_ratio * joints.rotor_inertia,
             joints.gear_ratio**2 * joints.rotor_inertia,
             np.stack([joints.stiffness, joints.spring_damping]),
-            coefficients, smooth)
+            coefficients, self._smooth)
         self._q, self._v = np.zeros(2 * n), np.zeros(2 * n)
         self._effort, self._tau = np.zeros(n), np.zeros(2 * n)
         self._steps = 0
@@ -113,8 +114,10 @@ class ElasticPlant:
     def acceleration(self) -> FloatArray:
         """Accelerations of links and motors at this state and effort, shape (2 n,)."""
         forward = self._dynamics.forward_dynamics
+        n = self.elastic.n
+        # The friction that is simulated, in the place of the robot's own.
         friction = self._dynamics.friction_torque(self._v)
-        friction[self.elastic.n:] -= self._friction_torque()
+        friction[n:] -= self._friction.torque(self._v[n:], self._smooth)
         return forward(self._q, self._v, self._tau + friction)
 
     @property
@@ -177,10 +180,7 @@ class ElasticPlant:
         SimulationError
             Where the state stops being finite.
         """
-        if (seconds is None) == (steps is None):
-            raise SimulationError('needs either a duration or a number of steps',
-                                  subject='advance', remedy='give one of seconds and steps')
-        count = round(seconds / self.timestep) if steps is None else steps
+        count = number_of_steps(self.timestep, seconds, steps)
         if count <= 0:
             return 0
         ended = motion.advance.load()(*self._constants, self._q, self._v, self._tau,
@@ -205,25 +205,5 @@ class ElasticPlant:
         pull = np.diagonal(np.linalg.pinv(B))[n:] * np.abs(coefficients[:, 1])
         return max(1e-6, float(self.timestep * pull.max()))
 
-    def _friction_torque(self) -> FloatArray:
-        """Friction as it is integrated, with its sign smoothed."""
-        f, smooth = self._constants[5], self._constants[6]
-        v = self._v[self.elastic.n:]
-        with np.errstate(divide='ignore'):
-            lost = np.exp(-1.0 / (f[:, 5] * np.abs(v)))
-        return f[:, 0] * v + np.tanh(v / smooth) * (
-            f[:, 1] - f[:, 2] * np.exp(-np.abs(v) / f[:, 3]) - f[:, 4] * lost)
-
     def _vector(self, values: ArrayLike, subject: str) -> FloatArray:
-        """Return a finite vector of one value a joint."""
-        vector = real_array(values, subject)
-        names = self.robot.joint_names
-        if vector.shape != (len(names),):
-            raise DimensionError(f'has shape {vector.shape}, not ({len(names)},)',
-                                 subject=subject, remedy='give one value for each of: '
-                                 + ', '.join(names))
-        if not np.all(np.isfinite(vector)):
-            raise SimulationError(f'the {subject} is not finite',
-                                  subject=names[int(np.argmin(np.isfinite(vector)))],
-                                  remedy='give finite values only')
-        return vector
+        return joint_vector(values, subject, self.robot.joint_names)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import DimensionError, SimulationError
+from robot_dynamics.errors import SimulationError
 from robot_dynamics.model.robot import FloatArray, Robot
 from robot_dynamics.simulation.mjcf import (
     leading_bodies,
@@ -17,6 +17,7 @@ from robot_dynamics.simulation.mjcf import (
     quaternion,
     robot_to_mjcf,
 )
+from robot_dynamics.simulation.plant_inputs import joint_vector, number_of_steps
 
 
 def import_mujoco() -> ModuleType:
@@ -169,11 +170,7 @@ class Plant:
         SimulationError
             Where the state stops being finite.
         """
-        if (seconds is None) == (steps is None):
-            raise SimulationError('needs either a duration or a number of steps',
-                                  subject='advance',
-                                  remedy='give one of seconds and steps')
-        count = round(seconds / self.timestep) if steps is None else steps
+        count = number_of_steps(self.timestep, seconds, steps)
         if count <= 0:
             return 0
         self._step(count)
@@ -248,17 +245,7 @@ class Plant:
         return self._mujoco.mj_name2id(self._model, getattr(self._mujoco.mjtObj, kind), name)
 
     def _vector(self, values: ArrayLike, subject: str) -> FloatArray:
-        """Return a finite vector of one value a joint."""
-        vector = np.asarray(values, dtype=np.float64)
-        if vector.shape != (self.robot.n,):
-            raise DimensionError(f'has shape {vector.shape}, not ({self.robot.n},)',
-                                 subject=subject, remedy='give one value for each of: '
-                                 + ', '.join(self.robot.joint_names))
-        if not np.all(np.isfinite(vector)):
-            joint = self.robot.joint_names[int(np.argmin(np.isfinite(vector)))]
-            raise SimulationError(f'the {subject} is not finite', subject=joint,
-                                  remedy='give finite values only')
-        return vector
+        return joint_vector(values, subject, self.robot.joint_names)
 
 
 def _ignore(message: str) -> None:
