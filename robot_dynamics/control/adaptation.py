@@ -156,7 +156,46 @@ def weights_from_dual(dual: FloatArray) -> FloatArray:
                      0.5 * (x + z - y), -2.0 * dual[1, 2], 0.5 * (x + y - z)])
 
 
-class Adaptation:
+class Estimates:
+    """Estimates of bodies and joint terms, where they start, and their metric.
+
+    Parameters
+    ----------
+    inertial : ndarray, shape (nb, 10)
+        Inertial parameters to start from, of real bodies.
+    bodies : BodyMetric
+        Metric, gain and largest values of the bodies.
+    terms : TermMetric
+        The same for the joint terms.
+    leakage : float
+        Rate of the return to the prior. 1/s.
+    """
+
+    def __init__(self, inertial: FloatArray, bodies: BodyMetric, terms: TermMetric,
+                 leakage: float):
+        self.metric, self.term_metric, self.leakage = bodies, terms, leakage
+        self.prior = np.concatenate([inertial.ravel(), np.ravel(terms.prior)])
+        self.estimate = np.empty(self.prior.size)
+        self.bodies = self.estimate[:inertial.size]
+        self.terms = self.estimate[inertial.size:].reshape(terms.prior.shape)
+        self._term_gains = np.ravel(terms.gain).astype(np.float64)
+        self._term_ranges = np.stack([np.ravel(terms.least), np.ravel(terms.largest)])
+        self._target = np.empty_like(self.estimate)
+
+    def reset(self) -> None:
+        """Forget what was learnt."""
+        self.estimate[:] = self.prior
+
+    def gain(self) -> FloatArray:
+        """Return Gamma before any restriction, shape (10 nb + k n, 10 nb + k n)."""
+        return metric_gain(self.metric, self.term_metric)
+
+    def precision(self) -> FloatArray:
+        """Return Gamma^-1 before any restriction, shape (10 nb + k n, 10 nb + k n)."""
+        return metric_precision(self.metric, self.term_metric)
+
+
+class Adaptation(Estimates):
     """The estimates and their law; memory without a clock.
 
     Parameters
@@ -191,22 +230,13 @@ class Adaptation:
     def __init__(self, prior: FloatArray, bodies: BodyMetric, terms: TermMetric, *,
                  constraints: FloatArray | None = None, keeps_bodies: bool = True,
                  leakage: float = 0.0):
-        self.metric = bodies
-        self.term_metric = terms
-        self.leakage = leakage
         inertial = project_to_consistent(prior)
-        self.prior = np.concatenate([inertial.ravel(), np.ravel(terms.prior)])
-        self.estimate = np.empty(self.prior.size)
-        self.bodies = self.estimate[:inertial.size]
-        self.terms = self.estimate[inertial.size:].reshape(terms.prior.shape)
+        super().__init__(inertial, bodies, terms, leakage)
         self._constants = body_constants(bodies)
         self.keeps_bodies = keeps_bodies
         self._radius = None if keeps_bodies else _radius(bodies, inertial)
         self._restriction = None if constraints is None or not len(constraints) \
             else Restriction(self.gain(), constraints)
-        self._term_gains = np.ravel(terms.gain).astype(np.float64)
-        self._term_ranges = np.stack([np.ravel(terms.least), np.ravel(terms.largest)])
-        self._target = np.empty_like(self.estimate)
         self._load_kernels()
         self.reset()
 
@@ -222,10 +252,6 @@ class Adaptation:
             self._settle = adaptation_kernel.settle.load()
         else:
             self._settle_restricted = restriction_kernel.settle_restricted.load()
-
-    def reset(self) -> None:
-        """Forget what was learnt."""
-        self.estimate[:] = self.prior
 
     def step(self, gradient: FloatArray, dt: float) -> StepOutcome:
         """Move the estimates along a gradient for a time, or refuse to.
@@ -279,14 +305,6 @@ class Adaptation:
         return self._settle_restricted(self._target, self._constants, self._term_ranges,
                                        self.prior, self._restriction.projection,
                                        self.estimate)
-
-    def gain(self) -> FloatArray:
-        """Return Gamma before any restriction, shape (10 nb + k n, 10 nb + k n)."""
-        return metric_gain(self.metric, self.term_metric)
-
-    def precision(self) -> FloatArray:
-        """Return Gamma^-1 before any restriction, shape (10 nb + k n, 10 nb + k n)."""
-        return metric_precision(self.metric, self.term_metric)
 
     def distance(self, bodies: FloatArray, terms: FloatArray) -> float:
         """Return half the squared distance in the metric of Gamma^-1: its share in V. J.

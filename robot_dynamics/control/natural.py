@@ -38,11 +38,10 @@ import numpy as np
 from robot_dynamics.control import adaptation_kernel
 from robot_dynamics.control.adaptation import (
     BodyMetric,
+    Estimates,
     StepOutcome,
     TermMetric,
     body_constants,
-    metric_gain,
-    metric_precision,
 )
 from robot_dynamics.control.natural_kernel import loop_power, natural_step
 from robot_dynamics.model.consistency import (
@@ -58,7 +57,7 @@ LEAST_SHARE = 1e-6
 _OUTCOMES = tuple(StepOutcome)
 
 
-class NaturalAdaptation:
+class NaturalAdaptation(Estimates):
     """The estimates and the natural law; memory without a clock.
 
     Parameters
@@ -89,16 +88,10 @@ class NaturalAdaptation:
     def __init__(self, prior: FloatArray, bodies: BodyMetric, terms: TermMetric, *,
                  learnt: FloatArray | None = None, largest_frequency: float = np.inf,
                  leakage: float = 0.0):
-        self.metric, self.term_metric, self.leakage = bodies, terms, leakage
         learnt = np.ones(len(prior), dtype=bool) if learnt is None else np.asarray(learnt)
         P = pseudo_inertia(project_to_consistent(prior))
         P[learnt] += LEAST_SHARE * bodies.matrices[learnt]
-        self._prior = parameters_from_pseudo_inertia(P)
-        count = self._prior.size
-        self.prior = np.concatenate([self._prior.ravel(), np.ravel(terms.prior)])
-        self.estimate = np.empty(self.prior.size)
-        self.bodies = self.estimate[:count]
-        self.terms = self.estimate[count:].reshape(terms.prior.shape)
+        super().__init__(parameters_from_pseudo_inertia(P), bodies, terms, leakage)
         self._step, self._power = natural_step.load(), loop_power.load()
         self._fastest = float(largest_frequency)
         self._constants = np.array([
@@ -106,15 +99,8 @@ class NaturalAdaptation:
                             np.full(3, bodies.largest_spread[b]), [bodies.largest_mass[b]],
                             matrix.ravel(), P[b].ravel()])
             for b, matrix in enumerate(bodies.matrices)])
-        self._gains = np.ravel(terms.gain).astype(np.float64)
-        self._ranges = np.stack([np.ravel(terms.least), np.ravel(terms.largest)])
-        self._target = np.empty_like(self.estimate)
         self._settle, self._cone = adaptation_kernel.settle.load(), body_constants(bodies)
         self.reset()
-
-    def reset(self) -> None:
-        """Forget what was learnt."""
-        self.estimate[:] = self.prior
 
     def share(self, gradient: FloatArray, s: FloatArray, mass_matrix: FloatArray) -> float:
         """Return by how much steps have to be shortened at this gradient: 1 for not at all.
@@ -128,7 +114,7 @@ class NaturalAdaptation:
         mass_matrix : ndarray, shape (n, n)
             M.
         """
-        power = self._power(self.estimate, gradient, self._constants, self._gains)
+        power = self._power(self.estimate, gradient, self._constants, self._term_gains)
         allowed = self._fastest**2 * float(s @ mass_matrix @ s)
         return allowed / power if power > allowed else 1.0
 
@@ -147,8 +133,8 @@ class NaturalAdaptation:
         StepOutcome
             Unless it is ``ACCEPTED`` the estimates are as they were.
         """
-        return _OUTCOMES[self._step(self.estimate, gradient, dt, self._constants, self._gains,
-                                    self._ranges, self.prior[self.bodies.size:], self.leakage,
+        return _OUTCOMES[self._step(self.estimate, gradient, dt, self._constants, self._term_gains,
+                                    self._term_ranges, self.prior[self.bodies.size:], self.leakage,
                                     self._target)]
 
     def move_to(self, target: FloatArray) -> StepOutcome:
@@ -165,15 +151,7 @@ class NaturalAdaptation:
             Unless it is ``ACCEPTED`` the estimates are as they were.
         """
         self._target[:] = target
-        return _OUTCOMES[self._settle(self._target, self._cone, self._ranges, self.estimate)]
-
-    def gain(self) -> FloatArray:
-        """Return Gamma in the metric of Q, shape (10 nb + k n, 10 nb + k n)."""
-        return metric_gain(self.metric, self.term_metric)
-
-    def precision(self) -> FloatArray:
-        """Return Gamma^-1 in the metric of Q, shape (10 nb + k n, 10 nb + k n)."""
-        return metric_precision(self.metric, self.term_metric)
+        return _OUTCOMES[self._settle(self._target, self._cone, self._term_ranges, self.estimate)]
 
     def distance(self, bodies: FloatArray, terms: FloatArray) -> float:
         """Return the divergence from other parameters over gamma: their share in V. J.
