@@ -55,7 +55,8 @@ setup(
         'xacro': ['xacro>=2.0'],
         'symbolic': ['sympy>=1.9'],
         'test': [
-            'pytest>=7', 'pytest-timeout>=2.1', 'pytest-xdist>=2.5', 'hypothesis>=6',
+            'pytest>=7', 'pytest-rerunfailures>=10', 'pytest-timeout>=2.1', 'pytest-xdist>=2.5',
+            'hypothesis>=6',
             'pin>=3', 'example-robot-data>=4', 'urdf-parser-py>=0.0.4',
             'ruff>=0.5', 'colcon-common-extensions>=0.3',
         ],

@@ -34,3 +34,10 @@ def shared() -> Path:
             pytest.fail(message)
         pytest.skip(message)
     return directory
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Print why a test was run once more; pytest-rerunfailures only names it."""
+    for report in terminalreporter.stats.get('rerun', ()):
+        terminalreporter.write_sep('_', f'first run of {report.nodeid}')
+        terminalreporter.write_line(report.longreprtext)
