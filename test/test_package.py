@@ -23,6 +23,7 @@ ROSDEP_KEYS = {
     'matplotlib': 'python3-matplotlib', 'sympy': 'python3-sympy',
     'hypothesis': 'python3-hypothesis', 'pytest': 'python3-pytest', 'setuptools': None,
     'mujoco': None, 'rosbags': None, 'pytest-timeout': None, 'pytest-xdist': None,
+    'pytest-rerunfailures': None,
     'pin': None,
     'example-robot-data': None, 'ruff': None, 'colcon-common-extensions': None,
 }

@@ -130,12 +130,12 @@ def test_up_runs_until_ctrl_c_and_leaves_nothing():
         pids = descendants(process.pid)
         assert len(pids) == 4, lines
         process.send_signal(signal.SIGINT)
-        rest = process.communicate(timeout=30)[0]
+        rest = process.communicate(timeout=120)[0]
     assert process.returncode == 0, rest
     assert lines[0].startswith('arm7, plant nominal, controller adaptive, 100 Hz; ROS_DOMAIN_ID=')
     assert lines[0].endswith(', on this machine only; Ctrl-C stops it\n')
     assert any(line.startswith('[adaptive_controller] ') for line in lines)
-    deadline = time.monotonic() + 5.0
+    deadline = time.monotonic() + 30.0
     while any(Path(f'/proc/{pid}').exists() for pid in pids) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(Path(f'/proc/{pid}').exists() for pid in pids)

@@ -73,9 +73,9 @@ def test_own_parameters_as_numbers(puma, at_random, evaluated):
 
 
 def test_a_slotine_li_regressor_takes_less_than_a_second(puma):
-    start = time.perf_counter()
+    start = time.process_time()
     derive(puma, 'slotine-li', symbolic=True)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
 
 
 def test_unknown_choices_are_refused(puma):

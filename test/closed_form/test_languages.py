@@ -2,11 +2,11 @@
 """What is written in each language is read by that language's own programs."""
 
 import ctypes
+import os
 import re
 import shutil
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -39,6 +39,11 @@ def in_c(recording, text, folder, values):
     return result
 
 
+def processor_time():
+    """Return what this process and those it has waited for have used so far, in s."""
+    return sum(os.times()[:4])
+
+
 @pytest.mark.parametrize('name', [
     '*/ #error out /*', '*) Quit[] (*', '\\input{/etc/passwd}', '"""; raise SystemExit; """',
     '??/', '\\'])
@@ -68,10 +73,10 @@ def test_c_compiles_without_a_warning_and_is_right(puma, at_random, tmp_path, wh
 @needs_compiler
 def test_c_of_a_seven_joint_arm_compiles_in_less_than_five_seconds(arm7, at_random, tmp_path):
     values, expected = at_random(arm7)
-    start = time.perf_counter()
+    start = processor_time()
     recording = derive(arm7, 'slotine-li')
     found = in_c(recording, document(recording, 'c'), tmp_path, values)
-    assert time.perf_counter() - start < 5.0
+    assert processor_time() - start < 5.0
     assert np.allclose(found, expected['slotine-li'], rtol=0, atol=1e-12)
 
 

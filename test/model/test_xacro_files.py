@@ -98,7 +98,8 @@ def test_expansion_without_end(arm, monkeypatch, capfd, name):
     start = time.monotonic()
     with pytest.raises(ModelError, match=r'not come to an end within 1\.5 s') as caught:
         Robot.from_urdf(arm)
-    assert time.monotonic() - start < 5.0
+    # It ends, and not by itself.
+    assert time.monotonic() - start < 20.0
     assert caught.value.subject == str(arm)
     assert 'calls itself' in caught.value.remedy
     assert capfd.readouterr() == ('', '')

@@ -101,7 +101,7 @@ class Observer:
              again: bool = True) -> Any:
         """Call a service and return its answer; see `ask`."""
         client = self.node.create_client(service_type, name)
-        assert self.spin(timeout, client.service_is_ready), f'no service {name}'
+        assert self.spin(max(timeout, 30.0), client.service_is_ready), f'no service {name}'
         answer = self.ask(client, request, timeout, again=again)
         self.node.destroy_client(client)
         return answer
@@ -135,12 +135,12 @@ class Running:
 
     process: subprocess.Popen[str]
 
-    def stop(self, number: int = signal.SIGINT, timeout: float = 10.0) -> tuple[int, str, str]:
-        """Send a signal and return exit status, stdout and stderr."""
+    def stop(self, number: int = signal.SIGINT, timeout: float = 60.0) -> tuple[int, str, str]:
+        """Send a signal and return status, stdout and stderr; to hang is a failure."""
         self.process.send_signal(number)
         return self.wait(timeout)
 
-    def wait(self, timeout: float = 30.0) -> tuple[int, str, str]:
+    def wait(self, timeout: float = 60.0) -> tuple[int, str, str]:
         """Wait for the end and return exit status, stdout and stderr."""
         output, errors = self.process.communicate(timeout=timeout)
         return self.process.returncode, output, errors

@@ -172,28 +172,33 @@ def test_states_that_are_none_start_nothing(controller, arm, observer):
 def test_when_states_stop_the_safe_command_is_sent_and_nothing_after(
         controller, arm, observer, gravity, loss):
     status = observer.collect(DiagnosticArray, '/diagnostics', DEEP)
-    controller(safe_command_count=7)
+    # Longer than the answer to the last state takes to get here, however busy the machine is.
+    timeout = 1.0
+    controller(safe_command_count=7, state_timeout=timeout)
     track(arm)
     arm.tell(0.3)
     lost_at = time.monotonic()
-    before = len(arm.received)
-    if loss == 'silence':
-        observer.spin(1.5)
-    else:
-        arm.tell(1.5, position=[np.nan] * 7)
-    sent = [(t, effort) for t, effort in arm.received[before:] if t > lost_at + 0.5 * TIMEOUT]
-    assert len(sent) == 7
-    assert sent[0][0] - lost_at < TIMEOUT + 0.2
-    for _, effort in sent:
-        np.testing.assert_allclose(effort, gravity, atol=1e-6)
+
+    def sent() -> list[np.ndarray]:
+        return [effort for t, effort in arm.received if t > lost_at + 0.6 * timeout]
+
+    def lose(seconds: float, until=lambda: False) -> bool:
+        if loss == 'silence':
+            return observer.spin(seconds, until)
+        return arm.tell(seconds, until, position=[np.nan] * 7)
+
+    assert lose(30.0, lambda: arm.is_in('safe') and len(sent()) == 7)
+    lose(0.5)
+    assert len(sent()) == 7
+    np.testing.assert_allclose(sent(), [gravity] * 7, atol=1e-6)
     assert arm.is_in('safe')
-    assert observer.spin(3.0, lambda: any(
+    assert observer.spin(20.0, lambda: any(
         item.name == f'{NODE}: state' and item.level == b'\x02' and 'stopped' in item.message
         for array in status for item in array.status))
     # States alone do not make it move again; the safe command answers them.
     count = len(arm.received)
-    arm.tell(1.0)
-    assert arm.is_in('safe') and len(arm.received) > count
+    assert arm.tell(20.0, lambda: len(arm.received) > count + 10)
+    assert arm.is_in('safe')
     np.testing.assert_allclose(arm.received[-1][1], gravity, atol=1e-6)
     # Activating it anew does.
     assert change(observer, Transition.TRANSITION_DEACTIVATE)
@@ -218,7 +223,6 @@ def test_case_loop_shutdown(cases, controller, arm, observer, gravity, how, styl
         running = controller(spin=style)
     track(arm)
     arm.tell(0.3)
-    asked = time.monotonic()
     if how == 'parent':
         parent.kill()
         parent.wait()
@@ -228,18 +232,20 @@ def test_case_loop_shutdown(cases, controller, arm, observer, gravity, how, styl
         assert change(observer, getattr(Transition, {
             'deactivate': 'TRANSITION_DEACTIVATE',
             'shutdown': 'TRANSITION_ACTIVE_SHUTDOWN'}[how]))
-    arm.tell(1.5)
+    assert arm.tell(30.0, lambda: arm.is_in('stopped'))
+    # What was sent before may still be on its way; then there is silence.
+    arm.tell(0.5)
+    count = len(arm.received)
+    arm.tell(1.0)
+    assert len(arm.received) == count
     last = [effort for _, effort in arm.received[-5:]]
     for effort in last:
         np.testing.assert_array_equal(effort, last[0])
         np.testing.assert_allclose(effort, gravity, atol=1e-6)
-    assert arm.received[-1][0] - asked < 1.0
-    assert arm.is_in('stopped')
     if how.startswith('SIG'):
-        status, _, stderr = running.wait(2.0)
+        status, _, stderr = running.wait()
         assert status == 0
         assert 'Traceback' not in stderr and 'already' not in stderr
-        assert time.monotonic() - asked < 4.0
 
 
 def test_waits_for_its_manager(controller, arm, observer):
@@ -265,7 +271,7 @@ def test_waits_for_its_manager(controller, arm, observer):
     assert change(observer, Transition.TRANSITION_DEACTIVATE)
     assert change(observer, Transition.TRANSITION_CLEANUP)
     assert label() == 'unconfigured'
-    assert observer.spin(3.0, lambda: observer.node.count_subscribers('/joint_states') == 0)
+    assert observer.spin(30.0, lambda: observer.node.count_subscribers('/joint_states') == 0)
     assert change(observer, Transition.TRANSITION_CONFIGURE)
     assert label() == 'inactive'
 
@@ -312,19 +318,19 @@ def test_learning_can_be_switched_while_it_runs(controller, arm, observer):
         return bool(items) and wanted in {value.value for value in items[-1].values
                                           if value.key == 'adapts'}
 
-    assert arm.tell(5.0, lambda: adapts('False'))  # nothing to learn from yet
+    assert arm.tell(30.0, lambda: adapts('False'))  # nothing to learn from yet
     resting = JointTrajectory(joint_names=arm.names, points=[
         JointTrajectoryPoint(positions=POSE.tolist(), velocities=[0.0] * 7)])
     resting.points[0].time_from_start.sec = 1
     references.publish(resting)
-    assert arm.tell(5.0, lambda: adapts('True'))
+    assert arm.tell(30.0, lambda: adapts('True'))
     value = ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=False)
     request = SetParameters.Request(parameters=[Parameter(name='adapt', value=value)])
     client = observer.node.create_client(SetParameters, f'{NODE}/set_parameters')
-    assert arm.tell(5.0, client.service_is_ready)
+    assert arm.tell(30.0, client.service_is_ready)
     future = client.call_async(request)
-    assert arm.tell(5.0, future.done) and future.result().results[0].successful
-    assert arm.tell(5.0, lambda: adapts('False'))
+    assert arm.tell(30.0, future.done) and future.result().results[0].successful
+    assert arm.tell(30.0, lambda: adapts('False'))
 
 
 def test_nothing_is_learnt_while_the_arm_touches_something(controller, arm, observer):
@@ -339,9 +345,9 @@ def test_nothing_is_learnt_while_the_arm_touches_something(controller, arm, obse
         return bool(items) and wanted in items[-1].message
 
     contacts.publish(Bool(data=True))
-    assert arm.tell(5.0, lambda: says('touches'))
+    assert arm.tell(30.0, lambda: says('touches'))
     contacts.publish(Bool(data=False))
-    assert arm.tell(5.0, lambda: not says('touches'))
+    assert arm.tell(30.0, lambda: not says('touches'))
 
 
 def test_estimates_are_kept_where_they_are_told_to_be(controller, arm, tmp_path):

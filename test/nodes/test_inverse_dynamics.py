@@ -78,7 +78,7 @@ def test_publishes_the_regressor_when_asked(start, observer, robot):
     assert regressors == []
     value = ParameterValue(type=ParameterType.PARAMETER_INTEGER, integer_value=50)
     client = observer.node.create_client(SetParameters, f'{NODE}/set_parameters')
-    assert driver.tell(5.0, client.service_is_ready)
+    assert driver.tell(30.0, client.service_is_ready)
     client.call_async(SetParameters.Request(
         parameters=[Parameter(name='regressor_rate', value=value)]))
     assert driver.tell(10.0, lambda: len(regressors) > 2 and names)

@@ -32,7 +32,7 @@ def wait_until(condition, seconds: float) -> bool:
     return condition()
 
 
-def is_up(observer, node: str = NODE, seconds: float = 20.0) -> bool:
+def is_up(observer, node: str = NODE, seconds: float = 60.0) -> bool:
     return observer.spin(seconds, lambda: node in observer.node.get_node_names()
                          and observer.node.count_subscribers('/joint_states'))
 
@@ -83,30 +83,33 @@ def test_ends_on_a_signal(start, observer, number, style):
         pytest.importorskip('rclpy.experimental', reason='this rclpy has no EventsExecutor')
     node = start(NODE, robot='arm7', spin=style)
     assert is_up(observer)
-    began = time.monotonic()
     status, output, stderr = node.stop(number)
-    assert time.monotonic() - began < 2.0
     assert (status, output, stderr) == (0, '', '')
 
 
 def test_a_stop_during_the_start_is_no_failure(start, observer):
-    node = start(NODE, description_timeout=60.0)
-    assert observer.spin(20.0, lambda: observer.node.count_subscribers('/robot_description'))
-    began = time.monotonic()
-    status, _, stderr = node.stop()
+    # It would wait for ten times as long as it is given to end.
+    node = start(NODE, description_timeout=600.0)
+    assert observer.spin(60.0, lambda: observer.node.count_subscribers('/robot_description'))
+    status, _, stderr = node.stop(timeout=60.0)
     assert (status, stderr) == (0, '')
-    assert time.monotonic() - began < 2.0
 
 
 def test_a_stop_while_kernels_are_compiled_is_no_failure(start, monkeypatch, tmp_path):
     monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path))
     node = start(NODE, robot='arm7')
     assert 'compiling' in node.process.stderr.readline()
-    began = time.monotonic()
+
+    def compiled() -> set[str]:
+        return {path.name for path in tmp_path.rglob('*.compiled')}
+
+    before = compiled()
     status, output, stderr = node.stop(signal.SIGTERM)
     assert (status, output) == (0, '')
     assert 'Traceback' not in stderr
-    assert time.monotonic() - began < 2.0
+    # The one that was in work is broken off, of more than a dozen; another may have been
+    # finished before the signal was there.
+    assert len(compiled() - before) <= 2
 
 
 @pytest.mark.skipif(sys.platform != 'linux', reason='reads /proc')
@@ -121,11 +124,12 @@ def test_ends_with_its_parent_unless_told_not_to(domain, observer, with_parent):
         assert is_up(observer)
         parent.kill()
         parent.wait()
-        assert wait_until(lambda: not alive(pid), 2.0 if with_parent else 1.0) == with_parent
+        # It looks at its parent twenty times a second.
+        assert wait_until(lambda: not alive(pid), 30.0 if with_parent else 1.0) == with_parent
     finally:
         if alive(pid):
             os.kill(pid, signal.SIGTERM)
-        assert wait_until(lambda: not alive(pid), 5.0)
+        assert wait_until(lambda: not alive(pid), 30.0)
         parent.stdout.close()
 
 

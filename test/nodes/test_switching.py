@@ -140,7 +140,7 @@ def test_who_cannot_take_over_changes_nothing(bench):
         bench.switch('gravity')
     assert bench.mode('pd_gravity') == 'tracking'
     count = len(bench.efforts)
-    assert bench.observer.spin(5.0, lambda: len(bench.efforts) > count + 20)
+    assert bench.observer.spin(30.0, lambda: len(bench.efforts) > count + 20)
     assert [mode.data for mode in bench.modes['pd_gravity']].count('tracking') == 1
 
 
