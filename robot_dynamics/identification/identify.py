@@ -36,6 +36,7 @@ from robot_dynamics.identification.estimators.linear import (
 )
 from robot_dynamics.identification.friction import FAMILIES, TERMS, check_terms
 from robot_dynamics.identification.judge import verdict_of, worst_pieces
+from robot_dynamics.identification.missing import missing_motion
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.normal import selection
 from robot_dynamics.identification.result import Identification, Residuals
@@ -194,15 +195,17 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     in_sample = Residuals.of(errors, squares, rows)
     clock.tick('estimation')
     structural = structural_base(Dynamics(robot.with_gravity(whole.model.gravity)), always)
+    missing = missing_motion(whole.model, base, structural, always)
     findings = dataset.findings + plausibility(dataset, robot, settings.armature)
     clock.tick('plausibility')
-    verdict, reasons, more = verdict_of(in_sample, validation, base, structural, model, linear)
+    verdict, reasons, more = verdict_of(in_sample, validation, base, structural, missing, model,
+                                        linear)
     return Identification(
         model, covariance, base, linear.x, linear.covariance, structural.rank,
         settings.estimator, in_sample, validation, signals, whole.tilt,
         (*choices, *whole.choices), findings + more, verdict, reasons,
         worst_pieces(stack, linear.residual, np.nonzero(stack.used.T)[1]), halves,
-        float(stack.time[chooser.normal.first_row(BLOCKS // 2)]), clock.seconds)
+        float(stack.time[chooser.normal.first_row(BLOCKS // 2)]), missing, clock.seconds)
 
 
 class _Clock:

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.base_parameters import BaseParameters
 from robot_dynamics.identification.estimators.linear import LinearFit
+from robot_dynamics.identification.missing import Missing
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.result import FAIR, GOOD, POOR, Residuals
 from robot_dynamics.identification.stack import Stack
@@ -30,8 +33,8 @@ _PIECE = 3.0
 
 
 def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters,
-               structural: BaseParameters, model: Model, linear: LinearFit
-               ) -> tuple[str, tuple[str, ...], tuple[Finding, ...]]:
+               structural: BaseParameters, missing: Sequence[Missing], model: Model,
+               linear: LinearFit) -> tuple[str, tuple[str, ...], tuple[Finding, ...]]:
     """Judge an identification.
 
     Parameters
@@ -40,6 +43,8 @@ def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters
         Of the fit, and of predictions of the other half.
     base, structural : BaseParameters
         What the recording tells, and what the best motion could.
+    missing : sequence of Missing
+        What the recording does not tell of that.
     model : Model
         What was identified.
     linear : LinearFit
@@ -61,7 +66,7 @@ def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters
     if validation.total > OVERFIT * in_sample.total + 0.01:
         verdict = POOR if verdict == POOR else FAIR
         reasons.append('predicts much worse than it fits: the two halves say different things')
-    findings = list(_missing_motion(base, structural, model))
+    findings = list(_told_of(missing, base, structural, model))
     if base.condition > CONDITION:
         reasons.append(f'condition number {base.condition:.0f}: the motion hardly tells some '
                        'parameters apart')
@@ -91,18 +96,21 @@ def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters
     return verdict, tuple(reasons), tuple(findings)
 
 
-def _missing_motion(base: BaseParameters, structural: BaseParameters, model: Model
-                    ) -> tuple[Finding, ...]:
+def _told_of(missing: Sequence[Missing], base: BaseParameters, structural: BaseParameters,
+             model: Model) -> Iterator[Finding]:
     """Say what the recording cannot tell that another motion would."""
+    if not missing:
+        return
     rigid = 10 * model.robot.n_bodies
     told = int(np.sum(base.independent < rigid))
     possible = int(np.sum(structural.independent < rigid))
-    if told >= possible:
-        return ()
-    return (Finding(Severity.WARNING, 'recording',
-                    f'tells {told} of {possible} combinations of inertial parameters; the others '
-                    'keep the values of the description',
-                    'move every joint, several at a time, with changing speed'),)
+    yield Finding(Severity.WARNING, 'recording',
+                  f'tells {told} of {possible} combinations of inertial parameters; the others '
+                  'keep the values of the description')
+    for one in missing:
+        yield Finding(Severity.WARNING, ', '.join(one.parameters[:3])
+                      + (f' and {len(one.parameters) - 3} more' if len(one.parameters) > 3
+                         else ''), 'is not told by the recording', one.motion)
 
 
 def worst_pieces(stack: Stack, residual: FloatArray, order: IntArray, count: int = 3

@@ -67,6 +67,12 @@ class Model:
         rigid = 10 * self.robot.n_bodies
         return replace(self, inertial=parameters[:rigid], friction=parameters[rigid:])
 
+    def without(self, term: str) -> Model:
+        """Return the same without a friction term."""
+        kept = [k for k, feature in enumerate(self.features) if feature.term != term]
+        return replace(self, features=tuple(self.features[k] for k in kept),
+                       friction=self.friction[kept])
+
     def efforts(self, motion: Motion) -> FloatArray:
         """Return the efforts that a motion takes, shape (N, n), N m or N."""
         real = self.robot.with_gravity(self.gravity)

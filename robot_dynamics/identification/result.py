@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from robot_dynamics.dynamics.base_parameters import BaseParameters
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.choose import Choice
+from robot_dynamics.identification.missing import Missing
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.signals.motion import SignalSettings
 from robot_dynamics.model.consistency import check_body
@@ -92,6 +93,8 @@ class Identification:
         what comes before.
     middle : float
         Where the halves meet, s.
+    missing : tuple of Missing
+        What the recording does not tell of the bodies, and which motion would.
     seconds : mapping of str to float
         How long each stage took.
     """
@@ -114,6 +117,7 @@ class Identification:
     worst: tuple[tuple[float, float, float], ...]
     halves: tuple[Model, Model]
     middle: float
+    missing: tuple[Missing, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -200,6 +204,8 @@ class Identification:
                         for c in self.choices],
             'findings': [{'severity': f.severity.value, 'subject': f.subject,
                           'message': f.message, 'remedy': f.remedy} for f in self.findings],
+            'missing': [{'parameters': list(one.parameters), 'motion': one.motion}
+                        for one in self.missing],
             'worst': [list(one) for one in self.worst],
         }
 

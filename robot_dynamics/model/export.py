@@ -172,16 +172,37 @@ def _unused(stem: str, ending: str, taken: set[str]) -> str:
 def _write_link(root: ElementTree.Element, robot: Robot, index: int, mount: _Mount) -> None:
     link = ElementTree.SubElement(root, 'link', name=mount.link)
     parameters = robot.inertial_parameters[index]
-    if not np.any(parameters):
-        return
-    inertia = _about_com(parameters, robot.body_names[index])
-    inertial = ElementTree.SubElement(link, 'inertial')
-    # Only the origin differs between the two link frames, not the axes.
-    ElementTree.SubElement(inertial, 'origin', xyz=_words(inertia.xyz + mount.offset),
+    if np.any(parameters):
+        # Only the origin differs between the two link frames, not the axes.
+        link.append(inertial_element(parameters, robot.body_names[index], mount.offset))
+
+
+def inertial_element(parameters: FloatArray, link: str, offset: ArrayLike = (0.0, 0.0, 0.0)
+                     ) -> ElementTree.Element:
+    """Return the ``<inertial>`` of a link.
+
+    Parameters
+    ----------
+    parameters : ndarray, shape (10,)
+        Inertial parameters of the body.
+    link : str
+        Its name, for messages.
+    offset : array_like, shape (3,)
+        Origin of the frame of the parameters in that of the link, axes being the same, m.
+
+    Raises
+    ------
+    InertiaError
+        For parameters with a first moment and (almost) no mass.
+    """
+    inertia = _about_com(parameters, link)
+    inertial = ElementTree.Element('inertial')
+    ElementTree.SubElement(inertial, 'origin', xyz=_words(inertia.xyz + np.asarray(offset)),
                            rpy=_words(inertia.rpy))
-    ElementTree.SubElement(inertial, 'mass', value=_number(float(inertia.mass)))
+    ElementTree.SubElement(inertial, 'mass', value=number_text(float(inertia.mass)))
     ElementTree.SubElement(inertial, 'inertia', {
-        name: _number(value) for name, value in zip(_TENSOR, inertia.inertia, strict=True)})
+        name: number_text(value) for name, value in zip(_TENSOR, inertia.inertia, strict=True)})
+    return inertial
 
 
 def _about_com(parameters: FloatArray, link: str) -> UrdfInertia:
@@ -237,7 +258,7 @@ def _write_coordinate(joint: ElementTree.Element, robot: Robot, index: int) -> N
                           effort)
     if not is_coordinate:
         ElementTree.SubElement(joint, 'mimic', joint=leader,
-                               multiplier=_number(multiplier), offset=_number(offset))
+                               multiplier=number_text(multiplier), offset=number_text(offset))
         return
     damping, friction, armature = (float(values[source]) for values in
                                    (robot.damping, robot.friction, robot.armature))
@@ -246,7 +267,7 @@ def _write_coordinate(joint: ElementTree.Element, robot: Robot, index: int) -> N
     if armature:
         coefficients['armature'] = armature
     if any(coefficients.values()):
-        ElementTree.SubElement(joint, 'dynamics', {key: _number(value) for key, value
+        ElementTree.SubElement(joint, 'dynamics', {key: number_text(value) for key, value
                                                    in coefficients.items()})
 
 
@@ -267,7 +288,7 @@ def _write_type_and_limit(joint: ElementTree.Element, kind: JointType, lower: fl
               else 'revolute' if bounds else 'continuous')
     if bounds or known:
         values = {**bounds, 'velocity': 0.0, 'effort': 0.0, **known}
-        ElementTree.SubElement(joint, 'limit', {name: _number(value)
+        ElementTree.SubElement(joint, 'limit', {name: number_text(value)
                                                 for name, value in values.items()})
 
 
@@ -318,10 +339,10 @@ def _write_origin(joint: ElementTree.Element, pose: FloatArray) -> None:
 
 
 def _words(values: ArrayLike) -> str:
-    return ' '.join(_number(value) for value in np.asarray(values))
+    return ' '.join(number_text(value) for value in np.asarray(values))
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
     """Return the shortest decimal without exponent that reads back as the same number."""
     # Adding zero turns -0.0 into 0.0.
     return np.format_float_positional(value + 0.0, unique=True, trim='-')
