@@ -52,6 +52,13 @@ def first_call() -> float:
     return float(done.stdout) - start
 
 
+def numba_import() -> float:
+    """Seconds from before a process starts to after it has imported what compiles kernels."""
+    start = time.perf_counter()
+    subprocess.run([sys.executable, '-c', 'import numba'], check=True)
+    return time.perf_counter() - start
+
+
 def compilation() -> float:
     """Seconds to compile all kernels of the equations where none is cached."""
     with tempfile.TemporaryDirectory() as directory:
@@ -71,10 +78,14 @@ def main() -> int:
     options = parser.parse_args()
 
     first_call()
-    times = [first_call() for _ in range(options.runs)]
+    numba_import()
+    times, imports = zip(*((first_call(), numba_import()) for _ in range(options.runs)),
+                         strict=True)
     median = statistics.median(times)
     rows = [f'| start of a process to its first regressor, s | {median:.2f} (best '
-            f'{min(times):.2f}, worst {max(times):.2f}) | {FIRST_CALL} |']
+            f'{min(times):.2f}, worst {max(times):.2f}) | {FIRST_CALL} |',
+            '| of this, a process that does nothing but `import numba`, s | '
+            f'{statistics.median(imports):.2f} | |']
     missed = median > FIRST_CALL
     if options.compile:
         seconds = compilation()
