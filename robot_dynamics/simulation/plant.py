@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -186,14 +188,8 @@ class Plant:
         return count
 
     def _step(self, count: int) -> None:
-        """Step without MuJoCo's own warnings, which go to a file in the working directory."""
-        mujoco = self._mujoco
-        handler = mujoco.get_mju_user_warning()
-        mujoco.set_mju_user_warning(_ignore)
-        try:
-            mujoco.mj_step(self._model, self._data, count)
-        finally:
-            mujoco.set_mju_user_warning(handler)
+        with _without_warnings(self._mujoco):
+            self._mujoco.mj_step(self._model, self._data, count)
 
     def _compile(self, joint_limits: bool) -> Any:
         """Hand the robot to MuJoCo's compiler."""
@@ -221,8 +217,9 @@ class Plant:
             model.body_inertia[index] = moments
             # A hint of the compiler that the inertial frame is the link frame.
             model.body_sameframe[index] = 0
-        self._mujoco.mj_setConst(model, self._data)
-        self._check_mass_matrix()
+        with _without_warnings(self._mujoco):
+            self._mujoco.mj_setConst(model, self._data)
+            self._check_mass_matrix()
 
     def _check_mass_matrix(self) -> None:
         """Refuse a robot with a motion that moves no mass: its acceleration is undefined."""
@@ -248,5 +245,16 @@ class Plant:
         return joint_vector(values, subject, self.robot.joint_names)
 
 
+@contextmanager
+def _without_warnings(mujoco: ModuleType) -> Iterator[None]:
+    """Keep MuJoCo from writing a log into the working directory; `Plant` raises errors."""
+    handler = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(_ignore)
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(handler)
+
+
 def _ignore(message: str) -> None:
-    """Do nothing with a warning: `Plant` raises its own error."""
+    """Do nothing with a warning."""
