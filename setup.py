@@ -28,6 +28,7 @@ setup(
         (f'share/{package_name}/launch', files('launch', '*.launch.py')),
         (f'share/{package_name}/config', files('config')),
         (f'share/{package_name}/config/dds', files('config/dds')),
+        (f'share/{package_name}/config/elastic', files('config/elastic')),
         (f'share/{package_name}/config/hardware', files('config/hardware')),
         (f'share/{package_name}/config/parameters', files('config/parameters')),
         (f'share/{package_name}/config/security', files('config/security')),

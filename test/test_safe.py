@@ -83,7 +83,7 @@ def test_yaml_is_read_in_one_place():
              if any(f'{name}(' in path.read_text(encoding='utf-8')
                     for name in ('get_single_node', 'construct_document', 'get_data'))}
     assert users == {'model/yaml_text.py'}
-    for loader in (yaml_text.SafeLoader, dh_source._TextLoader):
+    for loader in (yaml_text.SafeLoader, dh_source.TextLoader):
         assert issubclass(loader, SafeConstructor)
         assert 'Unsafe' not in ''.join(base.__name__ for base in loader.__mro__)
 

@@ -5,10 +5,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from os import PathLike
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.elastic.configuration import (
+    Source,
+    joints_from_tags,
+    joints_from_yaml,
+    read_elastic_tags,
+)
 from robot_dynamics.elastic.joints import ElasticJoints
 from robot_dynamics.elastic.parameters import ParameterOrder, parameter_names, places
 from robot_dynamics.errors import DimensionError, ModelError
@@ -57,6 +65,49 @@ class ElasticRobot(Rebuilt):
             raise DimensionError(f'are {joints.n}, but {links.name} has {links.n} joints',
                                  subject='elastic joints',
                                  remedy='describe each of: ' + ', '.join(links.joint_names))
+
+    @classmethod
+    def from_yaml(cls, source: Source, links: Robot, *,
+                  description: str | bytes | PathLike[str] | None = None) -> ElasticRobot:
+        """Read motors and springs from a file beside the robot; docs/elastic.md has the format.
+
+        Parameters
+        ----------
+        source : path, str or mapping
+            Path of a YAML file, name of one of this package (``'arm7'``), or what it holds.
+        links : Robot
+            The robot as it would be with rigid joints.
+        description : str, bytes or path, optional
+            URDF whose tags of ros2_control, such as transmissions, tell what the file does
+            not.
+
+        Raises
+        ------
+        ModelError, ParameterError
+            Naming the file, or joint and field, what is wrong, and what to do.
+        """
+        tags = None if description is None else read_elastic_tags(description)
+        joints, is_coupled = joints_from_yaml(source, links, tags)
+        return cls(links, joints, is_coupled)
+
+    @classmethod
+    def from_urdf(cls, source: str | bytes | PathLike[str], **options: Any) -> ElasticRobot:
+        """Read links, motors and springs from a URDF with tags of ros2_control.
+
+        Parameters
+        ----------
+        source : str, bytes or path
+            As for `Robot.from_urdf`.
+        **options
+            As for `Robot.from_urdf`.
+
+        Raises
+        ------
+        ModelError, ParameterError
+            As for `from_yaml`.
+        """
+        links = Robot.from_urdf(source, **options)
+        return cls(links, joints_from_tags(read_elastic_tags(source), links))
 
     def __repr__(self) -> str:
         return f'<ElasticRobot {self.links.name}: {self.n} elastic joints>'

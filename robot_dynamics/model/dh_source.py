@@ -119,7 +119,7 @@ def _load(text: str) -> Any:
                               parse_constant=str)
         except json.JSONDecodeError:
             pass  # YAML may begin with a brace, too.
-    return parse_yaml(text, _TextLoader)
+    return parse_yaml(text, TextLoader)
 
 
 def _checked(content: Any, label: str) -> tuple[dict[str, Any], str]:
@@ -152,7 +152,7 @@ def _unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
     return mapping
 
 
-class _TextLoader(SafeLoader):
+class TextLoader(SafeLoader):
     """PyYAML's safe loader without its guesses about numbers, dates and truth."""
 
     yaml_implicit_resolvers = {
@@ -160,6 +160,7 @@ class _TextLoader(SafeLoader):
         for first, resolvers in SafeLoader.yaml_implicit_resolvers.items()}
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Return a mapping, none of whose keys stands twice."""
         _unique([(self.construct_object(key, deep=True), None) for key, _ in node.value])
         mapping: dict[Any, Any] = super().construct_mapping(node, deep)
         return mapping

@@ -83,7 +83,8 @@ def parse_yaml(text: str, loader: type = SafeLoader) -> Any:
             reader.dispose()
 
 
-def read_yaml(path: Path, error: type[RobotDynamicsError], remedy: str) -> Any:
+def read_yaml(path: Path, error: type[RobotDynamicsError], remedy: str,
+              loader: type = SafeLoader) -> Any:
     """Return what a file in YAML says.
 
     Parameters
@@ -94,6 +95,8 @@ def read_yaml(path: Path, error: type[RobotDynamicsError], remedy: str) -> Any:
         What to raise when it cannot be read.
     remedy : str
         What to do then.
+    loader : type
+        A safe loader of PyYAML.
 
     Raises
     ------
@@ -103,7 +106,7 @@ def read_yaml(path: Path, error: type[RobotDynamicsError], remedy: str) -> Any:
     try:
         with path.open('rb') as stream:
             content = stream.read(MAX_BYTES + 1)
-        return parse_yaml(content.decode('utf-8-sig'))
+        return parse_yaml(content.decode('utf-8-sig'), loader)
     except OSError as reason:
         problem, cause = reason.strerror or type(reason).__name__, reason
     except UnicodeDecodeError as reason:
