@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joint motions of finitely many coefficients, with bounds that hold between samples, too.
+
+Both kinds are smooth enough for efforts to be twice differentiable, and of both the largest
+values of every derivative are enclosed, not sampled:
+
+* a piece of a spline lies within the convex hull of its Bernstein coefficients;
+* a trigonometric polynomial of degree h that is at most m at N > 2 h even points of its
+  period is nowhere above m / cos(pi h / N) (H. Ehlich and K. Zeller, "Schwankung von
+  Polynomen zwischen Gitterpunkten", Mathematische Zeitschrift 86, 1964).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from math import comb
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.interpolate import BSpline
+
+from robot_dynamics.control.checks import positive
+from robot_dynamics.errors import DimensionError, ParameterError
+from robot_dynamics.model.arrays import real_array
+
+FloatArray = NDArray[np.float64]
+
+#: Degree of the splines: five, so that position has four continuous derivatives.
+DEGREE = 5
+#: Coefficients at each end that rest takes: position, velocity and acceleration.
+AT_REST = 3
+#: Parts in which a piece of a spline is enclosed.
+PARTS = 4
+#: Points at which a Fourier series is enclosed, for each of its harmonics.
+POINTS_PER_HARMONIC = 256
+
+
+class Basis(ABC):
+    r"""Functions phi_k of time that are zero, with two derivatives, at both ends.
+
+    A motion q_j(t) = start_j + sum_k x_kj phi_k(t) begins and ends at rest at its start.
+    """
+
+    #: How long a motion takes. s.
+    duration: float
+    #: Number of functions.
+    count: int
+
+    @abstractmethod
+    def evaluate(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
+        """Return a derivative of all functions at m times, shape (m, count)."""
+
+    @abstractmethod
+    def hull(self, derivative: int) -> tuple[FloatArray, float]:
+        """Return what encloses a derivative of every combination of the functions.
+
+        Parameters
+        ----------
+        derivative : int
+            From 0 to 4.
+
+        Returns
+        -------
+        rows : ndarray, shape (r, count)
+            E, so that the values of E x say how large the derivative becomes.
+        slack : float
+            For any number c where this is 1, and for 0 where it is not:
+            ``|f(t) - c| <= slack * max |E x - c|`` at all times.
+        """
+
+
+class Curve(ABC):
+    """A motion of n joints from 0 to `duration`."""
+
+    #: How long it takes. s.
+    duration: float
+    #: Number of joints.
+    n: int
+
+    @abstractmethod
+    def evaluate(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
+        """Return a derivative at m times, shape (m, n)."""
+
+    @abstractmethod
+    def extremes(self, derivative: int = 0) -> tuple[FloatArray, FloatArray]:
+        """Return what no value of a derivative is below or above, shape (n,) each."""
+
+    def largest(self, derivative: int) -> FloatArray:
+        """Return what the magnitude of a derivative is nowhere above, shape (n,)."""
+        return np.max(np.abs(self.extremes(derivative)), axis=0)
+
+
+class RestToRest(Curve):
+    """A motion of a basis: it begins and ends at rest at the same pose.
+
+    Parameters
+    ----------
+    basis : Basis
+        Functions of time.
+    start : array_like, shape (n,)
+        The pose. rad or m.
+    coefficients : array_like, shape (count, n)
+        x above, rad or m.
+    """
+
+    def __init__(self, basis: Basis, start: ArrayLike, coefficients: ArrayLike):
+        self.basis = basis
+        self.start = real_array(start, 'start').copy()
+        self.coefficients = real_array(coefficients, 'coefficients').copy()
+        self.n, self.duration = self.start.size, basis.duration
+        if self.start.ndim != 1 or self.coefficients.shape != (basis.count, self.n):
+            raise DimensionError(f'have shape {self.coefficients.shape}, not '
+                                 f'({basis.count}, {self.n})', subject='coefficients',
+                                 remedy='give one row a function and one column a joint')
+        if not (np.all(np.isfinite(self.start)) and np.all(np.isfinite(self.coefficients))):
+            raise ParameterError('hold a value that is not finite',
+                                 subject='start and coefficients', remedy='give finite numbers')
+
+    def evaluate(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
+        """Return a derivative at m times, shape (m, n)."""
+        value = self.basis.evaluate(times, derivative) @ self.coefficients
+        return value + self.start if derivative == 0 else value
+
+    def extremes(self, derivative: int = 0) -> tuple[FloatArray, FloatArray]:
+        """Return what no value of a derivative is below or above, shape (n,) each."""
+        rows, slack = self.basis.hull(derivative)
+        low, high = _widened(rows @ self.coefficients, slack)
+        return (low + self.start, high + self.start) if derivative == 0 else (low, high)
+
+
+class BSplineBasis(Basis):
+    """B-splines of fifth degree on even knots.
+
+    L. Zollo, E. Lopez, L. Spedaliere, N. Garcia Aracil and E. Guglielmelli, "Identification
+    of dynamic parameters for robots with elastic joints", Advances in Mechanical Engineering
+    7(2), 2015, section 6, excite with fifth-order B-splines; W. Rackl, R. Lampariello and
+    G. Hirzinger, "Robot excitation trajectories for dynamic parameter estimation using
+    optimized B-splines", ICRA 2012, say why. The first and last three control points stay at
+    the start.
+
+    Parameters
+    ----------
+    duration : float
+        s.
+    intervals : int
+        Number of even intervals between knots, at least two; the basis has one less.
+    """
+
+    def __init__(self, duration: float, intervals: int):
+        self.duration = positive('duration', duration, 's')
+        if isinstance(intervals, bool) or not isinstance(intervals, (int, np.integer)) \
+                or not 2 <= intervals <= 1000:
+            raise ParameterError(f'is {intervals!r}', subject='intervals',
+                                 remedy='give a whole number from 2 to 1000')
+        self.intervals = int(intervals)
+        self.count = self.intervals + DEGREE - 2 * AT_REST
+        self.knots = np.concatenate((np.zeros(DEGREE),
+                                     np.linspace(0.0, self.duration, self.intervals + 1),
+                                     np.full(DEGREE, self.duration)))
+        chosen = np.eye(self.intervals + DEGREE)[:, AT_REST:-AT_REST]
+        self._splines = [BSpline(self.knots, chosen, DEGREE)]
+        for _ in range(DEGREE - 1):
+            self._splines.append(self._splines[-1].derivative())
+        self._hulls: dict[int, FloatArray] = {}
+
+    def evaluate(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
+        """Return a derivative of all functions at m times, shape (m, count)."""
+        times = np.clip(np.asarray(times, dtype=np.float64), 0.0, self.duration)
+        return np.asarray(self._splines[derivative](times))
+
+    def hull(self, derivative: int) -> tuple[FloatArray, float]:
+        """Return the Bernstein coefficients of every piece; see `Basis.hull`."""
+        if derivative not in self._hulls:
+            degree = DEGREE - derivative
+            edges = np.linspace(0.0, self.duration, self.intervals * PARTS + 1)
+            inside = (np.arange(degree + 1) + 0.5) / (degree + 1)
+            times = edges[:-1, np.newaxis] + inside * np.diff(edges)[:, np.newaxis]
+            values = self.evaluate(times.ravel(), derivative).reshape(*times.shape, self.count)
+            self._hulls[derivative] = np.einsum(
+                'ij,pjk->pik', np.linalg.inv(_bernstein(degree, inside)), values,
+            ).reshape(-1, self.count)
+        return self._hulls[derivative], 1.0
+
+
+class FourierBasis(Basis):
+    r"""Harmonics of 1/duration, combined so that every function rests at both ends.
+
+    J. Swevers, C. Ganseman, D. B. Tuekel, J. De Schutter and H. Van Brussel, "Optimal robot
+    excitation and identification", IEEE Transactions on Robotics and Automation 13(5), 1997,
+    eq. (9), with the coefficients in a subspace:
+
+    .. math::
+
+        q = q_0 + \sum_k \alpha_k \sin k w t + \beta_k (1 - \cos k w t), \quad
+        \sum_k k \alpha_k = 0, \quad \sum_k k^2 \beta_k = 0
+
+    so that q, v and a at both ends are q_0, 0 and 0.
+
+    Parameters
+    ----------
+    duration : float
+        One period, s.
+    harmonics : int
+        h, at least two; the basis has 2 h - 2 functions.
+    """
+
+    def __init__(self, duration: float, harmonics: int):
+        self.duration = positive('duration', duration, 's')
+        if isinstance(harmonics, bool) or not isinstance(harmonics, (int, np.integer)) \
+                or not 2 <= harmonics <= 500:
+            raise ParameterError(f'is {harmonics!r}', subject='harmonics',
+                                 remedy='give a whole number from 2 to 500')
+        self.harmonics = int(harmonics)
+        self.count = 2 * self.harmonics - 2
+        order = np.arange(1.0, self.harmonics + 1.0)
+        self._w = 2.0 * np.pi * order / self.duration
+        self._sine, self._cosine = _complement(order), _complement(order ** 2)
+        self._hulls: dict[int, FloatArray] = {}
+
+    def evaluate(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
+        """Return a derivative of all functions at m times, shape (m, count)."""
+        times = np.clip(np.asarray(times, dtype=np.float64), 0.0, self.duration)
+        sines, cosines = _harmonics(self._w, times, derivative)
+        if derivative == 0:
+            cosines = cosines - 1.0
+        return np.hstack((sines @ self._sine, -cosines @ self._cosine))
+
+    def hull(self, derivative: int) -> tuple[FloatArray, float]:
+        """Return values at even points, and Ehlich and Zeller's factor; see `Basis.hull`."""
+        points = POINTS_PER_HARMONIC * self.harmonics
+        if derivative not in self._hulls:
+            self._hulls[derivative] = self.evaluate(
+                np.arange(points) * self.duration / points, derivative)
+        return self._hulls[derivative], _factor(self.harmonics, points)
+
+    def amplitudes(self, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return alpha and beta above, shape (n, h) each, of coefficients (count, n)."""
+        half = self.harmonics - 1
+        return (self._sine @ coefficients[:half]).T, (self._cosine @ coefficients[half:]).T
+
+    def coefficients(self, sine: ArrayLike, cosine: ArrayLike) -> FloatArray:
+        """Return the coefficients of amplitudes alpha and beta, shape (n, h) each.
+
+        Raises
+        ------
+        ParameterError
+            When the motion of these would not begin at rest.
+        """
+        sine, cosine = real_array(sine, 'sine'), real_array(cosine, 'cosine')
+        if sine.ndim != 2 or sine.shape != cosine.shape or sine.shape[1] != self.harmonics:
+            raise DimensionError(f'have shapes {sine.shape} and {cosine.shape}',
+                                 subject='sine and cosine',
+                                 remedy='give both one row a joint and one column a harmonic')
+        x = np.vstack((self._sine.T @ sine.T, self._cosine.T @ cosine.T))
+        for name, given, kept in zip(('sine', 'cosine'), (sine, cosine), self.amplitudes(x),
+                                     strict=True):
+            away = np.max(np.abs(given - kept), initial=0.0)
+            if not away <= 1e-9 * max(1.0, np.max(np.abs(given), initial=0.0)):
+                raise ParameterError('do not belong to a motion that begins at rest',
+                                     subject=name, remedy='let sum k sine_k and '
+                                     'sum k^2 cosine_k be zero for every joint')
+        return x
+
+
+class FourierCurve(Curve):
+    r"""A finite Fourier series as it is published, wherever and however fast it begins.
+
+    q = offset + sum_k sine_k sin(k w t) + cosine_k cos(k w t), w = 2 pi/period.
+
+    Parameters
+    ----------
+    period : float
+        s.
+    offset : array_like, shape (n,)
+        rad or m.
+    sine, cosine : array_like, shape (n, h)
+        rad or m.
+    """
+
+    def __init__(self, period: float, offset: ArrayLike, sine: ArrayLike, cosine: ArrayLike):
+        self.duration = positive('period', period, 's')
+        self.offset = real_array(offset, 'offset')
+        self.sine, self.cosine = real_array(sine, 'sine'), real_array(cosine, 'cosine')
+        self.n = self.offset.size
+        if self.sine.ndim != 2 or self.sine.shape != self.cosine.shape \
+                or self.offset.shape != (len(self.sine),) or self.sine.shape[1] == 0:
+            raise DimensionError(f'have shapes {self.sine.shape} and {self.cosine.shape} for '
+                                 f'{self.n} joints', subject='sine and cosine',
+                                 remedy='give both one row a joint and one column a harmonic')
+        if not all(np.all(np.isfinite(x)) for x in (self.offset, self.sine, self.cosine)):
+            raise ParameterError('hold a value that is not finite', subject='amplitudes',
+                                 remedy='give finite numbers')
+
+    @cached_property
+    def _w(self) -> FloatArray:
+        return 2.0 * np.pi * np.arange(1, self.sine.shape[1] + 1) / self.duration
+
+    def evaluate(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
+        """Return a derivative at m times, shape (m, n)."""
+        sines, cosines = _harmonics(self._w, np.asarray(times, dtype=np.float64), derivative)
+        value = sines @ self.sine.T + cosines @ self.cosine.T
+        return value + self.offset if derivative == 0 else value
+
+    def extremes(self, derivative: int = 0) -> tuple[FloatArray, FloatArray]:
+        """Return what no value of a derivative is below or above, shape (n,) each."""
+        harmonics = self.sine.shape[1]
+        points = POINTS_PER_HARMONIC * harmonics
+        values = self.evaluate(np.arange(points) * self.duration / points, derivative)
+        return _widened(values, _factor(harmonics, points))
+
+
+def _widened(values: FloatArray, slack: float) -> tuple[FloatArray, FloatArray]:
+    """Return the range of values, about its middle as much wider as the slack says."""
+    low, high = values.min(axis=0), values.max(axis=0)
+    if slack == 1.0:
+        return low, high
+    more = 0.5 * (slack - 1.0) * (high - low)
+    return low - more, high + more
+
+
+def _factor(harmonics: int, points: int) -> float:
+    """How much larger a series may be between even points than at them."""
+    return float(1.0 / np.cos(np.pi * harmonics / points))
+
+
+def _harmonics(w: FloatArray, times: FloatArray, derivative: int
+               ) -> tuple[FloatArray, FloatArray]:
+    """Return a derivative of sin(w t) and cos(w t), shape (m, h) each."""
+    angle = np.multiply.outer(times, w) + 0.5 * np.pi * (derivative % 4)
+    size = w ** derivative
+    return size * np.sin(angle), size * np.cos(angle)
+
+
+def _complement(direction: FloatArray) -> FloatArray:
+    """Return an orthonormal basis, shape (h, h - 1), of all that is normal to a vector."""
+    reflector = direction / np.linalg.norm(direction)
+    reflector[0] += 1.0  # Householder's: takes the vector to the first axis, and back.
+    reflection = np.eye(len(direction)) - 2.0 * np.outer(reflector, reflector) / (
+        reflector @ reflector)
+    return reflection[:, 1:]
+
+
+def _bernstein(degree: int, s: FloatArray) -> FloatArray:
+    """Return the Bernstein polynomials of a degree at s, shape (len(s), degree + 1)."""
+    return np.stack([comb(degree, k) * s ** k * (1.0 - s) ** (degree - k)
+                     for k in range(degree + 1)], axis=1)

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``design``: the motion within limits from which the parameters can be told best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
+
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.identification.excitation.curves import (
+    Basis,
+    BSplineBasis,
+    FourierBasis,
+    RestToRest,
+)
+from robot_dynamics.identification.excitation.effort_bound import EffortEnclosure
+from robot_dynamics.identification.excitation.feasible import random_motion, shrunk, units
+from robot_dynamics.identification.excitation.information import Information
+from robot_dynamics.identification.excitation.limits import (
+    Clearance,
+    MotionLimits,
+    Use,
+    check_limits,
+    check_rest,
+)
+from robot_dynamics.identification.excitation.penalty import Penalty
+from robot_dynamics.model.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+KINDS = ('bspline', 'fourier')
+#: Time between knots, and half the period of the fastest harmonic. s.
+WAVE = 1.0
+#: Samples of the objective a second.
+RATE = 20.0
+#: Random motions that tell what an optimum is worth.
+COMPARED = 15
+#: Weights of broken limits, one optimisation after the other.
+WEIGHTS = (10.0, 1000.0)
+# Share of the limits that the optimiser aims at: what it misses is within them.
+_AIM = 0.985
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A motion and what it is worth.
+
+    Parameters
+    ----------
+    motion : RestToRest
+        The motion.
+    limits : MotionLimits
+        What it keeps.
+    use : Use
+        How much of them it uses.
+    condition : float
+        Condition number of the base regressor with columns of unit length.
+    random_conditions : ndarray
+        Those of random motions within the same limits.
+    rank : int
+        Number of base parameters.
+    restarts : tuple of float
+        Condition number that each restart came to.
+    seconds : float
+        How long it took.
+    """
+
+    motion: RestToRest
+    limits: MotionLimits
+    use: Use
+    condition: float
+    random_conditions: FloatArray
+    rank: int
+    restarts: tuple[float, ...]
+    seconds: float
+
+    @property
+    def random_condition(self) -> float:
+        """Median of `random_conditions`."""
+        return float(np.median(self.random_conditions))
+
+
+@dataclass(frozen=True)
+class DesignSettings:
+    """What is wanted.
+
+    Parameters
+    ----------
+    seconds : float
+        Duration. s.
+    kind : {'bspline', 'fourier'}
+        Of the motion.
+    objective : {'condition', 'd_optimal'}
+        See `robot_dynamics.identification.excitation.information`.
+    seed : int
+        Of everything random.
+    restarts : int
+        Optimisations from different random motions, of which the best is kept.
+    iterations : int
+        Of each optimisation, at most.
+    waves : int, optional
+        Intervals of a spline or harmonics of a series; chosen by the duration if not given.
+    terms : tuple of str
+        Joint terms to be identified with the bodies.
+    """
+
+    seconds: float = 20.0
+    kind: str = 'bspline'
+    objective: str = 'condition'
+    seed: int = 0
+    restarts: int = 3
+    iterations: int = 150
+    waves: int | None = None
+    terms: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.seconds, (int, float)) and 1.0 <= self.seconds <= 600.0):
+            raise ParameterError(f'is {self.seconds!r}', subject='seconds',
+                                 remedy='give a duration from 1 to 600 s')
+        if self.kind not in KINDS:
+            raise ParameterError(f'is {self.kind!r}', subject='kind',
+                                 remedy='choose among ' + ', '.join(KINDS))
+        for name, least, most in (('seed', 0, 2**31 - 1), ('restarts', 1, 100),
+                                  ('iterations', 1, 10_000)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) \
+                    or not least <= value <= most:
+                raise ParameterError(f'is {value!r}', subject=name,
+                                     remedy=f'give a whole number from {least} to {most}')
+
+    def basis(self) -> Basis:
+        """Return the functions of time."""
+        if self.kind == 'bspline':
+            return BSplineBasis(self.seconds, self.waves
+                                or max(6, round(self.seconds / WAVE)))
+        return FourierBasis(self.seconds, self.waves or max(4, round(0.5 * self.seconds / WAVE)))
+
+
+def design(robot: Robot, start: ArrayLike, limits: MotionLimits,
+           settings: DesignSettings | None = None, *, clearance: Clearance | None = None,
+           progress: Callable[[float], None] = lambda share: None) -> Design:
+    """Design a motion that begins and ends at rest at a pose.
+
+    Parameters
+    ----------
+    robot : Robot
+        As it is described; efforts are those of this description.
+    start : array_like, shape (n,)
+        The pose.
+    limits : MotionLimits
+        What holds at all times.
+    settings : DesignSettings, optional
+        What is wanted.
+    clearance : callable, optional
+        Says how far an arm is from what it may not touch, such as
+        `robot_dynamics.simulation.clearance.ShapeClearance`.
+    progress : callable, optional
+        Gets how much is done, from 0 to 1.
+
+    Returns
+    -------
+    Design
+        The best of all restarts; the same for the same seed.
+
+    Raises
+    ------
+    TrajectoryError
+        When the arm cannot move from there.
+    """
+    began = perf_counter()
+    settings = DesignSettings() if settings is None else settings
+    start = np.asarray(start, dtype=np.float64)
+    limits.check_start(start)
+    problem = _Problem(robot, start, limits, settings, clearance)
+    random = np.random.default_rng(settings.seed)
+    compared = [problem.random(random) for _ in range(max(COMPARED, settings.restarts))]
+    conditions = np.array([problem.condition(motion) for motion in compared])
+    found: list[tuple[float, RestToRest]] = []
+    total = settings.restarts * len(WEIGHTS) * settings.iterations
+    for number, k in enumerate(np.argsort(conditions, kind='stable')[:settings.restarts]):
+        motion = compared[k]
+        for stage, weight in enumerate(WEIGHTS):
+            before = (number * len(WEIGHTS) + stage) * settings.iterations
+            motion = problem.improved(motion, weight, lambda done, before=before: progress(
+                (before + done) / total))
+        motion = shrunk(motion, limits, problem.efforts, clearance)
+        found.append((problem.condition(motion), motion))
+    progress(1.0)
+    best = min(range(len(found)), key=lambda k: problem.judged(found[k][1]))
+    condition, motion = found[best]
+    check_rest(motion, limits, start)
+    return Design(motion, limits, check_limits(motion, limits, problem.efforts), condition,
+                  conditions, problem.information.base.rank,
+                  tuple(value for value, _ in found), perf_counter() - began)
+
+
+class _Problem:
+    """Objective and limits as a function of coefficients."""
+
+    def __init__(self, robot: Robot, start: FloatArray, limits: MotionLimits,
+                 settings: DesignSettings, clearance: Clearance | None):
+        self._start, self._limits, self._settings = start, limits, settings
+        self._clearance = clearance
+        self._basis = settings.basis()
+        self.information = Information(robot, settings.objective, settings.terms)
+        self.efforts = EffortEnclosure(self.information.dynamics)
+        self._penalty = Penalty(self._basis, start, limits.tightened(_AIM), self.efforts)
+        times = np.linspace(0.0, settings.seconds, max(50, round(RATE * settings.seconds)) + 1)
+        self._phi = [self._basis.evaluate(times, k) for k in range(3)]
+        self._unit = units(self._basis, limits)
+
+    def random(self, random: np.random.Generator) -> RestToRest:
+        """Return a random motion within the limits."""
+        return random_motion(self._basis, self._start, self._limits, self.efforts, random,
+                             self._clearance)
+
+    def condition(self, motion: RestToRest) -> float:
+        """Return the condition number of a motion."""
+        return self.information.condition(*self._samples(motion.coefficients))
+
+    def judged(self, motion: RestToRest) -> float:
+        """Return what is to be small of motions within the limits."""
+        if self._settings.objective == 'condition':
+            return self.condition(motion)
+        return self.information.value_and_gradient(*self._samples(motion.coefficients))[0]
+
+    def improved(self, motion: RestToRest, weight: float, done: Callable[[int], None]
+                 ) -> RestToRest:
+        """Return what an optimisation makes of a motion."""
+        shape = motion.coefficients.shape
+        count = 0
+
+        def on_iteration(_: FloatArray) -> None:
+            nonlocal count
+            count += 1
+            done(count)
+
+        def cost(y: FloatArray) -> tuple[float, FloatArray]:
+            value, slope = self.cost(y.reshape(shape) * self._unit, weight)
+            return value, (slope * self._unit).ravel()
+
+        result = minimize(cost, (motion.coefficients / self._unit).ravel(), jac=True,
+                          method='L-BFGS-B', callback=on_iteration,
+                          options={'maxiter': self._settings.iterations, 'maxcor': 30})
+        return RestToRest(self._basis, self._start, result.x.reshape(shape) * self._unit)
+
+    def cost(self, x: FloatArray, weight: float) -> tuple[float, FloatArray]:
+        """Return objective and broken limits of coefficients (count, n), and the derivative."""
+        q, v, a = self._samples(x)
+        value, slopes = self.information.value_and_gradient(q, v, a)
+        broken, slope = self._penalty.of_motion(x)
+        effort, by_effort = self._penalty.of_efforts(q, v, a)
+        slope = weight * slope
+        for k, phi in enumerate(self._phi):
+            by = slopes[k] if by_effort is None else slopes[k] + weight * by_effort[k]
+            slope += phi.T @ by
+        return value + weight * (broken + effort), slope
+
+    def _samples(self, x: FloatArray) -> tuple[FloatArray, ...]:
+        q, v, a = (phi @ x for phi in self._phi)
+        return q + self._start, v, a
+
+
+def resting_pose(robot: Robot, given: Sequence[float] | None = None) -> FloatArray:
+    """Return a pose given, or the middle of the position ranges, zero where there is none."""
+    if given is not None:
+        pose = np.asarray(given, dtype=np.float64)
+        if pose.shape != (robot.n,) or not np.all(np.isfinite(pose)):
+            raise ParameterError(f'has {pose.size} values for {robot.n} joints, or one that is '
+                                 'not finite', subject='start', remedy='give one position for '
+                                 'each of: ' + ', '.join(robot.joint_names))
+        return pose
+    with np.errstate(invalid='ignore'):
+        middle = 0.5 * (robot.limits.lower + robot.limits.upper)
+    return np.where(np.isfinite(middle), middle, 0.0)

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Efforts along a whole motion: what no joint effort is above at any time.
+
+Between two times h apart a function with |f''| <= D is nowhere above the larger of its two
+values there by more than D h^2/8. Efforts are computed at many times, and D is a bound
+that follows from the motion's own: every vector of the equations of Newton and Euler is
+replaced by a bound of its length and of those of its time derivatives, sums by sums and
+products by the rule of Leibniz,
+
+.. math::
+
+    |(x y)^{(k)}| \le \sum_i \binom{k}{i} |x|^{(i)} |y|^{(k-i)}
+
+and a vector r fixed to a body that turns with omega by dr/dt = omega x r. D is several
+times too large, and that does no harm: the part of a millisecond squared is small.
+"""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.identification.excitation.curves import Curve
+from robot_dynamics.model.inertia import com_from_parameters
+from robot_dynamics.model.joint_types import JointType
+from robot_dynamics.model.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+#: Part of the largest effort by which the bound may be above the efforts computed.
+TIGHTNESS = 0.01
+#: Fewest and most times at which efforts are computed.
+FEWEST, MOST = 1_000, 400_000
+
+
+class EffortEnclosure:
+    """Bounds of the efforts of a robot along motions.
+
+    The efforts are those of the bodies, and of armature, damping and dry friction as the
+    robot is described: tau = M a + C v + g + armature a + damping v, and friction on top of
+    the magnitude of that.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        Equations of the robot.
+    """
+
+    def __init__(self, dynamics: Dynamics):
+        dynamics.robot.require_single_coordinates('excitation')
+        self.dynamics, self.robot = dynamics, dynamics.robot
+
+    def efforts(self, q: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:
+        """Return the efforts without dry friction, shape (m, n)."""
+        robot = self.robot
+        return self.dynamics.inverse_dynamics(q, v, a) + robot.armature * a + robot.damping * v
+
+    def largest(self, curve: Curve) -> FloatArray:
+        """Return what the magnitude of no effort is above at any time, shape (n,). N m or N.
+
+        Raises
+        ------
+        TrajectoryError
+            When a motion is too fast for a bound of use.
+        """
+        sampled, missed, _ = self._sampled(curve)
+        return np.max(np.abs(sampled), axis=0) + missed + self.robot.friction
+
+    def worst(self, curve: Curve, joint: int) -> tuple[float, float]:
+        """Return when the effort of a joint is largest, and that effort, with its friction."""
+        sampled, _, times = self._sampled(curve)
+        k = int(np.argmax(np.abs(sampled[:, joint])))
+        value = float(sampled[k, joint])
+        return float(times[k]), value + float(np.copysign(self.robot.friction[joint], value))
+
+    def _sampled(self, curve: Curve) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return efforts at even times, how much more there is between, and the times."""
+        bend = bends(self.robot, [curve.largest(k) for k in range(1, 5)])
+        count = FEWEST
+        while True:
+            times = np.linspace(0.0, curve.duration, count + 1)
+            tau = self.efforts(*(curve.evaluate(times, k) for k in range(3)))
+            missed = bend * (curve.duration / count) ** 2 / 8.0
+            large = np.max(np.abs(tau), axis=0) + self.robot.friction
+            # A joint that takes next to nothing is measured against the largest effort.
+            wanted = TIGHTNESS * np.maximum(large, 0.01 * np.max(large))
+            if np.all(missed <= wanted):
+                return tau, missed, times
+            needed = count * np.sqrt(np.max(missed / np.maximum(wanted, 1e-300)))
+            # Written so that what is not finite is refused.
+            if not needed < MOST:
+                joint = int(np.argmax(missed / np.maximum(wanted, 1e-300)))
+                raise TrajectoryError('changes its effort too fast to be bounded',
+                                      subject=self.robot.joint_names[joint],
+                                      remedy='make the motion slower, or compare the masses '
+                                             'and sizes in the description')
+            count = int(1.1 * needed) + 1
+
+
+def bends(robot: Robot, rates: list[FloatArray]) -> FloatArray:
+    """Return bounds of |d^2 tau/dt^2|, shape (n,).
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    rates : list of four ndarrays, shape (n,)
+        Largest magnitudes of the first four derivatives of its joint positions.
+    """
+    coupling = np.abs(robot.coupling)
+    speeds = [coupling @ rate for rate in rates]
+    bodies = [_Body(robot, k, [float(speed[k]) for speed in speeds])
+              for k in range(robot.n_bodies)]
+    turning: list[list[float]] = []
+    axes: list[list[float]] = []
+    arms: list[list[float]] = []
+    still = [0.0, 0.0, 0.0, 0.0]
+    for body, parent in zip(bodies, robot.parents, strict=True):
+        above = turning[parent] if parent >= 0 else still
+        axes.append(_carried(1.0, above, 4))
+        relative = _product(axes[-1], body.speeds, 4) if body.turns else still
+        turning.append([x + y for x, y in zip(above, relative, strict=True)])
+        arms.append(_arm(body, above, turning[-1], axes[-1]))
+    forces = [_product([body.mass], _with_gravity(robot, _accelerations(
+        robot, k, arms, turning, body.centre)), 3) for k, body in enumerate(bodies)]
+    spins = [_spin(body, turning[k]) for k, body in enumerate(bodies)]
+    tau = np.zeros(robot.n_bodies)
+    for k in range(robot.n_bodies):
+        # From the centre of mass down to each joint that carries it.
+        lever = _carried(bodies[k].centre, turning[k], 3)
+        joint = k
+        while joint >= 0:
+            if bodies[joint].turns:
+                # The axis passes through where the joint is: add the offset to the frame.
+                reach = [x + y for x, y in zip(lever, _carried(
+                    bodies[joint].offset, turning[joint], 3), strict=True)]
+                moment = [x + y for x, y in zip(_product(reach, forces[k], 3), spins[k],
+                                                strict=True)]
+            else:
+                moment = forces[k]
+            tau[joint] += _product(axes[joint], moment, 3)[2]
+            lever = [x + y for x, y in zip(lever, arms[joint], strict=False)]
+            joint = int(robot.parents[joint])
+    return (coupling.T @ tau + robot.armature * rates[3] + robot.damping * rates[2])
+
+
+class _Body:
+    """Lengths and sizes of a body, and the speeds of its joint."""
+
+    def __init__(self, robot: Robot, k: int, speeds: list[float]):
+        mass, centre, inertia = com_from_parameters(robot.inertial_parameters[k])
+        self.turns = robot.joint_types[k] != JointType.PRISMATIC
+        self.speeds = speeds
+        self.mass = abs(float(mass))
+        self.centre = float(np.linalg.norm(centre))
+        self.inertia = float(np.linalg.norm(inertia, 2))
+        self.place = float(np.linalg.norm(robot.placements[k, :3, 3]))
+        self.offset = float(np.linalg.norm(robot.link_offsets[k]))
+        # How far a sliding joint takes it.
+        self.travel = 0.0
+        if not self.turns:
+            row = robot.coupling[k]
+            ends = np.maximum(np.abs(robot.limits.lower), np.abs(robot.limits.upper))
+            moved = row != 0.0
+            self.travel = float(np.abs(row[moved]) @ ends[moved]
+                                + abs(robot.coupling_offset[k]))
+            if not np.isfinite(self.travel):
+                raise TrajectoryError('slides without position limits', subject=robot.
+                                      body_joint_names[k], remedy='write <limit lower="..." '
+                                      'upper="..."> into the URDF')
+
+
+def _product(x: list[float], y: list[float], count: int) -> list[float]:
+    """Return bounds of a product and of its derivatives."""
+    return [sum(comb(k, i) * x[i] * y[k - i] for i in range(k + 1)
+                if i < len(x) and k - i < len(y)) for k in range(count)]
+
+
+def _carried(length: float, omega: list[float], count: int) -> list[float]:
+    """Return bounds of a vector of some length fixed to a body that turns, and derivatives."""
+    jet = [length]
+    while len(jet) < count:
+        k = len(jet) - 1
+        jet.append(sum(comb(k, i) * omega[i] * jet[k - i] for i in range(k + 1)))
+    return jet
+
+
+def _arm(body: _Body, above: list[float], own: list[float], axis: list[float]) -> list[float]:
+    """Return bounds of the way from the parent's frame to the body's, and four derivatives."""
+    way = [x + y for x, y in zip(_carried(body.place, above, 5),
+                                 _carried(body.offset, own, 5), strict=True)]
+    if body.turns:
+        return way
+    slide = _product([*axis, _carried(1.0, above, 5)[4]], [body.travel, *body.speeds], 5)
+    return [x + y for x, y in zip(way, slide, strict=True)]
+
+
+def _accelerations(robot: Robot, k: int, arms: list[list[float]], turning: list[list[float]],
+                   centre: float) -> list[float]:
+    """Return bounds of the acceleration of a centre of mass and of two derivatives of it."""
+    total = _carried(centre, turning[k], 5)[2:]
+    body = k
+    while body >= 0:
+        total = [x + y for x, y in zip(total, arms[body][2:], strict=True)]
+        body = int(robot.parents[body])
+    return total
+
+
+def _with_gravity(robot: Robot, acceleration: list[float]) -> list[float]:
+    return [acceleration[0] + float(np.linalg.norm(robot.gravity)), *acceleration[1:]]
+
+
+def _spin(body: _Body, omega: list[float]) -> list[float]:
+    """Return bounds of the change of angular momentum and of two derivatives of it.
+
+    An inertia in fixed axes changes by dI/dt = [omega] I - I [omega].
+    """
+    inertia = _carried(body.inertia, [2.0 * x for x in omega], 4)
+    return _product(inertia, omega, 4)[1:]

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a motion may do, and whether it does more, at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.control.checks import positive
+from robot_dynamics.control.fourier import FREE_RANGE
+from robot_dynamics.errors import DimensionError, ParameterError, TrajectoryError
+from robot_dynamics.identification.excitation.curves import Curve
+from robot_dynamics.identification.excitation.effort_bound import EffortEnclosure
+from robot_dynamics.model.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+#: Rounding by which a limit may be exceeded, as a share of it.
+ROUNDING = 1e-9
+#: A motion counts as at rest, and as at a pose, within this. rad/s or m/s, and so on.
+REST = 1e-6
+#: Says how far an arm in poses of shape (m, n) is from what it may not touch, shape (m,),
+#: and what that is. m.
+Clearance = Callable[[FloatArray], tuple[FloatArray, str]]
+
+_QUANTITIES = ('position', 'velocity', 'acceleration')
+
+
+@dataclass(frozen=True, eq=False)
+class MotionLimits:
+    """Limits of n joints.
+
+    Parameters
+    ----------
+    joint_names : tuple of str, length n
+        The joints.
+    lower, upper : ndarray, shape (n,)
+        Positions. rad or m.
+    velocity, acceleration : ndarray, shape (n,)
+        Largest magnitudes. rad/s and rad/s^2, or m/s and m/s^2.
+    effort : ndarray, shape (n,)
+        Largest magnitudes, inf where there is no limit. N m or N.
+    """
+
+    joint_names: tuple[str, ...]
+    lower: FloatArray
+    upper: FloatArray
+    velocity: FloatArray
+    acceleration: FloatArray
+    effort: FloatArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, 'joint_names', tuple(self.joint_names))
+        for name in ('lower', 'upper', 'velocity', 'acceleration', 'effort'):
+            array = np.array(getattr(self, name), dtype=np.float64)
+            if array.shape != (self.n,):
+                raise DimensionError(f'has shape {array.shape}, not ({self.n},)',
+                                     subject=f'{name} limits', remedy='give one value for each '
+                                     'of: ' + ', '.join(self.joint_names))
+            object.__setattr__(self, name, array)
+        for name in ('velocity', 'acceleration', 'effort'):
+            # Written so that NaN is wrong; only efforts may be unlimited.
+            values = getattr(self, name)
+            good = (values > 0.0) & ((values < np.inf) | (name == 'effort'))
+            self._require(good, name, f'give a {name} limit above zero')
+        self._require((self.lower < self.upper) & np.isfinite(self.upper - self.lower),
+                      'position', 'give a range: a lower limit and a larger upper one')
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.joint_names)
+
+    @classmethod
+    def for_robot(cls, robot: Robot, start: ArrayLike, *, scale: float = 0.9,
+                  acceleration: ArrayLike = 5.0, speed: ArrayLike = np.inf) -> MotionLimits:
+        """Return what of a robot's limits a motion may use.
+
+        Parameters
+        ----------
+        robot : Robot
+            The robot.
+        start : array_like, shape (n,)
+            Where the motion starts; about there lies the range of a joint without limits.
+        scale : float
+            Share of position ranges (about their middle), speeds and efforts, up to 1.
+        acceleration : array_like, scalar or shape (n,)
+            Descriptions say nothing of it. rad/s^2 or m/s^2.
+        speed : array_like, scalar or shape (n,)
+            Largest speed where a joint's own limit is not lower; has to be given where a
+            joint has none. rad/s or m/s.
+        """
+        robot.require_single_coordinates('excitation')
+        if not 0.0 < positive('scale', scale) <= 1.0:
+            raise ParameterError(f'is {scale:g}', subject='scale',
+                                 remedy='give a share of the limits, from 0 to 1')
+        limits, n = robot.limits, robot.n
+        begin = np.asarray(start, dtype=np.float64)
+        if begin.shape != (n,) or not np.all(np.isfinite(begin)):
+            raise DimensionError(f'is {begin}', subject='start', remedy='give one position for '
+                                 'each of: ' + ', '.join(robot.joint_names))
+        both = np.isfinite(limits.lower) & np.isfinite(limits.upper)
+        with np.errstate(invalid='ignore'):
+            cut = np.where(both, 0.5 * (1.0 - scale) * (limits.upper - limits.lower), 0.0)
+        lower = np.maximum(limits.lower + cut, np.where(both, -np.inf, begin - FREE_RANGE))
+        upper = np.minimum(limits.upper - cut, np.where(both, np.inf, begin + FREE_RANGE))
+        velocity = np.fmin(scale * limits.velocity, np.broadcast_to(speed, n))
+        unknown = [name for name, value in zip(robot.joint_names, velocity, strict=True)
+                   if not np.isfinite(value)]
+        if unknown:
+            raise ParameterError('has no speed limit', subject=', '.join(unknown),
+                                 remedy='give a speed, or write <limit velocity="..."> into '
+                                        'the URDF')
+        effort = np.where(np.isnan(limits.effort), np.inf, scale * limits.effort)
+        return cls(robot.joint_names, lower, upper, velocity,
+                   np.broadcast_to(acceleration, n), effort)
+
+    def tightened(self, share: float) -> MotionLimits:
+        """Return a share of these limits; position ranges about their middle."""
+        cut = 0.5 * (1.0 - share) * (self.upper - self.lower)
+        return replace(self, lower=self.lower + cut, upper=self.upper - cut,
+                       velocity=share * self.velocity, acceleration=share * self.acceleration,
+                       effort=share * self.effort)
+
+    def check_start(self, start: FloatArray) -> None:
+        """Refuse a pose outside the range."""
+        for name, value, low, high in zip(self.joint_names, start, self.lower, self.upper,
+                                          strict=True):
+            # Written so that NaN fails.
+            if not low < value < high:
+                raise TrajectoryError(f'starts at {value:.4g}, not between {low:.4g} and '
+                                      f'{high:.4g}, what is left of its range', subject=name,
+                                      remedy='move the arm away from the limit first, or use '
+                                             'more of the limits')
+
+    def _require(self, good: NDArray[np.bool_], what: str, remedy: str) -> None:
+        if not np.all(good):
+            raise ParameterError(f'has no usable {what} limit',
+                                 subject=self.joint_names[int(np.argmin(good))], remedy=remedy)
+
+
+@dataclass(frozen=True, eq=False)
+class Use:
+    """How much of each limit a motion uses: 1 is all of it, shape (n,) each."""
+
+    position: FloatArray
+    velocity: FloatArray
+    acceleration: FloatArray
+    effort: FloatArray
+
+    @property
+    def largest(self) -> float:
+        """The largest of all."""
+        return float(max(np.max(part) for part in (self.position, self.velocity,
+                                                   self.acceleration, self.effort)))
+
+
+def use_of(curve: Curve, limits: MotionLimits, efforts: EffortEnclosure | None = None) -> Use:
+    """Return how much of each limit a motion uses, at any time of it.
+
+    Parameters
+    ----------
+    curve : Curve
+        The motion.
+    limits : MotionLimits
+        The limits.
+    efforts : EffortEnclosure, optional
+        Of the robot; without it efforts are taken to be 0.
+    """
+    low, high = curve.extremes(0)
+    middle, half = 0.5 * (limits.upper + limits.lower), 0.5 * (limits.upper - limits.lower)
+    taken = np.zeros(limits.n) if efforts is None else efforts.largest(curve)
+    return Use(np.maximum(high - middle, middle - low) / half,
+               curve.largest(1) / limits.velocity, curve.largest(2) / limits.acceleration,
+               taken / limits.effort)
+
+
+def check_limits(curve: Curve, limits: MotionLimits, efforts: EffortEnclosure | None = None,
+                 ) -> Use:
+    """Refuse a motion that is beyond a limit at any time; return how much it uses.
+
+    Raises
+    ------
+    TrajectoryError
+        With joint, quantity, time and value.
+    """
+    if curve.n != limits.n:
+        raise DimensionError(f'moves {curve.n} joints', subject='motion',
+                             remedy=f'give one that moves {limits.n}: '
+                                    + ', '.join(limits.joint_names))
+    used = use_of(curve, limits, efforts)
+    for derivative, quantity in enumerate(_QUANTITIES):
+        share = getattr(used, quantity)
+        if not np.all(share <= 1.0 + ROUNDING):
+            _refuse(curve, limits, derivative, int(np.argmax(share)))
+    if not np.all(used.effort <= 1.0 + ROUNDING):
+        joint = int(np.argmax(used.effort))
+        when, value = efforts.worst(curve, joint)
+        raise TrajectoryError(f'effort {value:.4g} at {when:.3f} s is beyond '
+                              f'{limits.effort[joint]:.4g}', subject=limits.joint_names[joint],
+                              remedy='make the motion slower or smaller')
+    return used
+
+
+def check_rest(curve: Curve, limits: MotionLimits, pose: ArrayLike | None = None) -> None:
+    """Refuse a motion that does not begin and end at rest, and at a pose if one is given.
+
+    Raises
+    ------
+    TrajectoryError
+        With joint, quantity, time and value.
+    """
+    for derivative, quantity in ((1, 'velocity'), (2, 'acceleration')):
+        values = curve.evaluate([0.0, curve.duration], derivative)
+        if not np.all(np.abs(values) <= REST):
+            end, joint = np.unravel_index(int(np.argmax(np.abs(values))), values.shape)
+            raise TrajectoryError(f'{quantity} is {values[end, joint]:.4g} at '
+                                  f'{(0.0, curve.duration)[end]:.3f} s, not 0',
+                                  subject=limits.joint_names[joint],
+                                  remedy='use a motion that begins and ends at rest')
+    if pose is None:
+        return
+    away = np.abs(curve.evaluate([0.0])[0] - np.asarray(pose, dtype=np.float64))
+    if not np.all(away <= REST):
+        joint = int(np.argmax(away))
+        raise TrajectoryError(f'position is {away[joint]:.4g} away from the arm at 0.000 s',
+                              subject=limits.joint_names[joint],
+                              remedy='lead the arm there first: the excitation node does')
+
+
+def _refuse(curve: Curve, limits: MotionLimits, derivative: int, joint: int) -> None:
+    """Say where a joint is farthest beyond a limit."""
+    times = np.linspace(0.0, curve.duration, 20001)
+    values = curve.evaluate(times, derivative)[:, joint]
+    name = _QUANTITIES[derivative]
+    low, high = (limits.lower[joint], limits.upper[joint]) if derivative == 0 else \
+        (-getattr(limits, name)[joint], getattr(limits, name)[joint])
+    worst = int(np.argmax(np.maximum(values - high, low - values)))
+    raise TrajectoryError(f'{name} {values[worst]:.4g} at {times[worst]:.3f} s is beyond '
+                          f'{(low if values[worst] < 0.5 * (low + high) else high):.4g}',
+                          subject=limits.joint_names[joint],
+                          remedy='make the motion slower or smaller, or start elsewhere')
