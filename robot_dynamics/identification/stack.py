@@ -197,7 +197,7 @@ class Stack:
                                for outer, keep in self._pieces(motion)])
 
     def _rate(self, rate: float) -> float:
-        return rate / max(1, int(rate / (self._rows_per_cutoff * self.settings.cutoff)))
+        return row_rate(rate, self.settings.cutoff, self._rows_per_cutoff)
 
     def _rows(self, terms: Sequence[str], *, with_rigid: bool, model: Dynamics | None = None
               ) -> tuple[tuple[JointRows, ...], FloatArray]:
@@ -263,16 +263,43 @@ class Stack:
                                                    for one in self._gravities]
 
     def _pieces(self, motion: Motion) -> Iterator[tuple[slice, IntArray]]:
-        """Yield pieces to filter, and which of their samples become rows."""
-        step = round(motion.rate / self._rate(motion.rate))
-        margin = int(np.ceil(settling(self.settings.cutoff) * motion.rate))
-        trim = int(np.ceil(min(TRIM * motion.rate, _TRIM_SHARE * motion.count)))
-        for start in range(0, motion.count, _PIECE):
-            outer = slice(max(start - margin, 0), min(start + _PIECE + margin, motion.count))
-            inner = np.arange(start, min(start + _PIECE, motion.count))
-            kept = inner[(inner % step == 0) & (inner >= trim) & (inner < motion.count - trim)]
-            if len(kept):
-                yield outer, kept - outer.start
+        return pieces_of(motion, self.settings.cutoff, self._rows_per_cutoff)
+
+
+def row_rate(rate: float, cutoff: float, rows_per_cutoff: float = ROWS_PER_CUTOFF) -> float:
+    """Return the rows kept a second, Hz, of a motion with so many samples a second."""
+    return rate / max(1, int(rate / (rows_per_cutoff * cutoff)))
+
+
+def pieces_of(motion: Motion, cutoff: float, rows_per_cutoff: float = ROWS_PER_CUTOFF
+              ) -> Iterator[tuple[slice, IntArray]]:
+    """Yield pieces of a motion to filter, and which of their samples become rows.
+
+    Parameters
+    ----------
+    motion : Motion
+        The motion.
+    cutoff : float
+        Of the filter, Hz.
+    rows_per_cutoff : float
+        Rows kept a second, in cut-offs.
+
+    Yields
+    ------
+    outer : slice
+        Samples to filter: those of a piece, and as many on both sides as the filter remembers.
+    kept : ndarray of int64
+        Which of these become rows.
+    """
+    step = round(motion.rate / row_rate(motion.rate, cutoff, rows_per_cutoff))
+    margin = int(np.ceil(settling(cutoff) * motion.rate))
+    trim = int(np.ceil(min(TRIM * motion.rate, _TRIM_SHARE * motion.count)))
+    for start in range(0, motion.count, _PIECE):
+        outer = slice(max(start - margin, 0), min(start + _PIECE + margin, motion.count))
+        inner = np.arange(start, min(start + _PIECE, motion.count))
+        kept = inner[(inner % step == 0) & (inner >= trim) & (inner < motion.count - trim)]
+        if len(kept):
+            yield outer, kept - outer.start
 
 
 def axis_loads(axes: FloatArray, efforts: FloatArray) -> FloatArray:

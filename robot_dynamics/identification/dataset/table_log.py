@@ -30,7 +30,8 @@ MAX_ROWS = 20_000_000
 
 def read_csv(files: Mapping[str, Path], joints: Sequence[str], rename: Mapping[str, str],
              rate: float | None = None,
-             keys: Mapping[str, Sequence[str] | str] | None = None) -> Log:
+             keys: Mapping[str, Sequence[str] | str] | None = None,
+             required: Sequence[str] = ('position', 'effort')) -> Log:
     """Read a log from one table, or one table for each quantity.
 
     Parameters
@@ -49,6 +50,8 @@ def read_csv(files: Mapping[str, Path], joints: Sequence[str], rename: Mapping[s
     keys : mapping, optional
         Columns of a quantity by their names, in the order of the joints, where they are
         called otherwise: ``{'position': ['q1', 'q2'], 'time': 'clock'}``.
+    required : sequence of str
+        Quantities without which a log is refused; others are nan where they are missing.
 
     Returns
     -------
@@ -73,7 +76,7 @@ def read_csv(files: Mapping[str, Path], joints: Sequence[str], rename: Mapping[s
                       _places(header, wanted, joints, rename, alone=quantity != 'all'))
             if places is not None:
                 columns[wanted] = values[:, places]
-    _require(columns, files, joints)
+    _require(columns, files, joints, required)
     count = min(rows)
     if max(rows) != count:
         dropped['rows that not all tables have'] = max(rows) - count
@@ -81,14 +84,15 @@ def read_csv(files: Mapping[str, Path], joints: Sequence[str], rename: Mapping[s
 
 
 def read_npz(path: Path, joints: Sequence[str], rename: Mapping[str, str],
-             keys: Mapping[str, str], rate: float | None = None) -> Log:
+             keys: Mapping[str, str], rate: float | None = None,
+             required: Sequence[str] = ('position', 'effort')) -> Log:
     """Read a log from an NPZ archive.
 
     Parameters
     ----------
     path : Path
         The archive; nothing pickled is read.
-    joints, rename, rate
+    joints, rename, rate, required
         As in `read_csv`.
     keys : mapping of str to str
         Names of the arrays ``time``, ``position``, ``velocity``, ``effort`` and ``names``
@@ -126,7 +130,7 @@ def read_npz(path: Path, joints: Sequence[str], rename: Mapping[str, str],
                                  subject=f'{path}: {keys.get(quantity, quantity)}',
                                  remedy='give one column a joint, and names')
         columns[quantity] = np.asarray(array, dtype=np.float64)[:, places]
-    _require(columns, {'all': path}, joints)
+    _require(columns, {'all': path}, joints, required)
     time = None if get['time'] is None else np.asarray(get['time'], dtype=np.float64).ravel()
     rows = [len(x) for x in columns.values()] + ([] if time is None else [len(time)])
     dropped = {'rows that not all arrays have': max(rows) - min(rows)}
@@ -202,8 +206,8 @@ def _places(header: Sequence[str], quantity: str, joints: Sequence[str],
 
 
 def _require(columns: Mapping[str, FloatArray], files: Mapping[str, Path],
-             joints: Sequence[str]) -> None:
-    for quantity in ('position', 'effort'):
+             joints: Sequence[str], required: Sequence[str]) -> None:
+    for quantity in required:
         if quantity not in columns:
             raise RecordingError(f'has no {quantity} of some of ' + ', '.join(joints),
                                  subject=', '.join(map(str, files.values())),

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Which links and motors are measured, and what can be told of a robot by them.
+
+Where a joint has both encoders, its link and its motor have an equation each (Zollo et al.,
+"Identification of Dynamic Parameters for Robots with Elastic Joints", eq. 35). Where one is
+missing, the spring between them is taken to be rigid, and what is left is the equation of
+both together: with y the coordinates that are measured and qbar = S y,
+
+    S^T Y(S y, S y', S y'') Pi = S^T tau
+
+S having a one in each row. What follows for the parameters is computed, not assumed: the
+regressor of that equation is looked at as any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.base_parameters import (
+    COMBINED,
+    INDEPENDENT,
+    UNIDENTIFIABLE,
+    BaseParameters,
+    base_parameters,
+)
+from robot_dynamics.elastic.dynamics import ElasticDynamics
+from robot_dynamics.elastic.parameters import ParameterOrder
+from robot_dynamics.elastic.robot import ElasticRobot
+from robot_dynamics.errors import DimensionError, ParameterError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Rows of regressors looked at, for every column.
+_ROWS_PER_COLUMN = 5
+
+
+@dataclass(frozen=True)
+class Encoders:
+    """Which links and motors have an encoder.
+
+    Parameters
+    ----------
+    links, motors : tuple of bool, length n
+        One for each joint; each joint has at least one.
+    """
+
+    links: tuple[bool, ...]
+    motors: tuple[bool, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.links) != len(self.motors) or not self.links:
+            raise DimensionError(f'are {len(self.links)} and {len(self.motors)}',
+                                 subject='encoders of links and motors',
+                                 remedy='say it of the link and the motor of each joint')
+        for joint, (link, motor) in enumerate(zip(self.links, self.motors, strict=True), 1):
+            if not (link or motor):
+                raise ParameterError('has no encoder', subject=f'joint {joint}',
+                                     remedy='measure its link, its motor, or both')
+
+    @classmethod
+    def both(cls, n: int) -> Encoders:
+        """Return encoders on links and motors of n joints."""
+        return cls((True,) * n, (True,) * n)
+
+    @classmethod
+    def of_links(cls, n: int) -> Encoders:
+        """Return encoders on links alone."""
+        return cls((True,) * n, (False,) * n)
+
+    @classmethod
+    def of_motors(cls, n: int) -> Encoders:
+        """Return encoders on motors alone."""
+        return cls((False,) * n, (True,) * n)
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.links)
+
+    @property
+    def measured(self) -> IntArray:
+        """Numbers of the coordinates that are measured, links before motors, shape (m,)."""
+        return np.flatnonzero(self.links + self.motors)
+
+    @property
+    def selection(self) -> FloatArray:
+        """S in qbar = S y, shape (2 n, m)."""
+        n, measured = self.n, self.measured
+        S = np.zeros((2 * n, len(measured)))
+        has = np.array(self.links + self.motors)
+        for coordinate in range(2 * n):
+            seen = coordinate if has[coordinate] else (coordinate + n) % (2 * n)
+            S[coordinate, np.searchsorted(measured, seen)] = 1.0
+        return S
+
+    def names(self, robot: ElasticRobot) -> tuple[str, ...]:
+        """Return the names of the coordinates that are measured."""
+        return tuple(robot.coordinate_names[k] for k in self.measured)
+
+
+def regressor(dynamics: ElasticDynamics, encoders: Encoders, y: FloatArray, v: FloatArray,
+              a: FloatArray, order: ParameterOrder = 'paper') -> FloatArray:
+    """Return S^T Y(S y, S y', S y''), shape (N, m, 14 n), of motions of shape (N, m)."""
+    S = encoders.selection
+    Y = dynamics.regressor(y @ S.T, v @ S.T, a @ S.T, order)
+    if len(encoders.measured) == 2 * encoders.n:
+        return Y
+    return np.einsum('cm,tcp->tmp', S, Y)
+
+
+def measured_base_parameters(dynamics: ElasticDynamics, encoders: Encoders | None = None,
+                             order: ParameterOrder = 'paper', *, seed: int = 0) -> BaseParameters:
+    """Return what the best of all motions could tell of a robot with some encoders.
+
+    Parameters
+    ----------
+    dynamics : ElasticDynamics
+        The robot.
+    encoders : Encoders, optional
+        Which links and motors are measured; all if not given.
+    order : {'paper', 'tables', 'bodies'}
+        Order of the parameters; of columns that depend on each other the first are kept.
+    seed : int
+        Of the motions.
+    """
+    n = dynamics.n
+    encoders = Encoders.both(n) if encoders is None else encoders
+    require_fit(encoders, dynamics.robot)
+    size = len(encoders.measured)
+    names = dynamics.robot.parameter_names(order)
+    random = np.random.default_rng(seed)
+    count = _ROWS_PER_COLUMN * len(names) // size + 1
+    y = random.uniform(-np.pi, np.pi, (count, size))
+    v, a = random.normal(size=(2, count, size))
+    W = regressor(dynamics, encoders, y, v, a, order)
+    return base_parameters(W.reshape(-1, len(names)), names, method='gauss_jordan')
+
+
+def require_fit(encoders: Encoders, robot: ElasticRobot) -> None:
+    """Refuse encoders of another number of joints."""
+    if encoders.n != robot.n:
+        raise DimensionError(f'are of {encoders.n} joints, not {robot.n}', subject='encoders',
+                             remedy='say it of each of: ' + ', '.join(robot.links.joint_names))
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A parameter of which less can be told than with all encoders.
+
+    Parameters
+    ----------
+    name : str
+        The parameter.
+    before, after : str
+        Its class with all encoders, and with those there are.
+    partners : tuple of str
+        With which others alone it can be told now.
+    """
+
+    name: str
+    before: str
+    after: str
+    partners: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.after == UNIDENTIFIABLE:
+            return f'{self.name}: cannot be told any more'
+        now = f'only together with {", ".join(self.partners)}'
+        return f'{self.name}: {now}' if self.before == INDEPENDENT else \
+            f'{self.name}: in a larger combination, {now}'
+
+
+def losses(whole: BaseParameters, left: BaseParameters) -> tuple[Loss, ...]:
+    """Compare what can be told with all encoders with what can be told by some.
+
+    Parameters
+    ----------
+    whole, left : BaseParameters
+        Of the same parameters.
+
+    Returns
+    -------
+    tuple of Loss
+        Parameters that are told no more, or only together with more others.
+    """
+    if whole.names != left.names:
+        raise ParameterError('are of different robots or orders', subject='base parameters',
+                             remedy='compare those of one robot in one order')
+    rank = {UNIDENTIFIABLE: 0, COMBINED: 1, INDEPENDENT: 2}
+    out = []
+    for name, before, after in zip(whole.names, whole.classes, left.classes, strict=True):
+        partners = left.partners(name) if after == COMBINED else ()
+        is_larger = after == before == COMBINED and set(partners) - set(whole.partners(name))
+        if rank[after] < rank[before] or is_larger:
+            out.append(Loss(name, before, after, partners))
+    return tuple(out)
+
+
+def told_by(names: Sequence[str], base: BaseParameters) -> dict[str, list[str]]:
+    """Return the names of parameters by class."""
+    return {kind: [name for name, one in zip(names, base.classes, strict=True) if one == kind]
+            for kind in (INDEPENDENT, COMBINED, UNIDENTIFIABLE)}
