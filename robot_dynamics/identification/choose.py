@@ -215,7 +215,7 @@ class Chooser:
         """Compute load-dependent friction of other loads."""
         if any(feature.term in LOADED for feature in self.stack.features):
             self.stack.with_loads(loads, gravity)
-            self.normal = Normal(self.stack, self.normal.blocks)
+            self.normal.reload()
 
     def _rows(self, train: IntArray) -> FloatArray:
         return self.normal.counts[train].sum(axis=0)
@@ -261,21 +261,20 @@ class Chooser:
         x[:rigid] = found.x[:rigid]
         x[rigid + np.array(features)] = found.x[rigid:]
         chosen = list(features)
+        whole = np.tensordot(found.weights, products, 1)
         for axis in range(len(self.stack.dataset.axes)):
             mine = [k for k in chosen if self.stack.features[k].axis == axis]
+            if not mine:
+                continue
             rest = x.copy()
             rest[rigid + np.array(mine)] = 0.0
             z = np.append(rest, -1.0)
-            whole = np.tensordot(found.weights, products, 1)
-            best, least, values = mine, np.inf, x[rigid + np.array(mine)]
-            for candidate in self._alternatives(mine):
-                places = rigid + np.array(candidate)
-                G = whole[np.ix_(places, places)]
-                b = -(whole[places] @ z)
-                part = np.linalg.lstsq(G, b, rcond=1e-10)[0]
-                left = -float(part @ b)
-                if left < least:
-                    best, least, values = candidate, left, part
+            candidates = np.array(self._alternatives(mine))
+            places = rigid + candidates
+            parts, left = _best_parts(whole[places[:, :, np.newaxis], places[:, np.newaxis]],
+                                      -(whole[places] @ z))
+            taken = int(np.argmin(left))
+            best, values = candidates[taken].tolist(), parts[taken]
             x[rigid + np.array(mine)] = 0.0
             x[rigid + np.array(best)] = values
             chosen = [k for k in chosen if k not in mine] + list(best)
@@ -345,6 +344,21 @@ class Chooser:
                 break
         across = tangents(self._described) @ gravity / strong
         return gravity, np.arcsin(np.clip(across, -1.0, 1.0))
+
+
+def _best_parts(G: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return minima of 1/2 x^T G x - b^T x for several G, the shortest ones, and -b^T x.
+
+    Parameters
+    ----------
+    G, b : ndarray, shape (k, f, f) and (k, f)
+        Positive semi-definite.
+    """
+    sizes, axes = np.linalg.eigh(G)
+    kept = sizes > 1e-10 * np.maximum(sizes[:, -1:], 1e-300)
+    along = np.einsum('kij,ki->kj', axes, b)
+    x = np.einsum('kij,kj->ki', axes, np.where(kept, along / np.where(kept, sizes, 1.0), 0.0))
+    return x, -np.sum(x * b, axis=1)
 
 
 def _tilt_choice(angles: FloatArray, score: float, new: float, how: str) -> tuple[bool, Choice]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from robot_dynamics.identification.stack import Stack
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+# Gravities of which all products are kept: that of the description, and a tilted one.
+_KEPT = 2
 
 
 class Normal:
@@ -34,18 +37,35 @@ class Normal:
         self.stack, self.blocks = stack, blocks
         self._bounds = np.linspace(0, len(stack.time), blocks + 1).astype(int)
         self.counts = np.add.reduceat(stack.used.astype(float), self._bounds[:-1], axis=0)
-        self._products = [self._of(one.A, one.y, stack.used[:, j])
-                          for j, one in enumerate(stack.joints)]
+        self._products = [self._of(j) for j in range(len(stack.joints))]
+        self._whole: dict[bytes, FloatArray] = {}
 
     def first_row(self, block: int) -> int:
         """Return the first row of a block."""
         return int(self._bounds[block])
 
-    def _of(self, A: FloatArray, y: FloatArray, used: NDArray[np.bool_]) -> FloatArray:
-        out = np.empty((self.blocks, A.shape[1] + 1, A.shape[1] + 1))
+    def reload(self) -> None:
+        """Take over the columns of load-dependent friction that the stack has computed anew."""
+        for j, products in enumerate(self._products):
+            one, first = self.stack.joints[j], self.stack.first_loaded[j]
+            loaded = slice(first, one.A.shape[1])
+            for b, rows in self._rows(j):
+                new = rows[:, loaded].T @ rows
+                products[b, loaded], products[b, :, loaded] = new, new.T
+        self._whole.clear()
+
+    def _rows(self, j: int) -> Iterator[tuple[int, FloatArray]]:
+        """Yield columns and efforts of a joint in each block."""
+        one, used = self.stack.joints[j], self.stack.used[:, j]
         for b in range(self.blocks):
             piece = slice(self._bounds[b], self._bounds[b + 1])
-            rows = np.concatenate([A[piece], y[piece, np.newaxis]], axis=1)[used[piece]]
+            yield b, np.concatenate([one.A[piece], one.y[piece, np.newaxis]],
+                                    axis=1)[used[piece]]
+
+    def _of(self, j: int) -> FloatArray:
+        size = self.stack.joints[j].A.shape[1] + 1
+        out = np.empty((self.blocks, size, size))
+        for b, rows in self._rows(j):
             out[b] = rows.T @ rows
         return out
 
@@ -68,6 +88,21 @@ class Normal:
         ndarray, shape (blocks, n, p + 1, p + 1)
             Columns: 10 nb inertial parameters, the features, the tilts, and the efforts.
         """
+        if tilted is not None:
+            return self._of_columns(features, gravity, tilted)
+        # Most models differ in their features only: those of one gravity are picked of all.
+        key = gravity.tobytes()
+        if key not in self._whole:
+            if len(self._whole) == _KEPT:
+                self._whole.clear()
+            self._whole[key] = self._of_columns(range(len(self.stack.features)), gravity)
+        rigid = self.stack.n_rigid
+        places = np.concatenate([np.arange(rigid), rigid + np.array(features, dtype=np.int64),
+                                 [rigid + len(self.stack.features)]])
+        return self._whole[key][:, :, places[:, np.newaxis], places]
+
+    def _of_columns(self, features: Sequence[int], gravity: FloatArray,
+                    tilted: FloatArray | None = None) -> FloatArray:
         stack = self.stack
         p = stack.n_rigid + len(features) + (0 if tilted is None else 2)
         out = np.zeros((self.blocks, len(stack.joints), p + 1, p + 1))

@@ -156,6 +156,11 @@ class Stack:
         return 10 * self.robot.n_bodies
 
     @property
+    def first_loaded(self) -> tuple[int, ...]:
+        """First column of load-dependent friction in the equations of each joint."""
+        return tuple(one.A.shape[1] for one in self._static[0])
+
+    @property
     def first_feature(self) -> int:
         """Number of the column of the first feature."""
         return 22 * self.robot.n_bodies
@@ -242,7 +247,7 @@ class Stack:
         axes = self.dataset.axes
         load = (None if model is None else
                 axis_loads(axes, model.inverse_dynamics(motion.q, motion.v, motion.a)))
-        out = np.empty((motion.count, len(numbers)))
+        out = np.empty((motion.count, len(numbers)), order='F')
         groups: dict[tuple[int, str], list[int]] = {}
         for place, k in enumerate(numbers):
             groups.setdefault((self.features[k].axis, self.features[k].term), []).append(place)

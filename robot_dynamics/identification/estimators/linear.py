@@ -112,11 +112,11 @@ def _ols(equations: Equations, correlation: float) -> LinearFit:
 
 
 def _wls(equations: Equations, correlation: float) -> LinearFit:
-    weights = np.ones(len(equations.y))
-    x = _solved(equations, weights)
+    # Joints have one weight each, so that all passes need no more than their triangular factors.
+    few, counts = _triangular(equations)
+    x = _solved(few, np.ones(len(few.y)))
     for _ in range(4):
-        weights = _by_joint(equations, x)
-        x = _solved(equations, weights)
+        x = _solved(few, 1.0 / _sigma(few, x, counts)[few.joint] ** 2)
     return _finished(equations, x, _by_joint(equations, x), correlation)
 
 
@@ -171,16 +171,35 @@ def _by_joint(equations: Equations, x: FloatArray) -> FloatArray:
     return 1.0 / _sigma(equations, x)[equations.joint] ** 2
 
 
-def _sigma(equations: Equations, x: FloatArray) -> FloatArray:
-    residual = equations.y - equations.W @ x
-    joints = int(equations.joint.max()) + 1
-    share = len(x) / len(equations.y)
-    out = np.empty(joints)
-    for j in range(joints):
+def _sigma(equations: Equations, x: FloatArray, counts: FloatArray | None = None) -> FloatArray:
+    """Return the standard deviation of the errors of each joint.
+
+    With triangular factors for equations, ``counts`` are the rows of each joint they stand for.
+    """
+    joint = equations.joint
+    counts = np.bincount(joint).astype(float) if counts is None else counts
+    rows = np.maximum(counts, 1.0)
+    share = len(x) / counts.sum()
+    errors = np.bincount(joint, (equations.y - equations.W @ x) ** 2, len(counts))
+    efforts = np.bincount(joint, equations.y ** 2, len(counts))
+    size = np.sqrt(errors / rows / max(1.0 - share, 1e-3))
+    return np.maximum(size, np.maximum(1e-12 * np.sqrt(efforts / rows), 1e-150))
+
+
+def _triangular(equations: Equations) -> tuple[Equations, FloatArray]:
+    """Return the triangular factors of the equations of each joint, and how many rows it has.
+
+    Sums of squares of the errors of a joint are the same for all parameters.
+    """
+    counts = np.bincount(equations.joint).astype(float)
+    W, joint = [], []
+    for j in range(len(counts)):
         mine = equations.joint == j
-        size = np.sqrt(np.mean(residual[mine] ** 2) / max(1.0 - share, 1e-3))
-        out[j] = max(size, 1e-12 * np.sqrt(np.mean(equations.y[mine] ** 2)), 1e-150)
-    return out
+        R = np.linalg.qr(np.column_stack([equations.W[mine], equations.y[mine]]), mode='r')
+        W.append(R)
+        joint.append(np.full(len(R), j))
+    R, joint = np.concatenate(W), np.concatenate(joint)
+    return Equations(R[:, :-1], R[:, -1], joint, np.zeros(len(R), dtype=np.int64)), counts
 
 
 def _finished(equations: Equations, x: FloatArray, weights: FloatArray, correlation: float
@@ -197,8 +216,9 @@ def _finished(equations: Equations, x: FloatArray, weights: FloatArray, correlat
     plain = instruments * variance[:, np.newaxis]
     covariance = _baked(bread, plain.T @ plain / lengths[:, np.newaxis] / lengths, lengths)
     if correlation > 0.0:
-        filling = _newey_west(weighted * residual[:, np.newaxis] / lengths, equations,
-                              correlation) * len(residual) / max(len(residual) - len(x), 1)
+        filling = newey_west(weighted * residual[:, np.newaxis] / lengths, equations.joint,
+                             equations.order, correlation)
+        filling *= len(residual) / max(len(residual) - len(x), 1)
         other = _baked(bread, filling, lengths)
         grown = np.sqrt(np.maximum(1.0, np.diag(other) / np.maximum(np.diag(covariance),
                                                                     1e-300)))
@@ -210,12 +230,28 @@ def _baked(bread: FloatArray, filling: FloatArray, lengths: FloatArray) -> Float
     return bread @ filling @ bread.T / lengths[:, np.newaxis] / lengths
 
 
-def _newey_west(scores: FloatArray, equations: Equations, correlation: float) -> FloatArray:
-    """Return the sum of products of scores of samples near each other, weighed by distance."""
-    places = equations.order - equations.order.min()
+def newey_west(scores: FloatArray, joint: IntArray, order: IntArray, correlation: float
+               ) -> FloatArray:
+    """Return the sum of products of scores of samples near each other, weighed by distance.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (m, p)
+        What each row adds to the gradient.
+    joint, order : ndarray of int64, shape (m,)
+        As in `Equations`.
+    correlation : float
+        Samples over which errors are correlated.
+
+    Returns
+    -------
+    ndarray, shape (p, p)
+        The covariance of the sum of the scores.
+    """
+    places = order - order.min()
     samples = np.zeros((int(places.max()) + 1, scores.shape[1]))
-    for j in range(int(equations.joint.max()) + 1):
-        mine = equations.joint == j
+    for j in range(int(joint.max()) + 1):
+        mine = joint == j
         samples[places[mine]] += scores[mine]
     out = samples.T @ samples
     for lag in range(1, min(int(np.ceil(correlation)), len(samples) - 1) + 1):

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,10 +45,17 @@ def low_pass(x: FloatArray, rate: float, cutoff: float, order: int = ORDER) -> F
         raise ParameterError(f'is {order!r}', subject='order', remedy='give 1 to 12')
     if cutoff >= _ALL * rate or len(x) < 8:
         return np.array(x, dtype=np.float64)
-    from scipy.signal import butter, sosfiltfilt
-    sections = butter(order, cutoff, fs=rate, output='sos')
+    from scipy.signal import sosfiltfilt
     padding = min(len(x) - 1, int(3.0 * rate / cutoff))
-    return np.ascontiguousarray(sosfiltfilt(sections, x, axis=0, padlen=padding))
+    return np.ascontiguousarray(sosfiltfilt(_sections(order, cutoff / rate), x, axis=0,
+                                            padlen=padding))
+
+
+@lru_cache(maxsize=64)
+def _sections(order: int, cutoff: float) -> FloatArray:
+    """Return a Butterworth filter whose cut-off is a share of the sampling rate."""
+    from scipy.signal import butter
+    return butter(order, cutoff, fs=1.0, output='sos')
 
 
 def settling(cutoff: float) -> float:
