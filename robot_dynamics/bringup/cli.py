@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from robot_dynamics.bringup import demo, formulas, switch
+from robot_dynamics.bringup import demo, formulas, identification, switch
 from robot_dynamics.bringup.arguments import ARGUMENTS
 from robot_dynamics.bringup.command import child_environment
 from robot_dynamics.bringup.descriptions import load_description
@@ -79,6 +79,11 @@ def _parser() -> argparse.ArgumentParser:
                             'Wolfram', description=formulas.__doc__, formatter_class=_Help)
     formulas.add_arguments(closed_form)
     closed_form.set_defaults(run=formulas.run)
+    identify = commands.add_parser(
+        'identify', help=identification.SUMMARY, description=identification.__doc__,
+        formatter_class=_Help)
+    identification.add_arguments(identify)
+    identify.set_defaults(run=identification.run)
     warmup = commands.add_parser('warmup', help='compile all kernels now, once for all')
     warmup.set_defaults(run=_warmup)
     return parser

@@ -57,14 +57,14 @@ def render_page(recording: Recording, summary: Summary, robot: Robot | None,
     # A script element ends, or does not, by what follows a '<', wherever it stands.
     data = json.dumps(payload(recording, summary, robot, story.truth),
                       separators=(',', ':'), allow_nan=False).replace('<', '\\u003c')
-    return _fill(_read('report.html'), {
+    return filled(page_part('report.html'), {
         'title': escape(f'{name}: {verdict(summary)}'), 'robot': escape(name),
         'verdict': escape(verdict(summary)), 'story': escape(story.text),
         'notice': _notice(summary), 'unit': summary.unit,
         'tiles': _tiles(summary), 'windows': _windows(summary),
-        'joint_table': _joint_table(summary), 'facts': _facts(story.facts),
+        'joint_table': _joint_table(summary), 'facts': facts_table(story.facts),
         'estimate_note': _ESTIMATE_NOTE, 'loop_note': _loop_note(summary),
-        'css': _read('report.css'), 'js': '\n'.join(map(_read, _SCRIPTS)), 'data': data})
+        'css': page_part('report.css'), 'js': '\n'.join(map(page_part, _SCRIPTS)), 'data': data})
 
 
 _ESTIMATE_NOTE = (
@@ -73,11 +73,12 @@ _ESTIMATE_NOTE = (
     'error above. Dotted lines are the true masses, where the plant told them.')
 
 
-def _read(name: str) -> str:
+def page_part(name: str) -> str:
+    """Return a file of the page: a template, a style or a script."""
     return (_PAGE / name).read_text(encoding='utf-8').rstrip('\n')
 
 
-def _fill(template: str, values: Mapping[str, str]) -> str:
+def filled(template: str, values: Mapping[str, str]) -> str:
     """Replace every ``{{name}}`` once; what is filled in is not looked at again."""
     return re.sub(r'\{\{(\w+)\}\}', lambda match: values[match[1]], template)
 
@@ -139,7 +140,8 @@ def _loop_note(summary: Summary) -> str:
             'worst. Heights of the histograms are square roots, so that single late cycles show.')
 
 
-def _facts(facts: Sequence[tuple[str, str]]) -> str:
+def facts_table(facts: Sequence[tuple[str, str]]) -> str:
+    """Return a table of names and values."""
     rows = ''.join(f'<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>'
                    for name, value in facts)
     return f'<table class="facts"><tbody>{rows}</tbody></table>'

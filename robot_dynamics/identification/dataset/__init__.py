@@ -7,7 +7,8 @@ from robot_dynamics.identification.dataset.dataset import (
     dataset_from_arrays,
     load_dataset,
 )
+from robot_dynamics.identification.dataset.joined import joined
 from robot_dynamics.identification.dataset.settings import DatasetSettings, read_settings
 
-__all__ = ['Dataset', 'DatasetSettings', 'Segment', 'dataset_from_arrays', 'load_dataset',
-           'read_settings']
+__all__ = ['Dataset', 'DatasetSettings', 'Segment', 'dataset_from_arrays', 'joined',
+           'load_dataset', 'read_settings']

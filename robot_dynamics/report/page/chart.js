@@ -31,7 +31,8 @@ function label(value) {
 
 class Chart {
   // options: time, series: [{name, color, data, width, dash, alpha, quiet}], log,
-  // band: [from, to], mark: {time, text}, unit, floor. A quiet series has no legend.
+  // band: [from, to], mark: {time, text}, unit, floor, xUnit (' s'), xLog. A quiet series has no
+  // legend; one with points has dots instead of a line, at its own times if it has any.
   constructor(canvas, legend, options) {
     Object.assign(this, { canvas, legend, options });
     this.margin = { left: 52, right: 14, top: 16, bottom: 30 };
@@ -60,8 +61,8 @@ class Chart {
   timeAt(event) {
     const { left, right } = this.margin, box = this.canvas.getBoundingClientRect();
     const share = (event.clientX - box.left - left) / (box.width - left - right);
-    const [from, to] = this.domain();
-    return from + Math.min(1, Math.max(0, share)) * (to - from);
+    const [from, to] = this.domain(), part = Math.min(1, Math.max(0, share));
+    return this.options.xLog ? from * (to / from) ** part : from + part * (to - from);
   }
 
   domain() { const t = this.options.time; return [t[0], t[t.length - 1]]; }
@@ -82,7 +83,8 @@ class Chart {
   draw() {
     const { context: c, width, height } = prepare(this.canvas), m = this.margin, o = this.options;
     const [t0, t1] = this.domain(), [low, high] = this.range();
-    const x = t => m.left + (t - t0) / (t1 - t0) * (width - m.left - m.right);
+    const across = o.xLog ? t => Math.log(t / t0) / Math.log(t1 / t0) : t => (t - t0) / (t1 - t0);
+    const x = t => m.left + across(t) * (width - m.left - m.right);
     const share = o.log
       ? v => (Math.log10(v) - Math.log10(low)) / (Math.log10(high) - Math.log10(low))
       : v => (v - low) / (high - low);
@@ -115,8 +117,9 @@ class Chart {
       c.fillText(label(tick), m.left - 8, y(tick));
     }
     c.textAlign = 'center'; c.textBaseline = 'top';
-    const [t0, t1] = this.domain(), times = niceTicks(t0, t1, Math.max(3, width / 110));
-    times.forEach((tick, i) => c.fillText(label(tick) + (i === times.length - 1 ? ' s' : ''),
+    const [t0, t1] = this.domain(), unit = this.options.xUnit ?? ' s';
+    const times = this.options.xLog ? this.decades(t0, t1) : niceTicks(t0, t1, Math.max(3, width / 110));
+    times.forEach((tick, i) => c.fillText(label(tick) + (i === times.length - 1 ? unit : ''),
       x(tick), height - m.bottom + 8));
   }
 
@@ -132,6 +135,7 @@ class Chart {
 
   drawLine(c, series, x, y) {
     const { time, log } = this.options;
+    if (series.points) { this.drawPoints(c, series, x, y); return; }
     c.strokeStyle = cssColor(series.color); c.lineWidth = series.width || 1.5;
     c.globalAlpha = series.alpha || 1; c.lineJoin = 'round'; c.setLineDash(series.dash || []);
     c.beginPath();
@@ -142,6 +146,14 @@ class Chart {
       pen = true;
     });
     c.stroke(); c.setLineDash([]); c.globalAlpha = 1;
+  }
+
+  drawPoints(c, series, x, y) {
+    c.fillStyle = cssColor(series.color); c.globalAlpha = series.alpha || 1;
+    (series.time || this.options.time).forEach((t, i) => {
+      c.beginPath(); c.arc(x(t), y(series.data[i]), series.width || 2, 0, 2 * Math.PI); c.fill();
+    });
+    c.globalAlpha = 1;
   }
 
   drawMark(c, x, height) {
@@ -162,6 +174,7 @@ class Chart {
     c.strokeStyle = cssColor('--soft'); c.lineWidth = 1;
     c.beginPath(); c.moveTo(x(this.cursor), this.margin.top); c.lineTo(x(this.cursor), height - this.margin.bottom); c.stroke();
     for (const series of all) {
+      if (series.points) continue;
       const value = series.data[index];
       if (series.readout) series.readout.textContent = value === null ? '' : `${label(value)}${unit ? ' ' + unit : ''}`;
       if (value === null || (this.options.log && value <= 0)) continue;

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``identification_page``: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from html import escape
+
+from robot_dynamics.identification.dataset import Dataset
+from robot_dynamics.identification.outputs.make import Outputs, finite
+from robot_dynamics.identification.result import Identification
+from robot_dynamics.report.identification import tables
+from robot_dynamics.report.identification.curves import charts
+from robot_dynamics.report.identification.text import percent, verdict_sentence
+from robot_dynamics.report.page import facts_table, filled, page_part
+
+_SCRIPTS = ('chart.js', 'identification.js')
+#: Colours of the verdict.
+_COLOURS: Mapping[str, str] = {'good': '--c2', 'fair': '--c5', 'poor': '--c1'}
+
+
+def identification_page(found: Identification, dataset: Dataset, outputs: Outputs) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    found, dataset : Identification, Dataset
+        The result, and what it was made of.
+    outputs : Outputs
+        The other files, whose findings are told too.
+    """
+    # A script element ends, or does not, by what follows a '<', wherever it stands.
+    data = json.dumps(finite(charts(found, dataset, outputs.friction)), separators=(',', ':'),
+                      allow_nan=False).replace('<', '\\u003c')
+    robot = found.model.robot
+    return filled(page_part('identification.html'), {
+        'title': escape(f'{robot.name}: {verdict_sentence(found)}'), 'robot': escape(robot.name),
+        'verdict': escape(verdict_sentence(found)), 'colour': _COLOURS[found.verdict],
+        'story': escape(_story(found, dataset)), 'notice': _notice(outputs),
+        'tiles': _tiles(found), 'reasons': tables.reasons(found),
+        'missing': tables.missing(found), 'joint_table': tables.joints(found),
+        'choices': tables.choices(found), 'findings': tables.findings(found, outputs),
+        'links': tables.links(found, outputs), 'base_table': tables.base(found),
+        'parameter_table': tables.parameters(found), 'friction_table': tables.friction(found),
+        'facts': facts_table(_facts(found, dataset)),
+        'css': page_part('report.css') + '\n' + page_part('identification.css'),
+        'js': '\n'.join(map(page_part, _SCRIPTS)), 'data': data})
+
+
+def _story(found: Identification, dataset: Dataset) -> str:
+    """Return of what the result was made."""
+    pieces = f' in {len(dataset.segments)} pieces' if len(dataset.segments) > 1 else ''
+    return (f'{dataset.count:,} rows, {dataset.duration:.0f} s{pieces}, of '
+            f'{len(dataset.joint_names)} joints, from {dataset.source}. What was not seen is each '
+            'half of the recording, predicted by a fit to the other half with every choice made '
+            'there.')
+
+
+def _notice(outputs: Outputs) -> str:
+    if outputs.refused is None:
+        return ''
+    return ('<p class="notice"><b>No URDF was written.</b> '
+            f'{escape(str(outputs.refused))}</p>')
+
+
+def _tiles(found: Identification) -> str:
+    rigid = 10 * found.model.robot.n_bodies
+    told = int((found.base.independent < rigid).sum())
+    untold = sum(len(one.parameters) for one in found.missing)
+    tiles = [
+        (percent(found.validation.total), 'error on what was not seen'),
+        (percent(found.in_sample.total), 'error on what was fitted'),
+        (f'{found.base.condition:.3g}', 'condition number of the base'),
+        (f'{told} <small>of {told + untold}</small>', 'combinations of masses told'),
+        ('yes' if found.is_consistent else 'no', 'every body can exist'),
+    ]
+    return '\n'.join(f'<div class="tile"><strong>{value}</strong><span>{text}</span></div>'
+                     for value, text in tiles)
+
+
+def _facts(found: Identification, dataset: Dataset) -> list[tuple[str, str]]:
+    signals = found.signals
+    facts = [
+        ('recording', dataset.source),
+        ('rows', f'{dataset.count:,}, one every {1e3 * dataset.period:.4g} ms'),
+        ('left out or mended', '; '.join(f'{count} {reason}' for reason, count
+                                         in dataset.counts.items()) or 'nothing'),
+        ('signals', f'cut-off {signals.cutoff:.3g} Hz, order {signals.order}, '
+                    f'{signals.derivative} differences, velocity from {signals.velocity}, '
+                    f'efforts {1e3 * signals.lag:+.2f} ms late'),
+        ('estimator', found.estimator),
+        ('gravity', ', '.join(f'{x:.4f}' for x in found.model.gravity) + ' m/s² in the base'),
+        ('worst three seconds', '; '.join(f'{start:.1f} to {end:.1f} s: {percent(error)}'
+                                          for start, end, error in found.worst)),
+        ('computed in', ', '.join(f'{stage} {seconds:.2f} s'
+                                  for stage, seconds in found.seconds.items())),
+    ]
+    return facts

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the charts of the page show: efforts, errors, spectra, friction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.identification.dataset import Dataset
+from robot_dynamics.identification.outputs.plain_friction import (
+    COULOMB_VELOCITY,
+    PlainFriction,
+)
+from robot_dynamics.identification.result import Identification
+from robot_dynamics.identification.signals import motions_of
+from robot_dynamics.identification.signals.filters import low_pass
+from robot_dynamics.identification.signals.motion import Motion
+from robot_dynamics.report.identification.friction_curves import friction_curves
+from robot_dynamics.report.identification.text import units
+
+FloatArray = NDArray[np.float64]
+
+#: The stretch that is drawn in full, s, and its samples at most.
+STRETCH, SAMPLES = 60.0, 1500
+#: Points of the errors over the whole recording, at most, and their shortest window, s.
+WINDOWS, SHORTEST_WINDOW = 300, 0.5
+#: Points of a spectrum, at most.
+FREQUENCIES = 300
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """One segment of the recording, filtered as its equations were.
+
+    Parameters
+    ----------
+    motion : Motion
+        The motion.
+    measured, fitted, held : ndarray, shape (N, n)
+        Effort, that of the identified model, and that of the half that has not seen it.
+    """
+
+    motion: Motion
+    measured: FloatArray
+    fitted: FloatArray
+    held: FloatArray
+
+
+def charts(found: Identification, dataset: Dataset, plain: PlainFriction) -> dict[str, Any]:
+    """Return everything that the charts show, in plain types.
+
+    Parameters
+    ----------
+    found, dataset : Identification, Dataset
+        The result, and what it was made of.
+    plain : PlainFriction
+        Friction as the URDF has it.
+    """
+    parts = [predicted(found, motion) for motion in motions_of(dataset, found.signals)]
+    return {'joints': list(dataset.joint_names), 'units': list(units(found.model.robot)),
+            'efforts': _efforts(found, parts), 'overview': _overview(parts),
+            'spectra': _spectra(found, parts),
+            'friction': friction_curves(found.model, parts, plain, COULOMB_VELOCITY),
+            'cutoff': found.signals.cutoff}
+
+
+def predicted(found: Identification, motion: Motion) -> Predicted:
+    """Return what a motion took, and what models say of it."""
+    def filtered(effort: FloatArray) -> FloatArray:
+        return low_pass(effort, motion.rate, found.signals.cutoff, found.signals.order)
+
+    early = motion.time < found.middle
+    held = np.where(early[:, np.newaxis], found.halves[1].efforts(motion),
+                    found.halves[0].efforts(motion))
+    return Predicted(motion, filtered(motion.effort), filtered(found.model.efforts(motion)),
+                     filtered(held))
+
+
+def _efforts(found: Identification, parts: list[Predicted]) -> dict[str, Any]:
+    """Return efforts of the stretch around the worst three seconds, or of the beginning."""
+    worst = found.worst[0][0] if found.worst else float(parts[0].motion.time[0])
+    part = next((one for one in parts if one.motion.time[0] <= worst + 3.0
+                 and worst <= one.motion.time[-1]), parts[0])
+    time = part.motion.time
+    start = max(float(time[0]), min(worst + 1.5 - 0.5 * STRETCH, float(time[-1]) - STRETCH))
+    kept = np.flatnonzero((time >= start) & (time <= start + STRETCH))
+    kept = kept[::max(1, -(-len(kept) // SAMPLES))]
+    return {'time': _rounded(time[kept], 4),
+            'measured': _columns(part.measured[kept]), 'predicted': _columns(part.fitted[kept]),
+            'held': _columns(part.held[kept]),
+            'residual': _columns((part.measured - part.fitted)[kept]),
+            'held_residual': _columns((part.measured - part.held)[kept])}
+
+
+def _overview(parts: list[Predicted]) -> dict[str, Any]:
+    """Return the root mean square error in windows over the whole recording."""
+    length = sum(float(one.motion.time[-1] - one.motion.time[0]) for one in parts)
+    window = max(SHORTEST_WINDOW, length / WINDOWS)
+    times, errors = [], []
+    for one in parts:
+        place = ((one.motion.time - one.motion.time[0]) / window).astype(int)
+        count = np.maximum(np.bincount(place), 1)
+        squares = np.stack([np.bincount(place, column)
+                            for column in ((one.measured - one.held) ** 2).T], axis=1)
+        times.append(one.motion.time[0] + window * (np.arange(len(count)) + 0.5))
+        errors.append(np.sqrt(squares / count[:, np.newaxis]))
+    return {'time': _rounded(np.concatenate(times), 3), 'window': window,
+            'errors': _columns(np.concatenate(errors))}
+
+
+def _spectra(found: Identification, parts: list[Predicted]) -> dict[str, Any]:
+    """Return amplitude densities of effort and error of the longest segment."""
+    from scipy.signal import welch
+    part = max(parts, key=lambda one: one.motion.count)
+    motion = part.motion
+    error = motion.effort - found.model.efforts(motion)
+    length = min(motion.count, 2 * FREQUENCIES, max(16, motion.count // 4))
+    out = {}
+    for name, signal in (('effort', motion.effort), ('error', error)):
+        frequency, power = welch(signal, fs=motion.rate, nperseg=length, axis=0,
+                                 detrend='constant')
+        out[name] = _columns(np.sqrt(power[1:]))
+    return {'frequency': _rounded(frequency[1:], 5), **out}
+
+
+def _columns(values: FloatArray) -> list[list[float]]:
+    """Return columns as lists, with as many figures as anybody can see."""
+    return [[float(f'{value:.4g}') for value in column] for column in values.T]
+
+
+def _rounded(values: FloatArray, digits: int) -> list[float]:
+    return np.round(values, digits).tolist()

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of the page, as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+import numpy as np
+
+from robot_dynamics.identification.outputs.make import Outputs
+from robot_dynamics.identification.result import Identification
+from robot_dynamics.model.findings import Severity
+from robot_dynamics.report.identification.text import percent, short, units
+
+
+def reasons(found: Identification) -> str:
+    """Return why the verdict is what it is."""
+    return _items(escape(reason) for reason in found.verdict_reasons)
+
+
+def missing(found: Identification) -> str:
+    """Return what the recording does not tell, and which motion would."""
+    if not found.missing:
+        return ('<p class="note">Nothing: its motion tells every combination that any motion '
+                'could.</p>')
+    rows = [f'<tr><td>{escape(one.motion)}</td><td class="wide">'
+            f'{escape(", ".join(short(name) for name in one.parameters))}</td></tr>'
+            for one in found.missing]
+    return _table(('what would tell it', 'what is not told, and keeps its description'), rows,
+                  'facts')
+
+
+def joints(found: Identification) -> str:
+    """Return errors of every joint, of what the fit has not seen and of what it has."""
+    kinds = units(found.model.robot)
+    worst = max(float(np.max(found.validation.relative)), float(np.max(found.in_sample.relative)),
+                1e-12)
+    rows = []
+    for k, name in enumerate(found.model.robot.joint_names):
+        own, other = (float(one.relative[k]) for one in (found.in_sample, found.validation))
+        rows.append(
+            f'<tr><td>{escape(name)}</td>'
+            f'<td class="bars">{_bar(other / worst, "before")}{_bar(own / worst, "after")}</td>'
+            f'<td>{found.validation.rmse[k]:.3g} {kinds[k]}</td>'
+            f'<td>{found.in_sample.rmse[k]:.3g} {kinds[k]}</td>'
+            f'<td>{percent(other)}</td><td>{percent(own)}</td></tr>')
+    rows.append('<tr class="total"><td>all joints</td><td></td><td></td><td></td>'
+                f'<td>{percent(found.validation.total)}</td>'
+                f'<td>{percent(found.in_sample.total)}</td></tr>')
+    return _table(('joint', '', 'RMS, not seen', 'RMS, fitted', 'relative, not seen',
+                   'relative, fitted'), rows)
+
+
+def choices(found: Identification) -> str:
+    """Return what was chosen, and why."""
+    return _table(('choice', 'taken', 'because'), [
+        f'<tr><td>{escape(one.what)}</td><td>{escape(one.value)}</td>'
+        f'<td class="wide">{escape(one.reason)}</td></tr>' for one in found.choices], 'facts')
+
+
+def findings(found: Identification, outputs: Outputs) -> str:
+    """Return what a user should know, warnings first."""
+    told = sorted((*found.findings, *outputs.findings),
+                  key=lambda one: one.severity is not Severity.WARNING)
+    if not told:
+        return '<p class="note">Nothing unusual.</p>'
+    return _items(f'<b>{one.severity.value}</b> {escape(str(one))}' for one in told)
+
+
+def links(found: Identification, outputs: Outputs) -> str:
+    """Return mass and centre of mass of every link, described and identified."""
+    before = found.model.robot.inertial_parameters
+    after = outputs.robot.inertial_parameters
+    deviations = found.standard_deviations
+    largest = max(float(np.max(np.abs(before[:, 0]))), float(np.max(np.abs(after[:, 0]))), 1e-12)
+    rows = []
+    for k, name in enumerate(found.model.robot.body_names):
+        rows.append(
+            f'<tr><td>{escape(name)}</td>'
+            f'<td class="bars">{_bar(before[k, 0] / largest, "before")}'
+            f'{_bar(after[k, 0] / largest, "after")}</td>'
+            f'<td>{before[k, 0]:.4g}</td><td>{after[k, 0]:.4g}</td>'
+            f'<td>{deviations[f"{name}/m"]:.2g}</td>'
+            f'<td>{_centre(before[k])}</td><td>{_centre(after[k])}</td></tr>')
+    return _table(('link', '', 'mass described, kg', 'identified', '± one sd',
+                   'centre of mass described, mm', 'identified'), rows)
+
+
+def base(found: Identification) -> str:
+    """Return the base parameters, with how well the recording alone tells them."""
+    rows = []
+    order = np.argsort(found.relative_deviations)
+    for k in order:
+        relative = float(found.relative_deviations[k])
+        rows.append(
+            f'<tr><td class="wide">{escape(short(found.base.base_names[k]))}</td>'
+            f'<td class="bars">{_bar(min(relative, 1.0), "before" if relative > 0.3 else "after")}'
+            f'</td><td>{found.base_values[k]:.4g}</td><td>{found.base_deviations[k]:.2g}</td>'
+            f'<td>{percent(relative) if np.isfinite(relative) else "-"}</td></tr>')
+    return _table(('base parameter', 'relative deviation, to 100 %', 'value', '± one sd',
+                   'relative'), rows)
+
+
+def parameters(found: Identification) -> str:
+    """Return every inertial parameter of every link."""
+    described = found.model.robot.parameters
+    deviations, classes = found.standard_deviations, found.classes
+    rows = []
+    for name, before, after in zip(found.names, described, found.model.inertial, strict=False):
+        rows.append(f'<tr><td>{escape(name)}</td><td>{before:.4g}</td><td>{after:.4g}</td>'
+                    f'<td>{deviations[name]:.2g}</td><td>{classes[name]}</td></tr>')
+    return _table(('parameter', 'described', 'identified', '± one sd', 'told'), rows)
+
+
+def friction(found: Identification) -> str:
+    """Return the friction terms of every axis."""
+    deviations = found.standard_deviations
+    names = found.names[10 * found.model.robot.n_bodies:]
+    rows = []
+    for name, feature, value in zip(names, found.model.features, found.model.friction,
+                                    strict=True):
+        option = f'{feature.option:.3g}' if feature.option else ''
+        rows.append(f'<tr><td>{escape(name)}</td><td>{value:.4g}</td>'
+                    f'<td>{deviations[name]:.2g}</td><td>{option}</td></tr>')
+    return _table(('term', 'value', '± one sd', 'width or length'), rows)
+
+
+def _centre(ten: np.ndarray) -> str:
+    if abs(ten[0]) < 1e-12:
+        return '-'
+    return ', '.join(f'{x:.0f}' for x in 1e3 * ten[1:4] / ten[0])
+
+
+def _bar(share: float, kind: str) -> str:
+    width = 100.0 * min(max(share, 0.0), 1.0) if np.isfinite(share) else 100.0
+    return f'<span class="bar {kind}" style="width:{width:.1f}%"></span>'
+
+
+def _items(texts: Iterable[str]) -> str:
+    return '<ul>' + ''.join(f'<li>{text}</li>' for text in texts) + '</ul>'
+
+
+def _table(heads: Sequence[str], rows: Sequence[str], kind: str = '') -> str:
+    head = ''.join(f'<th>{escape(text)}</th>' for text in heads)
+    return (f'<table class="{kind}"><thead><tr>{head}</tr></thead>'
+            f'<tbody>{"".join(rows)}</tbody></table>')

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An identification in words: one sentence, and some lines for a terminal."""
+
+from __future__ import annotations
+
+from robot_dynamics.identification.result import Identification
+from robot_dynamics.model.findings import Severity
+from robot_dynamics.model.robot import JointType, Robot
+
+_LONGEST = 160
+
+
+def verdict_sentence(found: Identification) -> str:
+    """Return in one sentence whether to use it."""
+    words = {'good': 'Good', 'fair': 'Usable with care', 'poor': 'Not to be used'}
+    return (f'{words[found.verdict]}: the model predicts motion that it has not seen with '
+            f'{percent(found.validation.total)} error, its own with '
+            f'{percent(found.in_sample.total)}.')
+
+
+def percent(share: float) -> str:
+    """Return a share in percent with as many digits as tell something."""
+    value = 100.0 * share
+    return f'{value:.0f} %' if value >= 100.0 else f'{value:.1f} %' if value >= 1.0 \
+        else f'{value:.2g} %'
+
+
+def units(robot: Robot) -> tuple[str, ...]:
+    """Return the unit of the effort of each joint."""
+    kinds = dict(zip(robot.body_joint_names, robot.joint_types.tolist(), strict=True))
+    return tuple('N' if kinds.get(name) == JointType.PRISMATIC else 'N m'
+                 for name in robot.joint_names)
+
+
+def summary_text(found: Identification) -> str:
+    """Return the verdict, joint by joint, and what to know, for a terminal."""
+    names, kinds = found.model.robot.joint_names, units(found.model.robot)
+    width = max(len('joint'), *map(len, names))
+    lines = [verdict_sentence(found), '',
+             f'  {"joint":<{width}}   {"RMS, not seen":>14}   {"not seen":>9}   {"fitted":>9}']
+    for k, name in enumerate(names):
+        rmse = f'{found.validation.rmse[k]:.3g} {kinds[k]}'
+        lines.append(f'  {name:<{width}}   {rmse:>14}   '
+                     f'{percent(found.validation.relative[k]):>9}   '
+                     f'{percent(found.in_sample.relative[k]):>9}')
+    lines += ['', f'{found.base.rank} base parameters, condition number '
+                  f'{found.base.condition:.3g}', *found.verdict_reasons[1:]]
+    lines += [f'missing: {short(", ".join(one.parameters))}; to tell it, {one.motion}'
+              for one in found.missing]
+    told = {', '.join(one.parameters[:3]) for one in found.missing}
+    lines += [f'warning: {finding}' for finding in found.findings
+              if finding.severity is Severity.WARNING
+              and not any(finding.subject.startswith(text) for text in told)]
+    return '\n'.join(lines)
+
+
+def short(text: str) -> str:
+    """Return a text, cut where it is too long for a line or two."""
+    return text if len(text) <= _LONGEST else f'{text[:_LONGEST - 3]}...'

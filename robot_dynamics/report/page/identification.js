@@ -1,0 +1,76 @@
+// Puts an identification on the page: one chosen joint in four charts, all of them in one.
+
+const run = JSON.parse(document.getElementById('data').textContent);
+const byId = id => document.getElementById(id);
+
+const efforts = joint => [
+  { name: 'measured', color: '--ink', data: run.efforts.measured[joint], width: 1.6 },
+  { name: 'not seen', color: '--before', data: run.efforts.held[joint], width: 1.4, dash: [6, 3] },
+  { name: 'predicted', color: '--after', data: run.efforts.predicted[joint], width: 1.4 },
+];
+const residuals = joint => [
+  { name: 'not seen', color: '--before', data: run.efforts.held_residual[joint], width: 1.2 },
+  { name: 'own fit', color: '--after', data: run.efforts.residual[joint], width: 1.2 },
+];
+const effort = new Chart(byId('effort'), byId('effort-legend'),
+  { time: run.efforts.time, unit: '', series: efforts(0) });
+const residual = new Chart(byId('residual'), byId('residual-legend'),
+  { time: run.efforts.time, unit: '', series: residuals(0) });
+const spectrum = new Chart(byId('spectrum'), byId('spectrum-legend'), {
+  time: run.spectra.frequency, log: true, xLog: true, xUnit: ' Hz', unit: '',
+  mark: { time: Math.min(run.cutoff, run.spectra.frequency[run.spectra.frequency.length - 1]), text: '' },
+  series: [],
+});
+const friction = new Chart(byId('friction'), byId('friction-legend'),
+  { time: [0, 1], unit: '', xUnit: '', series: [] });
+const overview = new Chart(byId('overview'), byId('overview-legend'), {
+  time: run.overview.time, log: true, unit: '',
+  series: run.joints.map((name, i) => ({
+    name, color: `--c${i % 9}`, data: run.overview.errors[i], width: 1.4,
+    dash: [null, [6, 3], [2, 3]][Math.floor(i / 9) % 3],
+  })),
+});
+
+const tabs = run.joints.map((name, joint) => {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.textContent = name;
+  button.addEventListener('click', () => showJoint(joint));
+  return button;
+});
+byId('tabs').replaceChildren(...tabs);
+
+function showJoint(joint) {
+  tabs.forEach((button, i) => button.setAttribute('aria-pressed', String(i === joint)));
+  for (const place of document.querySelectorAll('.unit')) place.textContent = run.units[joint];
+  effort.setSeries(efforts(joint));
+  residual.setSeries(residuals(joint));
+  spectrum.setSeries([
+    { name: 'effort', color: '--ink', data: run.spectra.effort[joint], width: 1.5 },
+    { name: 'error', color: '--before', data: run.spectra.error[joint], width: 1.5 },
+  ]);
+  const curve = run.friction[joint];
+  friction.options.time = curve.speed;
+  friction.options.xUnit = run.units[joint] === 'N' ? ' m/s' : ' rad/s';
+  friction.setSeries([
+    { name: 'measured', color: '--c7', time: curve.at, data: curve.measured, points: true, width: 2.5 },
+    { name: 'identified', color: '--after', data: curve.identified, width: 2 },
+    { name: 'as in the URDF', color: '--before', data: curve.urdf, width: 1.4, dash: [6, 3] },
+  ]);
+}
+
+const pairs = [[effort, residual], [spectrum], [friction], [overview]];
+for (const group of pairs) for (const chart of group)
+  chart.onPick = at => { for (const other of group) { other.cursor = at; other.draw(); } };
+
+function redraw() { for (const chart of pairs.flat()) chart.draw(); }
+
+const dark = window.matchMedia('(prefers-color-scheme: dark)');
+function setTheme(name) { document.documentElement.dataset.theme = name; redraw(); }
+byId('theme').addEventListener('click', () =>
+  setTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark'));
+dark.addEventListener('change', event => setTheme(event.matches ? 'dark' : 'light'));
+window.addEventListener('resize', redraw);
+
+showJoint(0);
+setTheme(dark.matches ? 'dark' : 'light');
