@@ -6,6 +6,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.control.trajectory_kernel import solve_tridiagonal
+
 FloatArray = NDArray[np.float64]
 
 #: Coefficients of a piece.
@@ -126,25 +128,13 @@ def spline_derivatives(times: FloatArray, q: FloatArray, v_start: FloatArray
         # h_k v_{k-1} + 2 (h_{k-1} + h_k) v_k + h_{k-1} v_{k+1}
         #     = 3 (h_k slope_{k-1} + h_{k-1} slope_k),  k = 1 ... m-2
         before, after = h[:-1], h[1:]
-        right = 3.0 * (after * slope[:-1] + before * slope[1:])
+        right = np.ascontiguousarray(3.0 * (after * slope[:-1] + before * slope[1:]))
         right[0] -= after[0] * v[0]
-        v[1:-1] = _tridiagonal(after[:, 0], 2.0 * (before + after)[:, 0], before[:, 0], right)
+        # Compiled: a controller waits for it, and a trajectory may have a thousand points.
+        solve_tridiagonal.load()(after.ravel(), 2.0 * (before + after).ravel(), before.ravel(),
+                                 right)
+        v[1:-1] = right
     a = np.empty_like(q)
     a[:-1] = (6.0 * slope - 4.0 * v[:-1] - 2.0 * v[1:]) / h
     a[-1] = (-6.0 * slope[-1] + 2.0 * v[-2] + 4.0 * v[-1]) / h[-1]
     return v, a
-
-
-def _tridiagonal(lower: FloatArray, diagonal: FloatArray, upper: FloatArray,
-                 right: FloatArray) -> FloatArray:
-    """Solve a diagonally dominant tridiagonal system by elimination, right sides (m, n)."""
-    m = diagonal.size
-    diagonal, solution = diagonal.copy(), right.copy()
-    for k in range(1, m):
-        factor = lower[k] / diagonal[k - 1]
-        diagonal[k] -= factor * upper[k - 1]
-        solution[k] -= factor * solution[k - 1]
-    solution[-1] /= diagonal[-1]
-    for k in range(m - 2, -1, -1):
-        solution[k] = (solution[k] - upper[k] * solution[k + 1]) / diagonal[k]
-    return solution

@@ -25,7 +25,7 @@ from robot_dynamics.control.speed_guard import SpeedGuard
 from robot_dynamics.control.start_gate import StartGate
 from robot_dynamics.control.step_clock import StepClock
 from robot_dynamics.control.trajectory import TrajectoryBuffer
-from robot_dynamics.control.trajectory_points import TrajectoryPoint
+from robot_dynamics.control.trajectory_points import PointArrays, TrajectoryPoint
 from robot_dynamics.errors import ControlError, StopRequestedError, TrajectoryError
 from robot_dynamics.model.robot import Robot
 
@@ -156,8 +156,15 @@ class ControlSession:
         self._stamp, self._last_sent = self.monitor.stamp, steady
         return self._answer(silence, self.clock.step(self.monitor.dt))
 
+    def time_left(self, now: float) -> float:
+        """Return for how long states may stay away from a steady time on, before `on_tick` acts.
+
+        Zero or less where they have stopped, or never came. s.
+        """
+        return self._last_good + self.settings.state_timeout - now
+
     def on_tick(self, now: float) -> Command | None:
-        """Watch for states that stop; call it every few milliseconds on a steady clock.
+        """Watch for states that stop; to be called on a steady clock when no time is left.
 
         Parameters
         ----------
@@ -169,13 +176,12 @@ class ControlSession:
         Command or None
             The safe command, while it is being repeated.
         """
-        silence = now - self._last_good
         # Written so that NaN counts as silence.
-        if silence <= self.settings.state_timeout:
+        if self.time_left(now) > 0.0:
             return None
         if self.mode in _ACTIVE:
-            self._go_safe(Cause.STATES_STOPPED, f'no good one for {silence:.3f} s; last '
-                                                f'message: {self.verdict}')
+            self._go_safe(Cause.STATES_STOPPED, f'no good one for {now - self._last_good:.3f} s; '
+                                                f'last message: {self.verdict}')
         if self._is_lost(now) and now - self._last_accepted > self.settings.state_timeout:
             # A position that jumped for good is a first one when states are good again.
             self.monitor.forget()
@@ -261,7 +267,8 @@ class ControlSession:
             self.mode, self.reason = Mode.TRACKING, 'resumed: the arm follows'
         self.halting.end()
 
-    def accept_trajectory(self, names: Sequence[str], points: Sequence[TrajectoryPoint],
+    def accept_trajectory(self, names: Sequence[str],
+                          points: Sequence[TrajectoryPoint] | PointArrays,
                           stamp: float | None = None) -> float:
         """Follow a trajectory; see `TrajectoryBuffer.accept`.
 

@@ -18,6 +18,7 @@ from robot_dynamics.control.polynomials import QUINTIC_PEAK_ACCELERATION, quinti
 from robot_dynamics.control.trajectory_limits import TrajectoryLimits
 from robot_dynamics.control.trajectory_points import (
     SHORTEST_SEGMENT,
+    PointArrays,
     Points,
     TrajectoryPoint,
     read_points,
@@ -126,6 +127,7 @@ class TrajectoryBuffer:
         self._pieces: Pieces | None = None
         self._stage = Stage.REST
         self._evaluate = kernel.evaluate_pieces.load()
+        kernel.solve_tridiagonal.load()
 
     @classmethod
     def for_robot(cls, robot: Robot, **settings: float) -> TrajectoryBuffer:
@@ -179,7 +181,7 @@ class TrajectoryBuffer:
                            v[k], a[k])
         return q, v, a
 
-    def accept(self, names: Sequence[str], points: Sequence[TrajectoryPoint], *,
+    def accept(self, names: Sequence[str], points: Sequence[TrajectoryPoint] | PointArrays, *,
                stamp: float | None, now: float, measured: FloatArray | None = None) -> float:
         """Take a trajectory over, as a whole.
 
@@ -187,7 +189,7 @@ class TrajectoryBuffer:
         ----------
         names : sequence of str
             The joints, in the order of the points.
-        points : sequence of TrajectoryPoint
+        points : sequence of TrajectoryPoint, or PointArrays
             The points.
         stamp : float or None
             When it starts; None or 0 for now. s.

@@ -112,3 +112,28 @@ def find_violation(begins, origins, coefficients, end, lower, upper, velocity, a
                 if not abs(value) <= acceleration[i]:
                     return ACCELERATION, i, t, value
     return NOTHING, -1, 0.0, 0.0
+
+
+@kernel('(f8[::1], f8[::1], f8[::1], f8[:,::1])')
+def solve_tridiagonal(lower, diagonal, upper, right):
+    """Solve a diagonally dominant tridiagonal system by elimination, in place.
+
+    Parameters
+    ----------
+    lower, diagonal, upper : ndarray, shape (m,)
+        The rows: lower[k] x[k-1] + diagonal[k] x[k] + upper[k] x[k+1]. The diagonal is
+        overwritten.
+    right : ndarray, shape (m, n)
+        Right sides, and afterwards the solutions.
+    """
+    m, n = right.shape
+    for k in range(1, m):
+        factor = lower[k] / diagonal[k - 1]
+        diagonal[k] -= factor * upper[k - 1]
+        for i in range(n):
+            right[k, i] -= factor * right[k - 1, i]
+    for i in range(n):
+        right[m - 1, i] /= diagonal[m - 1]
+    for k in range(m - 2, -1, -1):
+        for i in range(n):
+            right[k, i] = (right[k, i] - upper[k] * right[k + 1, i]) / diagonal[k]

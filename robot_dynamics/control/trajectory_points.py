@@ -20,6 +20,9 @@ SHORTEST_SEGMENT = 1e-4
 #: Longest trajectory. s.
 LONGEST = 1e5
 
+#: Fields of a point that are read, in the order of the message.
+FIELDS = ('positions', 'velocities', 'accelerations')
+
 # Names that a message about wrong ones lists.
 _NAMES_SHOWN = 10
 
@@ -40,6 +43,39 @@ class TrajectoryPoint:
     positions: Sequence[float]
     velocities: Sequence[float] = ()
     accelerations: Sequence[float] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class PointArrays:
+    """Points as messages carry them, in the order of the message's joints, a row a point.
+
+    Parameters
+    ----------
+    times : ndarray, shape (m,)
+        Times after the start of the trajectory. s.
+    positions, velocities, accelerations : ndarray, shape (m, k)
+        One value for each of k joints; None where the message has none.
+    """
+
+    times: FloatArray
+    positions: FloatArray | None
+    velocities: FloatArray | None = None
+    accelerations: FloatArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @classmethod
+    def of(cls, points: Sequence[TrajectoryPoint], count: int) -> PointArrays:
+        """Return points of count joints as arrays.
+
+        Raises
+        ------
+        TrajectoryError
+            Where a field has not one value a joint.
+        """
+        return cls(np.array([point.time_from_start for point in points], dtype=np.float64),
+                   *(_stacked(points, field, count) for field in FIELDS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +118,11 @@ def sample_points(reference: Reference, start: float, duration: float,
 
 
 def read_points(joint_names: tuple[str, ...], names: Sequence[str],
-                points: Sequence[TrajectoryPoint], *, max_points: int) -> Points:
+                points: Sequence[TrajectoryPoint] | PointArrays, *, max_points: int) -> Points:
     """Return the points in the order of `joint_names`.
+
+    Arrays are read in a time that hardly depends on the number of points; points one by
+    one take some microseconds each.
 
     Raises
     ------
@@ -91,22 +130,16 @@ def read_points(joint_names: tuple[str, ...], names: Sequence[str],
         Where joints, lengths, times or values are wrong.
     """
     order = _order(joint_names, names)
-    if not points:
-        raise TrajectoryError('has no point', subject='trajectory',
-                              remedy='send at least one point')
-    if len(points) > max_points:
-        raise TrajectoryError(f'has {len(points)} points, more than {max_points}',
-                              subject='trajectory', remedy='send it in parts')
-    q = _field(points, 'positions', names)
-    v = _field(points, 'velocities', names)
-    a = _field(points, 'accelerations', names)
+    check_count(len(points), max_points)
+    arrays = points if isinstance(points, PointArrays) else PointArrays.of(points, len(names))
+    q, v, a = (_finite(getattr(arrays, field), field, names) for field in FIELDS)
     if q is None:
         raise TrajectoryError('has no positions', subject='trajectory',
                               remedy='give every point one position a joint')
     if v is None and a is not None:
         raise TrajectoryError('has accelerations without velocities', subject='trajectory',
                               remedy='give velocities, too, or leave the accelerations out')
-    times = np.array([point.time_from_start for point in points], dtype=np.float64)
+    times = arrays.times
     if not np.isfinite(times).all():
         k = int(np.argmin(np.isfinite(times)))
         raise TrajectoryError(f'is {times[k]:g}', subject=f'points[{k}].time_from_start',
@@ -129,6 +162,29 @@ def read_points(joint_names: tuple[str, ...], names: Sequence[str],
                   None if a is None else a[:, order])
 
 
+def check_count(count: int, max_points: int) -> None:
+    """Refuse a trajectory of no or of too many points.
+
+    Raises
+    ------
+    TrajectoryError
+        Naming both numbers.
+    """
+    if count == 0:
+        raise TrajectoryError('has no point', subject='trajectory',
+                              remedy='send at least one point')
+    if count > max_points:
+        raise TrajectoryError(f'has {count} points, more than {max_points}',
+                              subject='trajectory', remedy='send it in parts')
+
+
+def wrong_length(k: int, field: str, length: int, count: int) -> TrajectoryError:
+    """Return what is wrong with a field of another length than there are joints."""
+    return TrajectoryError(f'has {length} values for {count} joints',
+                           subject=f'points[{k}].{field}',
+                           remedy='give every point one value a joint, or none of them')
+
+
 def _order(joint_names: tuple[str, ...], names: Sequence[str]) -> list[int]:
     """Return where each of our joints stands in the message."""
     # A message may hold names by the ten thousand, and a controller waits for this.
@@ -148,20 +204,21 @@ def _order(joint_names: tuple[str, ...], names: Sequence[str]) -> list[int]:
     return [places[name] for name in joint_names]
 
 
-def _field(points: Sequence[TrajectoryPoint], field: str,
-           names: Sequence[str]) -> FloatArray | None:
-    """Return one field of all points, shape (m, n), or None where all have it empty."""
+def _stacked(points: Sequence[TrajectoryPoint], field: str, count: int) -> FloatArray | None:
+    """Return one field of all points, shape (m, count), or None where all have it empty."""
     rows = [getattr(point, field) for point in points]
     lengths = [len(row) for row in rows]
     if not any(lengths):
         return None
     for k, length in enumerate(lengths):
-        if length != len(names):
-            raise TrajectoryError(f'has {length} values for {len(names)} joints',
-                                  subject=f'points[{k}].{field}',
-                                  remedy='give every point one value a joint, or none of them')
-    array = np.array(rows, dtype=np.float64)
-    if not np.isfinite(array).all():
+        if length != count:
+            raise wrong_length(k, field, length, count)
+    return np.array(rows, dtype=np.float64)
+
+
+def _finite(array: FloatArray | None, field: str, names: Sequence[str]) -> FloatArray | None:
+    """Return one field of all points as it is, or say which value is not finite."""
+    if array is not None and not np.isfinite(array).all():
         k, column = np.argwhere(~np.isfinite(array))[0]
         raise TrajectoryError(f'points[{k}].{field} is {array[k, column]:g}',
                               subject=names[column], remedy='send finite values only')

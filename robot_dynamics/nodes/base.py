@@ -10,10 +10,11 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.nodes.fast_entities import FastEntities
 from robot_dynamics.nodes.node_parameters import NodeParameters, refusal
 from robot_dynamics.nodes.parameters import Parameter, Values
 from robot_dynamics.nodes.runtime import RUNTIME_PARAMETERS
-from robot_dynamics.nodes.spinning import FastEntities, SlowGroup
+from robot_dynamics.nodes.spinning import SlowGroup
 from robot_dynamics.nodes.stopping import StopRequest
 
 

@@ -13,6 +13,7 @@ from robot_dynamics.control.safe_command import SafeKind
 from robot_dynamics.control.session import ControlSession
 from robot_dynamics.control.session_settings import SessionSettings
 from robot_dynamics.control.start_gate import StartGate
+from robot_dynamics.control.trajectory import TrajectoryBuffer
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.command_output import COMMAND_TYPES
@@ -55,6 +56,9 @@ CONTROLLER_PARAMETERS = (
               'N m/s or N/s', 0.001, 1e8, read_only=True),
     Parameter('max_tracking_error', 0.5, 'An arm farther than this from its reference is made '
               'safe.', 'rad or m', 0.001, 10.0, read_only=True),
+    Parameter('max_trajectory_points', 1000, 'Longer references are refused: a controller reads '
+              'them between two joint states. Send them in parts.', low=1, high=10_000,
+              read_only=True),
     Parameter('safe_command', 'gravity', 'What the safe command does: gravity carries the arm '
               'and takes its speed out, damping is for an arm that carries itself, zero for one '
               'that cannot fall.', choices=tuple(kind.value for kind in SafeKind),
@@ -110,5 +114,6 @@ def make_session(robot: Robot, law: TrackingController, values: Values,
         resume_after=values['resume_after'] or None, safe_kind=SafeKind(values['safe_command']),
         safe_repeats=values['safe_command_count'],
         max_tracking_error=values['max_tracking_error'])
+    trajectory = TrajectoryBuffer.for_robot(robot, max_points=values['max_trajectory_points'])
     return kind(robot, law, settings, monitor=monitor, limiter=limiter, gate=gate,
-                halting=make_halt(robot, values))
+                trajectory=trajectory, halting=make_halt(robot, values))

@@ -24,10 +24,10 @@ from trajectory_msgs.msg import JointTrajectory
 from robot_dynamics.control.modes import Command, Mode
 from robot_dynamics.control.protocol import TrackingController
 from robot_dynamics.control.session import ControlSession
-from robot_dynamics.control.trajectory_points import TrajectoryPoint
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.bounded import BoundedReader
 from robot_dynamics.nodes.command_claim import CommandClaim
 from robot_dynamics.nodes.command_output import COMMAND_TYPES
 from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS, make_session
@@ -48,6 +48,7 @@ from robot_dynamics.nodes.payload_desk import PayloadDesk, payload_of
 from robot_dynamics.nodes.runtime import freeze_garbage
 from robot_dynamics.nodes.stopping import StopRequest
 from robot_dynamics.nodes.telemetry import Telemetry
+from robot_dynamics.nodes.trajectory_message import read_trajectory
 
 #: Time between two copies of a safe command. s.
 _COPY_PERIOD = 0.002
@@ -57,8 +58,6 @@ _LONGEST_WIND_DOWN = 0.5
 _LAST_WORDS_TIMEOUT = 0.05
 #: How long a preparation to take over waits for being activated. s.
 PATIENCE = 10.0
-#: Slack of the watchdog, so that it does not ring just before the time is over. s.
-_WATCHDOG_SLACK = 0.0005
 #: Warnings of one kind are this far apart. s.
 _WARNING_PERIOD = 2.0
 
@@ -133,10 +132,11 @@ class EffortControllerNode(ManagedNode):
         self._cycle = CycleStatistics()
         self._open(values)
         freeze_garbage()
-        self.fast.subscribe(JointState, 'joint_states', self._on_joint_state, qos.state())
-        self._watchdog = self.fast.tick(values['state_timeout'] + _WATCHDOG_SLACK,
-                                        self._on_silence)
-        self.fast.subscribe(JointTrajectory, '~/reference', self._on_reference, qos.command())
+        states = BoundedReader(self, JointState, 'joint_states', self._on_joint_state)
+        self.fast.subscribe(JointState, 'joint_states', states.read, qos.state(), raw=True)
+        self.fast.alarm(values['state_timeout'], self._on_deadline)
+        self.fast.subscribe(JointTrajectory, '~/reference', self._on_reference, qos.command(),
+                            raw=True)
         self._services_made += [
             self.create_service(Trigger, '~/prepare', self._on_prepare),
             self.create_service(SetBool, '~/carry_payload', self._on_carry_payload),
@@ -307,12 +307,13 @@ class EffortControllerNode(ManagedNode):
 
     def _on_joint_state(self, message: JointState) -> None:
         """Answer a joint state."""
+        # First of all: what follows takes its time, and silence is counted from here.
+        steady = time.monotonic()
         self._cycle.start()
         self._payload.before_cycle(self._period)
         self.before_cycle()
         session = self.session
         stamp = to_nanoseconds(message.header.stamp)
-        steady = time.monotonic()
         command = session.on_joint_state(
             self._stamps.received(stamp), self._stamps.seconds(stamp), message.name,
             message.position, message.velocity, message.effort,
@@ -324,7 +325,6 @@ class EffortControllerNode(ManagedNode):
             timing[2] = max(timing[2], timing[0])
         if session.verdict.accepted:
             self._accepted_at = steady
-            self._watchdog.reset()
         if session.mode is not self._mode:
             self._tell_mode()
         if command is not None:
@@ -333,7 +333,15 @@ class EffortControllerNode(ManagedNode):
         timing[1] = self._cycle.finish()
         timing[3] = max(timing[3], timing[1])
 
-    def _on_silence(self) -> None:
+    def _on_deadline(self) -> float:
+        """Send the safe command where good states have stopped; return when to look again. s."""
+        left = self.session.time_left(time.monotonic() - self._steady_origin)
+        if left > 0.0:
+            return left
+        self._say_safe()
+        return self.parameters.values['state_timeout']
+
+    def _say_safe(self) -> None:
         """Send the safe command some times: no good joint state has come for too long."""
         for _ in range(self.parameters.values['safe_command_count']):
             command = self.session.on_tick(time.monotonic() - self._steady_origin)
@@ -359,16 +367,17 @@ class EffortControllerNode(ManagedNode):
         else:
             self.get_logger().info(text)
 
-    def _on_reference(self, message: JointTrajectory) -> None:
+    def _on_reference(self, data: bytes) -> None:
         """Take over a trajectory, or say why not."""
-        stamp = to_nanoseconds(message.header.stamp)
-        points = [TrajectoryPoint(point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec,
-                                  point.positions, point.velocities, point.accelerations)
-                  for point in message.points]
+        session = self.session
+        refused = session.counts['trajectories_refused']
         try:
-            self.session.accept_trajectory(
-                message.joint_names, points, self._stamps.seconds(stamp))
+            message = read_trajectory(
+                data, max_points=self.parameters.values['max_trajectory_points'])
+            session.accept_trajectory(message.names, message.points,
+                                      self._stamps.seconds(message.stamp))
         except TrajectoryError as error:
+            session.counts['trajectories_refused'] = refused + 1
             self.get_logger().warning(f'trajectory refused: {error}',
                                       throttle_duration_sec=_WARNING_PERIOD)
 

@@ -20,11 +20,12 @@ from rclpy.logging import LoggingSeverity, set_logger_level
 from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics.errors import BringupError, RobotDynamicsError
+from robot_dynamics.nodes.fast_entities import FastEntities
 from robot_dynamics.nodes.node_parameters import NodeParameters
 from robot_dynamics.nodes.parameter_text import help_text
 from robot_dynamics.nodes.parameters import Parameter, Values
 from robot_dynamics.nodes.ros_arguments import readable_arguments
-from robot_dynamics.nodes.spinning import SPIN, FastEntities, make_spinner
+from robot_dynamics.nodes.spinning import SPIN, make_spinner
 from robot_dynamics.nodes.stopping import StoppedEarlyError, StopRequest
 
 RCLError: type[RuntimeError] = _rclpy.RCLError

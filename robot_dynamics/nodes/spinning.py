@@ -17,19 +17,14 @@ a second.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any, Protocol
 
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
-from rclpy.clock import Clock, ClockType
 from rclpy.executors import Executor, SingleThreadedExecutor, TimeoutException
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
-from rclpy.subscription import Subscription
-from rclpy.timer import Timer
 
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.fast_entities import FastEntities
 from robot_dynamics.nodes.parameters import Parameter
 from robot_dynamics.nodes.waitset import WaitSet
 
@@ -48,83 +43,6 @@ class SlowGroup(MutuallyExclusiveCallbackGroup):
     def can_execute(self, entity: Any) -> bool:
         """Whether an executor may wait for it."""
         return self.is_open and super().can_execute(entity)
-
-
-class _Life:
-    """That of the entities between two calls of `FastEntities.destroy`."""
-
-    is_over = False
-
-
-class FastEntities:
-    """The subscriptions and timers of a node that its cycle hangs on.
-
-    They are ordinary entities of the node, served by any executor. What an executor has
-    taken for one of them that is destroyed before it is its turn, is not served any more.
-
-    Parameters
-    ----------
-    node : Node
-        Their node.
-    """
-
-    def __init__(self, node: Node):
-        self._node = node
-        self._clock = Clock(clock_type=ClockType.STEADY_TIME)
-        self._group = MutuallyExclusiveCallbackGroup()
-        self._life = _Life()
-        self.subscriptions: list[tuple[Subscription, Callable[[Any], None]]] = []
-        self.timers: list[tuple[Timer, Callable[[], None]]] = []
-        #: Counts every change, so that a loop knows when to build anew.
-        self.generation = 0
-
-    def subscribe(self, message_type: type, topic: str, callback: Callable[[Any], None],
-                  profile: QoSProfile) -> Subscription:
-        """Create a subscription the cycle hangs on."""
-        life = self._life
-
-        def serve(message: Any) -> None:
-            if not life.is_over:
-                callback(message)
-
-        subscription = self._node.create_subscription(
-            message_type, topic, serve, profile, callback_group=self._group,
-            qos_overriding_options=qos.overridable())
-        self.subscriptions.append((subscription, serve))
-        self.generation += 1
-        return subscription
-
-    def tick(self, period: float, callback: Callable[[], None]) -> Timer:
-        """Create a timer, in seconds, on the steady clock: it runs though simulated time stops."""
-        life = self._life
-
-        # Without any parameter, or the EventsExecutor would hand it what it knows of the timer.
-        def serve() -> None:
-            if not life.is_over:
-                callback()
-
-        timer = self._node.create_timer(period, serve, callback_group=self._group,
-                                        clock=self._clock)
-        self.timers.append((timer, serve))
-        self.generation += 1
-        return timer
-
-    @property
-    def any(self) -> bool:
-        """Whether there is one at all."""
-        return bool(self.subscriptions or self.timers)
-
-    def destroy(self) -> None:
-        """Destroy all of them."""
-        self._life.is_over = True
-        self._life = _Life()
-        for subscription, _ in self.subscriptions:
-            self._node.destroy_subscription(subscription)
-        for timer, _ in self.timers:
-            self._node.destroy_timer(timer)
-        self.subscriptions.clear()
-        self.timers.clear()
-        self.generation += 1
 
 
 class Spinner(Protocol):
@@ -170,6 +88,8 @@ class SingleSpinner:
     ----------
     node : Node
         The node; the rest is what is in its default callback group, a `SlowGroup`.
+    fast : FastEntities
+        Its fast entities.
     """
 
     #: Time between two looks at the rest. s.
@@ -177,8 +97,9 @@ class SingleSpinner:
     #: Callbacks served in one look, so that a flood of requests cannot stop the cycle.
     BUDGET = 8
 
-    def __init__(self, node: Node):
+    def __init__(self, node: Node, fast: FastEntities):
         self._node = node
+        self._fast = fast
         self._executor = SingleThreadedExecutor(context=node.context)
         self._executor.add_node(node)
         self._slow = node.default_callback_group
@@ -190,7 +111,7 @@ class SingleSpinner:
         self._wait(min(timeout, self.PERIOD))
         # Right after a cycle the time to the next is longest.
         now = time.monotonic()
-        if now >= self._next_look:
+        if now >= self._next_look and not self._fast.is_pressed(now):
             self._next_look = now + self.PERIOD
             self._serve_rest()
 
@@ -231,8 +152,7 @@ class WaitSetSpinner(SingleSpinner):
     """
 
     def __init__(self, node: Node, fast: FastEntities):
-        super().__init__(node)
-        self._fast = fast
+        super().__init__(node, fast)
         self._generation = -1
         self._wait_set: WaitSet | None = None
 
@@ -266,4 +186,4 @@ def make_spinner(style: str, node: Node, fast: FastEntities) -> Spinner:
                                  'new Jazzy do)', subject='parameter spin',
                                  remedy="set it to 'waitset' or 'single'") from None
         return EventsSpinner(node, EventsExecutor(context=node.context))
-    return SingleSpinner(node)
+    return SingleSpinner(node, fast)

@@ -385,6 +385,19 @@ def test_a_clock_that_stands_still_does_not_fool_the_watchdog(bench):
     assert 'duplicate' in bench.session.reason
 
 
+def test_the_moment_for_the_safe_command_is_known_and_only_good_states_move_it(bench):
+    bench.start()
+    session, timeout = bench.session, bench.session.settings.state_timeout
+    last = bench.now
+    assert session.time_left(last) == pytest.approx(timeout, abs=1e-12)
+    for _ in range(3):
+        bench.state(q=POSE * np.nan)
+    assert session.time_left(last) == pytest.approx(timeout, abs=1e-12)
+    assert session.on_tick(last + timeout - 1e-9) is None and session.mode is Mode.TRACKING
+    assert session.on_tick(last + timeout + 1e-9).is_safe and session.mode is Mode.SAFE
+    assert not session.time_left(math.nan) > 0.0
+
+
 def test_a_glitch_is_bridged_but_a_joint_that_stays_away_is_not(bench):
     bench.start()
     assert bench.state(q=POSE + [1.0, 0.0, 0.0]) is None

@@ -11,7 +11,8 @@ from std_msgs.msg import Float64
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.nodes import qos
-from robot_dynamics.nodes.spinning import FastEntities, make_spinner
+from robot_dynamics.nodes.fast_entities import Alarm, FastEntities
+from robot_dynamics.nodes.spinning import make_spinner
 
 
 class Spun:
@@ -119,6 +120,64 @@ def test_fast_entities_may_come_and_go(make_node, style):
         spinner.spin_once(0.05)
     assert counts[0] == before and counts[1] > 0
     spinner.close()
+
+
+class Moving:
+    """A moment that moves on as long as it is moved, and an alarm for it."""
+
+    def __init__(self):
+        self.due, self.asked, self.late = time.monotonic() + 0.1, 0, []
+
+    def move(self):
+        self.due = time.monotonic() + 0.1
+
+    def ring(self) -> float:
+        self.asked += 1
+        now = time.monotonic()
+        if now < self.due:
+            return self.due - now
+        self.late.append(now - self.due)
+        self.due = float('inf')
+        return 10.0
+
+
+def test_an_alarm_rings_at_its_moment_and_asks_seldom_when_that_is(make_node, style):
+    node = make_node('patient')
+    late = []
+    for _ in range(5):
+        fast, moving = FastEntities(node), Moving()
+        spinner = make_spinner(style, node, fast)
+        ticks = fast.tick(0.002, moving.move)
+        fast.alarm(0.1, moving.ring)
+        end = time.monotonic() + 0.3
+        while time.monotonic() < end:
+            spinner.spin_once(0.05)
+        assert moving.late == []
+        # Not once for each of the hundreds of times it has moved on.
+        assert moving.asked <= 5
+        ticks.cancel()
+        moving.move()
+        while not moving.late and time.monotonic() < end + 30.0:
+            spinner.spin_once(0.05)
+        late += moving.late
+        fast.destroy()
+        spinner.close()
+    # The machine may be late, time and again, but not each time; it is never early.
+    assert len(late) == 5 and 0.0 <= min(late) < 0.005
+
+
+def test_nothing_slow_is_begun_when_an_alarm_is_about_to_ring(make_node):
+    seconds = iter((0.2, 0.004))
+    alarm = Alarm(lambda: next(seconds))
+    timer = make_node('patient').create_timer(0.1, alarm.serve)
+    # Before it there is time for the rest, however short it is.
+    for act, free, rings in ((lambda: alarm.start(timer), 0.079, 0.1), (alarm.serve, 0.179, 0.2),
+                             (alarm.serve, 0.0029, 0.004)):
+        begin = time.monotonic()
+        act()
+        end = time.monotonic()
+        assert not alarm.is_near(begin + free)
+        assert alarm.is_near(end + rings - 0.0005)
 
 
 def test_without_an_events_executor_it_says_so(make_node, monkeypatch):
