@@ -9,7 +9,6 @@ from time import perf_counter
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.excitation.curves import (
@@ -18,9 +17,7 @@ from robot_dynamics.identification.excitation.curves import (
     FourierBasis,
     RestToRest,
 )
-from robot_dynamics.identification.excitation.effort_bound import EffortEnclosure
-from robot_dynamics.identification.excitation.feasible import random_motion, shrunk, units
-from robot_dynamics.identification.excitation.information import Information
+from robot_dynamics.identification.excitation.feasible import random_motion, shrunk
 from robot_dynamics.identification.excitation.limits import (
     Clearance,
     MotionLimits,
@@ -28,22 +25,17 @@ from robot_dynamics.identification.excitation.limits import (
     check_limits,
     check_rest,
 )
-from robot_dynamics.identification.excitation.penalty import Penalty
+from robot_dynamics.identification.excitation.problem import WEIGHTS, Problem
+from robot_dynamics.identification.excitation.restarts import in_processes
 from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
 
 KINDS = ('bspline', 'fourier')
 #: Time between knots, and half the period of the fastest harmonic. s.
-WAVE = 1.0
-#: Samples of the objective a second.
-RATE = 20.0
+WAVE = 0.5
 #: Random motions that tell what an optimum is worth.
 COMPARED = 15
-#: Weights of broken limits, one optimisation after the other.
-WEIGHTS = (10.0, 1000.0)
-# Share of the limits that the optimiser aims at: what it misses is within them.
-_AIM = 0.985
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +135,7 @@ class DesignSettings:
 
 def design(robot: Robot, start: ArrayLike, limits: MotionLimits,
            settings: DesignSettings | None = None, *, clearance: Clearance | None = None,
-           progress: Callable[[float], None] = lambda share: None) -> Design:
+           workers: int = 1, progress: Callable[[float], None] = lambda share: None) -> Design:
     """Design a motion that begins and ends at rest at a pose.
 
     Parameters
@@ -159,6 +151,8 @@ def design(robot: Robot, start: ArrayLike, limits: MotionLimits,
     clearance : callable, optional
         Says how far an arm is from what it may not touch, such as
         `robot_dynamics.simulation.clearance.ShapeClearance`.
+    workers : int
+        Processes among which the restarts are shared; the result is the same.
     progress : callable, optional
         Gets how much is done, from 0 to 1.
 
@@ -176,19 +170,19 @@ def design(robot: Robot, start: ArrayLike, limits: MotionLimits,
     settings = DesignSettings() if settings is None else settings
     start = np.asarray(start, dtype=np.float64)
     limits.check_start(start)
-    problem = _Problem(robot, start, limits, settings, clearance)
+    problem = Problem(robot, start, limits, settings)
     random = np.random.default_rng(settings.seed)
-    compared = [problem.random(random) for _ in range(max(COMPARED, settings.restarts))]
+    compared = [random_motion(problem.basis, start, limits, problem.efforts, random, clearance)
+                for _ in range(max(COMPARED, settings.restarts))]
     conditions = np.array([problem.condition(motion) for motion in compared])
-    found: list[tuple[float, RestToRest]] = []
+    chosen = [compared[k].coefficients
+              for k in np.argsort(conditions, kind='stable')[:settings.restarts]]
     total = settings.restarts * len(WEIGHTS) * settings.iterations
-    for number, k in enumerate(np.argsort(conditions, kind='stable')[:settings.restarts]):
-        motion = compared[k]
-        for stage, weight in enumerate(WEIGHTS):
-            before = (number * len(WEIGHTS) + stage) * settings.iterations
-            motion = problem.improved(motion, weight, lambda done, before=before: progress(
-                (before + done) / total))
-        motion = shrunk(motion, limits, problem.efforts, clearance)
+    improved = in_processes(problem.improved, chosen, workers,
+                            lambda done: progress(min(1.0, done / total)))
+    found = []
+    for x in improved:
+        motion = shrunk(RestToRest(problem.basis, start, x), limits, problem.efforts, clearance)
         found.append((problem.condition(motion), motion))
     progress(1.0)
     best = min(range(len(found)), key=lambda k: problem.judged(found[k][1]))
@@ -197,73 +191,6 @@ def design(robot: Robot, start: ArrayLike, limits: MotionLimits,
     return Design(motion, limits, check_limits(motion, limits, problem.efforts), condition,
                   conditions, problem.information.base.rank,
                   tuple(value for value, _ in found), perf_counter() - began)
-
-
-class _Problem:
-    """Objective and limits as a function of coefficients."""
-
-    def __init__(self, robot: Robot, start: FloatArray, limits: MotionLimits,
-                 settings: DesignSettings, clearance: Clearance | None):
-        self._start, self._limits, self._settings = start, limits, settings
-        self._clearance = clearance
-        self._basis = settings.basis()
-        self.information = Information(robot, settings.objective, settings.terms)
-        self.efforts = EffortEnclosure(self.information.dynamics)
-        self._penalty = Penalty(self._basis, start, limits.tightened(_AIM), self.efforts)
-        times = np.linspace(0.0, settings.seconds, max(50, round(RATE * settings.seconds)) + 1)
-        self._phi = [self._basis.evaluate(times, k) for k in range(3)]
-        self._unit = units(self._basis, limits)
-
-    def random(self, random: np.random.Generator) -> RestToRest:
-        """Return a random motion within the limits."""
-        return random_motion(self._basis, self._start, self._limits, self.efforts, random,
-                             self._clearance)
-
-    def condition(self, motion: RestToRest) -> float:
-        """Return the condition number of a motion."""
-        return self.information.condition(*self._samples(motion.coefficients))
-
-    def judged(self, motion: RestToRest) -> float:
-        """Return what is to be small of motions within the limits."""
-        if self._settings.objective == 'condition':
-            return self.condition(motion)
-        return self.information.value_and_gradient(*self._samples(motion.coefficients))[0]
-
-    def improved(self, motion: RestToRest, weight: float, done: Callable[[int], None]
-                 ) -> RestToRest:
-        """Return what an optimisation makes of a motion."""
-        shape = motion.coefficients.shape
-        count = 0
-
-        def on_iteration(_: FloatArray) -> None:
-            nonlocal count
-            count += 1
-            done(count)
-
-        def cost(y: FloatArray) -> tuple[float, FloatArray]:
-            value, slope = self.cost(y.reshape(shape) * self._unit, weight)
-            return value, (slope * self._unit).ravel()
-
-        result = minimize(cost, (motion.coefficients / self._unit).ravel(), jac=True,
-                          method='L-BFGS-B', callback=on_iteration,
-                          options={'maxiter': self._settings.iterations, 'maxcor': 30})
-        return RestToRest(self._basis, self._start, result.x.reshape(shape) * self._unit)
-
-    def cost(self, x: FloatArray, weight: float) -> tuple[float, FloatArray]:
-        """Return objective and broken limits of coefficients (count, n), and the derivative."""
-        q, v, a = self._samples(x)
-        value, slopes = self.information.value_and_gradient(q, v, a)
-        broken, slope = self._penalty.of_motion(x)
-        effort, by_effort = self._penalty.of_efforts(q, v, a)
-        slope = weight * slope
-        for k, phi in enumerate(self._phi):
-            by = slopes[k] if by_effort is None else slopes[k] + weight * by_effort[k]
-            slope += phi.T @ by
-        return value + weight * (broken + effort), slope
-
-    def _samples(self, x: FloatArray) -> tuple[FloatArray, ...]:
-        q, v, a = (phi @ x for phi in self._phi)
-        return q + self._start, v, a
 
 
 def resting_pose(robot: Robot, given: Sequence[float] | None = None) -> FloatArray:

@@ -34,8 +34,8 @@ from robot_dynamics.identification.excitation.regressor_gradient import Regresso
 FloatArray = NDArray[np.float64]
 
 OBJECTIVES = ('condition', 'd_optimal')
-#: p above; eight for singular values.
-POWER = 4
+#: p above; twice that for singular values.
+POWER = 8
 #: Joint terms that this can differentiate.
 TERMS = ('viscous', 'coulomb', 'armature', 'offset')
 # Speed at which the smooth sign of Coulomb friction turns, rad/s or m/s.

@@ -214,13 +214,13 @@ def check_rest(curve: Curve, limits: MotionLimits, pose: ArrayLike | None = None
         With joint, quantity, time and value.
     """
     for derivative, quantity in ((1, 'velocity'), (2, 'acceleration')):
-        values = curve.evaluate([0.0, curve.duration], derivative)
-        if not np.all(np.abs(values) <= REST):
-            end, joint = np.unravel_index(int(np.argmax(np.abs(values))), values.shape)
-            raise TrajectoryError(f'{quantity} is {values[end, joint]:.4g} at '
-                                  f'{(0.0, curve.duration)[end]:.3f} s, not 0',
-                                  subject=limits.joint_names[joint],
-                                  remedy='use a motion that begins and ends at rest')
+        for when in (0.0, curve.duration):
+            values = curve.evaluate([when], derivative)[0]
+            if not np.all(np.abs(values) <= REST):
+                joint = int(np.argmax(np.abs(values)))
+                raise TrajectoryError(f'{quantity} is {values[joint]:.4g} at {when:.3f} s, not 0',
+                                      subject=limits.joint_names[joint],
+                                      remedy='use a motion that begins and ends at rest')
     if pose is None:
         return
     away = np.abs(curve.evaluate([0.0])[0] - np.asarray(pose, dtype=np.float64))

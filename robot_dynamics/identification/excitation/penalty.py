@@ -12,6 +12,9 @@ from robot_dynamics.identification.excitation.limits import MotionLimits
 
 FloatArray = NDArray[np.float64]
 
+# Rows of what encloses a motion that are enough to design one.
+_ENOUGH = 800
+
 
 class Penalty:
     """Sums of squares of how far beyond its limits a motion is, as shares of them.
@@ -31,7 +34,9 @@ class Penalty:
     def __init__(self, basis: Basis, start: FloatArray, limits: MotionLimits,
                  efforts: EffortEnclosure):
         self._limits, self._efforts = limits, efforts
-        self._rows = [basis.hull(k)[0] for k in range(3)]
+        # The whole of them is for the verdict; the optimiser only has to come near.
+        self._rows = [rows[::max(1, len(rows) // _ENOUGH)]
+                      for rows in (basis.hull(k)[0] for k in range(3))]
         middle, half = 0.5 * (limits.upper + limits.lower), 0.5 * (limits.upper - limits.lower)
         self._offset = (start - middle) / half
         self._sizes = (half, limits.velocity, limits.acceleration)
