@@ -33,6 +33,9 @@ FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 MOST_ROWS = 60_000
 #: Measured velocities that come later than positions by more are not used, s.
 LATE = 0.01
+#: Velocities are looked for up to so late, s; and taken for velocities of that joint where
+#: their correlation with the slope of its positions is larger than this.
+LONGEST_VELOCITY_LAG, CLEAR = 0.5, 0.5
 #: By how much a lag has to predict better than none.
 LAG_GAIN = 0.01
 #: Largest lag believed, s.
@@ -208,25 +211,65 @@ def excerpt(dataset: Dataset) -> Dataset:
 def velocity_lag(dataset: Dataset) -> FloatArray:
     """Return by how much measured velocities come later than positions, s, shape (n,).
 
-    nan where velocities were not measured or a joint hardly moves.
+    Where their correlation with the slope of the positions is largest, of either sign; nan
+    where velocities were not measured or a joint hardly moves.
     """
-    lags = np.full(dataset.n, np.nan)
+    return compare_velocity(dataset)[0]
+
+
+def compare_velocity(dataset: Dataset) -> tuple[FloatArray, FloatArray]:
+    """Compare measured velocities with the slope of the positions.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The log.
+
+    Returns
+    -------
+    lag : ndarray, shape (n,)
+        By how much measured velocities come later, s.
+    gain : ndarray, shape (n,)
+        What they are of the slope, once shifted; both nan where velocities were not measured
+        or a joint hardly moves.
+    """
+    lags, gains = np.full(dataset.n, np.nan), np.full(dataset.n, np.nan)
     if not dataset.has_velocity:
-        return lags
-    motions = motions_of(dataset, SignalSettings(max(cutoff_of(dataset), 1.0)))
+        return lags, gains
+    motions = motions_of(dataset, SignalSettings(max(cutoff_of(dataset), 2.0)))
+    most = max(2, round(LONGEST_VELOCITY_LAG * motions[0].rate))
     for joint in range(dataset.n):
-        lag = 0.0
-        for _ in range(4):
-            top = bottom = 0.0
-            for segment, motion in zip(dataset.segments, motions, strict=True):
-                told = np.interp(motion.time + lag, segment.time, segment.velocity[:, joint])
-                v, a = motion.v[:, joint], motion.a[:, joint]
-                # A lag scales nothing, but a filter that makes it does: only its phase counts.
-                gain = float(told @ v) / max(float(v @ v), 1e-300)
-                top += float((told - gain * v) @ a) * np.sign(gain)
-                bottom += abs(gain) * float(a @ a)
-            if bottom < 1e-12:
-                break
-            lag -= top / bottom
-            lags[joint] = lag
-    return lags
+        products, told, slopes = np.zeros(2 * most + 1), np.zeros(2 * most + 1), 0.0
+        for segment, motion in zip(dataset.segments, motions, strict=True):
+            measured = np.interp(motion.time, segment.time, segment.velocity[:, joint])
+            # Filters have not settled at the ends: slopes there are wild.
+            trim = int(min(_TRIM * motion.rate, 0.1 * motion.count))
+            v = motion.v[trim:motion.count - trim, joint]
+            products += _correlation(measured, v, trim, most)
+            told += _correlation(measured ** 2, np.ones_like(v), trim, most)
+            slopes += float(v @ v)
+        alike = np.abs(products) / np.sqrt(np.maximum(told * slopes, 1e-12))
+        k = int(np.argmax(alike))
+        if slopes < 1e-9 or alike[k] < CLEAR:
+            continue
+        lags[joint] = (k - most + _peak(alike, k)) / motions[0].rate
+        gains[joint] = products[k] / slopes
+    return lags, gains
+
+
+def _correlation(late: FloatArray, early: FloatArray, first: int, most: int) -> FloatArray:
+    """Return sum_i late[first + i + k] early[i] for k from -most to most."""
+    from scipy.signal import correlate
+    whole = correlate(late, early, method='fft')
+    at = np.arange(first - most, first + most + 1) + len(early) - 1
+    inside = (at >= 0) & (at < len(whole))
+    return np.where(inside, whole[np.clip(at, 0, len(whole) - 1)], 0.0)
+
+
+def _peak(values: FloatArray, k: int) -> float:
+    """Return where a parabola through a maximum and its neighbours has its top, in samples."""
+    if not 0 < k < len(values) - 1:
+        return 0.0
+    before, here, after = values[k - 1:k + 2]
+    bend = before - 2.0 * here + after
+    return 0.0 if bend >= 0.0 else float(0.5 * (before - after) / bend)

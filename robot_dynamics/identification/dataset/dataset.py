@@ -130,8 +130,8 @@ def load_dataset(source: str | Path, robot: Robot,
     Parameters
     ----------
     source : str or Path
-        A rosbag2 recording (its folder, an ``.mcap`` or a ``.db3``), a ``.csv`` or ``.npz``
-        file, or the folder in which the ``files`` of the settings lie.
+        A rosbag2 recording (its folder, an ``.mcap`` or a ``.db3``), a ``.csv``, ``.json`` or
+        ``.npz`` file, or the folder in which the ``files`` of the settings lie.
     robot : Robot
         Whose joints they are.
     settings : DatasetSettings, optional
@@ -215,7 +215,7 @@ def _read(path: Path, joints: Sequence[str], settings: DatasetSettings) -> Log:
         return read_csv({quantity: folder / str(name) for quantity, name
                          in settings.files.items()}, joints, settings.names, settings.rate,
                         settings.keys)
-    if path.suffix == '.csv':
+    if path.suffix in ('.csv', '.json'):
         return read_csv({'all': path}, joints, settings.names, settings.rate, settings.keys)
     if path.suffix == '.npz':
         return read_npz(path, joints, settings.names, settings.keys, settings.rate)

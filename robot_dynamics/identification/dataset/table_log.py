@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A log out of tables: CSV files and NPZ archives."""
+"""A log out of tables: CSV and JSON files, and NPZ archives."""
 
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +65,7 @@ def read_csv(files: Mapping[str, Path], joints: Sequence[str], rename: Mapping[s
     keys = {} if keys is None else keys
     time, dropped, rows = None, {}, []
     for quantity, path in files.items():
-        header, values, broken = _table(path)
+        header, values, broken = read_table(path)
         dropped['rows with missing or extra fields'] = (
             dropped.get('rows with missing or extra fields', 0) + broken)
         rows.append(len(values))
@@ -155,8 +157,50 @@ def _log(joints: Sequence[str], time: FloatArray | None, rate: float | None,
                                         for name in _QUANTITIES), dropped, str(path))
 
 
-def _table(path: Path) -> tuple[list[str], FloatArray, int]:
-    """Return header, numbers and the number of rows of another length."""
+def read_table(path: Path) -> tuple[list[str], FloatArray, int]:
+    """Return header, numbers and the number of rows of another length.
+
+    Parameters
+    ----------
+    path : Path
+        A CSV file with a header, or a JSON object with ``columns``, their names, and ``rows``.
+
+    Returns
+    -------
+    header : list of str
+        Names of the columns.
+    values : ndarray, shape (N, columns)
+        nan where a field is no number.
+    broken : int
+        Rows with too few or too many fields, which are left out.
+    """
+    return _json_table(path) if path.suffix == '.json' else _csv_table(path)
+
+
+def _json_table(path: Path) -> tuple[list[str], FloatArray, int]:
+    try:
+        content = json.loads(path.read_text(encoding='utf-8-sig'))
+    except OSError as error:
+        raise RecordingError(f'cannot be read: {error.strerror}', subject=str(path),
+                             remedy='give a JSON file') from error
+    except (ValueError, RecursionError) as error:
+        raise RecordingError(f'is damaged: {error}', subject=str(path),
+                             remedy='give a whole JSON file') from error
+    content = content if isinstance(content, dict) else {}
+    header, rows = content.get('columns'), content.get('rows')
+    if not (isinstance(header, list) and header and isinstance(rows, list)
+            and all(isinstance(name, str) for name in header)):
+        raise RecordingError('has no columns and rows', subject=str(path),
+                             remedy='give an object with columns, names, and rows, numbers')
+    good = [row for row in rows if isinstance(row, list) and len(row) == len(header)]
+    if not good or len(good) > MAX_ROWS:
+        raise RecordingError(f'has {len(good)} rows of {len(header)} fields', subject=str(path),
+                             remedy='give one row a sample')
+    return header, np.array([[_number(field) for field in row] for row in good]), \
+        len(rows) - len(good)
+
+
+def _csv_table(path: Path) -> tuple[list[str], FloatArray, int]:
     try:
         with path.open(newline='', encoding='utf-8-sig', errors='replace') as stream:
             header = [name.strip().lstrip('-').strip() for name in next(csv.reader(stream), [])]
@@ -180,10 +224,10 @@ def _table(path: Path) -> tuple[list[str], FloatArray, int]:
     return header, values, broken
 
 
-def _number(text: str) -> float:
+def _number(field: Any) -> float:
     try:
-        return float(text)
-    except ValueError:
+        return float(field)
+    except (TypeError, ValueError):
         return float('nan')
 
 

@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Drives of an arm out of where their servos went: closed-loop output error.
+
+Where efforts are not measured, or only as a coarse duty cycle, equations of efforts tell
+little. Here the whole loop is simulated from the commands, and the parameters of the drives
+are those with which the simulated positions are nearest to the measured ones::
+
+    minimise  sum_k rho(e_k),   e_k = (q_k - q(t_k; x)) / motion,   x between bounds
+    rho(e) = 2 f^2 (sqrt(1 + (e / f)^2) - 1)
+
+rho counts errors by their size, and small ones by their square: one event of sticking that
+comes out differently moves a simulation away for seconds. No measured signal enters the
+simulation but for the first position, so that noise does not bias x, as it does in
+regressors (M. Gautier, A. Janot and P.-O. Vandanjon, "A new closed-loop
+output error method for parameter identification of robot dynamics", IEEE Transactions on
+Control Systems Technology 21(2), 2013). The bodies are those of the description: with them
+unknown too, only ratios could be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.packing import pack
+from robot_dynamics.errors import ParameterError, RecordingError
+from robot_dynamics.identification import output_error_kernels as kernels
+from robot_dynamics.identification.estimators.linear import newey_west
+from robot_dynamics.identification.output_error_log import ServoLog, halves_of
+from robot_dynamics.identification.output_error_model import DRIVE, PARAMETERS, Layout, friction_of
+from robot_dynamics.model.findings import Finding, Severity
+from robot_dynamics.model.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+#: f: errors above this part of the standard deviation of the motion count by their size;
+#: and where searches begin, more smoothly.
+LINEAR_FROM, AT_FIRST = 0.01, 0.1
+#: Random points that are looked at, and how wide around what is typical (log-normal).
+SAMPLES, SPREAD = 30, 0.8
+#: How wide around the best point found searches begin once more.
+NEAR = 0.1
+#: Step of derivatives, in scales: large enough to pass over single events of sticking.
+DIFFERENCE = 1e-2
+#: Errors are taken to be correlated over so long, s.
+CORRELATION = 1.0
+#: Simulations of one search at most, each with a derivative.
+MOST_STEPS = 60
+#: What a simulation that ends early counts for, in scales of the position.
+LOST = 10.0
+#: Two searches found the same where the roots of their costs differ by less than this part.
+SAME = 0.01
+#: An entry nearer to its bound than this part of its scale is at it.
+AT_BOUND = 1e-4
+#: Standard deviations above this part of the value are told of.
+VAGUE = 0.3
+
+
+@dataclass(frozen=True)
+class OutputErrorSettings:
+    """How to estimate drives.
+
+    Parameters
+    ----------
+    friction : str or sequence of str
+        One of `output_error_model.CLASSES`, or names of parameters.
+    known : mapping of str to float or sequence
+        Parameters that are given: ``{'back_emf': 0.01}``.
+    step : float
+        Longest step of the simulation, s.
+    starts : int
+        Searches, from the best of `SAMPLES` random points, and once more from near the best
+        point found.
+    seed : int
+        Of these points.
+    """
+
+    friction: Any = 'load'
+    known: Mapping[str, Any] = field(default_factory=dict)
+    step: float = 1e-3
+    starts: int = 3
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        friction_of(self.friction)
+        if not isinstance(self.known, Mapping) or any(name not in PARAMETERS
+                                                      for name in self.known):
+            raise ParameterError(f'are {self.known!r}', subject='known parameters',
+                                 remedy='give values by name: ' + ', '.join(PARAMETERS))
+        if not (isinstance(self.step, (int, float)) and 0.0 < self.step <= 0.1):
+            raise ParameterError(f'is {self.step!r}', subject='step', remedy='give 0.001 or so, s')
+        if not (isinstance(self.starts, int) and 1 <= self.starts <= SAMPLES):
+            raise ParameterError(f'are {self.starts!r}', subject='starts',
+                                 remedy=f'give 1 to {SAMPLES}')
+
+
+@dataclass(frozen=True, eq=False)
+class OutputError:
+    """Drives that explain where servos went.
+
+    Parameters
+    ----------
+    layout : Layout
+        Which parameters there are.
+    x : ndarray, shape (p,)
+        The estimated ones.
+    deviations : ndarray, shape (p,)
+        Standard deviations, which count that errors of neighbouring rows are alike; nan at
+        a bound.
+    mean_error : ndarray, shape (n,)
+        Mean absolute error of the simulated positions of all logs, rad or m.
+    validation : ndarray, shape (n,)
+        The same, each half of every log simulated with what the other halves alone tell.
+    costs : tuple of float
+        What each search minimised, over rows and joints, by 2 f: about its mean absolute error
+        in parts of the motion. Best first.
+    findings : tuple of Finding
+        What a user should know.
+    """
+
+    layout: Layout
+    x: FloatArray
+    deviations: FloatArray
+    mean_error: FloatArray
+    validation: FloatArray
+    costs: tuple[float, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Estimated parameters by name, ``joint/parameter``."""
+        return dict(zip(self.layout.labels, self.x.tolist(), strict=True))
+
+    @property
+    def standard_deviations(self) -> dict[str, float]:
+        """Their standard deviations."""
+        return dict(zip(self.layout.labels, self.deviations.tolist(), strict=True))
+
+
+def output_error_settings(section: Mapping[str, Any]) -> OutputErrorSettings:
+    """Return settings out of the ``output_error`` section of a YAML."""
+    own = ('friction', 'known', 'step', 'starts', 'seed')
+    for key in section:
+        if key not in (*own, 'logs', 'keys', 'servo'):
+            raise ParameterError('is no setting', subject=f'output_error.{key}',
+                                 remedy='choose among ' + ', '.join((*own, 'logs', 'keys',
+                                                                     'servo')))
+    return OutputErrorSettings(**{key: section[key] for key in own if key in section})
+
+
+def identify_drives(robot: Robot, logs: Sequence[ServoLog],
+                    settings: OutputErrorSettings | None = None) -> OutputError:
+    """Estimate the drives of an arm.
+
+    Parameters
+    ----------
+    robot : Robot
+        The arm, of joints of one coordinate each, with its bodies as they are.
+    logs : sequence of ServoLog
+        Commands and positions.
+    settings : OutputErrorSettings, optional
+        Friction class and the like.
+
+    Returns
+    -------
+    OutputError
+        Parameters and how well they explain the logs.
+    """
+    settings = OutputErrorSettings() if settings is None else settings
+    layout = _layout(robot, settings)
+    search = Search(robot, logs, layout, settings)
+    found = search.best()
+    validation = np.zeros(robot.n)
+    halves = halves_of(logs)
+    for train, held in (halves, halves[::-1]):
+        x = Search(robot, train, layout, settings).best()[0][0]
+        validation += _mean_error(robot, held, layout, x, settings.step) * _rows(held)
+    validation /= _rows(halves[0]) + _rows(halves[1])
+    x = found[0][0]
+    deviations = search.deviations(x)
+    costs = tuple(cost for _, cost in found)
+    return OutputError(layout, x, deviations, _mean_error(robot, logs, layout, x, settings.step),
+                       validation, costs, _findings(layout, x, deviations, costs, logs))
+
+
+def simulate_servos(robot: Robot, log: ServoLog, layout: Layout, x: FloatArray,
+                    step: float = 1e-3) -> FloatArray:
+    """Return the positions that encoders would say, shape (N, n); nan where a joint ran away."""
+    return _simulated(pack(robot), log, layout.table(x), step)
+
+
+def mean_error(robot: Robot, logs: Sequence[ServoLog], parameters: Mapping[str, Any],
+               step: float = 1e-3) -> FloatArray:
+    """Return the mean absolute error of given drives, (n,): parameters by name, all others 0."""
+    layout = Layout(robot.joint_names, tuple(parameters), {
+        name: _of_joints(name, value, robot.n) for name, value in parameters.items()})
+    return _mean_error(robot, logs, layout, np.zeros(0), step)
+
+
+class Search:
+    """A search for the drives that explain logs best.
+
+    Parameters
+    ----------
+    robot, logs, layout, settings
+        As in `identify_drives`.
+    """
+
+    def __init__(self, robot: Robot, logs: Sequence[ServoLog], layout: Layout,
+                 settings: OutputErrorSettings):
+        if not logs:
+            raise RecordingError('are none', subject='logs', remedy='give one')
+        for log in logs:
+            if log.position.shape[1] != robot.n:
+                raise RecordingError(f'has {log.position.shape[1]} joints, not {robot.n}',
+                                     subject=log.name, remedy='give those of the robot')
+        self.logs, self.layout, self.settings = tuple(logs), layout, settings
+        self._model = pack(robot)
+        position = np.concatenate([log.position for log in logs])
+        self._motion = np.std(position, axis=0)
+        still = [name for name, size in zip(robot.joint_names, self._motion, strict=True)
+                 if not size > 0.0]
+        if still:
+            raise RecordingError('does not move', subject=', '.join(still),
+                                 remedy='leave it out of the robot, or record it moving')
+        self._scales = layout.scales(*_typical(robot, logs))
+        low, high = layout.bounds()
+        self._low, self._high = low / self._scales, high / self._scales
+
+    def residual(self, z: FloatArray) -> FloatArray:
+        """Return the errors of all logs for parameters in scales, in parts of the motion."""
+        table = self.layout.table(z * self._scales)
+        errors = []
+        for log in self.logs:
+            told = _simulated(self._model, log, table, self.settings.step)
+            error = (log.position - told) / self._motion
+            errors.append(np.where(np.isfinite(error), np.clip(error, -LOST, LOST), LOST).ravel())
+        return np.concatenate(errors)
+
+    def slopes(self, z: FloatArray) -> FloatArray:
+        """Return the derivative of `residual`, by differences away from the nearer bound."""
+        here = self.residual(z)
+        out = np.empty((len(here), len(z)))
+        for k in range(len(z)):
+            moved = z.copy()
+            step = DIFFERENCE if z[k] + DIFFERENCE <= self._high[k] else -DIFFERENCE
+            moved[k] += step
+            out[:, k] = (self.residual(moved) - here) / step
+        return out
+
+    def best(self) -> list[tuple[FloatArray, float]]:
+        """Return what searches from several points found, and their costs."""
+        random = np.random.default_rng(self.settings.seed)
+        points = np.exp(SPREAD * random.normal(size=(SAMPLES, len(self._scales))))
+        points[0] = 1.0
+        points = np.clip(points, self._low + AT_BOUND, self._high - AT_BOUND)
+        order = np.argsort([float(np.sum(np.abs(self.residual(z)))) for z in points])
+        found = self.from_points([points[k] * self._scales
+                                  for k in order[:self.settings.starts]])
+        # The ground is uneven: around the best there may be a better one.
+        near = np.exp(NEAR * random.normal(size=(self.settings.starts, len(self._scales))))
+        return sorted(found + self.from_points(found[0][0] * near), key=lambda one: one[1])
+
+    def from_points(self, points: Iterable[FloatArray]) -> list[tuple[FloatArray, float]]:
+        """Return what searches from points found, and their costs, best first."""
+        from scipy.optimize import least_squares
+        found = []
+        for point in points:
+            z = point / self._scales
+            for size in (AT_FIRST, LINEAR_FROM):
+                inside = np.clip(z, self._low + AT_BOUND, self._high - AT_BOUND)
+                result = least_squares(self.residual, inside, self.slopes,
+                                       bounds=(self._low, self._high), max_nfev=MOST_STEPS,
+                                       xtol=1e-5, ftol=1e-5, loss='soft_l1', f_scale=size)
+                z = result.x
+            cost = float(result.cost) / (LINEAR_FROM * len(result.fun))
+            found.append((z * self._scales, cost))
+        return sorted(found, key=lambda one: one[1])
+
+    def deviations(self, x: FloatArray) -> FloatArray:
+        """Return the standard deviations of parameters, nan at bounds.
+
+        Those of an M-estimator, B^-1 S B^-1: B = sum rho''/2 de^T de, and S the covariance of
+        sum rho'/2 de as W. K. Newey and K. D. West have it, over a second, for errors of a
+        simulation are alike for long (P. J. Huber, "Robust statistics", 1981, section 6.3).
+        """
+        z = x / self._scales
+        free = (z - self._low > AT_BOUND) & (self._high - z > AT_BOUND)
+        out = np.full(len(x), np.nan)
+        if not np.any(free):
+            return out
+        J, e = self.slopes(z)[:, free], self.residual(z)
+        flat = 1.0 / np.sqrt(1.0 + (e / LINEAR_FROM) ** 2)
+        n = len(self.layout.joints)
+        rows, correlation, order = 0, 0, []
+        for log in self.logs:
+            near = int(np.ceil(CORRELATION * (log.count - 1) / (log.time[-1] - log.time[0])))
+            correlation = max(correlation, near)
+            order.append(rows + np.repeat(np.arange(log.count), n))
+            rows += log.count
+        # Errors of different logs have nothing to do with each other.
+        order = np.concatenate([one + k * (correlation + 1) for k, one in enumerate(order)])
+        joint = np.tile(np.arange(n), rows)
+        bread = np.linalg.pinv((J * (flat ** 3)[:, np.newaxis]).T @ J)
+        filling = newey_west(J * (flat * e)[:, np.newaxis], joint, order, correlation)
+        covariance = bread @ filling @ bread
+        out[free] = np.sqrt(np.maximum(np.diag(covariance), 0.0)) * self._scales[free]
+        return out
+
+
+def _layout(robot: Robot, settings: OutputErrorSettings) -> Layout:
+    robot.require_single_coordinates('identification of drives')
+    if robot.coupling.shape != (robot.n, robot.n) or np.any(robot.coupling != np.eye(robot.n)):
+        raise ParameterError('has joints that follow others', subject=robot.name,
+                             remedy='name the joints of the arm alone, without mimic joints')
+    names = tuple(dict.fromkeys((*DRIVE, *friction_of(settings.friction), *settings.known)))
+    known = {name: _of_joints(name, value, robot.n) for name, value in settings.known.items()}
+    return Layout(robot.joint_names, names, known)
+
+
+def _of_joints(name: str, value: Any, n: int) -> FloatArray:
+    try:
+        values = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.array(np.nan)
+    if values.shape not in ((), (n,)) or not np.all(np.isfinite(values)):
+        raise ParameterError(f'is {value!r}', subject=name, remedy=f'give a number, or {n}')
+    return np.broadcast_to(values, (n,)).copy()
+
+
+def _typical(robot: Robot, logs: Sequence[ServoLog]
+             ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return typical efforts, inertias, commands and speeds of the joints."""
+    dynamics = Dynamics(robot)
+    q = np.concatenate([log.position for log in logs])
+    q = np.ascontiguousarray(q[::max(1, len(q) // 500)])
+    inertia = np.mean(np.einsum('kjj->kj', dynamics.mass_matrix(q)), axis=0)
+    speed = np.max([np.percentile(np.abs(np.diff(log.position, axis=0)
+                                         / np.diff(log.time)[:, np.newaxis]), 90, axis=0)
+                    for log in logs], axis=0)
+    speed = np.maximum(speed, 1e-3)
+    effort = np.max(np.abs(dynamics.gravity_torque(q)), axis=0)
+    # Where nothing weighs on a joint: what turns it round within a tenth of a second.
+    effort = np.maximum(effort, inertia * speed / 0.1)
+    command = np.max([np.percentile(_asked(log), 90, axis=0) for log in logs], axis=0)
+    return effort, inertia, np.maximum(command, 1e-9), speed
+
+
+def _asked(log: ServoLog) -> FloatArray:
+    """Return the size of u that the law asks for at the measured positions."""
+    error = np.abs(log.goal - log.position) * log.law[:, kernels.PROPORTIONAL]
+    return log.supply * np.minimum(error, log.law[:, kernels.LIMIT]) * log.enabled
+
+
+def _simulated(model: FloatArray, log: ServoLog, table: FloatArray, step: float) -> FloatArray:
+    out = np.full(log.position.shape, np.nan)
+    start = np.stack([log.position[0], log.velocity])
+    kernels.simulate.load()(model, log.law, table, log.time, log.goal, log.supply, log.enabled,
+                            step, start, out)
+    return out
+
+
+def _mean_error(robot: Robot, logs: Sequence[ServoLog], layout: Layout, x: FloatArray,
+                step: float) -> FloatArray:
+    model, table = pack(robot), layout.table(x)
+    errors = [np.abs(log.position - _simulated(model, log, table, step)) for log in logs]
+    return np.mean(np.concatenate(errors), axis=0)
+
+
+def _rows(logs: Sequence[ServoLog]) -> int:
+    return sum(log.count for log in logs)
+
+
+def _findings(layout: Layout, x: FloatArray, deviations: FloatArray, costs: Sequence[float],
+              logs: Sequence[ServoLog]) -> tuple[Finding, ...]:
+    findings = []
+    for log in {log.name: log for log in logs}.values():
+        findings += [Finding(Severity.INFO, log.name, f'{count} {reason}')
+                     for reason, count in log.counts.items()]
+    at_bound = [label for label, sd in zip(layout.labels, deviations, strict=True)
+                if np.isnan(sd)]
+    if at_bound:
+        findings.append(Finding(Severity.INFO, ', '.join(at_bound), 'is at the bound of what is '
+                                'possible: the logs do not ask for it',
+                                'choose a friction class without it'))
+    vague = [label for label, value, sd in zip(layout.labels, x, deviations, strict=True)
+             if sd > VAGUE * abs(value)]
+    if vague:
+        findings.append(Finding(Severity.INFO, ', '.join(vague), 'is hardly told by the logs: '
+                                f'standard deviation above {100 * VAGUE:.0f} %',
+                                'give it under known, or record other motions'))
+    if len(costs) > 1 and costs[1] > (1.0 + SAME) * costs[0]:
+        findings.append(Finding(Severity.WARNING, 'searches', 'found the best minimum only once',
+                                'raise starts'))
+    return tuple(findings)

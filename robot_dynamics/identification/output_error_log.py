@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``ServoLog``: what servos were told, and where they went, ready to be simulated again.
+
+A YAML says where to find it, under ``output_error``::
+
+    logs:
+      - {source: run_1.json, proportional: 0.29}
+      - {source: run_2.json, proportional: 1.15}
+    keys: {time: timestamp, position: position, goal: goal_position, supply: input_volts}
+    servo: {derivative: 0, limit: 1, supply: 7.4}
+
+What stands beside the source of a log counts for that log, ``servo`` for all. Tables are CSV
+files with a header, or JSON objects with ``columns`` and ``rows``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import ParameterError, RecordingError
+from robot_dynamics.identification.dataset.cleaning import GAP_PERIODS, SHORTEST_SEGMENT
+from robot_dynamics.identification.dataset.table_log import read_table
+
+FloatArray = NDArray[np.float64]
+
+#: What a table of a servo may tell; the first three it has to.
+QUANTITIES = ('time', 'position', 'goal', 'velocity', 'supply', 'enabled')
+#: What is said of a servo.
+LAW = ('proportional', 'derivative', 'limit', 'supply')
+_USUAL = {'derivative': 0.0, 'limit': np.inf, 'supply': 1.0}
+# Rows that tell the velocity at the beginning, where none was measured.
+_FIRST_ROWS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class ServoLog:
+    """Commands and positions of joints, without a gap.
+
+    Parameters
+    ----------
+    name : str
+        Where it comes from.
+    time : ndarray, shape (N,)
+        s, strictly increasing.
+    position, goal, supply, enabled : ndarray, shape (N, n)
+        What encoders said and what servos were told, rad or m; what the supply gives, V
+        (1 where the command is an effort or a current); 1 while a servo is on, else 0.
+    law : ndarray, shape (n, 3)
+        Proportional (per rad), derivative (per rad/s) and limit of u / supply.
+    velocity : ndarray, shape (n,)
+        At the beginning, rad/s or m/s.
+    counts : mapping of str to int
+        Rows left out, by reason.
+    """
+
+    name: str
+    time: FloatArray
+    position: FloatArray
+    goal: FloatArray
+    supply: FloatArray
+    enabled: FloatArray
+    law: FloatArray
+    velocity: FloatArray
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return len(self.time)
+
+    def cut(self, first: int, last: int) -> ServoLog:
+        """Return the rows from first to before last."""
+        rows = slice(first, last)
+        return ServoLog(self.name, *(np.ascontiguousarray(x[rows]) for x in (
+            self.time, self.position, self.goal, self.supply, self.enabled)), self.law,
+            self.velocity if first == 0 else _slope(self.time[rows], self.position[rows]),
+            self.counts)
+
+
+def read_servo_logs(section: Mapping[str, Any], folder: Path, joints: Sequence[str]
+                    ) -> tuple[ServoLog, ...]:
+    """Read the logs of an ``output_error`` section.
+
+    Parameters
+    ----------
+    section : mapping
+        As in the example of this module.
+    folder : Path
+        What sources are relative to.
+    joints : sequence of str
+        The joints of the robot, in its order.
+
+    Returns
+    -------
+    tuple of ServoLog
+        Each piece without a gap; what was left out is counted in each.
+    """
+    logs = section.get('logs')
+    if not isinstance(logs, Sequence) or isinstance(logs, str) or not logs:
+        raise ParameterError('names no log', subject='output_error.logs',
+                             remedy='list them, each with a source')
+    servo, keys = (_mapping(section, name) for name in ('servo', 'keys'))
+    for key in keys:
+        _known(key, QUANTITIES, 'output_error.keys')
+    pieces: list[ServoLog] = []
+    for one in logs:
+        if not isinstance(one, Mapping) or not isinstance(one.get('source'), str):
+            raise ParameterError(f'is {one!r}', subject='output_error.logs',
+                                 remedy='give each a source')
+        own = {**servo, **{key: value for key, value in one.items() if key != 'source'}}
+        pieces += read_servo_log(folder / one['source'], joints, keys, own)
+    return tuple(pieces)
+
+
+def read_servo_log(path: Path, joints: Sequence[str], keys: Mapping[str, Any],
+                   servo: Mapping[str, Any]) -> tuple[ServoLog, ...]:
+    """Read one log.
+
+    Parameters
+    ----------
+    path : Path
+        The table.
+    joints : sequence of str
+        The joints, in order.
+    keys : mapping
+        Names of the columns of each of `QUANTITIES`, one for each joint or one for all.
+    servo : mapping
+        The law: ``proportional``, ``derivative``, ``limit``, ``supply``.
+
+    Returns
+    -------
+    tuple of ServoLog
+        Pieces without gaps.
+    """
+    header, values, broken = read_table(path)
+    n = len(joints)
+    columns = {name: _column(header, values, keys.get(name, name), name, n, path)
+               for name in QUANTITIES if name in (*QUANTITIES[:3], *keys) or name in header}
+    for key in servo:
+        _known(key, LAW, f'{path}: servo')
+    told = {**_USUAL, **servo}
+    if 'proportional' not in told:
+        raise ParameterError('is not given', subject=f'{path}: servo.proportional',
+                             remedy='say what the servo asks for per radian of error')
+    law = np.stack([_each(told[name], n, f'servo.{name}') for name in LAW[:3]], axis=1)
+    columns.setdefault('supply', np.tile(_each(told['supply'], n, 'servo.supply'),
+                                         (len(values), 1)))
+    columns.setdefault('enabled', np.ones((len(values), n)))
+    columns['enabled'] = (columns['enabled'] != 0.0).astype(np.float64)
+    return _pieces(path, columns, law, broken)
+
+
+def arrays_log(time: FloatArray, position: FloatArray, goal: FloatArray, law: FloatArray, *,
+               supply: float = 1.0, velocity: FloatArray | None = None, name: str = 'arrays'
+               ) -> ServoLog:
+    """Make a log of arrays of shape (N,), (N, n) and (n, 3)."""
+    ones = np.ones_like(position)
+    return ServoLog(name, time, position, goal, supply * ones, ones, law,
+                    _slope(time, position) if velocity is None else velocity)
+
+
+def halves_of(logs: Sequence[ServoLog]) -> tuple[tuple[ServoLog, ...], tuple[ServoLog, ...]]:
+    """Return the first halves of all logs, and the second ones, which begin anew."""
+    return (tuple(log.cut(0, log.count // 2) for log in logs),
+            tuple(log.cut(log.count // 2, log.count) for log in logs))
+
+
+def _pieces(path: Path, columns: Mapping[str, FloatArray], law: FloatArray, broken: int
+            ) -> tuple[ServoLog, ...]:
+    """Leave out rows that cannot be used, and split where there is a gap."""
+    counts = {'rows with missing or extra fields': broken} if broken else {}
+    time = columns['time'][:, 0]
+    needed = ('position', 'goal', 'supply')
+    kept = np.ones(len(time), dtype=bool)
+
+    def drop(reason: str, bad: NDArray[np.bool_]) -> None:
+        bad = bad & kept
+        if np.any(bad):
+            counts[reason] = int(np.count_nonzero(bad))
+            kept[bad] = False
+
+    drop('rows without a time', ~np.isfinite(time))
+    for name in needed:
+        drop(f'rows whose {name} is no number', ~np.all(np.abs(columns[name]) < 1e9, axis=1))
+    newest = np.fmax.accumulate(np.concatenate([[-np.inf], np.where(kept, time, -np.inf)[:-1]]))
+    drop('rows out of order', time < newest)
+    drop('rows with the stamp of a row before', time == newest)
+    rows = np.flatnonzero(kept)
+    if len(rows) < SHORTEST_SEGMENT:
+        raise RecordingError(f'has {len(rows)} usable rows', subject=str(path),
+                             remedy='record some seconds of a moving arm')
+    steps = np.diff(time[rows])
+    breaks = np.flatnonzero(steps > GAP_PERIODS * np.median(steps)) + 1
+    if len(breaks):
+        counts['gaps'] = len(breaks)
+    out = []
+    for a, b in pairwise([0, *breaks.tolist(), len(rows)]):
+        mine = rows[a:b]
+        if len(mine) < SHORTEST_SEGMENT:
+            counts['rows between gaps that are too close'] = counts.get(
+                'rows between gaps that are too close', 0) + len(mine)
+            continue
+        position, goal, supply, enabled = (np.ascontiguousarray(columns[name][mine]) for name in (
+            *needed, 'enabled'))
+        first = columns['velocity'][mine[0]] if 'velocity' in columns else np.array(np.nan)
+        if not np.all(np.isfinite(first)):
+            first = _slope(time[mine], position)
+        out.append(ServoLog(str(path), time[mine] - time[mine[0]], position, goal, supply,
+                            enabled, law, np.array(first), counts))
+    if not out:
+        raise RecordingError('has no piece without a gap', subject=str(path),
+                             remedy='record at a steady rate')
+    return tuple(out)
+
+
+def _slope(time: FloatArray, position: FloatArray) -> FloatArray:
+    """Return the velocities at the beginning."""
+    t = time[:_FIRST_ROWS] - time[0]
+    t = t - t.mean()
+    return t @ position[:_FIRST_ROWS] / max(float(t @ t), 1e-300)
+
+
+def _column(header: Sequence[str], values: FloatArray, key: Any, quantity: str, n: int,
+            path: Path) -> FloatArray:
+    """Return the columns of a quantity."""
+    names = [key] if isinstance(key, str) else key
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise ParameterError(f'is {key!r}', subject=f'output_error.keys.{quantity}',
+                             remedy='name a column, or one for each joint')
+    if any(name not in header for name in names):
+        raise RecordingError('lacks the columns of ' + quantity, subject=str(path),
+                             remedy=f'give keys.{quantity}; the table has: ' + ', '.join(header))
+    if len(names) not in ((1,) if quantity == 'time' else (1, n)):
+        raise ParameterError(f'names {len(names)} columns',
+                             subject=f'output_error.keys.{quantity}', remedy=f'name one, or {n}')
+    found = values[:, [list(header).index(name) for name in names]]
+    return found if quantity == 'time' else np.repeat(found, n // len(names), axis=1)
+
+
+def _each(value: Any, n: int, subject: str) -> FloatArray:
+    try:
+        values = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.array(np.nan)
+    if values.shape not in ((), (n,)) or np.any(np.isnan(values)) or np.any(values < 0.0):
+        raise ParameterError(f'is {value!r}', subject=subject,
+                             remedy=f'give a number from 0 on, or {n}')
+    return np.broadcast_to(values, (n,)).copy()
+
+
+def _mapping(section: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = section.get(name, {})
+    if not isinstance(part, Mapping):
+        raise ParameterError('is no mapping', subject=f'output_error.{name}',
+                             remedy='give names and values')
+    return part
+
+
+def _known(key: str, known: Sequence[str], subject: str) -> None:
+    if key not in known:
+        raise ParameterError('is no setting', subject=f'{subject}.{key}',
+                             remedy='choose among ' + ', '.join(known))
