@@ -149,7 +149,13 @@ class AdaptiveController(WithFeedback):
         return bool(self.learning.frozen_reason)
 
     def reset(self, q: FloatArray, v: FloatArray) -> None:
-        """Forget filters and finite differences; keep what was learnt."""
+        """Forget filters and finite differences; keep what was learnt, unless it is in doubt.
+
+        Where a refused step has frozen the estimates, what led there is among them: an arm
+        that is about to be moved anew starts over from the model.
+        """
+        if self.learning.is_latched:
+            self.learning.forget()
         self.learning.reset()
         self._applied[:] = 0.0
 

@@ -50,8 +50,10 @@ TABLE = (
               'nearest that limits allow.', 'rad or m', -1e3, 1e3, read_only=True),
     Parameter('command_topic', 'effort_controller/commands', 'Where efforts are commanded.',
               read_only=True, topic=True),
-    Parameter('hold_time', 0.1, 'How long the last command acts when no other comes; then the '
-              'arm is caught.', 's', 0.001, 0.9, read_only=True),
+    Parameter('hold_time', 0.5, 'How long the last command acts when no other comes; then the '
+              'arm is caught. Longer than state_timeout of its controller: one that goes on '
+              'meanwhile would learn from an arm that does not obey.', 's', 0.001, 0.9,
+              read_only=True),
     Parameter('release_time', 0.5, 'How long commands must come steadily before a caught arm '
               'follows them again.', 's', 0.0, 60.0, read_only=True),
     Parameter('payload_mass', 0.0, 'Mass the arm carries and its description does not know of.',

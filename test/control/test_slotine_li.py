@@ -278,6 +278,19 @@ def test_reset_keeps_what_was_learnt_and_forget_does_not(arm3):
     assert not law.frozen
 
 
+def test_an_arm_moved_anew_after_a_refused_step_starts_over_from_the_model(arm3):
+    law = AdaptiveController(arm3)
+    before = law.estimate.copy()
+    track(arm3, with_payload(arm3, 1.0, (0.1, 0.0, 0.1)), law, 2.0)
+    refuse_a_step(law)
+    assert law.frozen and np.any(law.estimate != before)
+    law.reset(np.zeros(3), np.zeros(3))
+    np.testing.assert_array_equal(law.estimate, before)
+    assert not law.frozen
+    track(arm3, with_payload(arm3, 1.0, (0.1, 0.0, 0.1)), law, 0.5)
+    assert np.any(law.estimate != before)
+
+
 def test_holds_by_the_gravity_it_has_learnt(arm3):
     law = AdaptiveController(arm3)
     loaded = with_payload(arm3, 1.0, (0.1, 0.0, 0.1))

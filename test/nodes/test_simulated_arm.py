@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import time
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -11,11 +12,15 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
+from robot_dynamics.bringup.demo import make_plan
+from robot_dynamics.bringup.system import System
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.modify import with_payload
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.controller_names import CONTROLLERS
+from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
 
 pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
 
@@ -38,7 +43,7 @@ class Arm:
         self._commands = observer.node.create_publisher(
             Float64MultiArray, 'effort_controller/commands', qos.command())
         self.running = start('simulated_arm', robot='arm7', initial_position=POSE.tolist(),
-                             **parameters)
+                             hold_time=0.1, **parameters)
         assert observer.spin(60.0, lambda: self.states), self.running.stop()
 
     def next_state(self) -> JointState:
@@ -117,6 +122,20 @@ def test_is_braked_then_obeys_then_is_caught(start, observer, robot, style):
         dynamics.gravity_torque(by_name(state, 'position', robot.joint_names)), atol=0.05)
     status, _, stderr = arm.running.stop()
     assert (status, stderr) == (0, '')
+
+
+@pytest.mark.parametrize('system', [System(), make_plan().system], ids=['up', 'demo'])
+@pytest.mark.parametrize('controller', CONTROLLERS)
+def test_obeys_for_longer_than_its_controller_goes_on_without_states(system, controller):
+    """Who tracks, and learns, while the arm is caught learns what is not so."""
+    def values(node: str) -> dict:
+        defaults = {row.name: row.default
+                    for row in import_module(f'robot_dynamics.nodes.{node}').TABLE}
+        return {**defaults, **{row.name: row.default for row in CONTROLLER_PARAMETERS},
+                **system.parameters.get(node, {})}
+
+    arm, patience = values('simulated_arm'), values(controller)['state_timeout']
+    assert arm['hold_time'] > patience + 0.1
 
 
 def test_refuses_commands_that_are_none(start, observer):
