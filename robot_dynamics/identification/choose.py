@@ -112,6 +112,8 @@ class Chooser:
         self.normal = Normal(stack, blocks)
         self.prior = prior_of(stack.robot.inertial_parameters)
         self._described = stack.robot.gravity
+        # Of which loads the columns of load-dependent friction are.
+        self._loads: tuple[bytes, bytes] = (b'', b'')
 
     def choose(self, train: IntArray, families: Sequence[str] | None = None,
                strengths: Sequence[float] = STRENGTHS, tilt: str = 'auto') -> Chosen:
@@ -214,8 +216,12 @@ class Chooser:
     def _load(self, loads: FloatArray, gravity: FloatArray | None = None) -> None:
         """Compute load-dependent friction of other loads."""
         if any(feature.term in LOADED for feature in self.stack.features):
-            self.stack.with_loads(loads, gravity)
-            self.normal.reload()
+            new = (loads.tobytes(), self._described.tobytes() if gravity is None
+                   else gravity.tobytes())
+            if new != self._loads:
+                self.stack.with_loads(loads, gravity)
+                self.normal.reload()
+                self._loads = new
 
     def _rows(self, train: IntArray) -> FloatArray:
         return self.normal.counts[train].sum(axis=0)

@@ -109,3 +109,15 @@ def test_wrong_filters():
         derivative(np.zeros(100), 100.0, 'magic')
     with pytest.raises(ParameterError):
         derivative(np.zeros(100), 100.0, 'savitzky_golay', window=5, degree=5)
+
+
+@pytest.mark.parametrize(('shape', 'cutoff', 'order'), [
+    ((400, 7), 3.0, 4), ((1000,), 20.0, 5), ((9, 3), 2.0, 1), ((300, 2, 3), 30.0, 12)])
+def test_filters_as_scipy_has_them(shape, cutoff, order):
+    from scipy.signal import butter, sosfiltfilt
+    x = np.cumsum(np.random.default_rng(0).normal(size=shape), axis=0)
+    padding = min(len(x) - 1, int(300.0 / cutoff))
+    theirs = sosfiltfilt(butter(order, cutoff, fs=100.0, output='sos'), x, axis=0, padlen=padding)
+    for given in (x, np.asfortranarray(x)):
+        np.testing.assert_allclose(low_pass(given, 100.0, cutoff, order), theirs,
+                                   atol=1e-12 * np.abs(x).max())
