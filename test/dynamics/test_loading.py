@@ -2,14 +2,17 @@
 """Compiling, caching and loading kernels, in processes of their own."""
 
 import os
+import shutil
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels import newton_euler, slotine_li
+from robot_dynamics.dynamics.kernels.loading import Kernel
 
 MODULE = """
 from robot_dynamics.dynamics.kernels.loading import helper, kernel
@@ -115,3 +118,44 @@ def test_a_kernel_that_is_not_loaded_says_so(tree, monkeypatch):
     kernel = slotine_li.slotine_li_regressor
     with pytest.raises(TypeError, match=r'slotine_li.slotine_li_regressor is not loaded'):
         kernel._not_loaded(1, 2)
+
+
+@pytest.fixture
+def own_kernel(tmp_path, monkeypatch):
+    """A kernel of the test's own, in a cache of its own."""
+    monkeypatch.setattr('robot_dynamics.dynamics.kernels.loading.cache_directory',
+                        lambda source: tmp_path)
+    monkeypatch.setattr('robot_dynamics.dynamics.kernels.loading._KERNELS', [])
+
+    def twice(x):
+        return 2.0 * x
+    return Kernel(twice, 'float64(float64)')
+
+
+def test_threads_that_come_while_it_is_loaded_wait(own_kernel, monkeypatch):
+    """Whoever asks between the compilation and its end gets the compiled function."""
+    compiled, go_on = threading.Event(), threading.Event()
+
+    def slowly(kernel):
+        compiled.set()
+        assert go_on.wait(60.0)
+        return kernel._dispatcher
+    monkeypatch.setattr(Kernel, '_callable', slowly)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(own_kernel.load()(21.0)))
+               for _ in range(3)]
+    threads[0].start()
+    assert compiled.wait(60.0)
+    for thread in threads[1:]:
+        thread.start()
+        thread.join(0.1)  # It must not be through: the kernel is not there yet.
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert found == [42.0] * 3
+
+
+def test_a_cache_that_was_emptied_meanwhile(own_kernel, tmp_path):
+    shutil.rmtree(tmp_path)
+    assert own_kernel.load()(21.0) == 42.0
+    assert own_kernel.is_cached

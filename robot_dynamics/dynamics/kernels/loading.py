@@ -68,9 +68,12 @@ class Kernel:
     call : callable
         The compiled function. Raises TypeError while it is not loaded, and for
         arguments of other types.
+    is_loaded : bool
+        Whether `call` is the compiled function.
     """
 
-    __slots__ = ('_dispatcher', '_signature', 'call', 'directory', 'is_on_demand', 'name')
+    __slots__ = ('_dispatcher', '_signature', 'call', 'directory', 'is_loaded', 'is_on_demand',
+                 'name')
 
     def __init__(self, function: Callable[..., Any], signature: Any, *,
                  is_on_demand: bool = False, **options: Any):
@@ -78,6 +81,7 @@ class Kernel:
         self.directory = cache_directory(Path(function.__code__.co_filename))
         self.is_on_demand = is_on_demand
         self.call = self._not_loaded
+        self.is_loaded = False
         self._signature = signature
         self._dispatcher = _cached_in(self.directory, function, options)
         _KERNELS.append(self)
@@ -99,11 +103,6 @@ class Kernel:
         return self.call
 
     @property
-    def is_loaded(self) -> bool:
-        """Whether `call` is the compiled function."""
-        return bool(self._dispatcher.overloads)
-
-    @property
     def is_cached(self) -> bool:
         """Whether some process has compiled the kernel before."""
         return self._stamp.exists()
@@ -118,6 +117,8 @@ class Kernel:
         self._dispatcher.disable_compile()
         self.call = self._callable()
         self._stamp.touch()
+        # Last of all: other threads call what they find loaded.
+        self.is_loaded = True
 
     def _callable(self) -> Callable[..., Any]:
         return self._dispatcher
@@ -164,6 +165,8 @@ def _cached_in(directory: Path, function: Callable[..., Any], options: dict[str,
 @contextmanager
 def _one_process_at_a_time(directory: Path) -> Iterator[None]:
     """Let processes that start together wait for the first one's compilation."""
+    # There at the start, but somebody may have emptied the cache since.
+    directory.mkdir(parents=True, exist_ok=True)
     if fcntl is None:
         yield
         return

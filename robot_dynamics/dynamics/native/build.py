@@ -28,6 +28,10 @@ COMPILERS = ('cc', 'gcc', 'clang')
 #: Longest time that a compiler may take, s.
 TIMEOUT = 600.0
 
+_SUBJECT = "backend 'c'"
+# The way out of whatever is wrong here.
+_WITHOUT = 'leave out backend to use the numba kernels'
+
 # Instructions of this machine's processor, spelt as different compilers do.
 _FOR_THIS_PROCESSOR = ('-march=native', '-mcpu=native')
 
@@ -40,16 +44,27 @@ def find_compiler() -> list[str]:
     NoCompilerError
         When there is none.
     """
-    wanted = shlex.split(os.environ.get('CC', ''))
+    wanted = _wanted_compiler()
     for command in ([wanted] if wanted else [[name] for name in COMPILERS]):
         path = shutil.which(command[0])
         if path is not None:
             return [path, *command[1:]]
     named = f'{wanted[0]}, which the variable CC names,' if wanted else ', '.join(COMPILERS)
     raise NoCompilerError(f'no C compiler is found ({named} not on the PATH)',
-                          subject="backend 'c'",
+                          subject=_SUBJECT,
                           remedy='install one, on Debian and Ubuntu with: sudo apt install gcc '
-                                 'libc6-dev; or leave out backend to use the numba kernels')
+                                 f'libc6-dev; or {_WITHOUT}')
+
+
+def _wanted_compiler() -> list[str]:
+    """Return the words of the variable CC."""
+    try:
+        return shlex.split(os.environ.get('CC', ''))
+    except ValueError as error:
+        raise NoCompilerError(f'no C compiler is found (the variable CC is no command: {error})',
+                              subject=_SUBJECT,
+                              remedy=f'correct the variable CC, unset it, or {_WITHOUT}'
+                              ) from error
 
 
 def library_path(key: str) -> Path:
@@ -77,19 +92,32 @@ def compile_library(source: str, path: Path, *, subject: str) -> None:
     """
     compiler = find_compiler()
     progress(f'compiling C kernels of {subject}, once; kept in {path.parent}')
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix='build-') as folder:
-        text, library = Path(folder, 'kernels.c'), Path(folder, 'kernels.so')
-        text.write_text(source, encoding='utf-8')
-        for processor in (*_FOR_THIS_PROCESSOR, None):
-            flags = [*OPTIONS, *([processor] if processor else [])]
-            complaint = _run([*compiler, *flags, str(text), '-o', str(library), '-lm'])
-            if complaint is None:
-                library.chmod(0o700)
-                library.replace(path)
-                return
-    raise BackendError(f'{compiler[0]} failed: {complaint}', subject="backend 'c'",
-                       remedy='check the compiler (does it compile a small program?), or leave '
-                              'out backend to use the numba kernels')
+    try:
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix='build-') as folder:
+            library = _compiled(compiler, source, Path(folder))
+            library.chmod(0o700)
+            library.replace(path)
+    except OSError as error:
+        raise BackendError(f'cannot write its kernels to {path.parent} ({error.strerror})',
+                           subject=_SUBJECT,
+                           remedy='make room there, start this program again if the folder was '
+                                  f'removed, or {_WITHOUT}') from error
+
+
+def _compiled(compiler: list[str], source: str, folder: Path) -> Path:
+    """Return the library that a compiler makes of C, in a folder."""
+    text, library = folder / 'kernels.c', folder / 'kernels.so'
+    text.write_text(source, encoding='utf-8')
+    for processor in (*_FOR_THIS_PROCESSOR, None):
+        flags = [*OPTIONS, *([processor] if processor else [])]
+        complaint = _run([*compiler, *flags, str(text), '-o', str(library), '-lm'])
+        if complaint is None and not library.is_file():
+            complaint = 'it ended well and wrote nothing'
+        if complaint is None:
+            return library
+    raise BackendError(f'{compiler[0]} failed: {complaint}', subject=_SUBJECT,
+                       remedy='check the compiler (does it compile a small program?), or '
+                              f'{_WITHOUT}')
 
 
 def is_built(path: Path) -> bool:

@@ -9,8 +9,8 @@ costs some 50 ns, ten times less than through ctypes.
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,10 @@ class Library:
             connect = self._library.connect_to_python
         except (OSError, AttributeError) as error:
             raise BackendError(f'cannot be loaded: {error}', subject=str(path),
-                               remedy='remove it, it will be made anew') from error
+                               remedy='remove it, it will be made anew; where programs may not '
+                                      'run from that folder, or CC compiles for another '
+                                      'machine, leave out backend to use the numba kernels'
+                               ) from error
         addresses = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p)
                      for name in _FUNCTIONS_OF_PYTHON]
         connect.restype = None
@@ -79,17 +82,17 @@ class Library:
         bound : tuple
             What it gets as its first argument, see ``enum Bound`` in objects.c.
         """
-        definition = self._definitions.get(name)
-        if definition is None:
-            address = ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
-            definition = _Definition(name.encode(), address, _METH_FASTCALL | _METH_KEYWORDS,
-                                     text.encode())
-            self._definitions[name] = definition
+        with _thread_lock:
+            definition = self._definitions.get(name)
+            if definition is None:
+                address = ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
+                definition = _Definition(name.encode(), address,
+                                         _METH_FASTCALL | _METH_KEYWORDS, text.encode())
+                self._definitions[name] = definition
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object
         make.argtypes = (ctypes.POINTER(_Definition), ctypes.py_object, ctypes.c_void_p)
         return make(ctypes.byref(definition), bound, None)
-
 
     def many_regressors(self, q: FloatArray, v: FloatArray, v_r: FloatArray, a_r: FloatArray,
                         out: FloatArray, past_cache: bool) -> None:
@@ -101,7 +104,15 @@ class Library:
                    ctypes.c_ssize_t(len(q)), ctypes.c_int(past_cache))
 
 
-@cache
+# What functions refer to must outlive them, so that there may be one of each, whatever
+# threads ask for it at the same time.
+_thread_lock = threading.RLock()
+_loaded: dict[Path, Library] = {}
+
+
 def load(path: Path) -> Library:
     """Return the library at a path, loaded once."""
-    return Library(path)
+    with _thread_lock:
+        if path not in _loaded:
+            _loaded[path] = Library(path)
+        return _loaded[path]

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -15,8 +16,10 @@ import pytest
 
 from robot_dynamics.dynamics import JOINT_TERMS, Dynamics
 from robot_dynamics.dynamics.batches import LARGE, PAST_CACHE
+from robot_dynamics.dynamics.kernels.layout import MARK
 from robot_dynamics.dynamics.kernels.loading import all_kernels
 from robot_dynamics.dynamics.native import backend as native
+from robot_dynamics.dynamics.native import methods as native_library
 from robot_dynamics.dynamics.native.backend import METHODS
 from robot_dynamics.dynamics.threads import PIECE
 from robot_dynamics.errors import BackendError, DimensionError, ModelError, ParameterError
@@ -376,6 +379,30 @@ def test_threads_do_not_disturb_each_other(arm):
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_threads_that_load_a_library_together_share_it(arm, monkeypatch):
+    """Functions refer to what their library holds: a second one would be freed below them."""
+    robot, meeting = arm[1].robot, threading.Barrier(4)
+    made, init = [], native_library.Library.__init__
+
+    def slowly(library, path):
+        made.append(path)
+        time.sleep(0.05)
+        init(library, path)
+    monkeypatch.setattr(native_library, '_loaded', {})
+    monkeypatch.setattr(native_library.Library, '__init__', slowly)
+    found = []
+
+    def work():
+        meeting.wait()
+        found.append(native.library_of(robot, float(arm[1]._model[-1, MARK])))
+    threads = [threading.Thread(target=work) for _ in range(meeting.parties)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1 and len(set(map(id, found))) == 1
 
 
 def test_unknown_backends_are_refused():

@@ -11,7 +11,7 @@ import pytest
 
 from robot_dynamics.dynamics.native import backend, build
 from robot_dynamics.dynamics.native.build import compile_library, find_compiler, library_path
-from robot_dynamics.errors import BackendError
+from robot_dynamics.errors import BackendError, NoCompilerError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 
@@ -77,6 +77,32 @@ def test_without_a_compiler_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setenv('PATH', str(tmp_path))
     with pytest.raises(BackendError, match='sudo apt install gcc') as caught:
         find_compiler()
+    assert 'numba' in caught.value.remedy
+
+
+def test_a_variable_that_is_no_command_counts_as_no_compiler(monkeypatch):
+    monkeypatch.setenv('CC', 'gcc "')
+    with pytest.raises(NoCompilerError, match='variable CC is no command') as caught:
+        find_compiler()
+    assert 'correct the variable CC' in caught.value.remedy
+
+
+@pytest.mark.parametrize(('command', 'complaint'), [
+    ('true', 'true failed: it ended well and wrote nothing'),
+    ('false', 'false failed: exit status 1'),
+], ids=['writes nothing', 'fails'])
+def test_a_command_that_compiles_nothing(tmp_path, monkeypatch, command, complaint):
+    monkeypatch.setenv('CC', command)
+    with pytest.raises(BackendError, match=complaint) as caught:
+        compile_library(SOURCE, tmp_path / 'x.so', subject='x')
+    assert 'numba' in caught.value.remedy
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_compiler
+def test_a_folder_that_is_gone(tmp_path):
+    with pytest.raises(BackendError, match=r'cannot write its kernels to .*No such') as caught:
+        compile_library(SOURCE, tmp_path / 'gone' / 'x.so', subject='x')
     assert 'numba' in caught.value.remedy
 
 
