@@ -74,6 +74,7 @@ setup(
         'console_scripts': [
             'robot-dynamics = robot_dynamics.bringup.cli:main',
             'adaptive_controller = robot_dynamics.nodes.adaptive_controller:main',
+            'excitation = robot_dynamics.nodes.excitation:main',
             'feedforward_lq_controller = robot_dynamics.nodes.feedforward_lq_controller:main',
             'computed_torque_controller = robot_dynamics.nodes.computed_torque_controller:main',
             'pd_gravity_controller = robot_dynamics.nodes.pd_gravity_controller:main',

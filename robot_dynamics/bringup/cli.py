@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from robot_dynamics.bringup import demo, formulas, identification, switch
+from robot_dynamics.bringup import demo, excite, formulas, identification, switch
 from robot_dynamics.bringup.arguments import ARGUMENTS
 from robot_dynamics.bringup.command import child_environment
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.doctor import command as doctor
 from robot_dynamics.bringup.doctor.robot import joint_count, robot_line, robot_table
+from robot_dynamics.bringup.excitation import excitation_processes, run_excitation
 from robot_dynamics.bringup.session import require_ros, run_until_stopped
 from robot_dynamics.bringup.system import NO_PLANT, System, find_plant
 from robot_dynamics.bringup.warmup import warm_up
@@ -84,6 +85,10 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=_Help)
     identification.add_arguments(identify)
     identify.set_defaults(run=identification.run)
+    exciting = commands.add_parser('excite', help=excite.SUMMARY, description=excite.__doc__,
+                                   formatter_class=_Help)
+    excite.add_arguments(exciting)
+    exciting.set_defaults(run=excite.run)
     warmup = commands.add_parser('warmup', help='compile all kernels now, once for all')
     warmup.set_defaults(run=_warmup)
     return parser
@@ -103,6 +108,9 @@ def _add_up(commands: argparse._SubParsersAction) -> None:
             up.add_argument(flag, type=type(argument.default), default=argument.default,
                             metavar=argument.name.upper(), help=argument.text)
     up.add_argument('--record', type=Path, metavar='FOLDER', help='Record into this folder.')
+    up.add_argument('--excitation', default='', metavar='FILE',
+                    help='Lead the arm through this plan of robot-dynamics excite, once, record '
+                         'it into the folder of --record, and end.')
     up.add_argument('--seconds', type=float, metavar='SECONDS',
                     help='End by itself after so long.')
     up.set_defaults(run=_up)
@@ -131,7 +139,8 @@ def _add_report(commands: argparse._SubParsersAction) -> None:
 
 def _up(options: argparse.Namespace) -> int:
     values = {argument.name: getattr(options, argument.name) for argument in ARGUMENTS}
-    system = System(**values, record=options.record)
+    led = bool(options.excitation)
+    system = System(**values, record=None if led else options.record)
     if system.plant != NO_PLANT:
         find_plant(system.plant)
     require_ros()
@@ -139,6 +148,11 @@ def _up(options: argparse.Namespace) -> int:
     print(_banner(system, environment), flush=True)
     # Nodes compile what is missing, too; done before, none waits for another's compiler.
     warm_up()
+    if led:
+        folder = '' if options.record is None else str(options.record)
+        done = run_excitation(excitation_processes(system, options.excitation, folder),
+                              environment, options.seconds)
+        return 0 if done else 1
     run_until_stopped(system.processes(), options.seconds, environment=environment)
     return 0
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from robot_dynamics.nodes import (
     adaptive_controller,
     computed_torque_controller,
+    excitation,
     feedforward_lq_controller,
     gravity_compensation_controller,
     inverse_dynamics,
@@ -33,6 +34,7 @@ _OWN = {
        for name, module in CONTROLLER_MODULES.items()},
     'inverse_dynamics': inverse_dynamics.TABLE,
     'reference': reference.TABLE,
+    'excitation': excitation.TABLE,
     'simulated_arm': simulated_arm.TABLE,
     'recorder': recorder.TABLE,
 }

@@ -28,9 +28,9 @@ from types import FrameType
 
 #: The nodes, each a module here and an executable of the package.
 NODES = (
-    'adaptive_controller', 'computed_torque_controller', 'feedforward_lq_controller',
-    'gravity_compensation_controller', 'inverse_dynamics', 'pd_gravity_controller', 'recorder',
-    'reference', 'simulated_arm')
+    'adaptive_controller', 'computed_torque_controller', 'excitation',
+    'feedforward_lq_controller', 'gravity_compensation_controller', 'inverse_dynamics',
+    'pd_gravity_controller', 'recorder', 'reference', 'simulated_arm')
 
 
 class StoppedEarlyError(BaseException):
@@ -68,6 +68,10 @@ class StopRequest:
     def outlive_parent(self) -> None:
         """Stop looking at the parent."""
         self._parent = None
+
+    def request(self) -> None:
+        """Ask this process to stop from within: what it was for is done."""
+        self._requested = True
 
     def __call__(self) -> bool:
         """Whether to stop."""

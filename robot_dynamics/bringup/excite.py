@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Designs a motion from which the parameters of an arm can be told, and writes it to a file.
+
+The motion begins and ends at rest at one pose and keeps limits of position, speed,
+acceleration and effort at all times, as the robot is described. The node excitation plays it:
+robot-dynamics up --excitation FILE, or excitation.launch.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from robot_dynamics.bringup.descriptions import DH_SUFFIXES, load_description
+from robot_dynamics.errors import BringupError
+from robot_dynamics.identification.excitation.design import (
+    KINDS,
+    Design,
+    DesignSettings,
+    design,
+    resting_pose,
+)
+from robot_dynamics.identification.excitation.information import OBJECTIVES, TERMS
+from robot_dynamics.identification.excitation.limits import Clearance, MotionLimits
+from robot_dynamics.identification.excitation.plan import ExcitationPlan
+from robot_dynamics.identification.excitation.playback import check_plan
+from robot_dynamics.model.robot import Robot
+
+SUMMARY = 'design a motion from which the parameters of an arm can be told'
+
+_WIDTH = 30
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    default = DesignSettings()
+    parser.add_argument('robot', metavar='ROBOT',
+                        help='name of a robot of this package, or a URDF, xacro or DH file')
+    parser.add_argument('--output', type=Path, default=Path('excitation.yaml'), metavar='FILE',
+                        help='file to write')
+    parser.add_argument('--seconds', type=float, default=default.seconds, metavar='SECONDS',
+                        help='duration of the motion')
+    parser.add_argument('--kind', choices=KINDS, default=default.kind, metavar='KIND',
+                        help='of the motion: ' + ', '.join(KINDS))
+    parser.add_argument('--objective', choices=OBJECTIVES, default=default.objective,
+                        metavar='OBJECTIVE', help='what is to be small: ' + ', '.join(OBJECTIVES))
+    parser.add_argument('--terms', nargs='*', choices=TERMS, default=[], metavar='TERM',
+                        help='joint terms to be told from the bodies: ' + ', '.join(TERMS))
+    parser.add_argument('--start', type=float, nargs='+', metavar='Q',
+                        help='pose where it begins and ends, rad or m; the middle of all ranges '
+                             'by default')
+    parser.add_argument('--scale', type=float, default=0.9, metavar='SHARE',
+                        help='share of ranges, speeds and efforts that is used')
+    parser.add_argument('--speed', type=float, default=float('inf'), metavar='SPEED',
+                        help='largest speed of any joint, rad/s or m/s')
+    parser.add_argument('--acceleration', type=float, nargs='+', default=[5.0],
+                        metavar='ACCELERATION',
+                        help='largest acceleration of all joints, or of each, rad/s^2 or m/s^2')
+    parser.add_argument('--waves', type=int, metavar='NUMBER',
+                        help='intervals of a spline or harmonics of a series; two a second and '
+                             'one a second by default')
+    parser.add_argument('--clearance', type=float, default=0.0, metavar='METRES',
+                        help='distance that shapes of links keep from each other (needs MuJoCo)')
+    parser.add_argument('--workspace', type=float, nargs=6, metavar='X',
+                        help='two opposite corners of a box, x y z x y z, that moving links '
+                             'stay in (needs MuJoCo)')
+    parser.add_argument('--seed', type=int, default=default.seed, metavar='NUMBER',
+                        help='of everything random')
+    parser.add_argument('--restarts', type=int, default=default.restarts, metavar='NUMBER',
+                        help='optimisations, of which the best is kept')
+    parser.add_argument('--iterations', type=int, default=default.iterations, metavar='NUMBER',
+                        help='of each of two stages of an optimisation, at most')
+    parser.add_argument('--workers', type=int, default=os.cpu_count() or 1, metavar='NUMBER',
+                        help='processes that share the restarts')
+
+
+def run(options: argparse.Namespace) -> int:
+    """Design, write and tell."""
+    description = load_description(options.robot)
+    robot = description.robot
+    robot.require_single_coordinates('excitation')
+    start = resting_pose(robot, options.start)
+    settings = DesignSettings(options.seconds, options.kind, options.objective, options.seed,
+                              options.restarts, options.iterations, options.waves,
+                              tuple(options.terms))
+    if len(options.acceleration) not in (1, robot.n):
+        raise BringupError(f'has {len(options.acceleration)} values for {robot.n} joints',
+                           subject='--acceleration', remedy='give one, or one for each of: '
+                           + ', '.join(robot.joint_names))
+    limits = MotionLimits.for_robot(
+        robot, start, scale=options.scale, speed=options.speed,
+        acceleration=options.acceleration[0] if len(options.acceleration) == 1
+        else options.acceleration)
+    clearance = _clearance(options, robot, description.urdf
+                           if description.path.suffix not in DH_SUFFIXES else None)
+    made = design(robot, start, limits, settings, clearance=clearance,
+                  workers=options.workers, progress=progress_bar())
+    plan = ExcitationPlan.of(robot, made, settings)
+    check_plan(plan, robot, clearance)
+    plan.write(options.output)
+    print('\n'.join([*summary(plan, made), f'\n{options.output}']))
+    return 0
+
+
+def progress_bar(width: int = _WIDTH) -> Callable[[float], None]:
+    """Return what draws how much is done, on a terminal and nowhere else."""
+    last = -1
+
+    def draw(share: float) -> None:
+        nonlocal last
+        done = round(100 * share)
+        if done == last or not sys.stderr.isatty():
+            return
+        last = done
+        filled = int(width * share)
+        end = '\n' if share >= 1.0 else ''
+        print(f'\r[{"#" * filled}{"." * (width - filled)}] {done:3d} %', end=end,
+              file=sys.stderr, flush=True)
+
+    return draw
+
+
+def summary(plan: ExcitationPlan, made: Design) -> list[str]:
+    """Return what a design is worth and what it uses, in lines."""
+    motion = plan.motion
+    parts = {'position': made.use.position, 'speed': made.use.velocity,
+             'acceleration': made.use.acceleration, 'effort': made.use.effort}
+    width = max(len('joint'), *map(len, plan.joint_names))
+    lines = [
+        f'{motion.duration:g} s for {made.rank} base parameters of {plan.robot_name}, designed '
+        f'in {made.seconds:.1f} s',
+        f'condition number {made.condition:.3g}, of random motions within the same limits '
+        f'{made.random_condition:.3g} (median of {len(made.random_conditions)}); restarts: '
+        + ', '.join(f'{value:.3g}' for value in made.restarts),
+        '', 'use of limits, at any time:',
+        f'{"joint":<{width}} ' + ' '.join(f'{name:>12}' for name in parts)]
+    for k, name in enumerate(plan.joint_names):
+        lines.append(f'{name:<{width}} ' + ' '.join(f'{100 * part[k]:10.0f} %'
+                                                    for part in parts.values()))
+    return lines
+
+
+def _clearance(options: argparse.Namespace, robot: Robot, urdf: str | None) -> Clearance | None:
+    """Return what checks shapes, where that is asked for."""
+    if not options.clearance and options.workspace is None:
+        return None
+    from robot_dynamics.simulation.clearance import ShapeClearance
+    if urdf is None:
+        raise BringupError('needs shapes, and a DH table has none', subject='--clearance',
+                           remedy='give a URDF')
+    return ShapeClearance(robot, urdf.encode(), clearance=options.clearance,
+                          workspace=options.workspace)
