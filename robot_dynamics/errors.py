@@ -28,7 +28,9 @@ class RobotDynamicsError(Exception):
 
     def __init__(self, message: str, *, subject: str | None = None, remedy: str | None = None):
         self.message = printable(message, LONGEST_MESSAGE)
-        self.subject = None if subject is None else printable(subject, LONGEST_SUBJECT)
+        # A name that is empty, or nothing but spaces, could not be seen.
+        self.subject = None if subject is None else \
+            printable(subject if subject.strip() else repr(subject), LONGEST_SUBJECT)
         self.remedy = None if remedy is None else printable(remedy, LONGEST_REMEDY)
         super().__init__(self.message, self.subject, self.remedy)
 

@@ -30,6 +30,11 @@ def test_no_error_is_longer_than_a_screen(text):
     assert len(str(error)) <= 1210
 
 
+@pytest.mark.parametrize('subject', ['', ' ', '\n'])
+def test_a_name_that_cannot_be_seen_is_quoted(subject):
+    assert str(ModelError('is no link', subject=subject)) == f'{subject!r}: is no link'
+
+
 def test_what_can_be_printed_and_is_short_stays_as_it_is():
     error = ModelError('é is  0', subject='关节 1', remedy='give "a" or \'b\'')
     assert str(error) == '关节 1: é is  0; give "a" or \'b\''

@@ -12,14 +12,15 @@ row of A is zero.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.dynamics.equations import Dynamics
-from robot_dynamics.errors import DimensionError, ParameterError
+from robot_dynamics.errors import DimensionError, ParameterError, shown
 from robot_dynamics.model.arrays import real_array
 
 FloatArray = NDArray[np.float64]
@@ -166,18 +167,22 @@ def base_parameters(W: ArrayLike, names: Sequence[str], *, method: str = 'qr',
         Base, classes and combinations.
     """
     matrix = real_array(W, 'W')
+    names = _checked_names(names)
     if matrix.ndim != 2 or matrix.shape[1] != len(names):
         raise DimensionError(f'has shape {matrix.shape}', subject='W',
                              remedy=f'give rows of {len(names)} numbers')
     if not np.all(np.isfinite(matrix)):
         raise ParameterError('holds numbers that are not finite', subject='W',
                              remedy='leave such rows out')
-    if method not in METHODS:
-        raise ParameterError(f'is {method!r}', subject='method',
+    if not isinstance(method, str) or method not in METHODS:
+        raise ParameterError(f'is {shown(method)}', subject='method',
                              remedy='choose among ' + ', '.join(METHODS))
-    if not 0.0 < tolerance < 1.0:
-        raise ParameterError(f'is {tolerance!r}', subject='tolerance',
+    if not (isinstance(tolerance, Real) and 0.0 < tolerance < 1.0):
+        raise ParameterError(f'is {shown(tolerance)}', subject='tolerance',
                              remedy='give a small positive number')
+    # What is very large or very small has squares that are no numbers any more. By a power
+    # of two, so that no digit changes.
+    matrix = np.ldexp(matrix, -np.frexp(np.max(np.abs(matrix), initial=0.0))[1])
     lengths = np.sqrt(np.sum(matrix * matrix, axis=0))
     largest = np.max(lengths, initial=0.0)
     null = np.flatnonzero(lengths <= 1e-12 * largest)
@@ -198,7 +203,7 @@ def base_parameters(W: ArrayLike, names: Sequence[str], *, method: str = 'qr',
     A = A / lengths[active[base]][:, np.newaxis] * lengths[active[rest]]
     A = np.where(np.abs(A - np.round(A)) < 1e-9 * np.maximum(np.abs(A), 1.0), np.round(A), A)
     condition = float(np.linalg.cond(scaled[:, base])) if len(base) else np.nan
-    return BaseParameters(tuple(names), active[base], active[rest], null, A, condition,
+    return BaseParameters(names, active[base], active[rest], null, A, condition,
                           smallest / max(left, np.finfo(float).tiny))
 
 
@@ -231,6 +236,14 @@ def structural_base(dynamics: Dynamics, terms: Sequence[str] = (), *, method: st
     W = dynamics.regressor(q, v, a, terms)
     return base_parameters(W.reshape(-1, W.shape[-1]), dynamics.parameter_names(terms),
                            method=method)
+
+
+def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of columns as a tuple."""
+    if not isinstance(names, Iterable):
+        raise ParameterError(f'is {shown(names)}', subject='names',
+                             remedy='give a list of one name for each column of W')
+    return tuple(names)
 
 
 def _pivoted(scaled: FloatArray, tolerance: float) -> tuple[IntArray, FloatArray]:

@@ -32,7 +32,13 @@ from robot_dynamics.dynamics.samples import (
     gather,
     write_three,
 )
-from robot_dynamics.errors import ModelError, NoCompilerError, ParameterError, StateError
+from robot_dynamics.errors import (
+    ModelError,
+    NoCompilerError,
+    ParameterError,
+    StateError,
+    shown,
+)
 from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -100,8 +106,9 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
         if not isinstance(robot, Robot):
             raise ModelError('is no Robot', subject=type(robot).__name__,
                              remedy='read one with Robot.from_urdf or Robot.from_dh')
-        if not (isinstance(coulomb_velocity, Real) and 0.0 < coulomb_velocity < np.inf):
-            raise ParameterError(f'is {coulomb_velocity!r}, not a positive number',
+        if (isinstance(coulomb_velocity, bool) or not isinstance(coulomb_velocity, Real)
+                or not 0.0 < coulomb_velocity < np.inf):
+            raise ParameterError(f'is {shown(coulomb_velocity)}, not a positive number',
                                  subject='coulomb_velocity',
                                  remedy='give the speed below which Coulomb friction fades out')
         self.robot = robot
@@ -298,7 +305,7 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
             different Slotine-Li regressors, either of which suits that controller. All
             other methods use the Christoffel matrix unless they are asked for the other.
         """
-        if factorisation == 'christoffel':
+        if isinstance(factorisation, str) and factorisation == 'christoffel':
             return self.matrices(q, v)[1]
         return self._coriolis_matrix(q, v, factorisation)
 

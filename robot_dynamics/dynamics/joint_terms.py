@@ -58,7 +58,7 @@ def check_terms(terms: Sequence[str]) -> tuple[str, ...]:
         raise ParameterError(f'is {terms!r}, not a list of joint terms', subject='terms',
                              remedy='choose among ' + ', '.join(JOINT_TERMS)) from None
     for term in terms:
-        if term not in JOINT_TERMS:
+        if not isinstance(term, str) or term not in JOINT_TERMS:
             raise ParameterError('is no joint term', subject=str(term),
                                  remedy='choose among ' + ', '.join(JOINT_TERMS))
     if len(set(terms)) != len(terms):

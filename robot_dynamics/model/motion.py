@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.errors import DimensionError, StateError
+from robot_dynamics.errors import DimensionError, ParameterError, StateError, shown
 from robot_dynamics.model.arrays import real_array
 from robot_dynamics.model.joint_types import Coordinates, JointType
 
@@ -61,14 +61,17 @@ def integrate(coordinates: Coordinates, q: ArrayLike, v: ArrayLike, dt: float = 
         counts on over whole turns.
     """
     q = check_positions(coordinates, q, 'q')
-    step = check_velocities(coordinates, v, 'v') * float(dt)
-    shape = _common_shape(q.shape[:-1], step.shape[:-1])
-    if coordinates.are_single:
-        return q + step
+    v, dt = check_velocities(coordinates, v, 'v'), _time(dt)
+    shape = _common_shape(q.shape[:-1], v.shape[:-1])
     result = np.empty((*shape, coordinates.nq))
-    for k, kind in enumerate(coordinates.types):
-        at, along = coordinates.positions(k), coordinates.velocities(k)
-        result[..., at] = _INTEGRATE[kind](q[..., at], step[..., along])
+    # What is not finite travels without a warning, as in kernels.
+    with np.errstate(over='ignore', invalid='ignore'):
+        step = v * dt
+        if coordinates.are_single:
+            return q + step
+        for k, kind in enumerate(coordinates.types):
+            at, along = coordinates.positions(k), coordinates.velocities(k)
+            result[..., at] = _INTEGRATE[kind](q[..., at], step[..., along])
     return result
 
 
@@ -92,12 +95,13 @@ def difference(coordinates: Coordinates, q0: ArrayLike, q1: ArrayLike) -> FloatA
     q0 = check_positions(coordinates, q0, 'q0')
     q1 = check_positions(coordinates, q1, 'q1')
     shape = _common_shape(q0.shape[:-1], q1.shape[:-1])
-    if coordinates.are_single:
-        return q1 - q0
     result = np.empty((*shape, coordinates.n))
-    for k, kind in enumerate(coordinates.types):
-        at, along = coordinates.positions(k), coordinates.velocities(k)
-        result[..., along] = _DIFFERENCE[kind](q0[..., at], q1[..., at])
+    with np.errstate(over='ignore', invalid='ignore'):
+        if coordinates.are_single:
+            return q1 - q0
+        for k, kind in enumerate(coordinates.types):
+            at, along = coordinates.positions(k), coordinates.velocities(k)
+            result[..., along] = _DIFFERENCE[kind](q0[..., at], q1[..., at])
     return result
 
 
@@ -141,6 +145,14 @@ def rotation_of_quaternion(quaternion: ArrayLike) -> FloatArray:
         np.stack([2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)], -1),
         np.stack([2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)], -1),
     ], -2)
+
+
+def _time(dt: float) -> float:
+    remedy = 'give a finite number of seconds'
+    time = real_array(dt, 'dt', remedy)
+    if time.ndim != 0 or not np.isfinite(time):
+        raise ParameterError(f'is {shown(dt)}, not a time', subject='dt', remedy=remedy)
+    return float(time)
 
 
 def _rows(value: ArrayLike, width: int, names: tuple[str, ...], subject: str) -> FloatArray:

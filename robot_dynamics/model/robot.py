@@ -143,7 +143,8 @@ class Robot(Rebuilt):
         self._check()
 
     def __repr__(self) -> str:
-        mass = float(self.inertial_parameters[:, 0].sum())
+        with np.errstate(over='ignore'):
+            mass = float(self.inertial_parameters[:, 0].sum())
         free = '' if self.has_single_coordinates else f' with {self.n} velocities'
         return (f'<Robot {self.name}: {len(self.joint_names)} joints{free}, {self.n_bodies} '
                 f'moving bodies, {mass:.3g} kg>')

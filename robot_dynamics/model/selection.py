@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import DimensionError, ModelError, RobotDynamicsError
+from robot_dynamics.errors import DimensionError, ModelError, RobotDynamicsError, shown
 from robot_dynamics.model.arrays import real_array
 from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.floating_base import on_floating_base
@@ -108,6 +108,9 @@ def select(tree: RobotTree, *, joints: Sequence[str] | None = None,
         The choice.
     """
     base = _base(tree, base_link)
+    if not isinstance(floating_base, (bool, np.bool_)):
+        raise ModelError(f'is {shown(floating_base)}', subject='floating_base',
+                         remedy='give True or False')
     if floating_base:
         tree, base = on_floating_base(tree, base)
     below = tuple(tree.depth_first(base))

@@ -120,6 +120,16 @@ def test_a_triangular_factor_tells_the_same(planar):
     np.testing.assert_allclose(one.regrouping, other.regrouping, atol=1e-8)
 
 
+@pytest.mark.parametrize('size', [2.0 ** -900, 2.0 ** -600, 2.0 ** 600, 2.0 ** 900])
+def test_the_size_of_all_numbers_does_not_matter(planar, size):
+    random = np.random.default_rng(1)
+    W = planar.regressor(*random.normal(size=(3, 50, 2))).reshape(-1, 20)
+    one, other = (base_parameters(x, planar.parameter_names()) for x in (W, size * W))
+    assert one.rank == 6
+    np.testing.assert_array_equal(one.independent, other.independent)
+    np.testing.assert_array_equal(one.regrouping, other.regrouping)
+
+
 def test_empty_and_wrong_stacks():
     empty = base_parameters(np.zeros((0, 3)), 'abc')
     assert empty.rank == 0
@@ -132,8 +142,14 @@ def test_empty_and_wrong_stacks():
         base_parameters([[np.nan]], 'a')
     with pytest.raises(ParameterError, match='gauss_jordan'):
         base_parameters([[1.0]], 'a', method='svd')
-    with pytest.raises(ParameterError, match='tolerance'):
-        base_parameters([[1.0]], 'a', tolerance=0.0)
+    for method in (None, ['qr'], np.array(['qr', 'gauss_jordan'])):
+        with pytest.raises(ParameterError, match='method'):
+            base_parameters([[1.0]], 'a', method=method)
+    for tolerance in (0.0, np.nan, None, 'small'):
+        with pytest.raises(ParameterError, match='tolerance'):
+            base_parameters([[1.0]], 'a', tolerance=tolerance)
+    with pytest.raises(ParameterError, match='names: is None'):
+        base_parameters([[1.0]], None)
     with pytest.raises(ParameterError, match='no parameter'):
         base_parameters([[1.0]], 'a').partners('b')
     with pytest.raises(DimensionError):

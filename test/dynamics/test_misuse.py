@@ -173,7 +173,8 @@ def test_a_part_of_a_buffer_that_another_robot_writes(tree, star, state, start, 
 
 
 @pytest.mark.parametrize('terms', [None, 5, {'viscous'}, {'viscous', 'offset'}, [['viscous']],
-                                   b'viscous', (None,), [{}]])
+                                   b'viscous', (None,), [{}],
+                                   np.array([['viscous', 'coulomb']])])
 def test_what_is_no_list_of_terms(dynamics, state, terms):
     for call in (lambda: dynamics.regressor(*state[:3], terms),
                  lambda: dynamics.parameter_names(terms), lambda: dynamics.regressor_buffer(terms),
@@ -196,7 +197,7 @@ def test_what_is_no_link(dynamics, state, link):
         dynamics.jacobian(state[0], link)
 
 
-@pytest.mark.parametrize('speed', [0.0, -1.0, np.nan, np.inf, 'fast', None, [0.1], 1j])
+@pytest.mark.parametrize('speed', [0.0, -1.0, np.nan, np.inf, 'fast', None, [0.1], 1j, True])
 def test_what_is_no_coulomb_velocity(dynamics, speed):
     with pytest.raises(ParameterError, match='not a positive number') as caught:
         Dynamics(dynamics.robot, coulomb_velocity=speed)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Integration and difference of positions of joints with several coordinates."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.errors import DimensionError, StateError
+from robot_dynamics.errors import DimensionError, RobotDynamicsError, StateError
 from robot_dynamics.model import motion
 from robot_dynamics.model.joint_types import Coordinates, JointType
 
@@ -127,6 +129,32 @@ def test_batches():
 def test_wrong_shapes(q, v, words):
     with pytest.raises(DimensionError, match=words):
         motion.integrate(FREE, q, v)
+
+
+@pytest.mark.parametrize('dt', [None, 'x', '1', [1.0, 2.0], np.zeros(2), {}, 1j, np.nan, np.inf])
+@pytest.mark.parametrize('coordinates', [FREE, SINGLE], ids=['free', 'single'])
+def test_what_is_no_time(coordinates, dt):
+    with pytest.raises(RobotDynamicsError) as caught:
+        motion.integrate(coordinates, motion.neutral(coordinates), np.ones(coordinates.n), dt)
+    assert (caught.value.subject, caught.value.remedy) == ('dt', 'give a finite number of seconds')
+
+
+def test_time_of_any_number():
+    for dt in (2, np.float32(2.0), np.array(2.0)):
+        np.testing.assert_array_equal(motion.integrate(SINGLE, [1, 2], [3, 4], dt), [7.0, 10.0])
+
+
+@pytest.mark.parametrize('size', [np.nan, np.inf, 1e300])
+@pytest.mark.parametrize('coordinates', [FREE, SINGLE], ids=['free', 'single'])
+def test_velocities_out_of_bounds_travel_without_a_warning(coordinates, size):
+    q, v = motion.neutral(coordinates), np.full(coordinates.n, size)
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        moved = motion.integrate(coordinates, q, v)
+        motion.difference(coordinates, q, np.where(np.isnan(moved), size, moved)
+                          if coordinates is SINGLE else q * np.nan)
+    # A prismatic or revolute joint is where it was sent.
+    assert np.array_equal(moved[-1 if coordinates is SINGLE else 7], size, equal_nan=True)
 
 
 @pytest.mark.parametrize('at, joint', [(6, 'base'), (14, 'ball')])

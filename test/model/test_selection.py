@@ -259,6 +259,9 @@ def test_a_held_joint_of_several_coordinates_stands_where_it_is_put(make_urdf):
     ({'locked': {'l1': None}}, 'l1', 'cannot be locked at None'),
     ({'locked': {'l1': 1e12}}, 'l1', 'cannot be locked at 1000000000000'),
     ({'base_link': ['a']}, "['a']", 'no such link'),
+    ({'base_link': ''}, "''", 'no such link'),
+    ({'floating_base': 'no'}, 'floating_base', "is 'no'"),
+    ({'floating_base': None}, 'floating_base', 'is None'),
 ])
 def test_impossible_choices(tree, arguments, subject, words):
     error = refusal(tree, **arguments)

@@ -177,6 +177,6 @@ def test_unknown_factorisation_is_refused(tree):
                  lambda f: dynamics.state_derivatives(zero, zero, f),
                  lambda f: dynamics.time_derivatives(zero, zero, zero, f),
                  lambda f: dynamics.parameter_derivatives(zero, zero, f)):
-        for wrong in ('Christoffel', None, 3, ['garofalo']):
+        for wrong in ('Christoffel', None, 3, ['garofalo'], np.array(['christoffel', 'garofalo'])):
             with pytest.raises(ParameterError, match='no factorisation'):
                 call(wrong)
