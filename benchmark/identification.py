@@ -6,12 +6,15 @@ benchmark/identification_logs, which say all that is special about each log, poi
 ``--speed`` identifies a simulated arm from a recording of a million samples instead.
 
     python benchmark/identification.py --data ../shared/data --write
+    python benchmark/identification.py --results FOLDER --logs tiago    # kept in the folder
+    python benchmark/identification.py --results FOLDER --write         # only what is missing
     python benchmark/identification.py --speed
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 import tempfile
@@ -21,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from identification_drives import run_drives
 from identification_speed import measure_speed
 from numpy.typing import NDArray
 from sections import DOCS, write_section
@@ -48,12 +52,18 @@ TRIM = 0.5
 def load(name: str, data: Path) -> tuple[Robot, Dataset, Mapping[str, Any]]:
     """Return robot, log and all that the YAML of a log says."""
     settings, content = read_settings(LOGS / f'{name}.yaml')
+    robot = described(content, data)
+    return robot, load_dataset(data / content['source'], robot, settings), content
+
+
+def described(content: Mapping[str, Any], data: Path) -> Robot:
+    """Return the robot of a YAML: its description lies beside the YAML, or among the data."""
     about = content['robot']
-    text = (data / about['urdf']).read_text(encoding='utf-8')
+    beside = LOGS / about['urdf']
+    text = (beside if beside.exists() else data / about['urdf']).read_text(encoding='utf-8')
     if 'second_origin_of' in about:
         text = without_second_origin(text, about['second_origin_of'])
-    robot = Robot.from_urdf(text, joints=about.get('joints'))
-    return robot, load_dataset(data / content['source'], robot, settings), content
+    return Robot.from_urdf(text, joints=about.get('joints'))
 
 
 def without_second_origin(text: str, joint: str) -> str:
@@ -145,6 +155,32 @@ def published(name: str, data: Path) -> list[str]:
     return ['| | ' + ' | '.join(heads) + ' |', '|---' * (len(heads) + 1) + '|', *rows]
 
 
+def measured(name: str, data: Path) -> tuple[str, list[str]]:
+    """Return the row of a log, and what stands below the table."""
+    print(name, flush=True)
+    content = read_settings(LOGS / f'{name}.yaml')[1]
+    if 'output_error' in content:
+        row, table = run_drives(described(content, data), data, content)
+    else:
+        row = run(name, data)
+        table = published(name, data) if 'published' in content else []
+        print('\n'.join(table), flush=True)
+    head = f'{content["name"]}, published: ours, by the friction terms of the publication'
+    return row, ['', head, '', *table] if table else []
+
+
+def kept(name: str, data: Path, folder: Path | None) -> tuple[str, list[str]]:
+    """Return what `measured` does, out of a folder where it has been measured before."""
+    if folder is None:
+        return measured(name, data)
+    path = folder / f'{name}.json'
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(measured(name, data)))
+    row, table = json.loads(path.read_text())
+    return row, table
+
+
 def write(lines: list[str]) -> None:
     """Put the tables into the document."""
     write_section(DOCUMENT, 'identification', '\n'.join(['', *lines, '']))
@@ -159,6 +195,7 @@ def main() -> int:
     parser.add_argument('--speed', action='store_true')
     parser.add_argument('--samples', type=int, default=1_000_000)
     parser.add_argument('--write', action='store_true')
+    parser.add_argument('--results', type=Path, help='folder of what was measured before')
     arguments = parser.parse_args()
     if arguments.speed:
         with tempfile.TemporaryDirectory() as folder:
@@ -166,15 +203,12 @@ def main() -> int:
         return 0
     lines = ['| log | plain baseline | goal | in sample / 2fold, % | friction | gravity | lag | '
              'signals |', '|---|---|---|---|---|---|---|---|']
+    tables: list[str] = []
     for name in arguments.logs:
-        print(name)
-        lines.append(run(name, arguments.data))
-    for name in arguments.logs:
-        if 'published' in read_settings(LOGS / f'{name}.yaml')[1]:
-            table = published(name, arguments.data)
-            print('\n'.join(table))
-            lines += ['', f'{name}, published: ours, by the friction terms of the publication',
-                      '', *table]
+        row, table = kept(name, arguments.data, arguments.results)
+        lines.append(row)
+        tables += table
+    lines += tables
     if arguments.write:
         write(lines)
     return 0

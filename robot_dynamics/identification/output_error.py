@@ -287,7 +287,8 @@ class Search:
 
         Those of an M-estimator, B^-1 S B^-1: B = sum rho''/2 de^T de, and S the covariance of
         sum rho'/2 de as W. K. Newey and K. D. West have it, over a second, for errors of a
-        simulation are alike for long (P. J. Huber, "Robust statistics", 1981, section 6.3).
+        simulation are alike for long, or that of independent errors where it is larger (P. J.
+        Huber, "Robust statistics", 1981, section 6.3).
         """
         z = x / self._scales
         free = (z - self._low > AT_BOUND) & (self._high - z > AT_BOUND)
@@ -307,9 +308,10 @@ class Search:
         order = np.concatenate([one + k * (correlation + 1) for k, one in enumerate(order)])
         joint = np.tile(np.arange(n), rows)
         bread = np.linalg.pinv((J * (flat ** 3)[:, np.newaxis]).T @ J)
-        filling = newey_west(J * (flat * e)[:, np.newaxis], joint, order, correlation)
-        covariance = bread @ filling @ bread
-        out[free] = np.sqrt(np.maximum(np.diag(covariance), 0.0)) * self._scales[free]
+        scores = J * (flat * e)[:, np.newaxis]
+        variances = [np.diag(bread @ filling @ bread) for filling in (
+            newey_west(scores, joint, order, correlation), scores.T @ scores)]
+        out[free] = np.sqrt(np.max(variances, axis=0)) * self._scales[free]
         return out
 
 

@@ -37,8 +37,9 @@ from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute
 COLUMNS = 12
 #: Columns of the law of a joint.
 PROPORTIONAL, DERIVATIVE, LIMIT = range(3)
-#: Sweeps over the joints that find dry friction.
-SWEEPS = 12
+#: Sweeps over the joints that find dry friction, at most, and the change of a speed, rad/s or
+#: m/s, from which on it counts as found.
+SWEEPS, FOUND = 200, 1e-9
 #: No joint gets so fast, rad/s or m/s: parameters that let one are impossible.
 TOO_FAST = 1e4
 
@@ -68,14 +69,18 @@ def stop(W, largest, v, f):
     """
     n = v.size
     f[:] = 0.0
-    for _ in range(1 if n == 1 else SWEEPS):
+    for _ in range(SWEEPS):
+        largest_change = 0.0
         for j in range(n):
             wanted = f[j] - v[j] / W[j, j]
             wanted = min(max(wanted, -largest[j]), largest[j])
             change = wanted - f[j]
             f[j] = wanted
+            largest_change = max(largest_change, abs(W[j, j] * change))
             for i in range(n):
                 v[i] += W[i, j] * change
+        if n == 1 or largest_change < FOUND:
+            break
 
 
 @part
