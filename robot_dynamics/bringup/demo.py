@@ -119,7 +119,8 @@ def make_plan(*, robot: str = 'arm7', controller: str = 'adaptive', plant: str =
         record=output / 'recording', parameters={
             node: {**patience, **learning},
             # The arm waits where the motion starts.
-            'simulated_arm': {'initial_position': first_pose(robot, seed), 'release_time': 0.1},
+            'simulated_arm': {'initial_position': first_pose(robot, seed), 'hold_time': 0.4,
+                              'release_time': 0.1},
             'reference': {'trajectory': 'fourier', 'base_frequency': 1 / PERIOD},
             'recorder': {'progress_period': 1.0},
         }), seconds, output)

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
+from rclpy.service import Service
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.nodes.fast_entities import FastEntities
 from robot_dynamics.nodes.node_parameters import NodeParameters, refusal
+from robot_dynamics.nodes.parameter_requests import bounded
 from robot_dynamics.nodes.parameters import Parameter, Values
 from robot_dynamics.nodes.runtime import RUNTIME_PARAMETERS
 from robot_dynamics.nodes.spinning import SlowGroup
@@ -46,6 +49,11 @@ class NodeParts:
         self.stopped = stopped
         self.parameters = NodeParameters(self, (*RUNTIME_PARAMETERS, *table), self.check)
         self.fast = FastEntities(self)
+
+    def create_service(self, srv_type: type, srv_name: str, callback: Callable[[Any, Any], Any],
+                       **options: Any) -> Service:
+        """Create a service; those for parameters take so many of them at once and no more."""
+        return super().create_service(srv_type, srv_name, bounded(srv_type, callback), **options)
 
     def set_parameters(self, parameter_list: Sequence[RosParameter]) -> list[SetParametersResult]:
         """Change parameters one by one; see `set_parameters_atomically`."""

@@ -10,7 +10,7 @@ not finite gets in.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,8 @@ from robot_dynamics.model.yaml_text import UnusableYamlError, parse_yaml
 Type = RosParameter.Type
 Values = Mapping[str, Any]
 
+#: Elements of a list that are looked at: ten for each of 500 joints.
+MOST_ELEMENTS = 5000
 #: What to call each type when talking to a user.
 _TYPE_TEXTS = {
     Type.BOOL: 'true or false', Type.INTEGER: 'an integer', Type.DOUBLE: 'a number',
@@ -95,8 +97,10 @@ class Parameter:
             elements = () if value is None else value
             if kind == Type.DOUBLE_ARRAY and isinstance(value, str):
                 elements = _list_in(value)
-            if isinstance(elements, (str, bytes)) or not isinstance(elements, Iterable):
+            if isinstance(elements, (str, bytes)) or not isinstance(elements, Collection):
                 raise self._error(f'is {shown(value)}, not {_TYPE_TEXTS[kind]}')
+            if len(elements) > MOST_ELEMENTS:
+                raise self._error(f'has {len(elements)} elements, more than {MOST_ELEMENTS}')
             return tuple(self._scalar(element, value) for element in elements)
         return self._scalar(value, value)
 

@@ -50,7 +50,7 @@ TABLE = (
               'nearest that limits allow.', 'rad or m', -1e3, 1e3, read_only=True),
     Parameter('command_topic', 'effort_controller/commands', 'Where efforts are commanded.',
               read_only=True, topic=True),
-    Parameter('hold_time', 0.5, 'How long the last command acts when no other comes; then the '
+    Parameter('hold_time', 0.2, 'How long the last command acts when no other comes; then the '
               'arm is caught. Longer than state_timeout of its controller: one that goes on '
               'meanwhile would learn from an arm that does not obey.', 's', 0.001, 0.9,
               read_only=True),

@@ -44,6 +44,7 @@ def test_values_come_in_the_type_of_the_row(row, given, value):
     (TOPIC, 'é', 'no name of a topic'), (TOPIC, '{x}/y', 'no name of a topic'),
     (TOPIC, 'a' * 10_000, 'no name of a topic'), (TOPICS, ['a', '/b/'], 'no name of a topic'),
     (TEXTS, ['c'], 'one of: a, b'), (TEXTS, 'a', 'a list of texts'),
+    (LIST, [1.0] * 5001, 'has 5001 elements, more than 5000'),
     (TEXTS, b'a', 'a list of texts')])
 def test_what_is_no_value_is_refused_with_what_to_do(row, given, words):
     with pytest.raises(ParameterError) as caught:

@@ -135,7 +135,7 @@ def test_obeys_for_longer_than_its_controller_goes_on_without_states(system, con
                 **system.parameters.get(node, {})}
 
     arm, patience = values('simulated_arm'), values(controller)['state_timeout']
-    assert arm['hold_time'] > patience + 0.1
+    assert arm['hold_time'] > patience + 0.05
 
 
 def test_refuses_commands_that_are_none(start, observer):
