@@ -2,7 +2,7 @@
 """How fast and how surely faults and contacts are found, on a simulated arm with noise.
 
 A seven-joint arm with a gripper follows motions; joints block, actuators fail, somebody
-pushes. Thresholds are learnt from two minutes of each motion. With ``--write`` the tables go
+pushes. Thresholds are learnt from four minutes of each motion. With ``--write`` the tables go
 into docs/faults.md.
 
     python benchmark/faults.py
@@ -24,14 +24,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from faults_arm import PERIOD, SETTLING, StudyArm, study_motion
 
 from robot_dynamics.control.fault_detector import Event, FaultDetector
-from robot_dynamics.control.residual_scales import (
-    ResidualScales,
-    ThresholdLearner,
-)
+from robot_dynamics.control.residual_scales import ResidualScales
+from robot_dynamics.control.threshold_learner import ThresholdLearner
 from robot_dynamics.simulation.faults import Fault, FaultKind
 
 KINDS = ('fourier', 'poses')
-LEARNING, HORIZON = 120.0, 0.5
+LEARNING, HORIZON = 240.0, 0.5
 #: Faults: name, kind, size, least speed of the joint when it begins.
 FAULTS = (
     ('hard block, joint above 0.4 rad/s', FaultKind.BLOCK, 1e5, 0.4),
@@ -83,17 +81,17 @@ class Study:
         self.scales = ResidualScales(self.arm.true.n, PERIOD)
         #: Alarms in the trials before anything was wrong.
         self.early = 0
-        learner = ThresholdLearner(self.scales)
+        learner = ThresholdLearner(self.arm.model, PERIOD)
 
         def learn(time, residual, v):
-            self.scales.update(residual, v)
-            learner.update()
+            learner.update(self.arm.observer, v)
             return False
 
         for motion in self.motions.values():
-            self.scales.reset()
+            learner.begin_anew()
             self.arm.run(motion, 0.0, LEARNING, self._noise(), learn)
-        self.thresholds = learner.thresholds
+        self.thresholds, self.friction = learner.thresholds, learner.friction
+        self.arm.observer.correct_friction(self.friction)
 
     def false_alarms(self, kind: str, seconds: float) -> int:
         """Return how often an alarm is raised without any fault."""
@@ -101,7 +99,7 @@ class Study:
 
         def watch(time, residual, v):
             nonlocal alarms, before
-            detector.update(residual, v, time)
+            detector.update(residual, self.arm.observer.inertia, v, time)
             alarms += detector.joint >= 0 and before < 0
             before = detector.joint
             return False
@@ -143,7 +141,7 @@ class Study:
 
         def watch(time, residual, v):
             nonlocal found
-            event = detector.update(residual, v, time)
+            event = detector.update(residual, self.arm.observer.inertia, v, time)
             if detector.joint >= 0 and not np.isfinite(found):
                 found = time - SETTLING
             return event in (Event.FAULT, Event.CONTACT)
@@ -188,13 +186,17 @@ def tables(study: Study, trials: int, minutes: float) -> str:
         rows.append(study.push(10.0 * directions).row(name))
     quiet = ', '.join(f'{count} in {0.5 * minutes:g} min of {kind}' for kind, count in
                       alarms.items())
-    largest = [' '.join(f'{x:.2g}' for x in study.thresholds[k, w])
+    largest = [' '.join(f'{x:.2g}' for x in study.thresholds[0, k, w])
                for k, w in ((1, 0), (1, -1), (0, -1))]
+    unknown = study.arm.true.friction - study.arm.model.friction
+    found = ' '.join(f'{x:.2g}' for x in study.friction[1])
     return '\n'.join([
         *rows, '', f'False alarms, other noise and other stretches of the motions: {quiet}; '
         f'in the trials before anything was wrong: {study.early}.', '',
         'Thresholds learnt, joint by joint, N m: shortest window, moving '
-        f'{largest[0]}; longest window, moving {largest[1]}; longest window, slow {largest[2]}.'])
+        f'{largest[0]}; longest window, moving {largest[1]}; longest window, slow {largest[2]}. '
+        f'Coulomb friction learnt beyond the model, N m: {found}; in truth '
+        + ' '.join(f'{x:.2g}' for x in unknown) + '.'])
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ FloatArray = NDArray[np.float64]
 
 #: Time from an alarm to the decision between fault and contact. s.
 WINDOW = 0.01
-#: In a contact another joint has this share of what the first joint has, in thresholds.
+#: In a contact another joint has this share of the weight of the first.
 SPREAD = 0.35
 
 
@@ -35,23 +35,25 @@ class Event(Enum):
 class FaultDetector:
     """Judge the residuals of a `robot_dynamics.control.momentum_observer.MomentumObserver`.
 
-    An alarm is raised as soon as a mean of a residual is above its threshold, at the joint
-    that exceeds it most. An actuator fault is in one residual only, a contact in those of
-    all joints that carry the link: a moment later it is clear which of them it is. (A
-    contact that one joint alone can feel, such as a twist of the last link about its axis,
-    cannot be told from a fault of that joint.)
+    An alarm is raised as soon as a mean of a residual is above its threshold. It is at the
+    joint whose residual is largest beside its threshold, times its weight: beside what it
+    may be at rest or in motion, whichever is more. An actuator fault is in one residual
+    only, a contact in those of all joints that carry the link: a moment later it is clear
+    which of them it is, and where. (A contact that one joint alone can feel, such as a twist
+    of the last link about its axis, cannot be told from a fault of that joint.)
 
     Parameters
     ----------
     scales : ResidualScales
         What is judged.
-    thresholds : array_like, shape (2, w, n), flat or not, or one a joint
-        Largest means of a sound arm, for slow and for moving joints. N m or N.
+    thresholds : array_like, shape (2, 2, w, n), flat or not, or one a joint
+        Largest means of a sound arm, in N m or N and per length of a row of M, for slow and
+        for moving joints: see `robot_dynamics.control.threshold_learner`.
     window : float
         Time from alarm to decision, and how long residuals must be small again for an event
         to be over. s.
     spread : float
-        Share of the first joint's excess that another one must have in a contact.
+        Share of the first joint's weight that another one must have in a contact.
 
     Attributes
     ----------
@@ -67,7 +69,8 @@ class FaultDetector:
         self._window = positive('window', window, 's')
         self._spread = not_negative('spread', spread)
         self._judge = detection_kernel.judge.load()
-        self.excess = np.zeros(n)
+        self._excess = np.zeros((2, n))
+        self.excess = self._excess[0]
         self._since = np.full(2, -np.inf)
         self._event = np.array([-1, detection_kernel.NOTHING], dtype=np.int64)
 
@@ -78,26 +81,28 @@ class FaultDetector:
 
     @property
     def joint(self) -> int:
-        """Where it began, -1 where nothing goes on."""
+        """Where it is, -1 where nothing goes on; final with the decision."""
         return int(self._event[0])
 
-    def update(self, residual: FloatArray, v: FloatArray, now: float) -> Event:
+    def update(self, residual: FloatArray, inertia: FloatArray, v: FloatArray,
+               now: float) -> Event:
         """Take residual and velocity of a time, and return what goes on.
 
         Parameters
         ----------
-        residual, v : ndarray, shape (n,)
-            N m or N, and rad/s or m/s.
+        residual, inertia, v : ndarray, shape (n,)
+            N m or N; length of each row of M, kg m^2 or kg; rad/s or m/s.
         now : float
             s.
         """
-        self._scales.update(residual, v)
-        self._judge(self._scales.means, self._scales.moving, self.thresholds, now, self._window,
-                    self._spread, self.excess, self._since, self._event)
+        scales = self._scales
+        scales.update(residual, inertia, v)
+        self._judge(scales.means, scales.inertia, scales.moving, self.thresholds, now,
+                    self._window, self._spread, self._excess, self._since, self._event)
         return self.event
 
     def reset(self) -> None:
         """Forget the past, and what goes on."""
         self._scales.reset()
-        self.excess[:] = 0.0
+        self._excess[:] = 0.0
         self._event[:] = -1, detection_kernel.NOTHING

@@ -14,8 +14,9 @@ from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
 
-#: K_O: residuals follow with this rate. 1/s.
-GAIN = 50.0
+#: K_O: residuals follow with this rate. Noise grows with it, and what judges the residual
+#: averages it away again. 1/s.
+GAIN = 100.0
 #: Speed below which the Coulomb friction of the model fades out. Low: a residual bears a sign
 #: that chatters, but not a friction that is missing where a joint turns round. rad/s or m/s.
 COULOMB_VELOCITY = 0.01
@@ -57,6 +58,11 @@ class MomentumObserver:
     ----------
     residual : ndarray, shape (n,)
         r. N m or N.
+    friction_residual : ndarray, shape (2, n)
+        What r would be if there were nothing but a viscous friction of 1 N m s/rad, and a
+        Coulomb friction of 1 N m, that the model does not know.
+    inertia : ndarray, shape (n,)
+        Length of each row of M: the noise of velocities counts with it. kg m^2 or kg.
     """
 
     def __init__(self, robot: Robot, dynamics: Dynamics, *, gain: ArrayLike = GAIN,
@@ -71,9 +77,22 @@ class MomentumObserver:
         self._joints = np.stack([robot.damping, robot.friction, np.full(robot.n, epsilon),
                                  robot.armature])
         self._observe = momentum_kernel.observe.load()
-        self._memory = np.zeros((2, robot.n))
+        self._described = np.stack([robot.damping, robot.friction])
+        self._memory = np.zeros((4, robot.n))
         self._has_begun = False
-        self.residual = np.zeros(robot.n)
+        self.residual, self.inertia = np.zeros(robot.n), np.zeros(robot.n)
+        self.friction_residual = np.zeros((2, robot.n))
+
+    def correct_friction(self, more: ArrayLike) -> None:
+        """Take friction for larger than described; never for less than none.
+
+        Parameters
+        ----------
+        more : array_like, shape (2, n)
+            Viscous (N m s/rad or N s/m) and Coulomb friction (N m or N) beyond the
+            description.
+        """
+        self._joints[:2] = np.maximum(self._described + more, 0.0)
 
     def update(self, q: FloatArray, v: FloatArray, effort: FloatArray, dt: float) -> FloatArray:
         """Take one state, and return the residual, a buffer, valid until the next call.
@@ -97,7 +116,8 @@ class MomentumObserver:
             self.reset()
             return self.residual
         self._observe(M, C, g, self._joints, self._gain, v, effort,
-                      dt if self._has_begun else 0.0, self._memory, self.residual)
+                      dt if self._has_begun else 0.0, self._memory, self.residual,
+                      self.friction_residual, self.inertia)
         self._has_begun = True
         return self.residual
 
@@ -105,3 +125,4 @@ class MomentumObserver:
         """Start over with the next state."""
         self._has_begun = False
         self.residual[:] = 0.0
+        self.friction_residual[:] = 0.0

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is judged of a residual, and how large it is on a sound arm.
+"""What is judged of a residual.
 
 Noise of the velocity makes a residual rough, friction that the model does not know makes
 it wander. So its means over several windows are judged: the short ones see a hard block at
 once, the long ones, where noise is averaged away, a gentle fault. And friction is least
-known where a joint turns round: a joint that did not move a moment ago has thresholds of
-its own. (A moment ago, because a blocked joint does not move now.)
+known where a joint rests or turns round: there it has thresholds of its own. Whether it
+should move is told by how it moved a moment ago, because a blocked joint does not move now.
+
+Noise counts with the inertia of the pose: a row of M of an arm that is stretched may be ten
+times as long as when it is folded. Friction does not. So there are two kinds of thresholds,
+absolute ones and ones per length of that row, and the lower one counts.
 """
 
 from __future__ import annotations
@@ -36,14 +40,15 @@ class ScaleSettings:
     windows : sequence of float
         Lengths of the means, increasing. s.
     delay : float
-        How long ago it counts whether a joint moved. s.
+        Whether a joint should move now is told by its velocities between twice as long ago
+        and so long ago, and a straight line through them. s.
     slow : float
-        Speed up to which it did not. rad/s or m/s.
+        Speed up to which it does not. rad/s or m/s.
     """
 
-    windows: Sequence[float] = (0.004, 0.006, 0.012, 0.024, 0.048)
+    windows: Sequence[float] = (0.004, 0.006, 0.008, 0.012, 0.018, 0.024, 0.036, 0.048)
     delay: float = 0.06
-    slow: float = 0.15
+    slow: float = 0.05
 
     def __post_init__(self) -> None:
         if len(self.windows) == 0 or list(self.windows) != sorted(set(self.windows)):
@@ -72,7 +77,9 @@ class ResidualScales:
     means : ndarray, shape (w, n)
         Sizes of the means, shortest window first. N m or N.
     moving : ndarray of int, shape (n,)
-        1 where a joint moved a moment ago.
+        1 where a joint should move, by how it moved a moment ago.
+    inertia : ndarray, shape (n,)
+        Length of each row of M.
     """
 
     def __init__(self, n: int, period: float, settings: ScaleSettings | None = None):
@@ -81,17 +88,19 @@ class ResidualScales:
         self._windows = np.array([max(2, round(window / period)) for window in settings.windows],
                                  dtype=np.int64)
         self._delay = round(settings.delay / period)
-        length = max(int(self._windows[-1]), self._delay) + 1
-        self._residuals, self._speeds = np.zeros((length, n)), np.zeros((length, n))
+        length = max(int(self._windows[-1]), 2 * self._delay) + 1
+        self._residuals, self._velocities = np.zeros((length, n)), np.zeros((length, n))
         self._place = np.zeros(2, dtype=np.int64)
         self.means = np.zeros((len(self._windows), n))
         self.moving = np.zeros(n, dtype=np.int64)
+        self.inertia = np.zeros(n)
         self._remember = detection_kernel.remember.load()
 
-    def update(self, residual: FloatArray, v: FloatArray) -> None:
-        """Take a residual and the velocity there, each of shape (n,)."""
+    def update(self, residual: FloatArray, inertia: FloatArray, v: FloatArray) -> None:
+        """Take a residual, the length of each row of M and the velocity, each of shape (n,)."""
         self._remember(residual, v, self._windows, self._delay, self.settings.slow,
-                       self._residuals, self._speeds, self._place, self.means, self.moving)
+                       self._residuals, self._velocities, self._place, self.means, self.moving)
+        self.inertia[:] = inertia
 
     def reset(self) -> None:
         """Forget the past."""
@@ -100,72 +109,18 @@ class ResidualScales:
         self.moving[:] = 0
 
 
-class ThresholdLearner:
-    """Learn thresholds from a run without faults: a margin above the largest means.
-
-    Parameters
-    ----------
-    scales : ResidualScales
-        What is judged; to be updated before this is.
-    margin : float
-        Threshold over the largest mean seen.
-
-    Attributes
-    ----------
-    samples : int
-        How many residuals have been seen.
-    """
-
-    def __init__(self, scales: ResidualScales, *, margin: float = 1.2):
-        self._scales = scales
-        self._margin = positive('margin', margin)
-        if self._margin < 1.0:
-            raise ParameterError(f'is {margin:g}', subject='margin',
-                                 remedy='give at least 1: less than what a sound arm shows '
-                                        'raises false alarms')
-        self._largest = np.zeros((2, *scales.means.shape))
-        self.samples = 0
-
-    def update(self) -> None:
-        """Take the means as they are."""
-        scales = self._scales
-        for kind in (0, 1):
-            of_kind = scales.means * (scales.moving == kind)
-            np.fmax(self._largest[kind], of_kind, out=self._largest[kind])
-        self.samples += 1
-
-    @property
-    def thresholds(self) -> FloatArray:
-        """Thresholds so far, shape (2, w, n). N m or N.
-
-        Where a joint was never slow, or never moved, those of the other kind count for both.
-
-        Raises
-        ------
-        ParameterError
-            Where nothing was learnt, or a joint has shown no residual at all.
-        """
-        other = self._largest[::-1]
-        largest = np.where(self._largest > 0.0, self._largest, other)
-        if not np.all(largest > 0.0):
-            raise ParameterError('showed no residual of every joint', subject='the run to learn '
-                                 'from', remedy='let the arm move all its joints, without '
-                                                'faults, for a minute or more')
-        return self._margin * largest
-
-
 def default_thresholds(robot: Robot, windows: int) -> FloatArray:
-    """Return thresholds for an arm nobody has watched yet, shape (2, w, n).
+    """Return thresholds for an arm nobody has watched yet, shape (2, 2, w, n).
 
     A share of each joint's largest effort, which is far above what a sound arm shows; inf,
     which is never exceeded, where there is none.
     """
     limit = np.where(np.isnan(robot.limits.effort), np.inf, robot.limits.effort)
-    return np.broadcast_to(UNLEARNT_SHARE * limit, (2, windows, robot.n)).copy()
+    return _absolute(UNLEARNT_SHARE * limit, windows)
 
 
 def shaped_thresholds(values: ArrayLike, windows: int, n: int) -> FloatArray:
-    """Return thresholds of shape (2, w, n) from that shape, flat or not, or from one a joint.
+    """Return thresholds of shape (2, 2, w, n) from that shape, flat or not, or from one a joint.
 
     Raises
     ------
@@ -173,14 +128,22 @@ def shaped_thresholds(values: ArrayLike, windows: int, n: int) -> FloatArray:
         Where their number is wrong, or one is not above zero.
     """
     flat = np.asarray(values, dtype=np.float64).ravel()
-    if flat.size not in (1, n, 2 * windows * n):
+    whole = 4 * windows * n
+    if flat.size not in (1, n, whole):
         raise DimensionError(f'have {flat.size} values', subject='thresholds',
-                             remedy=f'give one for each of {n} joints, or {2 * windows * n}: '
-                                    f'for slow and moving joints, each for {windows} windows')
+                             remedy=f'give one for each of {n} joints, or learn them anew: '
+                                    f'{whole}, absolute and per inertia, for slow and moving '
+                                    f'joints, each for {windows} windows')
     if not np.all(flat > 0.0):
         raise ParameterError('hold a value that is not above zero', subject='thresholds',
                              remedy='give the largest residuals of a sound arm, in N m or N')
-    if flat.size == 2 * windows * n:
-        return flat.reshape(2, windows, n).copy()
-    return np.broadcast_to(each_joint('thresholds', flat if flat.size == n else flat[0], n),
-                           (2, windows, n)).copy()
+    if flat.size == whole:
+        return flat.reshape(2, 2, windows, n).copy()
+    return _absolute(each_joint('thresholds', flat if flat.size == n else flat[0], n), windows)
+
+
+def _absolute(values: FloatArray, windows: int) -> FloatArray:
+    """Return thresholds of one value a joint, whatever the window, the motion and the pose."""
+    thresholds = np.full((2, 2, windows, values.size), np.inf)
+    thresholds[0] = values
+    return thresholds

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,10 @@ from robot_dynamics.control.momentum_observer import GAIN, MomentumObserver
 from robot_dynamics.control.residual_scales import (
     ResidualScales,
     ScaleSettings,
-    ThresholdLearner,
     default_thresholds,
     shaped_thresholds,
 )
+from robot_dynamics.control.threshold_learner import MARGIN, ThresholdLearner
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.model.robot import Robot
@@ -43,7 +43,10 @@ FAULT_PARAMETERS = (
     Parameter('faults.thresholds', (), 'Largest residuals of a sound arm: one a joint, or those '
               'that learn_thresholds finds; empty means a tenth of the largest efforts.',
               'N m or N', 1e-9, 1e9),
-    Parameter('faults.margin', 1.2, 'Thresholds over the largest residuals of the run they are '
+    Parameter('faults.friction', (), 'Friction beyond the description, as learn_thresholds finds '
+              'it: viscous of each joint, then Coulomb of each; empty for none.',
+              'N m s/rad or N s/m, N m or N', -1e9, 1e9),
+    Parameter('faults.margin', MARGIN, 'Thresholds over the largest residuals of the run they are '
               'learnt from.', '', 1.0, 10.0, read_only=True),
     Parameter('faults.thresholds_file', '', 'Parameter file that learnt thresholds are written '
               'to; empty for none.', read_only=True),
@@ -80,9 +83,9 @@ class FaultWatch:
         self._observer = MomentumObserver(robot, dynamics, gain=values['faults.gain'])
         self._windows = len(ScaleSettings().windows)
         self._thresholds = self._thresholds_of(values)
+        self._observer.correct_friction(self._friction_of(values))
         self._periods: list[float] = []
         self._period = np.inf
-        self._scales: ResidualScales | None = None
         self._detector: FaultDetector | None = None
         self._learner: ThresholdLearner | None = None
         self._event, self._joint = Event.NOTHING, -1
@@ -99,11 +102,14 @@ class FaultWatch:
             Saying why.
         """
         self._thresholds_of(values)
+        self._friction_of(values)
 
     def on_parameters(self, values: Values) -> None:
         """Take over thresholds."""
         self._values = values
         self._thresholds = self._thresholds_of(values)
+        if self._learner is None:
+            self._observer.correct_friction(self._friction_of(values))
         if self._detector is not None:
             self._detector.thresholds[:] = self._thresholds
 
@@ -113,7 +119,7 @@ class FaultWatch:
         still, scales = np.zeros(n), ResidualScales(n, 0.002)
         self._observer.update(np.clip(still, self._robot.limits.lower, self._robot.limits.upper),
                               still, still, 0.0)
-        FaultDetector(scales, self._thresholds).update(still, still, 0.0)
+        FaultDetector(scales, self._thresholds).update(still, still, still, 0.0)
         self._observer.reset()
 
     def update(self, q: FloatArray, v: FloatArray, effort: FloatArray, dt: float, now: float,
@@ -139,15 +145,16 @@ class FaultWatch:
             self._observer.reset()
             if self._detector is not None:
                 self._detector.reset()
+            if self._learner is not None:
+                self._learner.begin_anew()
         # Over states that were missed another effort has acted than the one reported now.
         missed = dt > _MISSED * self._period
         residual = self._observer.update(q, v, effort, -1.0 if missed else dt)
         if self._detector is not None and not self._trouble and not missed:
             if self._learner is not None:
-                self._scales.update(residual, v)
-                self._learner.update()
+                self._learner.update(self._observer, v)
             else:
-                self._detector.update(residual, v, now)
+                self._detector.update(residual, self._observer.inertia, v, now)
         self._tell(stamp, due=due)
 
     def status(self) -> Status:
@@ -182,11 +189,11 @@ class FaultWatch:
         self._periods.append(dt)
         if len(self._periods) == _COUNT:
             self._period = float(np.median(self._periods))
-            self._scales = ResidualScales(self._robot.n, self._period)
-            self._detector = FaultDetector(self._scales, self._thresholds)
+            self._detector = FaultDetector(ResidualScales(self._robot.n, self._period),
+                                           self._thresholds)
 
     def _thresholds_of(self, values: Values) -> FloatArray:
-        """Return the thresholds that the parameters ask for, shape (2, w, n)."""
+        """Return the thresholds that the parameters ask for, shape (2, 2, w, n)."""
         given = values['faults.thresholds']
         if not given:
             return default_thresholds(self._robot, self._windows)
@@ -195,6 +202,17 @@ class FaultWatch:
         except RobotDynamicsError as error:
             raise ParameterError(error.message, subject='parameter faults.thresholds',
                                  remedy=error.remedy) from error
+
+    def _friction_of(self, values: Values) -> FloatArray:
+        """Return the friction beyond the description that the parameters tell, shape (2, n)."""
+        given, n = values['faults.friction'], self._robot.n
+        if not given:
+            return np.zeros((2, n))
+        if len(given) != 2 * n:
+            raise ParameterError(f'has {len(given)} values', subject='parameter faults.friction',
+                                 remedy=f'give {2 * n}: viscous friction of {n} joints, then '
+                                        'their Coulomb friction; or none')
+        return np.reshape(given, (2, n))
 
     def _open(self, node: Node, names: Sequence[str]) -> None:
         """Create publishers and the service."""
@@ -255,7 +273,9 @@ class FaultWatch:
             response.message = f'cannot learn now: {self._trouble or "no joint states yet"}'
         elif request.data:
             self._detector.reset()
-            self._learner = ThresholdLearner(self._scales, margin=self._values['faults.margin'])
+            self._observer.correct_friction(np.zeros((2, self._robot.n)))
+            self._learner = ThresholdLearner(self._robot, self._period,
+                                             margin=self._values['faults.margin'])
             response.success, response.message = True, 'learns; call again with false to end'
         elif self._learner is None:
             response.message = 'was not learning'
@@ -268,22 +288,25 @@ class FaultWatch:
         learner, self._learner = self._learner, None
         self._detector.reset()
         try:
-            thresholds = [float(f'{x:.4g}') for x in learner.thresholds.ravel()]
+            learnt = {name: [float(f'{x:.4g}') for x in values.ravel()] for name, values in (
+                ('faults.thresholds', learner.thresholds), ('faults.friction', learner.friction))}
         except ParameterError as error:
+            self._observer.correct_friction(self._friction_of(self._values))
             response.message = str(error)
             return
         result = self._node.set_parameters_atomically(
-            [RosParameter('faults.thresholds', RosParameter.Type.DOUBLE_ARRAY, thresholds)])
+            [RosParameter(name, RosParameter.Type.DOUBLE_ARRAY, values)
+             for name, values in learnt.items()])
         response.success = result.successful
         response.message = result.reason or f'learnt from {learner.samples} joint states'
         path = self._values['faults.thresholds_file']
         if result.successful and path:
-            response.message += self._write(Path(path).expanduser(), thresholds)
+            response.message += self._write(Path(path).expanduser(), learnt)
 
-    def _write(self, path: Path, thresholds: Sequence[float]) -> str:
+    def _write(self, path: Path, learnt: Mapping[str, Sequence[float]]) -> str:
         """Write a parameter file; return what to add to the answer."""
-        text = (f'{self._node.get_name()}:\n  ros__parameters:\n    faults.thresholds: '
-                f'{list(thresholds)}\n')
+        text = f'{self._node.get_name()}:\n  ros__parameters:\n' + ''.join(
+            f'    {name}: {list(values)}\n' for name, values in learnt.items())
         try:
             path.write_text(text, encoding='utf-8')
         except OSError as error:

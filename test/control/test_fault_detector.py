@@ -8,7 +8,6 @@ from robot_dynamics.control.fault_detector import Event, FaultDetector
 from robot_dynamics.control.residual_scales import (
     ResidualScales,
     ScaleSettings,
-    ThresholdLearner,
     default_thresholds,
     shaped_thresholds,
 )
@@ -18,6 +17,8 @@ from robot_dynamics.model.shipped import resolve_robot
 
 PERIOD = 0.002
 STILL = np.zeros(3)
+#: Samples after which it is known whether joints move: nothing is judged before.
+UNJUDGED = 61
 
 
 class Bench:
@@ -27,16 +28,17 @@ class Bench:
         self.scales = ResidualScales(3, PERIOD)
         self.detector = FaultDetector(self.scales, thresholds, **options)
         self.now = 0.0
-        # Nothing is judged before it is known whether a joint moved.
-        assert self.feed(np.full(3, 9.0), 30) == [Event.NOTHING] * 30
+        # Nothing is judged before it is known whether a joint moves.
+        assert self.feed(np.full(3, 9.0), UNJUDGED - 1) == [Event.NOTHING] * (UNJUDGED - 1)
         self.detector.reset()
-        self.feed(STILL, 31)
+        self.feed(STILL, UNJUDGED)
 
-    def feed(self, residual, count=1, v=STILL):
+    def feed(self, residual, count=1, v=STILL, inertia=STILL):
         events = []
         for _ in range(count):
             self.now += PERIOD
-            events.append(self.detector.update(np.array(residual, dtype=float), v, self.now))
+            events.append(self.detector.update(np.array(residual, dtype=float), inertia, v,
+                                               self.now))
         return events
 
 
@@ -80,8 +82,8 @@ def test_with_others_it_is_a_contact():
 
 def test_long_windows_see_what_is_small_and_lasts():
     windows = len(ScaleSettings().windows)
-    thresholds = np.ones((2, windows, 3))
-    thresholds[:, -1] = 0.2
+    thresholds = np.ones((2, 2, windows, 3))
+    thresholds[:, :, -1] = 0.2
     bench = Bench(thresholds)
     events = bench.feed([0.3, 0.0, 0.0], 30)
     # The mean of 24 has 0.2 of 0.3 with the 17th.
@@ -92,68 +94,69 @@ def test_long_windows_see_what_is_small_and_lasts():
     assert all(bench.feed(row) == [Event.NOTHING] for row in noise)
 
 
-def test_a_joint_that_moved_a_moment_ago_has_its_own_thresholds():
+def test_a_joint_that_should_move_has_its_own_thresholds():
     windows = len(ScaleSettings().windows)
-    thresholds = np.ones((2, windows, 3))
-    thresholds[1] = 0.1
-    slow, fast = np.full(3, 0.1), np.full(3, -0.5)
+    thresholds = np.ones((2, 2, windows, 3))
+    thresholds[:, 1] = 0.1
+    slow, fast = np.full(3, 0.04), np.full(3, -0.5)
     bench = Bench(thresholds)
-    assert bench.feed([0.5, 0.0, 0.0], 60, v=slow)[-1] is Event.NOTHING
+    assert bench.feed([0.5, 0.0, 0.0], 2 * UNJUDGED, v=slow)[-1] is Event.NOTHING
     bench = Bench(thresholds)
-    bench.feed(STILL, 60, v=fast)
-    # Blocked, it stands still at once, and still counts as moving.
+    bench.feed(STILL, 2 * UNJUDGED, v=fast)
+    # Blocked, it stands still at once, and still should move.
     assert bench.feed([0.5, 0.0, 0.0], 2)[-1] is Event.UNDECIDED
 
 
-def test_thresholds_are_learnt_and_then_nothing_like_it_is_an_alarm():
-    random = np.random.default_rng(1)
-    scales = ResidualScales(3, PERIOD)
-    learner = ThresholdLearner(scales, margin=1.5)
-    with pytest.raises(ParameterError, match='without'):
-        learner.thresholds  # noqa: B018
+def test_a_joint_that_is_about_to_turn_round_need_not_move():
+    windows = len(ScaleSettings().windows)
+    thresholds = np.ones((2, 2, windows, 3))
+    thresholds[:, 1] = 0.1
+    bench = Bench(thresholds)
+    # By the line through them, velocities change sign at the last of these samples.
+    for k in range(2 * UNJUDGED):
+        bench.feed(STILL, v=np.full(3, 2.0 * PERIOD * (2 * UNJUDGED - k)))
+    assert bench.feed([0.5, 0.0, 0.0], 20)[-1] is Event.NOTHING
 
-    def run(count):
-        walk = np.zeros(3)
-        for k in range(count):
-            walk = 0.99 * walk + random.normal(scale=[0.005, 0.01, 0.02])
-            yield walk + random.normal(scale=[0.1, 0.2, 0.4]), np.full(3, np.sin(0.01 * k))
 
-    for residual, v in run(6_000):
-        scales.update(residual, v)
-        learner.update()
-    thresholds = learner.thresholds
-    assert thresholds.shape == (2, 5, 3) and learner.samples == 6_000
-    # Longer windows have lower ones.
-    assert np.all(thresholds[:, -1] < 0.7 * thresholds[:, 0])
-    scales.reset()
-    detector = FaultDetector(scales, thresholds)
-    for k, (residual, v) in enumerate(run(6_000)):
-        assert detector.update(residual, v, k * PERIOD) is Event.NOTHING
-    # One that has never moved has those of rest for both.
-    scales.reset()
-    still = ThresholdLearner(scales)
-    for residual, _ in run(200):
-        scales.update(residual, STILL)
-        still.update()
-    np.testing.assert_array_equal(still.thresholds[0], still.thresholds[1])
+def test_thresholds_per_inertia_are_lower_where_the_arm_is_folded():
+    windows = len(ScaleSettings().windows)
+    thresholds = np.ones((2, 2, windows, 3))
+    folded, stretched = np.full(3, 0.2), np.full(3, 5.0)
+    bench = Bench(thresholds)
+    assert bench.feed([0.5, 0.0, 0.0], 10, inertia=stretched)[-1] is Event.NOTHING
+    assert bench.feed([0.5, 0.0, 0.0], inertia=folded)[-1] is Event.UNDECIDED
+
+
+def test_the_joint_is_told_by_what_it_may_show_at_rest_too():
+    """A fault throws others off, which are low in threshold while they should move."""
+    windows = len(ScaleSettings().windows)
+    thresholds = np.ones((2, 2, windows, 3))
+    thresholds[:, 1] = np.array([0.5, 0.01, 0.5])[None, None]
+    bench, fast = Bench(thresholds), np.full(3, 0.5)
+    bench.feed(STILL, 2 * UNJUDGED, v=fast)
+    # The second joint is twice its threshold, the first nearly at it, by far more.
+    assert bench.feed([0.49, 0.02, 0.0], 4, v=fast)[-1] is Event.UNDECIDED
+    assert bench.detector.joint == 0
+    assert bench.feed([0.9, 0.02, 0.0], 10, v=fast)[-1] is Event.FAULT
+    assert bench.detector.joint == 0
 
 
 def test_default_thresholds_are_shares_of_the_strength():
     robot = Robot.from_urdf(resolve_robot('arm7'))
     thresholds = default_thresholds(robot, 5)
-    np.testing.assert_allclose(thresholds[1, 3], 0.1 * robot.limits.effort)
+    np.testing.assert_allclose(thresholds[0, 1, 3], 0.1 * robot.limits.effort)
     # Where strength is not known, nothing is an alarm.
     scales = ResidualScales(3, PERIOD)
-    detector = FaultDetector(scales, np.full((2, 5, 3), np.inf))
-    for k in range(50):
-        assert detector.update(np.full(3, 1e9), STILL, k * PERIOD) is Event.NOTHING
+    detector = FaultDetector(scales, np.inf)
+    for k in range(2 * UNJUDGED):
+        assert detector.update(np.full(3, 1e9), np.ones(3), STILL, k * PERIOD) is Event.NOTHING
 
 
 def test_values_that_are_none_are_no_alarm_and_are_forgotten():
     bench = Bench()
     bench.feed([np.nan, np.nan, np.nan], 5)
     assert bench.detector.event is Event.NOTHING
-    bench.feed(STILL, 30)
+    bench.feed(STILL, UNJUDGED)
     assert bench.feed([2.0, 0.0, 0.0], 2)[-1] is Event.UNDECIDED
     bench.detector.reset()
     assert bench.detector.event is Event.NOTHING and bench.detector.joint == -1
@@ -168,7 +171,6 @@ def test_values_that_are_none_are_no_alarm_and_are_forgotten():
     (lambda: ScaleSettings(windows=()), ParameterError, 'windows'),
     (lambda: ScaleSettings(windows=(0.2, 0.1)), ParameterError, 'windows'),
     (lambda: ScaleSettings(delay=-1.0), ParameterError, 'delay'),
-    (lambda: ThresholdLearner(ResidualScales(3, 0.1), margin=0.5), ParameterError, 'margin'),
     (lambda: FaultDetector(ResidualScales(3, 0.1), 1.0, window=0.0), ParameterError, 'window'),
 ])
 def test_wrong_inputs_are_named(call, error, says):
