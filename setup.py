@@ -78,6 +78,7 @@ setup(
             'feedforward_lq_controller = robot_dynamics.nodes.feedforward_lq_controller:main',
             'computed_torque_controller = robot_dynamics.nodes.computed_torque_controller:main',
             'pd_gravity_controller = robot_dynamics.nodes.pd_gravity_controller:main',
+            'elastic_pd_controller = robot_dynamics.nodes.elastic_pd_controller:main',
             'gravity_compensation_controller = '
             'robot_dynamics.nodes.gravity_compensation_controller:main',
             'inverse_dynamics = robot_dynamics.nodes.inverse_dynamics:main',

@@ -10,7 +10,7 @@ from launch import LaunchDescription
 
 from robot_dynamics.bringup.launching import declare_arguments, system_actions
 
-NAMES = ('robot', 'controller', 'standby', 'use_sim_time', 'namespace')
+NAMES = ('robot', 'controller', 'standby', 'elastic_joints', 'use_sim_time', 'namespace')
 
 
 def generate_launch_description():

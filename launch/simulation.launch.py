@@ -5,7 +5,8 @@ from launch import LaunchDescription
 
 from robot_dynamics.bringup.launching import declare_arguments, system_actions
 
-NAMES = ('robot', 'controller', 'standby', 'plant', 'rate', 'use_sim_time', 'namespace', 'seed')
+NAMES = ('robot', 'controller', 'standby', 'plant', 'rate', 'elastic_joints', 'use_sim_time',
+         'namespace', 'seed')
 
 
 def generate_launch_description():

@@ -35,7 +35,7 @@ from robot_dynamics.nodes.parameters import Parameter, Type
 from robot_dynamics.nodes.reference_motions import FileMotion, make_motion, middle
 from robot_dynamics.nodes.reported import make_reported_effort
 from robot_dynamics.nodes.ros_arguments import readable_arguments
-from robot_dynamics.nodes.simulated_arm import build_plant
+from robot_dynamics.nodes.simulated_plants import build_plant
 
 _MOTION = {
     'header': {'frame_id': 'base'}, 'joint_names': ['joint1', 'joint2'],

@@ -44,6 +44,10 @@ ARGUMENTS = (
              + ', '.join(shipped_plants()) + ', path of a parameter file, or none (the arm and '
              'its driver run already).'),
     Argument('rate', 'Joint states a second, Hz.'),
+    Argument('elastic_joints', 'Motors and springs, where joints are elastic: path of a file '
+             '(docs/elastic.md), name of one of this package, or description (tags ros2_control '
+             'of the URDF); empty: what suits the robot where the controller is elastic_pd, '
+             'rigid joints elsewhere.'),
     Argument('use_sim_time', 'Whether time comes from /clock.'),
     Argument('namespace', 'Namespace of every node and topic.'),
     Argument('seed', 'Seed of the reference and of the noise.'),

@@ -24,12 +24,15 @@ class Controller:
         What it is told beside what every controller is.
     tracks : bool
         Whether it follows a reference.
+    is_elastic : bool
+        Whether it is made for arms with elastic joints, and for no others.
     """
 
     text: str
     node: str = ''
     parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
     tracks: bool = True
+    is_elastic: bool = False
 
 
 CONTROLLERS = {
@@ -41,6 +44,8 @@ CONTROLLERS = {
     'computed_torque': Controller('the whole model in the loop', 'computed_torque_controller'),
     'pd_gravity': Controller('the same feedback with the gravity of the model',
                              'pd_gravity_controller'),
+    'elastic_pd': Controller('PD on the motors of elastic joints, gravity compensated on-line',
+                             'elastic_pd_controller', is_elastic=True),
     'gravity': Controller('weightless, to be led by hand', 'gravity_compensation_controller',
                           tracks=False),
     'none': Controller('nobody, the arm brakes', tracks=False),
@@ -69,7 +74,7 @@ def find_controller(name: str) -> Controller:
     return CONTROLLERS[name]
 
 
-def standby_controllers(text: str, active: str) -> tuple[str, ...]:
+def standby_controllers(text: str, active: str, *, elastic: bool = False) -> tuple[str, ...]:
     """Return the controllers that are to stand by, beside the active one.
 
     Parameters
@@ -78,13 +83,16 @@ def standby_controllers(text: str, active: str) -> tuple[str, ...]:
         Names with commas in between, ``'all'``, or nothing.
     active : str
         Name of the active one, which is left out.
+    elastic : bool
+        Whether the joints are elastic; otherwise all are without those made for such.
 
     Raises
     ------
     BringupError
         When one of them is none, or is that of no node of its own.
     """
-    names = SWITCHABLE if text.strip() == 'all' else \
+    names = tuple(name for name in SWITCHABLE if elastic or not CONTROLLERS[name].is_elastic) \
+        if text.strip() == 'all' else \
         tuple(name for part in text.split(',') if (name := part.strip()))
     for name in names:
         if name not in SWITCHABLE:

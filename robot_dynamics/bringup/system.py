@@ -17,6 +17,7 @@ from robot_dynamics.bringup.controllers import (
     standby_controllers,
 )
 from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.elastic import elastic_joints
 from robot_dynamics.bringup.parameter_files import read_parameter_file
 from robot_dynamics.bringup.payload import fit_payload
 from robot_dynamics.bringup.processes import NodeProcess, ParameterValue
@@ -59,6 +60,10 @@ class System:
         Joint states a second of the simulated arm, Hz.
     use_sim_time : bool
         Whether time comes from ``/clock``.
+    elastic_joints : str
+        File of the motors and springs of an arm with elastic joints, name of one of this
+        package, or ``'description'``; with nothing joints are elastic where the controller
+        asks for it, see `robot_dynamics.bringup.elastic`.
     namespace : str
         Namespace of every node and topic.
     seed : int
@@ -82,6 +87,7 @@ class System:
     plant: str = 'nominal'
     rate: float = 500.0
     use_sim_time: bool = False
+    elastic_joints: str = ''
     namespace: str = ''
     seed: int = 0
     reference: bool = True
@@ -115,12 +121,12 @@ class System:
         if self.plant != NO_PLANT:
             nodes.append(self._node('simulated_arm', {
                 **self._robot(), 'rate': self.rate, 'seed': self.seed,
-                'publish_description': True, **self._fitted_payload()},
+                'publish_description': True, **self._elastic(), **self._fitted_payload()},
                 files=(find_plant(self.plant),)))
         active = find_controller(self.controller)
         if active.node:
             nodes.append(self._controller(self.controller))
-        waiting = standby_controllers(self.standby, self.controller)
+        waiting = self._waiting()
         nodes += [self._controller(name, autostart=False) for name in waiting]
         if self.inverse_dynamics:
             nodes.append(self._node('inverse_dynamics', self._robot()))
@@ -158,7 +164,34 @@ class System:
         controller = CONTROLLERS[name]
         return self._node(controller.node, {**self._robot(), 'rate': self.rate,
                                             **self._patience(), **controller.parameters,
+                                            **(self._elastic() if controller.is_elastic else {}),
                                             **parameters})
+
+    def _waiting(self) -> tuple[str, ...]:
+        """Return the controllers that stand by.
+
+        Raises
+        ------
+        BringupError
+            Where one of them needs elastic joints, and there are none.
+        """
+        is_elastic = bool(self.elastic_joints) or find_controller(self.controller).is_elastic
+        waiting = standby_controllers(self.standby, self.controller, elastic=is_elastic)
+        for name in waiting:
+            if CONTROLLERS[name].is_elastic and not is_elastic and self.plant != NO_PLANT:
+                raise BringupError(f'{name} is for arms with elastic joints', subject='standby',
+                                   remedy='say which by elastic_joints, or leave it out')
+        return waiting
+
+    def _elastic(self) -> Parameters:
+        """Return what tells of elastic joints, nothing where joints are rigid."""
+        if not self.robot:
+            return {'elastic_joints': self.elastic_joints} if self.elastic_joints else {}
+        # A driver's own parameters may tell of them.
+        if self.plant == NO_PLANT and not self.elastic_joints:
+            return {}
+        told = elastic_joints(self.elastic_joints, self.controller, load_description(self.robot))
+        return {'elastic_joints': told} if told else {}
 
     def _patience(self) -> Parameters:
         """Return how a controller goes on after states had stopped.

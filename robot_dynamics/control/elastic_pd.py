@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from robot_dynamics.control.elastic_gains import ElasticGainReport, ElasticLoop, ElasticPDGains
+from robot_dynamics.control.loaded_model import LoadedModel
 from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.model.robot import FloatArray
+
+#: Most substitutions for links at rest, and the change below which they are. rad or m.
+_SUBSTITUTIONS, _AT_REST = 20, 1e-9
 
 
 class ElasticPDController:
@@ -42,6 +48,10 @@ class ElasticPDController:
         Gains in use.
     report : ElasticGainReport
         What is known of them.
+    model : LoadedModel
+        Equations of the links with what they carry.
+    judged_load : ndarray, shape (nb, 10)
+        What they carried when the gains were judged.
 
     Raises
     ------
@@ -54,11 +64,14 @@ class ElasticPDController:
 
     def __init__(self, robot: ElasticRobot, *, gains: ElasticPDGains | None = None,
                  period: float = 0.002, delay: float = 0.001):
-        self.robot = robot.links
+        self.robot, self.elastic = robot.links, robot
         self.dynamics = ElasticDynamics(robot)
-        loop = ElasticLoop(self.dynamics, period=period, delay=delay)
+        self._timing = {'period': period, 'delay': delay}
+        loop = ElasticLoop(self.dynamics, **self._timing)
         self.gains = loop.design() if gains is None else gains
         self.report: ElasticGainReport = loop.require(self.gains)
+        self.model = LoadedModel(self.dynamics.links)
+        self.judged_load = self.model.load
         self._stiffness = robot.joints.stiffness
         self._still = np.zeros(robot.n)
         self.e, self.e_dot = np.zeros(robot.n), np.zeros(robot.n)
@@ -82,17 +95,56 @@ class ElasticPDController:
         q_d, v_d, a_d : ndarray, shape (n,)
             Desired motion of the links.
         """
-        links = self.dynamics.links
-        given_way = links.gravity_torque(q_d) / self._stiffness
+        given_way = self.model.gravity_torque(q_d) / self._stiffness
         np.subtract(q_d + given_way, q, out=self.e)
         np.subtract(v_d, v, out=self.e_dot)
         tau = self.gains.stiffness * self.e + self.gains.damping * self.e_dot
-        return tau + links.gravity_torque(q - given_way)
+        return tau + self.model.gravity_torque(q - given_way)
 
     def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
-        """Return the effort that keeps the motors where they are asked to be, shape (n,)."""
+        """Return the effort that keeps the links where they are asked to be, shape (n,)."""
         return self.update(q, v, q_hold, self._still, self._still, 0.0, adapt=False)
 
     def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return gravity plus damping -K_D theta', shape (n,)."""
-        return self.dynamics.links.gravity_torque(q) - self.gains.damping * v
+        return self.model.gravity_torque(self.links_at_rest(q)) - self.gains.damping * v
+
+    def links_at_rest(self, theta: FloatArray) -> FloatArray:
+        """Return where the links hang when the motors stand somewhere, shape (n,).
+
+        q + K^-1 g(q) = theta, by substitution: each one brings it nearer by the ratio of
+        the slope of gravity and the stiffness of springs.
+
+        Parameters
+        ----------
+        theta : ndarray, shape (n,)
+            Positions of the motors over gear ratios. rad or m.
+        """
+        q = theta
+        for _ in range(_SUBSTITUTIONS):
+            before, q = q, theta - self.model.gravity_torque(q) / self._stiffness
+            if np.abs(q - before).max() < _AT_REST:
+                break
+        return q
+
+    def carry(self, load: FloatArray, seconds: float) -> None:
+        """Take the arm to carry something; see `LoadedModel.carry`. Gains stay."""
+        self.model.carry(load, seconds)
+
+    def advance(self, dt: float) -> None:
+        """Go on with a change of what is carried; see `LoadedModel.advance`."""
+        self.model.advance(dt)
+
+    def judge(self) -> None:
+        """Judge the gains with what is carried.
+
+        Raises
+        ------
+        ControlError
+            Where they do not hold with it.
+        """
+        load = self.model.load
+        links = self.robot.with_parameters(self.robot.inertial_parameters + load)
+        loop = ElasticLoop(ElasticDynamics(replace(self.elastic, links=links)), **self._timing)
+        self.report = loop.require(self.gains)
+        self.judged_load = load

@@ -191,10 +191,11 @@ class JointStateMonitor:
         self._absorb = kernel.absorb.load()
 
     @classmethod
-    def for_robot(cls, robot: Robot, **settings: float) -> JointStateMonitor:
-        """Return a monitor of a robot's independent joints."""
+    def for_robot(cls, robot: Robot, names: Sequence[str] | None = None,
+                  **settings: float) -> JointStateMonitor:
+        """Return a monitor of a robot's independent joints, under other names where given."""
         robot.require_single_coordinates('a JointState')
-        return cls(robot.joint_names, robot.is_continuous,
+        return cls(robot.joint_names if names is None else names, robot.is_continuous,
                    velocity_limit=robot.limits.velocity, dependent=dependent_joints(robot),
                    **settings)
 

@@ -107,6 +107,11 @@ class ControlSession:
         return self._outlet.has_sent
 
     @property
+    def pose(self) -> FloatArray:
+        """Where the arm is by the last state, as references have it, shape (n,). rad or m."""
+        return self.monitor.q
+
+    @property
     def commands(self) -> int:
         """How many commands were given."""
         return self._outlet.commands
@@ -288,7 +293,7 @@ class ControlSession:
                                       subject='trajectory',
                                       remedy='send it when the mode is tracking')
             takes_over = self.trajectory.accept(names, points, stamp=stamp,
-                                                now=self._stamp, measured=self.monitor.q)
+                                                now=self._stamp, measured=self.pose)
         except TrajectoryError:
             self.counts['trajectories_refused'] += 1
             raise
@@ -332,7 +337,7 @@ class ControlSession:
     def _begin_holding(self) -> None:
         monitor = self.monitor
         self._outlet.take_hold(monitor.q)
-        self.trajectory.anchor(monitor.q)
+        self.trajectory.anchor(self.pose)
         self.gate.begin(monitor.stamp, monitor.q, monitor.effort)
         self.mode, self.cause, self.reason = Mode.HOLDING, None, self.gate.reason
 
@@ -390,7 +395,7 @@ class ControlSession:
         # While a pose is held, that is what the trajectory rests at.
         way = self.halting if self.mode is Mode.HALTED else self.trajectory
         way.sample_into(self._stamp, self.q_d, self.v_d, self.a_d)
-        np.subtract(self.q_d, self.monitor.q, out=self._error)
+        np.subtract(self.q_d, self.pose, out=self._error)
         np.abs(self._error, out=self._distance)
         # Written so that NaN counts as far.
         if not self._distance.max() <= self.settings.max_tracking_error:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 #: Controllers that follow a reference.
 TRACKING_CONTROLLERS = ('adaptive_controller', 'feedforward_lq_controller',
-                        'computed_torque_controller', 'pd_gravity_controller')
+                        'computed_torque_controller', 'pd_gravity_controller',
+                        'elastic_pd_controller')
 
 #: Every controller.
 CONTROLLERS = (*TRACKING_CONTROLLERS, 'gravity_compensation_controller')

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from robot_dynamics.control.carried import CarriedController
@@ -76,7 +78,8 @@ CONTROLLER_PARAMETERS = (
 
 
 def make_session(robot: Robot, law: TrackingController, values: Values,
-                 kind: type[ControlSession] = ControlSession) -> ControlSession:
+                 kind: type[ControlSession] = ControlSession,
+                 state_names: Sequence[str] | None = None) -> ControlSession:
     """Return the control session of a law as the parameters describe it.
 
     Parameters
@@ -89,6 +92,8 @@ def make_session(robot: Robot, law: TrackingController, values: Values,
         Values of `CONTROLLER_PARAMETERS`.
     kind : type
         Class of the session.
+    state_names : sequence of str, optional
+        What joints are called in the states that are answered, where not as the robot does.
 
     Raises
     ------
@@ -97,8 +102,8 @@ def make_session(robot: Robot, law: TrackingController, values: Values,
     """
     names = robot.joint_names
     monitor = JointStateMonitor.for_robot(
-        robot, **{name: values[name] for name in ('state_skew', 'max_age', 'max_future',
-                                                  'velocity_cutoff')})
+        robot, state_names, **{name: values[name] for name in (
+            'state_skew', 'max_age', 'max_future', 'velocity_cutoff')})
     rate_limit = per_joint(values, 'effort_rate_limit', names) \
         if values['effort_rate_limit'] else None
     limiter = EffortLimiter.for_robot(

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
 from rclpy.node import Node
 from std_msgs.msg import String
 
@@ -34,8 +37,21 @@ ROBOT_PARAMETERS = (
 _DH_SUFFIXES = ('.yaml', '.yml', '.json')
 
 
+@dataclass(frozen=True, eq=False)
+class Described:
+    """A robot, and what it was read from: a path or the text of a URDF, None for a DH table."""
+
+    robot: Robot
+    source: Path | bytes | None
+
+
 def load_robot(node: Node, values: Values, stopped: StopRequest) -> Robot:
-    """Return the robot that the parameters of a node ask for.
+    """Return the robot that the parameters of a node ask for; see `load_described`."""
+    return load_described(node, values, stopped).robot
+
+
+def load_described(node: Node, values: Values, stopped: StopRequest) -> Described:
+    """Return the robot that the parameters of a node ask for, and where it comes from.
 
     Parameters
     ----------
@@ -60,6 +76,7 @@ def load_robot(node: Node, values: Values, stopped: StopRequest) -> Robot:
                                                              '[0.0, 0.0, -9.81]')
     selection = {'joints': values['joints'] or None, 'base_link': values['base_link'] or None}
     path = resolve_robot(values['robot']) if values['robot'] else None
+    source: Path | bytes | None = None
     if path is not None and path.suffix in _DH_SUFFIXES:
         robot = Robot.from_dh(path)
         if any(selection.values()):
@@ -69,7 +86,7 @@ def load_robot(node: Node, values: Values, stopped: StopRequest) -> Robot:
         with stopped.interrupting():  # a xacro file is a program, and may take its time
             robot = Robot.from_urdf(source, **selection)
     robot.require_single_coordinates('this node')
-    return robot.with_gravity(gravity) if gravity else robot
+    return Described(robot.with_gravity(gravity) if gravity else robot, source)
 
 
 def _text(node: Node, values: Values, stopped: StopRequest) -> bytes:

@@ -89,6 +89,18 @@ class EffortControllerNode(ManagedNode):
         self._commands: CommandClaim | None = None
         self._patience: Timer | None = None
 
+    def load_model(self, values: Values) -> Robot:
+        """Return the arm."""
+        return load_robot(self, values, self.stopped)
+
+    def states_topic(self, values: Values) -> str:
+        """Return where the states come from that are answered."""
+        return 'joint_states'
+
+    def state_names(self, values: Values) -> tuple[str, ...]:
+        """Return what joints are called there."""
+        return self.robot.joint_names
+
     @abstractmethod
     def make_law(self, robot: Robot, values: Values) -> TrackingController:
         """Return the control law."""
@@ -118,11 +130,12 @@ class EffortControllerNode(ManagedNode):
     def build(self) -> None:
         """Build model, law, session and endpoints."""
         values = self.parameters.values
-        self.robot = load_robot(self, values, self.stopped)
+        self.robot = self.load_model(values)
         with self.stopped.interrupting():
             self.law = self.make_law(self.robot, values)
             self._warm_up()
-        self.session = make_session(self.robot, self.law, values, self.session_type)
+        self.session = make_session(self.robot, self.law, values, self.session_type,
+                                    self.state_names(values))
         self._payload = PayloadDesk(self.robot, self.law, lambda: self.session, values)
         self._period = 1.0 / values['rate']
         self.session.stop('not activated yet')
@@ -132,8 +145,9 @@ class EffortControllerNode(ManagedNode):
         self._cycle = CycleStatistics()
         self._open(values)
         freeze_garbage()
-        states = BoundedReader(self, JointState, 'joint_states', self._on_joint_state)
-        self.fast.subscribe(JointState, 'joint_states', states.read, qos.state(), raw=True)
+        topic = self.states_topic(values)
+        states = BoundedReader(self, JointState, topic, self._on_joint_state)
+        self.fast.subscribe(JointState, topic, states.read, qos.state(), raw=True)
         self.fast.alarm(values['state_timeout'], self._on_deadline)
         self.fast.subscribe(JointTrajectory, '~/reference', self._on_reference, qos.command(),
                             raw=True)
@@ -384,7 +398,7 @@ class EffortControllerNode(ManagedNode):
     def _publish_error(self, stamp: int) -> None:
         session = self.session
         if session.mode.follows:
-            np.subtract(session.q_d, session.monitor.q, out=self._error.position)
+            np.subtract(session.q_d, session.pose, out=self._error.position)
             np.subtract(session.v_d, session.monitor.v, out=self._error.velocity)
             self._errors.publish(self._error.stamp(stamp))
 

@@ -10,6 +10,7 @@ from std_srvs.srv import Trigger
 
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.nodes.parameters import Parameter, Values
+from robot_dynamics.simulation.elastic_plant import ElasticPlant
 from robot_dynamics.simulation.faults import Fault, FaultKind
 from robot_dynamics.simulation.faulty_plant import FaultyPlant
 
@@ -38,8 +39,8 @@ class FaultInjection:
     ----------
     node : Node
         The node of the simulated arm.
-    plant : FaultyPlant
-        The arm.
+    plant : FaultyPlant or ElasticPlant
+        The arm; one with elastic joints refuses all of it.
     values : mapping
         Values of `INJECTION_PARAMETERS`.
 
@@ -49,7 +50,7 @@ class FaultInjection:
         Where a fault by time does not fit the arm.
     """
 
-    def __init__(self, node: Node, plant: FaultyPlant, values: Values):
+    def __init__(self, node: Node, plant: FaultyPlant | ElasticPlant, values: Values):
         self._node, self._plant, self._values = node, plant, values
         if values['fault.time'] > 0.0:
             self._inject(values['fault.time'])

@@ -6,6 +6,7 @@ from __future__ import annotations
 from robot_dynamics.nodes import (
     adaptive_controller,
     computed_torque_controller,
+    elastic_pd_controller,
     excitation,
     feedforward_lq_controller,
     gravity_compensation_controller,
@@ -26,6 +27,7 @@ CONTROLLER_MODULES = {
     'feedforward_lq_controller': feedforward_lq_controller,
     'computed_torque_controller': computed_torque_controller,
     'pd_gravity_controller': pd_gravity_controller,
+    'elastic_pd_controller': elastic_pd_controller,
     'gravity_compensation_controller': gravity_compensation_controller,
 }
 

@@ -28,9 +28,9 @@ from types import FrameType
 
 #: The nodes, each a module here and an executable of the package.
 NODES = (
-    'adaptive_controller', 'computed_torque_controller', 'excitation',
-    'feedforward_lq_controller', 'gravity_compensation_controller', 'inverse_dynamics',
-    'pd_gravity_controller', 'recorder', 'reference', 'simulated_arm')
+    'adaptive_controller', 'computed_torque_controller', 'elastic_pd_controller',
+    'excitation', 'feedforward_lq_controller', 'gravity_compensation_controller',
+    'inverse_dynamics', 'pd_gravity_controller', 'recorder', 'reference', 'simulated_arm')
 
 
 class StoppedEarlyError(BaseException):

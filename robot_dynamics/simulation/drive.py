@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import SimulationError
 from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.simulation.elastic_plant import ElasticPlant
 from robot_dynamics.simulation.plant import Plant
 
 #: Rate at which a caught arm loses its speed, 1/s: most of it in a fifth of a second.
@@ -46,7 +47,7 @@ class Drive:
 
     Parameters
     ----------
-    plant : Plant
+    plant : Plant or ElasticPlant
         The arm.
     catching_effort : callable
         The effort that catches the arm, such as `GravityAndDamping`.
@@ -59,7 +60,7 @@ class Drive:
         Longest time simulated in one go; of a longer stall the rest is skipped. s.
     """
 
-    def __init__(self, plant: Plant, catching_effort: CatchingEffort, *,
+    def __init__(self, plant: Plant | ElasticPlant, catching_effort: CatchingEffort, *,
                  hold_time: float = 0.1, release_time: float = 0.5, catch_up: float = 1.0):
         if not hold_time > 0.0 or not catch_up > hold_time or not release_time >= 0.0:
             raise SimulationError(

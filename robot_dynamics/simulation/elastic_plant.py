@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -14,6 +16,7 @@ from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import DimensionError, SimulationError
 from robot_dynamics.model.arrays import real_array
 from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.simulation.faults import Fault
 from robot_dynamics.simulation.plant_inputs import joint_vector, number_of_steps
 
 
@@ -111,6 +114,11 @@ class ElasticPlant:
         return self._effort.copy()
 
     @property
+    def spring_effort(self) -> FloatArray:
+        """Effort of the springs on the links, as sensors behind gears have it, shape (n,)."""
+        return -self._dynamics.spring_torque(self._q, self._v)[:self.elastic.n]
+
+    @property
     def acceleration(self) -> FloatArray:
         """Accelerations of links and motors at this state and effort, shape (2 n,)."""
         forward = self._dynamics.forward_dynamics
@@ -196,6 +204,20 @@ class ElasticPlant:
                                   remedy='give its link an inertia that includes the rotors it '
                                          'carries')
         return count
+
+    def add_fault(self, fault: Fault) -> None:
+        """Refuse a fault of an actuator: those of rigid joints are simulated only."""
+        raise SimulationError('cannot fail: its joint is elastic', subject=fault.joint,
+                              remedy='simulate faults on the arm with rigid joints')
+
+    def add_push(self, frame: str, force: ArrayLike, begin: float = 0.0,
+                 end: float = math.inf) -> None:
+        """Refuse a push: arms with rigid joints are pushed only."""
+        raise SimulationError('cannot be pushed: joints are elastic', subject=frame,
+                              remedy='simulate contacts on the arm with rigid joints')
+
+    def clear_faults(self) -> None:
+        """Do nothing: nothing is ever wrong."""
 
     def _followed_speed(self, coefficients: FloatArray) -> float:
         """Return the width of the sign with which no step goes beyond standstill."""

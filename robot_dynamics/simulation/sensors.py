@@ -25,6 +25,9 @@ class SensorQuality:
         Standard deviation of white noise. rad or m, rad/s or m/s, N m or N.
     delay : float
         Age of what is reported, which its stamp shows. s.
+    signal_to_noise : float
+        Standard deviation of each position and velocity so far over that of further white
+        noise; 0 for none of it.
     """
 
     position_resolution: float = 0.0
@@ -32,6 +35,7 @@ class SensorQuality:
     velocity_noise: float = 0.0
     effort_noise: float = 0.0
     delay: float = 0.0
+    signal_to_noise: float = 0.0
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -75,10 +79,12 @@ class JointSensors:
         self.quality = SensorQuality() if quality is None else quality
         self._random = np.random.default_rng(seed)
         self._pending: deque[Reading] = deque()
+        self._spreads = {'position': _Spread(), 'velocity': _Spread()}
 
     def reset(self) -> None:
-        """Forget readings that wait for their delay to pass."""
+        """Forget readings that wait for their delay to pass, and how far signals went."""
         self._pending.clear()
+        self._spreads = {signal: _Spread() for signal in self._spreads}
 
     def read(self, time: float, q: ArrayLike, v: ArrayLike, effort: ArrayLike) -> Reading:
         """Measure now, and return what the driver has to report.
@@ -97,10 +103,10 @@ class JointSensors:
             is while none is old enough.
         """
         quality = self.quality
-        q = self._noisy(q, quality.position_noise)
+        q = self._noisy(q, quality.position_noise, 'position')
         if quality.position_resolution > 0.0:
             q = quality.position_resolution * np.round(q / quality.position_resolution)
-        self._pending.append(Reading(time, q, self._noisy(v, quality.velocity_noise),
+        self._pending.append(Reading(time, q, self._noisy(v, quality.velocity_noise, 'velocity'),
                                      self._noisy(effort, quality.effort_noise)))
         # A part in 10^9 of slack: stamps are sums of steps, not exact multiples.
         newest_due = time - quality.delay * (1.0 - 1e-9)
@@ -108,9 +114,29 @@ class JointSensors:
             self._pending.popleft()
         return self._pending[0]
 
-    def _noisy(self, values: ArrayLike, deviation: float) -> FloatArray:
+    def _noisy(self, values: ArrayLike, deviation: float, signal: str = '') -> FloatArray:
         """Return a copy with white noise added."""
         array = np.array(values, dtype=np.float64)
+        ratio = self.quality.signal_to_noise
+        by_signal = self._spreads[signal].update(array) / ratio if signal and ratio > 0.0 else 0.0
         if deviation > 0.0:
             array += deviation * self._random.standard_normal(array.shape)
+        if np.any(by_signal):
+            array += by_signal * self._random.standard_normal(array.shape)
         return array
+
+
+class _Spread:
+    """Standard deviation of what came so far (Welford, Technometrics 4(3), 1962)."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._mean = self._squares = np.zeros(())
+
+    def update(self, values: FloatArray) -> FloatArray:
+        """Return it, these values included, shape (n,)."""
+        self._count += 1
+        before = values - self._mean
+        self._mean = self._mean + before / self._count
+        self._squares = self._squares + before * (values - self._mean)
+        return np.sqrt(self._squares / self._count)

@@ -90,7 +90,7 @@ def test_one_driver_for_every_controller(tmp_path):
             'rate': 250.0, 'effort_kind': 'none', 'adaptation.frequency': 20.0}},
         'pd_gravity_controller': {'ros__parameters': {'rate': 100.0}}}))
     system = System(robot='arm7', plant='none', reference=False, controller='computed_torque',
-                    standby='all')
+                    standby='all', elastic_joints='arm7')
     processes = {process.node: process.parameters
                  for process in hardware_processes(system, str(path), 'torques')}
     for node in CONTROLLER_NODES:

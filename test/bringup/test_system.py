@@ -7,8 +7,10 @@ import yaml
 from robot_dynamics.bringup.controllers import CONTROLLER_NODES, CONTROLLERS, SWITCHABLE
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.system import System, find_plant, shipped_plants
+from robot_dynamics.elastic.configuration import shipped_elastic_joints
 from robot_dynamics.errors import BringupError, ModelError
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.shipped import resolve_robot
 
 
 def names(system):
@@ -69,7 +71,8 @@ def test_a_seed_reaches_arm_and_reference():
     ('adaptive', 'adaptive_controller'), ('fixed', 'adaptive_controller'),
     ('feedforward_lq', 'feedforward_lq_controller'),
     ('computed_torque', 'computed_torque_controller'),
-    ('pd_gravity', 'pd_gravity_controller'), ('gravity', 'gravity_compensation_controller')])
+    ('pd_gravity', 'pd_gravity_controller'), ('elastic_pd', 'elastic_pd_controller'),
+    ('gravity', 'gravity_compensation_controller')])
 def test_controllers(controller, node):
     processes = by_name(System(controller=controller))
     assert [name for name in processes if name.endswith('_controller')] == [node]
@@ -91,6 +94,45 @@ def test_standby_controllers_wait_for_being_started():
     assert 'reference' in everybody
     with pytest.raises(BringupError, match='choose among: adaptive, feedforward_lq'):
         System(standby='pd_gravity,none')
+
+
+def test_an_arm_is_elastic_where_its_controller_is_made_for_that():
+    springs = str(shipped_elastic_joints()['arm7'])
+    processes = by_name(System(controller='elastic_pd', standby='all'))
+    assert {name for name, process in processes.items()
+            if process.parameters.get('elastic_joints') == springs} == {
+        'simulated_arm', 'elastic_pd_controller'}
+    assert not any('elastic_joints' in process.parameters for process in System().processes())
+    # Said so, it is elastic under any controller.
+    processes = by_name(System(elastic_joints='arm7', standby='elastic_pd'))
+    assert list(processes)[:3] == ['simulated_arm', 'adaptive_controller',
+                                   'elastic_pd_controller']
+    assert 'elastic_joints' in processes['simulated_arm'].parameters
+    # A driver may be told of it elsewhere.
+    assert 'elastic_joints' not in by_name(System(
+        controller='elastic_pd', plant='none'))['elastic_pd_controller'].parameters
+    assert by_name(System(robot='', controller='elastic_pd', plant='none',
+                          elastic_joints='/my.yaml'))[
+        'elastic_pd_controller'].parameters['elastic_joints'] == '/my.yaml'
+
+
+def test_springs_that_are_not_there_are_refused_before_anything_starts(tmp_path):
+    with pytest.raises(BringupError, match='for arms with elastic joints; say which'):
+        System(standby='elastic_pd').processes()
+    with pytest.raises(BringupError, match=r'none for puma560\.urdf'):
+        System(controller='elastic_pd', robot='puma560').processes()
+    with pytest.raises(ModelError, match='joint3'):
+        System(elastic_joints='planar_2r').processes()
+    with pytest.raises(ModelError, match='did you mean arm7'):
+        System(elastic_joints='arm8').processes()
+    path = tmp_path / 'tagged.urdf'
+    path.write_text(resolve_robot('planar_2r').read_text().replace('</robot>', ''.join(
+        f'<ros2_control name="{k}" type="system"><joint name="joint{k}">'
+        '<param name="stiffness">1e4</param><param name="rotor_inertia">1e-4</param>'
+        '<param name="mechanical_reduction">50</param></joint></ros2_control>'
+        for k in (1, 2)) + '</robot>'))
+    processes = by_name(System(controller='elastic_pd', robot=str(path)))
+    assert processes['simulated_arm'].parameters['elastic_joints'] == 'description'
 
 
 def test_further_parameters_win():
@@ -209,6 +251,7 @@ def test_a_payload_of_the_user_stays_as_it_is(tmp_path):
 
 def test_only_a_simulated_arm_is_moved_again_by_itself():
     assert by_name(System(rate=200.0))['adaptive_controller'].parameters['resume_after'] == 40
-    for controller in ('adaptive', 'feedforward_lq', 'computed_torque', 'pd_gravity', 'gravity'):
+    for controller in ('adaptive', 'feedforward_lq', 'computed_torque', 'pd_gravity', 'elastic_pd',
+                       'gravity'):
         for node in System(controller=controller, plant='none').processes():
             assert 'resume_after' not in node.parameters

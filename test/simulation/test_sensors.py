@@ -75,3 +75,22 @@ def test_reset_forgets_what_is_on_its_way():
 def test_a_quality_that_is_none_is_refused(name, value):
     with pytest.raises(SimulationError, match=name):
         SensorQuality(**{name: value})
+
+
+def test_noise_follows_the_signal_where_a_ratio_is_given():
+    rng = np.random.default_rng(0)
+    sensors = JointSensors(SensorQuality(signal_to_noise=20.0), seed=1)
+    at_rest = sensors.read(0.0, *STATE)
+    np.testing.assert_array_equal(at_rest.q, STATE[0])  # a signal that has not moved has no noise
+    signals = np.array([0.5, 0.1]) * rng.standard_normal((4000, 2))
+    rates = np.array([3.0, 7.0]) * rng.standard_normal((4000, 2))
+    readings = [sensors.read(0.001 * (k + 1), q, v, STATE[2])
+                for k, (q, v) in enumerate(zip(signals, rates, strict=True))]
+    for name, true in (('q', signals), ('v', rates)):
+        errors = np.array([getattr(reading, name) for reading in readings])[500:] - true[500:]
+        np.testing.assert_allclose(true.std(axis=0) / errors.std(axis=0), 20.0, rtol=0.06)
+    np.testing.assert_array_equal(readings[-1].effort, STATE[2])
+    sensors.reset()
+    np.testing.assert_array_equal(sensors.read(9.0, *STATE).q, STATE[0])
+    with pytest.raises(SimulationError, match='signal_to_noise'):
+        SensorQuality(signal_to_noise=-1.0)

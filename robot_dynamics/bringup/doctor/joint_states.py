@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +14,13 @@ from robot_dynamics.bringup.doctor.pace import SLOWEST, judge_pace, judge_stamps
 from robot_dynamics.bringup.doctor.rates import lowest_rate
 from robot_dynamics.bringup.doctor.remarks import Remark, error, listed, note, ok, warning
 from robot_dynamics.bringup.doctor.replay import Replay, is_simulated, replay
-from robot_dynamics.bringup.doctor.wishes import Wishes, first_controller, gains_of
+from robot_dynamics.bringup.doctor.wishes import (
+    JUDGE_THEIR_GAINS,
+    Wishes,
+    first_controller,
+    gains_of,
+    motor_prefix,
+)
 from robot_dynamics.control.joint_state import Note, Reason
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.graph_seen import GraphSeen, StateSample, Topic
@@ -49,6 +56,8 @@ def judge_states(graph: GraphSeen, robot: Robot | None) -> list[Remark]:
     controller = first_controller(graph)
     told = None if controller is None else Wishes.of(controller)
     wishes = told or Wishes()
+    if controller is not None and (prefix := motor_prefix(controller)):
+        samples = tuple(_of_motors(sample, prefix) for sample in samples)
     if not topic.publishers and not samples:
         return [error(topic.name, 'nobody publishes it', 'start the driver of the arm, or '
                       'joint_state_broadcaster; where it has another name, remap joint_states')]
@@ -57,7 +66,7 @@ def judge_states(graph: GraphSeen, robot: Robot | None) -> list[Remark]:
         return [*remarks, error(topic.name, 'is published and nothing comes',
                                 'activate the hardware and joint_state_broadcaster (ros2 control '
                                 'list_controllers); across machines look at the firewall')]
-    lowest = SLOWEST if controller is None else \
+    lowest = SLOWEST if controller is None or controller.base_name in JUDGE_THEIR_GAINS else \
         lowest_rate(*gains_of(controller), wishes.delay) or SLOWEST
     remarks += judge_pace(topic.name, samples, told, lowest)
     simulated = is_simulated(samples, graph.clock)
@@ -75,6 +84,17 @@ def judge_states(graph: GraphSeen, robot: Robot | None) -> list[Remark]:
         remarks += [*judge_motion(topic.name, robot, replayed, samples),
                     *judge_efforts(topic.name, robot, replayed, None if told is None else wishes)]
     return remarks
+
+
+def _of_motors(sample: StateSample, prefix: str) -> StateSample:
+    """Return what a message says of the motors of joints, under the names of the joints."""
+    places = [k for k, name in enumerate(sample.names) if name.startswith(prefix)]
+    position, velocity, effort = (
+        # An array of another length is wrong as it is, and is to be seen so.
+        tuple(values[k] for k in places) if len(values) == len(sample.names) else values
+        for values in (sample.position, sample.velocity, sample.effort))
+    return replace(sample, names=tuple(sample.names[k].removeprefix(prefix) for k in places),
+                   position=position, velocity=velocity, effort=effort)
 
 
 def judge_publishers(topic: Topic, samples: Sequence[StateSample], wishes: Wishes

@@ -13,7 +13,7 @@ from robot_dynamics.bringup.doctor.remarks import (
     ok,
     warning,
 )
-from robot_dynamics.bringup.doctor.wishes import Wishes, gains_of
+from robot_dynamics.bringup.doctor.wishes import JUDGE_THEIR_GAINS, Wishes, gains_of
 from robot_dynamics.control.modes import Cause, Mode
 from robot_dynamics.nodes.graph_seen import GraphSeen, NodeSeen, StatusSeen
 
@@ -109,7 +109,8 @@ def judge_node(node: NodeSeen, statuses: tuple[StatusSeen, ...], *, is_needed: b
         remarks.append(warning(node.name, 'its garbage collector runs: now and then a cycle stops '
                                'for tens of milliseconds', 'gc.freeze() and gc.disable() once it '
                                                            'is configured'))
-    if node.is_controller and node.parameters is not None:
+    if node.is_controller and node.parameters is not None \
+            and node.base_name not in JUDGE_THEIR_GAINS:
         remarks += judge_gains(node.name, Wishes.of(node), *gains_of(node))
     if not any(remark.level >= Level.WARNING for remark in remarks):
         rate = _value(statuses, 'loop', 'rate [Hz]')

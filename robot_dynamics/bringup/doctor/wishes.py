@@ -13,7 +13,10 @@ from robot_dynamics.nodes.graph_seen import GraphSeen, NodeSeen
 
 #: Controllers without adaptation.
 LEARN_NOTHING = ('computed_torque_controller', 'pd_gravity_controller',
-                 'gravity_compensation_controller', 'feedforward_lq_controller')
+                 'gravity_compensation_controller', 'feedforward_lq_controller',
+                 'elastic_pd_controller')
+#: Controllers whose gains are judged by themselves when they are configured.
+JUDGE_THEIR_GAINS = ('elastic_pd_controller',)
 
 _Gains = TypeVar('_Gains', FeedbackGains, AdaptationGains)
 
@@ -63,6 +66,11 @@ def first_controller(graph: GraphSeen) -> NodeSeen | None:
     """Return the controller that joint states are judged for: one that commands, if there is."""
     return next((node for node in graph.controllers if node.commanded_topics),
                 graph.controllers[0] if graph.controllers else None)
+
+
+def motor_prefix(node: NodeSeen) -> str:
+    """Return what stands before the names of joints in the states that a controller takes."""
+    return (node.parameters or {}).get('motor_prefix', '')
 
 
 def gains_of(node: NodeSeen) -> tuple[FeedbackGains, AdaptationGains | None]:

@@ -38,6 +38,32 @@ def test_a_healthy_system(healthy, robot, is_well):
         assert words in told
 
 
+def test_motors_behind_springs_are_judged_under_the_names_of_their_joints(
+        healthy, robot, controller, is_well):
+    elastic = replace(controller, name='/elastic_pd_controller',
+                      subscribes={'/motor_states': (JOINT_STATE_TYPE,)}, publishes={
+                          name.replace('adaptive', 'elastic_pd'): types
+                          for name, types in controller.publishes.items()},
+                      parameters={**controller.parameters, 'motor_prefix': 'motor_'})
+    together = tuple(replace(
+        sample, names=sample.names + tuple(f'motor_{name}' for name in sample.names),
+        position=(NAN,) * robot.n + sample.position, effort=(NAN,) * robot.n + sample.effort,
+        velocity=(NAN,) * robot.n + sample.velocity) for sample in healthy.states)
+    for states in (together, tuple(replace(sample, names=sample.names[robot.n:],
+                                           **{field: getattr(sample, field)[robot.n:]
+                                              for field in ('position', 'velocity', 'effort')})
+                                   for sample in together)):
+        remarks = judge_states(replace(healthy, nodes=(elastic, *healthy.nodes[1:]),
+                                       states=states), robot)
+        assert is_well(remarks)
+        assert 'the 7 joints of the description' in ' '.join(
+            remark.message for remark in remarks)
+    # A driver that tells of links only is found out.
+    remarks = judge_states(replace(healthy, nodes=(elastic, *healthy.nodes[1:])), robot)
+    assert any(remark.level is Level.ERROR and 'no joint of the description' in remark.message
+               for remark in remarks), remarks
+
+
 def test_without_a_description_the_rest_is_judged(healthy, is_well):
     remarks = judge_states(healthy, None)
     assert is_well(remarks) and len(remarks) == 3

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tracks a reference with an arm with elastic joints, by what its motors' encoders say."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from robot_dynamics.control.elastic_gains import ElasticLoop, ElasticPDGains
+from robot_dynamics.control.elastic_pd import ElasticPDController
+from robot_dynamics.control.elastic_session import ElasticSession
+from robot_dynamics.elastic.dynamics import ElasticDynamics
+from robot_dynamics.elastic.robot import ElasticRobot
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
+from robot_dynamics.nodes.description import load_described
+from robot_dynamics.nodes.diagnostics import Level, Status
+from robot_dynamics.nodes.effort_controller import EffortControllerNode
+from robot_dynamics.nodes.elastic_parameters import (
+    DESCRIPTION,
+    MOTOR_PARAMETERS,
+    elastic_joints_parameter,
+    load_elastic_robot,
+    motor_names,
+)
+from robot_dynamics.nodes.managed import AUTOSTART
+from robot_dynamics.nodes.parameters import Parameter, Values, per_joint
+from robot_dynamics.nodes.runtime import run
+from robot_dynamics.nodes.stopping import StopRequest
+
+TABLE = (
+    elastic_joints_parameter(DESCRIPTION),
+    *MOTOR_PARAMETERS,
+    Parameter('delay', 0.001, 'Time from the measurement of a state to the effort that answers '
+              'it, which bounds the gains.', 's', 0.0, 0.1, read_only=True),
+    Parameter('gains.stiffness', (), 'K_P of each motor; empty for little more than excludes '
+              'other equilibria.', 'N m/rad or N/m', 1e-6, 1e9, read_only=True),
+    Parameter('gains.damping', (), 'K_D of each motor, below what the sampled loop can damp; '
+              'empty for those under which its slowest motion is fastest.',
+              'N m s/rad or N s/m', 1e-6, 1e9, read_only=True),
+)
+
+
+class ElasticPDControllerNode(EffortControllerNode):
+    """PD control with on-line gravity compensation in a managed node."""
+
+    law: ElasticPDController
+    session_type = ElasticSession
+
+    def __init__(self, stopped: StopRequest):
+        super().__init__('elastic_pd_controller', TABLE, stopped)
+
+    def load_model(self, values: Values) -> Robot:
+        """Return the links, once motors and springs are known."""
+        if values['hardware_gravity_compensation']:
+            raise ParameterError('is true, but gravity is compensated behind the springs',
+                                 subject='parameter hardware_gravity_compensation',
+                                 remedy='let the drives take plain efforts of motors')
+        described = load_described(self, values, self.stopped)
+        self._elastic = load_elastic_robot(described, values)
+        return self._elastic.links
+
+    def make_law(self, robot: Robot, values: Values) -> ElasticPDController:
+        """Return the law with the gains of the parameters, or those of its design."""
+        return make_law(self._elastic, values)
+
+    def states_topic(self, values: Values) -> str:
+        """Return where motors are heard of."""
+        return values['motor_states']
+
+    def state_names(self, values: Values) -> tuple[str, ...]:
+        """Return what motors are called there."""
+        return motor_names(values, self.robot.joint_names)
+
+    def build(self) -> None:
+        """Build everything; say what is known of the gains."""
+        super().build()
+        with self.stopped.interrupting():
+            # They were judged empty-handed.
+            if np.any(self.law.model.load):
+                self.law.judge()
+        gains = self.law.gains
+        self.get_logger().info('K_P ' + ', '.join(f'{gain:.4g}' for gain in gains.stiffness)
+                               + '; K_D ' + ', '.join(f'{gain:.3g}' for gain in gains.damping))
+        self.get_logger().info(str(self.law.report))
+
+    def law_status(self) -> dict[str, Callable[[], Status]]:
+        """Return the item about the gains."""
+        return {'gains': self._gains_status}
+
+    def _gains_status(self) -> Status:
+        law, report = self.law, self.law.report
+        values = {'sufficient stiffness': f'{report.least_stiffness:.4g}',
+                  'spectral radius': f'{report.radius:.4f}',
+                  **{f'damping of {name}': f'{gain:.3g} of {bound:.3g}'
+                     for name, gain, bound in zip(law.robot.joint_names, law.gains.damping,
+                                                  report.damping_bound, strict=True)}}
+        if law.model.load is not law.judged_load:
+            return Status(Level.WARN, 'judged with another payload; configure anew to judge it '
+                                      'with this one', values)
+        if not report.is_stiff_enough:
+            return Status(Level.WARN, 'stable, but other equilibria are not excluded', values)
+        return Status(Level.OK, 'stable, and the set point is the only equilibrium', values)
+
+
+def make_law(robot: ElasticRobot, values: Values) -> ElasticPDController:
+    """Return the law for a robot as the parameters describe it.
+
+    Raises
+    ------
+    RobotDynamicsError
+        Where they do not fit the robot, or gains are outside their bounds.
+    """
+    names = robot.links.joint_names
+    timing = {'period': 1.0 / values['rate'], 'delay': values['delay']}
+    stiffness, damping = (per_joint(values, f'gains.{name}', names) if values[f'gains.{name}']
+                          else None for name in ('stiffness', 'damping'))
+    gains = None
+    if stiffness is not None or damping is not None:
+        if stiffness is None or damping is None:
+            designed = ElasticLoop(ElasticDynamics(robot), **timing).design(stiffness)
+            stiffness = designed.stiffness if stiffness is None else stiffness
+            damping = designed.damping if damping is None else damping
+        gains = ElasticPDGains(stiffness, damping)
+    return ElasticPDController(robot, gains=gains, **timing)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node."""
+    return run(ElasticPDControllerNode, args, (AUTOSTART, *CONTROLLER_PARAMETERS, *TABLE))
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session that hears of motors and leads the links behind springs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robot_dynamics.control.elastic_gains import ElasticPDGains
+from robot_dynamics.control.elastic_pd import ElasticPDController
+from robot_dynamics.control.elastic_session import ElasticSession
+from robot_dynamics.control.joint_state import JointStateMonitor
+from robot_dynamics.control.modes import Mode
+from robot_dynamics.control.payload import Payload
+from robot_dynamics.control.session_settings import SessionSettings
+from robot_dynamics.control.trajectory_points import TrajectoryPoint
+from robot_dynamics.elastic.robot import ElasticRobot
+from robot_dynamics.errors import ControlError
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.shipped import resolve_robot
+from robot_dynamics.simulation.elastic_plant import ElasticPlant
+
+PERIOD = 0.002
+START = np.array([-0.4, 0.7])
+
+
+@pytest.fixture(scope='module')
+def robot():
+    """The planar elbow with springs, without dry friction that leaves an error."""
+    links = Robot.from_urdf(resolve_robot('planar_2r'))
+    robot = ElasticRobot.from_yaml('planar_2r', links)
+    return replace(robot, joints=replace(robot.joints, coulomb=0.0))
+
+
+class Arm:
+    """A plant that answers to a session, under the names of its motors."""
+
+    def __init__(self, robot, law, plant=None):
+        names = [f'motor_{name}' for name in robot.links.joint_names]
+        self.plant = plant or ElasticPlant(robot)
+        self.plant.reset(START)
+        self.law = law
+        self.session = ElasticSession(robot.links, law, SessionSettings(period=PERIOD),
+                                      monitor=JointStateMonitor.for_robot(robot.links, names))
+        self.names, self.t = names, 1.0
+
+    def run(self, seconds, until=lambda: False):
+        plant = self.plant
+        for _ in range(round(seconds / PERIOD)):
+            self.t += PERIOD
+            self.law.advance(PERIOD)
+            command = self.session.on_joint_state(self.t, self.t, self.names, plant.motor_q,
+                                                  plant.motor_v, plant.effort)
+            if command is not None:
+                plant.set_effort(command.effort)
+            plant.advance(PERIOD)
+            if until():
+                break
+
+
+def test_holds_without_sagging_and_leads_the_links_to_the_goal(robot):
+    law = ElasticPDController(robot, period=PERIOD)
+    arm = Arm(robot, law)
+    # Springs give way to gravity by hundredths: that is what would be lost.
+    assert np.abs(arm.plant.motor_q - START).max() > 5e-3
+    arm.run(3.0, until=lambda: arm.session.mode is Mode.TRACKING)
+    assert arm.session.mode is Mode.TRACKING
+    np.testing.assert_allclose(arm.plant.q, START, atol=1e-6)
+    np.testing.assert_allclose(arm.session.pose, START, atol=1e-6)
+    goal = np.array([0.5, -0.3])
+    arm.session.accept_trajectory(('joint1', 'joint2'), [TrajectoryPoint(1.0, goal, [0.0, 0.0])],
+                                  arm.t)
+    arm.run(8.0)
+    assert arm.session.mode is Mode.TRACKING
+    np.testing.assert_allclose(arm.plant.q, goal, atol=1e-6)
+    np.testing.assert_allclose(arm.session.q_d - arm.session.pose, 0.0, atol=1e-6)
+    # Stopped in the middle of a motion it holds the links.
+    arm.session.accept_trajectory(('joint1', 'joint2'), [TrajectoryPoint(2.0, START, [0.0, 0.0])],
+                                  arm.t)
+    arm.run(1.0)
+    arm.session.halt()
+    arm.run(4.0)
+    assert arm.session.mode is Mode.HALTED
+    np.testing.assert_allclose(arm.plant.q, arm.session.q_d, atol=1e-5)
+
+
+def test_links_at_rest_are_in_equilibrium(robot):
+    law = ElasticPDController(robot, period=PERIOD)
+    rng = np.random.default_rng(0)
+    for theta in rng.uniform(-2.0, 2.0, (20, 2)):
+        q = law.links_at_rest(theta)
+        np.testing.assert_allclose(
+            robot.joints.stiffness * (theta - q), law.dynamics.links.gravity_torque(q), atol=1e-5)
+        # The safe command neither lifts nor drops an arm at rest.
+        np.testing.assert_allclose(law.safe_effort(theta, np.zeros(2)),
+                                   law.dynamics.links.gravity_torque(q), atol=1e-9)
+
+
+def test_the_safe_command_takes_the_speed_out_and_lets_nothing_fall(robot):
+    law = ElasticPDController(robot, period=PERIOD)
+    plant = ElasticPlant(robot)
+    plant.reset(START, [1.0, -1.0])
+    for _ in range(2000):
+        plant.set_effort(law.safe_effort(plant.motor_q, plant.motor_v))
+        plant.advance(PERIOD)
+    assert np.abs(plant.v).max() < 1e-3
+    assert np.abs(plant.q - START).max() < 1.0
+    rested = plant.q
+    for _ in range(500):
+        plant.set_effort(law.safe_effort(plant.motor_q, plant.motor_v))
+        plant.advance(PERIOD)
+    np.testing.assert_allclose(plant.q, rested, atol=2e-3)
+
+
+def test_a_payload_that_is_told_is_carried_without_an_error(robot):
+    payload = Payload(0.8, (0.3, 0.0, 0.0))
+    load = payload.load_on(robot.links)
+    laden = replace(robot, links=robot.links.with_parameters(
+        robot.links.inertial_parameters + load))
+    law = ElasticPDController(robot, period=PERIOD)
+    arm = Arm(robot, law, ElasticPlant(laden))
+    law.carry(load, 0.0)
+    assert law.judged_load is not law.model.load
+    law.judge()
+    assert law.judged_load is law.model.load
+    empty = ElasticPDController(robot, period=PERIOD).report
+    assert law.report.gravity_slope > empty.gravity_slope
+    arm.run(4.0)
+    np.testing.assert_allclose(arm.plant.q, START, atol=1e-5)
+    # Let go of it over a time: gravity goes over without a jump.
+    before = law.safe_effort(START, np.zeros(2))
+    law.carry(np.zeros_like(load), 1.0)
+    np.testing.assert_allclose(law.safe_effort(START, np.zeros(2)), before, atol=1e-12)
+
+
+def test_gains_that_do_not_hold_with_the_payload_are_refused(robot):
+    law = ElasticPDController(robot, gains=ElasticPDGains(np.full(2, 60.0), np.array([15.0, 8.0])),
+                              period=PERIOD)
+    law.carry(Payload(200.0, (0.3, 0.0, 0.0)).load_on(robot.links), 0.0)
+    with pytest.raises(ControlError):
+        law.judge()
+    assert law.judged_load is not law.model.load
