@@ -33,6 +33,9 @@ _REMEDY = 'give the folder of a rosbag2 recording, or record it again'
 #: have, None where nothing but the times is wanted.
 Choice = Callable[[Mapping[str, str]], Mapping[str, 'str | None']]
 
+#: Is told of each part of a recording that is damaged or missing.
+Tell = Callable[[RecordingError], None]
+
 
 @dataclass(eq=False)
 class Topic:
@@ -68,7 +71,8 @@ def read_topics(path: Path, choose: Choice) -> dict[str, Topic]:
     return _deserialised(messages, wanted, compressed)
 
 
-def stream_topics(path: Path, choose: Choice) -> Iterator[tuple[str, int, bytes]]:
+def stream_topics(path: Path, choose: Choice, tell: Tell | None = None
+                  ) -> Iterator[tuple[str, int, bytes]]:
     """Yield the messages of some topics as bytes, one after the other.
 
     For recordings of which nobody wants all messages in memory at once.
@@ -77,6 +81,9 @@ def stream_topics(path: Path, choose: Choice) -> Iterator[tuple[str, int, bytes]
     ----------
     path, choose
         As in `read_topics`.
+    tell : callable, optional
+        Is told of parts that are damaged or missing, which are then left out; without it the
+        first damaged one is an error, and a file that ends in the middle ends there.
 
     Yields
     ------
@@ -92,17 +99,17 @@ def stream_topics(path: Path, choose: Choice) -> Iterator[tuple[str, int, bytes]
     RecordingError
         As `read_topics`.
     """
-    _, stream, compressed = _opened(path, choose)
+    _, stream, compressed = _opened(path, choose, tell)
     with _readable(path):
         for name, time, data in stream:
             yield name, time, decompressed(data, 'zstd', MAX_MESSAGE) if compressed else data
 
 
-def _opened(path: Path, choose: Choice
+def _opened(path: Path, choose: Choice, tell: Tell | None = None
             ) -> tuple[Mapping[str, str | None], Iterator[tuple[str, int, bytes]], bool]:
     """Return the topics chosen, their messages, and whether each of those is compressed."""
     with _readable(path):
-        files, compressed = _files(path)
+        files, compressed = _files(path, tell)
         types = {name: kind for file in files for name, kind in file.topics().items()}
         wanted = choose(types)
         for name, kind in wanted.items():
@@ -125,7 +132,8 @@ def _readable(path: Path) -> Iterator[None]:
                              remedy=_REMEDY) from error
 
 
-def _files(path: Path) -> tuple[list[McapFile | SqliteFile], bool]:
+def _files(path: Path, tell: Tell | None = None
+           ) -> tuple[list[McapFile | SqliteFile], bool]:
     """Return the files of a recording, and whether its messages are compressed one by one."""
     if not path.exists():
         raise RecordingError('does not exist', subject=str(path), remedy=_REMEDY)
@@ -142,7 +150,7 @@ def _files(path: Path) -> tuple[list[McapFile | SqliteFile], bool]:
                                  file.suffix == '.zstd' for file in inside) else _REMEDY)
     metadata = path / _METADATA
     compressed = path.is_dir() and metadata.is_file() and _compresses_messages(metadata)
-    return [_KINDS[file.suffix](file) for file in found], compressed
+    return [_KINDS[file.suffix](file, tell) for file in found], compressed
 
 
 def _compresses_messages(metadata: Path) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 from zlib import crc32
@@ -26,6 +26,8 @@ MAX_CHUNK = MAX_RECORD = 64 * 2**20
 _MAGIC = b'\x89MCAP0\r\n'
 _SCHEMA, _CHANNEL, _MESSAGE, _CHUNK, _DATA_END = 3, 4, 5, 6, 15
 _TOPICS = (_SCHEMA, _CHANNEL)
+# No record: the file ended without one that says so.
+_END = -1
 _RECORD = struct.Struct('<BQ')
 _MESSAGE_HEAD = struct.Struct('<HIQQ')
 _CHUNK_HEAD = struct.Struct('<QQQI')
@@ -42,10 +44,12 @@ class McapFile:
     ----------
     path : Path
         A regular file.
+    tell : callable, optional
+        Is told of each part that is damaged or missing, which is then left out.
     """
 
-    def __init__(self, path: Path):
-        self._path = path
+    def __init__(self, path: Path, tell: Callable[[RecordingError], None] | None = None):
+        self._path, self._tell = path, tell
 
     def topics(self) -> dict[str, str]:
         """Return the type of each topic, ``package/msg/Name``.
@@ -57,7 +61,9 @@ class McapFile:
         """
         channels: dict[int, tuple[str, str]] = {}
         schemas: dict[int, str] = {}
-        for code, body in self._records(_TOPICS):
+        # Damage is told once, with the messages.
+        quietly = None if self._tell is None else _nobody
+        for code, body in self._records(_TOPICS, quietly):
             self._learn(code, body, schemas, channels)
         return dict(channels.values())
 
@@ -71,7 +77,7 @@ class McapFile:
         """
         channels: dict[int, tuple[str, str]] = {}
         schemas: dict[int, str] = {}
-        for code, body in self._records((*_TOPICS, _MESSAGE)):
+        for code, body in self._records((*_TOPICS, _MESSAGE), self._tell):
             if code != _MESSAGE:
                 self._learn(code, body, schemas, channels)
             elif len(body) >= _MESSAGE_HEAD.size:
@@ -93,18 +99,33 @@ class McapFile:
         except (struct.error, UnicodeDecodeError) as error:
             raise self._damaged('a topic cannot be read') from error
 
-    def _records(self, wanted: Container[int]) -> Iterator[Record]:
+    def _records(self, wanted: Container[int], tell: Callable[[RecordingError], None] | None
+                 ) -> Iterator[Record]:
         """Yield the records of some kinds, also those in chunks, up to where the data end."""
         size = self._path.stat().st_size
         with self._path.open('rb') as stream:
             if stream.read(len(_MAGIC)) != _MAGIC:
                 raise self._damaged('it does not begin as an MCAP file')
             for code, length in _heads(stream, size):
+                if code == _END and tell is not None:
+                    tell(self._damaged(f'it ends in the middle, after {size} bytes: its recorder '
+                                       'was stopped, or it was not copied whole'))
                 if code == _CHUNK or code in wanted:
                     if length > MAX_RECORD:
                         raise self._damaged(f'a record has {length} bytes')
                     body = stream.read(length)
-                    yield from self._unpacked(body, wanted) if code == _CHUNK else ((code, body),)
+                    yield from self._whole(body, wanted, tell) if code == _CHUNK \
+                        else ((code, body),)
+
+    def _whole(self, body: bytes, wanted: Container[int],
+               tell: Callable[[RecordingError], None] | None) -> Iterator[Record]:
+        """Yield the records of a chunk; of a damaged one none, if somebody is told of it."""
+        try:
+            yield from self._unpacked(body, wanted)
+        except RecordingError as error:
+            if tell is None:
+                raise
+            tell(error)
 
     def _unpacked(self, body: bytes, wanted: Container[int]) -> Iterator[Record]:
         """Yield the records of some kinds in a chunk."""
@@ -189,16 +210,24 @@ def _decompressor(compression: str) -> Any:
 def _heads(stream: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
     """Yield code and length of each record of a file, at the place where its content begins.
 
-    It ends with the data, or before the first record that is not complete.
+    It ends with the data, or before the first record that is not complete; then the last code
+    is `_END`.
     """
     place = stream.tell()
     while place + _RECORD.size <= size:
         stream.seek(place)
         code, length = _RECORD.unpack(stream.read(_RECORD.size))
         place += _RECORD.size + length
-        if place > size or code == _DATA_END:
+        if code == _DATA_END:
             return
+        if place > size:
+            break
         yield code, length
+    yield _END, 0
+
+
+def _nobody(error: RecordingError) -> None:
+    """Tell nobody."""
 
 
 def _text(body: bytes, place: int) -> tuple[str, int]:

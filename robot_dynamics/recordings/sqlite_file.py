@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
@@ -26,10 +26,13 @@ class SqliteFile:
     ----------
     path : Path
         A regular file.
+    tell : callable, optional
+        Is told where the file is damaged; messages then come as they stand in it, up to
+        there.
     """
 
-    def __init__(self, path: Path):
-        self._path = path
+    def __init__(self, path: Path, tell: Callable[[RecordingError], None] | None = None):
+        self._path, self._tell = path, tell
 
     def topics(self) -> dict[str, str]:
         """Return the type of each topic, ``package/msg/Name``.
@@ -51,12 +54,21 @@ class SqliteFile:
         """
         topics = {number: name for number, (name, _) in self._topics().items() if name in wanted}
         places = ','.join('?' * len(topics))
-        rows = self._rows('SELECT topic_id, timestamp, data FROM messages WHERE topic_id IN '
-                          f'({places}) ORDER BY timestamp, id', tuple(topics))
-        for number, time, data in rows:
-            if not (isinstance(time, int) and isinstance(data, bytes)):
-                raise self._damaged('a message is none')
-            yield topics[number], time, data
+        question = ('SELECT topic_id, timestamp, data FROM messages WHERE topic_id IN '
+                    f'({places}) ORDER BY timestamp, id')
+        if self._tell is not None:
+            # By their number, as they lie in the file: sorting would need to read all of it.
+            question = ('SELECT topic_id, timestamp, data FROM messages NOT INDEXED '
+                        f'WHERE +topic_id IN ({places}) ORDER BY id')
+        try:
+            for number, time, data in self._rows(question, tuple(topics)):
+                if not (isinstance(time, int) and isinstance(data, bytes)):
+                    raise self._damaged('a message is none')
+                yield topics[number], time, data
+        except RecordingError as error:
+            if self._tell is None:
+                raise
+            self._tell(error)
 
     def _topics(self) -> dict[int, tuple[str, str]]:
         """Return name and type of each topic by its number."""

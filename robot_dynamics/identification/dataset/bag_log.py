@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.dataset.joint_state_bytes import Rows, read_joint_states
 from robot_dynamics.identification.dataset.log import Log, in_order
-from robot_dynamics.recordings.bag import stream_topics
+from robot_dynamics.recordings.bag import Choice, Tell, stream_topics
 
 _JOINT_STATE = 'sensor_msgs/msg/JointState'
+#: What is counted where a file is damaged, or ends before its end.
+PARTS_MISSING = 'damaged or missing parts of the recording'
 # Messages taken apart at a time: enough for numpy, little for the memory.
 _BATCH = 8192
 
@@ -64,11 +66,14 @@ def read_bag(path: Path, joints: Sequence[str], rename: Mapping[str, str],
         return {name: _JOINT_STATE for name in (known if topic is None else [topic])}
 
     found: dict[str, _Found] = {}
-    for name, messages in _batches(path, choose):
+    broken: list[RecordingError] = []
+    for name, messages in _batches(path, choose, broken.append):
         _take(found.setdefault(name, _Found()), messages, joints, rename)
     best = max(found, key=lambda name: found[name].rows, default=None)
     if best is None or found[best].rows == 0:
         seen = sorted({name for one in found.values() for name in one.names})
+        if broken:
+            raise broken[0]
         raise RecordingError('has no message with all of ' + ', '.join(joints),
                              subject=str(path), remedy='give names, a map from the names of the '
                              'log to those of the robot; the log has: '
@@ -76,14 +81,15 @@ def read_bag(path: Path, joints: Sequence[str], rename: Mapping[str, str],
     chosen = found[best]
     columns = [np.concatenate(column) for column in zip(*chosen.pieces, strict=True)]
     return Log(tuple(joints), *columns, dropped={
-        'damaged messages': chosen.damaged, 'messages without all joints': chosen.without},
+        PARTS_MISSING: len(broken), 'damaged messages': chosen.damaged,
+        'messages without all joints': chosen.without},
         source=f'{path}:{best}')
 
 
-def _batches(path: Path, choose: object) -> Iterator[tuple[str, list[bytes]]]:
+def _batches(path: Path, choose: Choice, tell: Tell) -> Iterator[tuple[str, list[bytes]]]:
     """Yield messages of one topic, some thousand at a time."""
     waiting: dict[str, list[bytes]] = {}
-    for name, _, data in stream_topics(path, choose):
+    for name, _, data in stream_topics(path, choose, tell):
         messages = waiting.setdefault(name, [])
         messages.append(data)
         if len(messages) == _BATCH:

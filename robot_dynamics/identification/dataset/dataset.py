@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.errors import DimensionError, RecordingError
-from robot_dynamics.identification.dataset.bag_log import read_bag
+from robot_dynamics.identification.dataset.bag_log import PARTS_MISSING, read_bag
 from robot_dynamics.identification.dataset.cleaning import Cleaned, clean
 from robot_dynamics.identification.dataset.log import Log
 from robot_dynamics.identification.dataset.settings import DatasetSettings
@@ -164,6 +164,7 @@ def dataset_from_log(log: Log, robot: Robot, settings: DatasetSettings | None = 
     """
     settings = DatasetSettings() if settings is None else settings
     n = robot.n
+    log, unsigned = _in_units(log, settings, n)
     C = settings.transmission(n)
     rotary = _rotary(robot)
     if settings.position_side == 'motor':
@@ -174,7 +175,35 @@ def dataset_from_log(log: Log, robot: Robot, settings: DatasetSettings | None = 
     has_velocity = bool(np.all(np.isfinite(cleaned.velocity)))
     return Dataset(robot.joint_names, segments, cleaned.period, axes, names, has_velocity,
                    settings.effort_kind == 'gravity_compensated', cleaned.counts,
-                   _findings(cleaned, log, has_velocity), log.source, settings.velocity)
+                   unsigned + _findings(cleaned, log, has_velocity), log.source,
+                   settings.velocity)
+
+
+def _in_units(log: Log, settings: DatasetSettings, n: int) -> tuple[Log, tuple[Finding, ...]]:
+    """Return a log in radians and with signs, and what its efforts look like."""
+    scale = settings.of_joints('position_scale', n)
+    effort, findings = log.effort, ()
+    if settings.unsigned_bits is not None:
+        whole = 2.0 ** settings.unsigned_bits
+        effort = np.where(effort >= 0.5 * whole, effort - whole, effort)
+    else:
+        findings = tuple(
+            Finding(Severity.WARNING, name, 'effort looks like unsigned numbers of 16 bits of '
+                    'which the upper half stands for negative ones', 'set effort.unsigned_bits: '
+                    '16') for name, column in zip(log.names, effort.T, strict=True)
+            if _looks_unsigned(column))
+    return replace(log, position=log.position * scale, velocity=log.velocity * scale,
+                   effort=effort), findings
+
+
+def _looks_unsigned(effort: FloatArray) -> bool:
+    """Return whether numbers are integers near 0 and near 2^16, and none between or below."""
+    told = effort[np.isfinite(effort)]
+    quarter = 2.0 ** 14
+    high = told > 3.0 * quarter
+    return bool(len(told) and np.all((told >= 0.0) & (told < 4.0 * quarter))
+                and np.any(high) and np.any(told < quarter)
+                and np.all(high | (told < quarter)) and np.all(told == np.round(told)))
 
 
 def dataset_from_arrays(robot: Robot, time: ArrayLike, q: ArrayLike, tau: ArrayLike,
@@ -262,8 +291,8 @@ def _findings(cleaned: Cleaned, log: Log, has_velocity: bool) -> tuple[Finding, 
     findings = []
     for reason, count in cleaned.counts.items():
         share = count / max(log.count, 1)
-        severity = Severity.WARNING if share > 0.01 and 'asked for' not in reason \
-            else Severity.INFO
+        severity = Severity.WARNING if reason == PARTS_MISSING or (
+            share > 0.01 and 'asked for' not in reason) else Severity.INFO
         findings.append(Finding(severity, log.source, f'{count} {reason}'))
     steps = np.diff(cleaned.time)
     uneven = np.abs(steps - cleaned.period) > _JITTER * cleaned.period

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.dataset.dataset import Dataset
+from robot_dynamics.identification.dataset.readings import reading_findings
 from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.robot import Robot
 
@@ -22,10 +23,6 @@ EXPLAINED = 0.5
 OTHER_UNIT = 0.2
 #: Gravity counts as missing where less than this part of it is seen.
 NO_GRAVITY = 0.15
-#: Velocities that come later than positions by more are told of, s.
-LATE = 0.01
-#: An effort with fewer levels than this is a coarse one.
-LEVELS = 64
 
 
 def plausibility(dataset: Dataset, robot: Robot, is_motor_side: bool = True
@@ -46,24 +43,10 @@ def plausibility(dataset: Dataset, robot: Robot, is_motor_side: bool = True
     tuple of Finding
         What looks wrong, and what to set.
     """
-    from robot_dynamics.identification.signal_choice import excerpt, velocity_lag
+    from robot_dynamics.identification.signal_choice import compare_velocity, excerpt
     dataset = excerpt(dataset)
-    findings = list(_efforts(dataset, robot))
-    lags = velocity_lag(dataset)
-    late = [(name, lag) for name, lag in zip(dataset.joint_names, lags, strict=True)
-            if abs(lag) > max(LATE, 2.0 * dataset.period)]
-    if late:
-        worst = max(abs(lag) for _, lag in late)
-        findings.append(Finding(
-            Severity.WARNING, ', '.join(name for name, _ in late),
-            f'velocity {"lags" if late[0][1] > 0 else "leads"} position by up to {worst:.2g} s',
-            'set velocity: position'))
-    coarse = [name for k, name in enumerate(dataset.joint_names)
-              if 1 < len(np.unique(np.round(dataset.segments[0].effort[:20000, k], 9))) < LEVELS]
-    if coarse and len(dataset.segments[0].time) > 4 * LEVELS:
-        findings.append(Finding(Severity.INFO, ', '.join(coarse),
-                                f'effort has fewer than {LEVELS} levels: it tells little'))
-    return tuple(findings)
+    return (*_efforts(dataset, robot),
+            *reading_findings(dataset, robot, *compare_velocity(dataset)))
 
 
 def _efforts(dataset: Dataset, robot: Robot) -> list[Finding]:
@@ -115,7 +98,11 @@ def _samples(dataset: Dataset) -> tuple[FloatArray, FloatArray, FloatArray, Floa
     """Return some motion, filtered, and its efforts."""
     from robot_dynamics.identification.signals import SignalSettings, cutoff_of, motions_of
     motions = motions_of(dataset, SignalSettings(cutoff_of(dataset)))
-    columns = [np.concatenate([getattr(motion, name) for motion in motions])
+    # Filters have not settled at the ends: accelerations there are wild.
+    inner = [slice(trim, motion.count - trim) for motion in motions
+             for trim in (int(min(0.5 * motion.rate, 0.1 * motion.count)),)]
+    columns = [np.concatenate([getattr(motion, name)[rows] for motion, rows
+                               in zip(motions, inner, strict=True)])
                for name in ('q', 'v', 'a', 'effort')]
     step = max(1, len(columns[0]) // SAMPLES)
     return tuple(column[::step] for column in columns)

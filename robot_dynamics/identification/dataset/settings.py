@@ -67,6 +67,11 @@ class DatasetSettings:
         Which side positions and velocities are measured on.
     position_offset : sequence of float, or one for all
         Added to the positions of the joints, rad or m.
+    position_scale : sequence of float, or one for all
+        What positions and velocities are multiplied by first: 0.017453 for degrees.
+    unsigned_bits : int, optional
+        Efforts are written as unsigned numbers of so many bits, of which the upper half stands
+        for negative ones (two's complement).
     velocity : str
         One of `VELOCITY_SOURCES`.
     """
@@ -84,6 +89,8 @@ class DatasetSettings:
     coupling: Sequence[Sequence[float]] | None = None
     position_side: str = 'joint'
     position_offset: float | Sequence[float] = 0.0
+    position_scale: float | Sequence[float] = 1.0
+    unsigned_bits: int | None = None
     velocity: str = 'auto'
 
     def __post_init__(self) -> None:
@@ -99,6 +106,10 @@ class DatasetSettings:
         if self.rate is not None and not (isinstance(self.rate, (int, float))
                                           and 0.0 < self.rate < 1e7):
             raise ParameterError(f'is {self.rate!r}', subject='rate', remedy='give rows a second')
+        if self.unsigned_bits is not None and not (isinstance(self.unsigned_bits, int)
+                                                   and 2 <= self.unsigned_bits <= 52):
+            raise ParameterError(f'are {self.unsigned_bits!r}', subject='unsigned_bits',
+                                 remedy='give 8, 16 or 32')
         if self.times is not None:
             pair = np.asarray(self.times, dtype=object)
             if pair.shape != (2,) or not all(isinstance(x, (int, float)) for x in pair) \
@@ -115,7 +126,7 @@ class DatasetSettings:
         if values.shape not in ((), (n,)) or not np.all(np.isfinite(values)):
             raise ParameterError(f'is {getattr(self, name)!r}', subject=name,
                                  remedy=f'give one number, or {n} in the order of the joints')
-        if name in ('sign', 'gear_ratio', 'torque_constant') and np.any(values == 0.0):
+        if name in _FACTORS and np.any(values == 0.0):
             raise ParameterError('holds a zero', subject=name, remedy='give the real one')
         return np.broadcast_to(values, (n,)).copy()
 
@@ -178,11 +189,16 @@ def read_settings(path: Path) -> tuple[DatasetSettings, Mapping[str, Any]]:
     return settings_from({} if content is None else content, str(path)), content or {}
 
 
+# What multiplies, and so is never zero.
+_FACTORS = ('sign', 'gear_ratio', 'torque_constant', 'position_scale')
+
 _SECTIONS: Mapping[str, Mapping[str, str]] = {
     'log': {'topic': 'topic', 'rate': 'rate', 'times': 'times', 'keys': 'keys', 'files': 'files'},
     'effort': {'kind': 'effort_kind', 'sign': 'sign', 'gear_ratio': 'gear_ratio',
-               'torque_constant': 'torque_constant', 'coupling': 'coupling'},
-    'position': {'side': 'position_side', 'offset': 'position_offset'},
+               'torque_constant': 'torque_constant', 'coupling': 'coupling',
+               'unsigned_bits': 'unsigned_bits'},
+    'position': {'side': 'position_side', 'offset': 'position_offset',
+                 'scale': 'position_scale'},
 }
 
 assert {name for part in _SECTIONS.values() for name in part.values()} | {'names', 'velocity'} \
