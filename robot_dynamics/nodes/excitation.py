@@ -50,7 +50,8 @@ from robot_dynamics.nodes.topic_recording import (
 
 STATE_TOPIC = 'excitation/state'
 #: What tells of a motion, as far as it is there.
-RECORDED = ('joint_states', 'robot_description', STATE_TOPIC, 'effort_controller/commands',
+RECORDED = ('joint_states', 'motor_states', 'robot_description', STATE_TOPIC,
+            'effort_controller/commands',
             *(topic for controller in TRACKING_CONTROLLERS for topic in topics_of(controller)))
 
 TABLE = (
@@ -200,13 +201,15 @@ class ExcitationNode(PlainNode):
                 raise StateError(f'cannot begin: {self._obstacle}', subject='excitation',
                                  remedy='start the arm and its controller first')
             return
-        begin = self._monitor.stamp + self.parameters.values['lead']
-        self._session.begin(begin, self._monitor.q, self._monitor.v)
-        # The first look of a monitor tells no speed: the second one came after this check.
+        self._session.prepare(self._monitor.q, self._monitor.v)
+        # That took a while; the motion begins now.
+        self._fetch_state()
+        self._session.begin(self._now() + self.parameters.values['lead'])
         self.get_logger().info('the way to the start begins'
                                + (f', {self._leads} follows' if self._leads else ''))
         self._tell()
-        self._send()
+        # From the very beginning, however late it is by now: an arm does not jump.
+        self._send(self._session.begins)
 
     def _listener(self) -> str:
         """Return what stands against beginning, '' where nothing does."""
@@ -257,10 +260,10 @@ class ExcitationNode(PlainNode):
         """Return the time as joint states have it: that of the last one, and since. s."""
         return self._monitor.stamp + max(0.0, time.monotonic() - self._heard)
 
-    def _send(self) -> None:
-        """Send what the arm is to do from now on."""
+    def _send(self, begin: float | None = None) -> None:
+        """Send what the arm is to do from now on, or from a time."""
         session, values = self._session, self.parameters.values
-        now = self._now()
+        now = self._now() if begin is None else begin
         reference, elapsed, duration = session.ahead(now, values['horizon'])
         message = JointTrajectory(joint_names=list(self._robot.joint_names))
         # The last point lies behind the end of the stop, also when it is over already.

@@ -40,6 +40,8 @@ NEEDS = {
     'adaptive_controller': {'robot': 'arm7', 'state_timeout': 0.5, 'max_age': 1.0},
     'inverse_dynamics': {'robot': 'arm7', 'gravity': [0, 0, -9.81]},
     'reference': {'robot': 'arm7'}, 'recorder': {},
+    # The reference leads already: it waits.
+    'excitation': {'robot': 'arm7', 'patience': 600.0},
     # The others wait unconfigured: one controller commands the arm.
     **{node: {'robot': 'arm7', 'autostart': False} for node in TABLES
        if node.endswith('_controller') and node != 'adaptive_controller'},
@@ -108,13 +110,15 @@ class Live:
 
 
 @pytest.fixture
-def live(start, observer, tmp_path) -> Live:
+def live(start, observer, tmp_path, make_plan) -> Live:
     system = Live(observer)
     typed = tmp_path / 'typed.yaml'
     typed.write_text(TYPED)
     for node, needs in NEEDS.items():
         if node == 'recorder':
             needs = {'output': tmp_path / 'recording'}
+        if node == 'excitation':
+            needs = {**needs, 'plan': make_plan('arm7')}
         start(node, '--params-file', str(FOLDER / f'{node}.yaml'), '--params-file', str(typed),
               **needs)
     assert observer.spin(90.0, system.tracks), 'the arm is not tracked'
@@ -135,7 +139,8 @@ def test_nodes_declare_their_tables_and_no_change_moves_a_limit(live):
         given = {**NEEDS[node], **AS_TYPED.get(node, {})}
         for row in table:
             wanted = given.get(row.name, row.default)
-            assert row.name == 'output' or list_of(values[row.name]) == list_of(wanted), row.name
+            assert row.name in ('output', 'plan') \
+                or list_of(values[row.name]) == list_of(wanted), row.name
         refuse_what_is_fixed(live, node, names)
         go_to_extremes(live, node, [row for row in table if not row.read_only])
     publishers = live.observer.node.get_publishers_info_by_topic(f'/{COMMANDS}')

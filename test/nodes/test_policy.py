@@ -97,11 +97,11 @@ def test_who_moves_the_arm_and_who_says_where_it_is(allowed):
 
     assert who('publish', '/effort_controller/commands') == set(CONTROLLERS)
     assert who('subscribe', '/effort_controller/commands') == {'simulated_arm', 'recorder',
-                                                               OPERATOR}
+                                                               'excitation', OPERATOR}
     for controller in CONTROLLERS:
         assert who('publish', f'/{controller}/mode') == {controller}
         assert who('publish', f'/{controller}/reference') == (
-            {'reference'} if controller in TRACKING_CONTROLLERS else set())
+            {'reference', 'excitation'} if controller in TRACKING_CONTROLLERS else set())
     for topic in ('/joint_states', '/robot_description', '/clock'):
         assert who('publish', topic) == {'simulated_arm'}
     requests = {node: rules['request'] for node, rules in allowed.items() if rules['request']}
@@ -112,7 +112,8 @@ def test_who_moves_the_arm_and_who_says_where_it_is(allowed):
     assert allowed[OPERATOR]['publish'] == common
 
 
-def test_the_policy_allows_what_the_nodes_do_and_nothing_else(allowed, start, observer, tmp_path):
+def test_the_policy_allows_what_the_nodes_do_and_nothing_else(allowed, start, observer, tmp_path,
+                                                                make_plan):
     start('recorder', output=tmp_path / 'recording', use_sim_time=True,
           topics=[*sorted(allowed['recorder']['subscribe'] - {'/clock'})])
     start('simulated_arm', robot='planar_2r', hold_time=0.5, publish_description=True,
@@ -124,6 +125,8 @@ def test_the_policy_allows_what_the_nodes_do_and_nothing_else(allowed, start, ob
         has_arm = node == HAS_ARM
         start(node, state_timeout=1.0, max_age=2.0, autostart=has_arm, **patient,
               **({**GENTLE, **ELASTIC} if has_arm else {}))
+    start('excitation', plan=make_plan('planar_2r'), output=tmp_path / 'excited', patience=600.0,
+          **patient)
     modes = observer.collect(String, f'{HAS_ARM}/mode', qos.latched())
     seen = {node: defaultdict(set) for node in TABLES}
 

@@ -76,6 +76,7 @@ class ExcitationSession:
         self._periods, self._approach = periods, positive('approach', approach)
         self._max_deviation = positive('max_deviation', max_deviation, 'rad')
         self._stop_duration = stop_duration(self.plan)
+        self._prepared: tuple[Reference, float] | None = None
         self._reference: Reference | None = None
         self._begin = self._first = 0.0
         self._stop: float | None = None
@@ -102,8 +103,8 @@ class ExcitationSession:
         """How long a stop takes. s."""
         return self._stop_duration
 
-    def begin(self, now: float, q: FloatArray, v: FloatArray) -> None:
-        """Begin at a time, from where the arm is.
+    def prepare(self, q: FloatArray, v: FloatArray) -> None:
+        """Find and check the way from where the arm is; that may take a while.
 
         Raises
         ------
@@ -119,7 +120,21 @@ class ExcitationSession:
         reference, first = playback(self.plan, pose, periods=self._periods,
                                     approach=self._approach)
         check_approach(self.plan, self._robot, reference, first, self._clearance)
-        self._reference, self._begin, self._first = reference, now, first
+        self._prepared = reference, first
+
+    def begin(self, now: float) -> None:
+        """Begin what is prepared, at a time.
+
+        Raises
+        ------
+        StateError
+            When nothing is.
+        """
+        if self._prepared is None:
+            raise StateError('is not prepared', subject='excitation',
+                             remedy='call prepare first')
+        self._reference, self._first = self._prepared
+        self._begin = now
 
     def stage(self, now: float) -> Stage:
         """Return what is going on at a time."""

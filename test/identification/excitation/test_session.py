@@ -74,7 +74,8 @@ def test_a_session_from_the_first_look_to_the_end(arm):
     assert session.stage(5.0) is Stage.WAITING and session.period(5.0) == 0
     with pytest.raises(StateError, match='has not begun'):
         session.ahead(5.0, 0.5)
-    session.begin(10.0, pose, np.zeros(3))
+    session.prepare(pose, np.zeros(3))
+    session.begin(10.0)
     assert session.stage(10.1) is Stage.APPROACHING
     first = session.first_period
     assert session.stage(first + 0.1) is Stage.PLAYING
@@ -95,7 +96,8 @@ def test_an_arm_that_is_not_where_it_should_be_is_stopped(arm, broken):
     robot, plan, pose = arm
     session = ExcitationSession(plan, robot, max_deviation=0.2)
     session.look(1.0, pose)
-    session.begin(10.0, pose, np.zeros(3))
+    session.prepare(pose, np.zeros(3))
+    session.begin(10.0)
     now = session.first_period + 1.3
     q = plan.motion.evaluate([1.3])[0]
     session.look(now, q + 0.1)
@@ -114,11 +116,13 @@ def test_no_motion_from_where_it_cannot_begin(arm):
     robot, plan, pose = arm
     session = ExcitationSession(plan, robot)
     with pytest.raises(StateError, match=r'moves at 0\.5'):
-        session.begin(0.0, pose, np.array([0.0, 0.5, 0.0]))
+        session.prepare(pose, np.array([0.0, 0.5, 0.0]))
     with pytest.raises(StateError):
-        session.begin(0.0, pose, np.full(3, np.nan))
+        session.prepare(pose, np.full(3, np.nan))
     with pytest.raises(RobotDynamicsError):
-        session.begin(0.0, np.full(3, np.nan), np.zeros(3))
+        session.prepare(np.full(3, np.nan), np.zeros(3))
+    with pytest.raises(StateError, match='is not prepared'):
+        session.begin(0.0)
     assert not session.has_begun
 
 
@@ -147,4 +151,4 @@ def test_plans_are_checked_against_the_robot(arm, robots):
 
     session = ExcitationSession(plan, robot, clearance=fence)
     with pytest.raises(TrajectoryError, match='fence: the way to the start comes'):
-        session.begin(0.0, plan.motion.start + np.array([0.5, 0.0, 0.0]), np.zeros(3))
+        session.prepare(plan.motion.start + np.array([0.5, 0.0, 0.0]), np.zeros(3))
