@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 (rclpy) is not installed')
@@ -176,3 +177,26 @@ def start(domain: int) -> Iterator[Callable[..., Running]]:
         if item.process.poll() is None:
             item.process.kill()
         item.process.communicate()
+
+
+@pytest.fixture
+def make_plan(tmp_path: Path) -> Callable[..., Path]:
+    """Write a small excitation plan of a shipped robot: ``make_plan('rpr', start)``."""
+    from robot_dynamics.identification.excitation.curves import BSplineBasis, RestToRest
+    from robot_dynamics.identification.excitation.design import resting_pose
+    from robot_dynamics.identification.excitation.limits import MotionLimits
+    from robot_dynamics.identification.excitation.plan import ExcitationPlan
+    from robot_dynamics.model.robot import Robot
+    from robot_dynamics.model.shipped import resolve_robot
+
+    def make(name: str, *, seconds: float = 3.0, size: float = 0.03, speed: float = 2.0) -> Path:
+        robot = Robot.from_urdf(resolve_robot(name))
+        start = resting_pose(robot)
+        basis = BSplineBasis(seconds, 8)
+        x = size * np.random.default_rng(0).normal(size=(basis.count, robot.n))
+        path = tmp_path / f'{name}_plan.yaml'
+        ExcitationPlan(name, RestToRest(basis, start, x),
+                       MotionLimits.for_robot(robot, start, speed=speed)).write(path)
+        return path
+
+    return make
