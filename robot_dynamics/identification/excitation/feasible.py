@@ -15,8 +15,8 @@ FloatArray = NDArray[np.float64]
 
 # Halvings of the interval of a scale, and the smallest scale worth having.
 _HALVINGS, _SMALLEST = 8, 1e-3
-# Poses at which what may not be touched is looked for.
-_POSES = 400
+#: Largest step of a joint between two poses that are looked at, and most of them.
+STEP, MOST_POSES = 0.02, 20_000
 
 
 def units(basis: Basis, limits: MotionLimits) -> FloatArray:
@@ -72,5 +72,10 @@ def shrunk(motion: RestToRest, limits: MotionLimits, efforts: EffortEnclosure,
 
 def is_clear(motion: RestToRest, clearance: Clearance) -> bool:
     """Whether a motion touches nothing."""
-    q = motion.evaluate(np.linspace(0.0, motion.duration, _POSES))
-    return bool(np.all(clearance(q)[0] > 0.0))
+    return bool(np.all(clearance(poses_of(motion))[0] > 0.0))
+
+
+def poses_of(motion: RestToRest) -> FloatArray:
+    """Return poses of a motion between which no joint goes farther than `STEP`, shape (m, n)."""
+    count = min(MOST_POSES, 2 + int(motion.duration * np.max(motion.largest(1)) / STEP))
+    return motion.evaluate(np.linspace(0.0, motion.duration, count))

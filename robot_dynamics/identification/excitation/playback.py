@@ -16,6 +16,7 @@ from robot_dynamics.control.references import (
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.identification.excitation.effort_bound import EffortEnclosure
+from robot_dynamics.identification.excitation.feasible import poses_of
 from robot_dynamics.identification.excitation.limits import (
     Clearance,
     MotionLimits,
@@ -146,8 +147,7 @@ def check_plan(plan: ExcitationPlan, robot: Robot, clearance: Clearance | None =
             begin + np.linspace(0.0, T, 20))
         _check_efforts(own, enclosure, begin, samples, 'the stop')
     if clearance is not None:
-        check_clear(plan.motion.evaluate(np.linspace(0.0, plan.motion.duration, 4 * _SAMPLES)),
-                    clearance, 'the motion')
+        check_clear(poses_of(plan.motion), clearance, 'the motion')
 
 
 def check_approach(plan: ExcitationPlan, robot: Robot, way: Reference, duration: float,
