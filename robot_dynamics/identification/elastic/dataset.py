@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -48,6 +49,26 @@ class ElasticDataset:
     def source(self) -> str:
         """Where it came from."""
         return self.dataset.source
+
+    def with_rigid(self, joints: Sequence[int]) -> ElasticDataset:
+        """Return the same without the encoders of some links, as if their springs were rigid.
+
+        Efforts on these links then act on their motors.
+        """
+        n, encoders = self.encoders.n, self.encoders
+        links = tuple(has and k not in joints for k, has in enumerate(encoders.links))
+        left = Encoders(links, encoders.motors)
+        # Efforts S^T tau of the fewer coordinates are sums of those of the more.
+        together = np.zeros((len(encoders.measured), len(left.measured)))
+        for row, coordinate in enumerate(encoders.measured):
+            kept = coordinate if coordinate in left.measured else coordinate + n
+            together[row, np.searchsorted(left.measured, kept)] = 1.0
+        rows = np.searchsorted(encoders.measured, left.measured)
+        names = tuple(self.dataset.joint_names[row] for row in rows)
+        segments = tuple(Segment(one.time, one.position[:, rows], one.velocity[:, rows],
+                                 one.effort @ together) for one in self.dataset.segments)
+        return ElasticDataset(replace(self.dataset, joint_names=names, segments=segments,
+                                      axes=np.eye(len(names)), axis_names=names), left)
 
 
 def load_elastic_dataset(source: str | Path, robot: ElasticRobot,

@@ -23,10 +23,10 @@ FloatArray = NDArray[np.float64]
 #: Terms beside f_s and f_v, by name.
 TERMS = ('rise', 'drop')
 #: Speeds that are tried first, as parts of the root mean square of the speed of a motor.
-_SHARES = (0.02, 0.05, 0.1, 0.3)
+_SHARES = np.geomspace(0.01, 1.0, 9)
 #: Speeds are looked for between these parts of it.
 _RANGE = (1e-3, 3.0)
-# How many of them are followed to where they lead.
+# How many of those that are better than their neighbours are followed to where they lead.
 _STARTS = 3
 
 
@@ -85,27 +85,46 @@ def find_speeds(stack: ElasticStack, columns: FloatArray, weights: FloatArray) -
     Q, _ = np.linalg.qr(_unit(plain.W * scale[:, np.newaxis]))
     left = plain.y * scale
     left = left - Q @ (Q.T @ left)
-    found = StribeckSpeeds(_SHARES[1] * usual, _SHARES[1] * usual)
+    found = StribeckSpeeds(usual.copy(), usual.copy())
     for joint in range(n):
-        place = stack.rubbing[joint]
-        mine = plain.joint == place
-        rows = plain.order[mine]
+        mine = plain.joint == stack.rubbing[joint]
+        rows, Q_mine, left_mine = plain.order[mine], Q[mine], left[mine]
+        size = scale[mine, np.newaxis]
 
-        def told(logs: FloatArray, joint: int = joint, mine: NDArray[np.bool_] = mine,
-                 rows: NDArray[np.int64] = rows) -> float:
-            share = np.clip(np.exp(logs), *_RANGE) * usual[joint]
-            pair = _unit(_pair(stack, joint, *share)[rows] * scale[mine, np.newaxis])
-            known = Q[mine].T @ pair
-            b = pair.T @ left[mine]
-            return -float(b @ np.linalg.lstsq(pair.T @ pair - known.T @ known, b, rcond=1e-12)[0])
+        def explained(columns: FloatArray, Q: FloatArray = Q_mine, left: FloatArray = left_mine
+                      ) -> FloatArray:
+            """Return by how much pairs of columns, shape (k, rows, 2), lower the squares."""
+            known = np.einsum('ij,kil->kjl', Q, columns)
+            G = np.einsum('kil,kim->klm', columns, columns) - np.einsum('kjl,kjm->klm', known,
+                                                                       known)
+            b = np.einsum('kil,i->kl', columns, left)
+            return np.einsum('kl,klm,km->k', b, np.linalg.pinv(G, rcond=1e-12), b)
 
-        starts = [np.log([rise, drop]) for rise in _SHARES for drop in _SHARES]
-        ends = [minimize(told, start, method='Nelder-Mead',
-                         options={'xatol': 1e-3, 'fatol': 0.0, 'maxfev': 120})
-                for start in sorted(starts, key=told)[:_STARTS]]
+        def told(logs: FloatArray, joint: int = joint, rows: NDArray[np.int64] = rows,
+                 size: FloatArray = size) -> float:
+            speeds = np.clip(np.exp(logs), *_RANGE) * usual[joint]
+            return -float(explained(_unit(_pair(stack, joint, *speeds)[rows] * size)[None])[0])
+
+        each = [_unit(_pair(stack, joint, speed, speed)[rows] * size)
+                for speed in _SHARES * usual[joint]]
+        scores = np.array([explained(np.stack([np.stack([rise[:, 0], drop[:, 1]], axis=1)
+                                               for drop in each])) for rise in each])
+        ends = [minimize(told, np.log(_SHARES[list(place)]), method='Nelder-Mead',
+                         options={'xatol': 1e-3, 'fatol': 0.0, 'maxfev': 100})
+                for place in _peaks(scores)]
         logs = min(ends, key=lambda end: end.fun).x
         found.rise[joint], found.drop[joint] = np.clip(np.exp(logs), *_RANGE) * usual[joint]
     return found
+
+
+def _peaks(scores: FloatArray) -> list[tuple[int, int]]:
+    """Return the places of the highest entries that no neighbour exceeds."""
+    padded = np.pad(scores, 1, constant_values=-np.inf)
+    around = np.max([np.roll(padded, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1)],
+                    axis=0)[1:-1, 1:-1]
+    peaks = np.argwhere(scores >= around)
+    order = np.argsort(-scores[tuple(peaks.T)])[:_STARTS]
+    return [tuple(place) for place in peaks[order].tolist()]
 
 
 def _pair(stack: ElasticStack, joint: int, rise: float, drop: float) -> FloatArray:

@@ -28,6 +28,7 @@ from robot_dynamics.identification.elastic.friction import (
     find_speeds,
     stribeck_columns,
 )
+from robot_dynamics.identification.elastic.resolution import unseen_springs
 from robot_dynamics.identification.elastic.result import ElasticIdentification
 from robot_dynamics.identification.estimators.linear import (
     ESTIMATORS,
@@ -39,6 +40,7 @@ from robot_dynamics.identification.judge import CONDITION, FAIR_ERROR, GOOD_ERRO
 from robot_dynamics.identification.result import FAIR, GOOD, POOR, Residuals
 from robot_dynamics.identification.signals import SignalSettings, cutoff_of
 from robot_dynamics.identification.signals.motion import WIDER
+from robot_dynamics.identification.signals.spectrum import OF_RATE
 from robot_dynamics.model.findings import Finding, Severity
 
 FloatArray = NDArray[np.float64]
@@ -48,8 +50,13 @@ IntArray = NDArray[np.int64]
 RECORDED_TOLERANCE = 1e-5
 #: Errors are taken to be correlated over so long, s.
 CORRELATION = 1.0
-#: Kinds of friction: f_s and f_v, or those of eq. 43.
-FRICTION = ('coulomb', 'stribeck')
+#: Kinds of friction: f_s and f_v, or those of eq. 43, or what predicts better.
+FRICTION = ('coulomb', 'stribeck', 'auto')
+#: Richer friction has to leave less than this part of the error of predictions. Its terms are
+#: nearly alike where speeds do not differ much, and a little noise spreads them widely.
+GAIN = 0.5
+#: Cut-offs that are tried, in those that the spectrum of the positions suggests.
+CUTOFFS = (1.0, 2.0, 4.0, 8.0)
 
 
 @dataclass(frozen=True)
@@ -60,10 +67,12 @@ class ElasticEstimateSettings:
     ----------
     estimator : str
         One of `robot_dynamics.identification.estimators.linear.ESTIMATORS`.
-    friction : {'coulomb', 'stribeck'}
-        f_s and f_v alone, or friction that falls from standstill (eq. 43).
+    friction : {'coulomb', 'stribeck', 'auto'}
+        f_s and f_v alone, friction that falls from standstill (eq. 43), or the latter where
+        each half of the recording is predicted much better from the other (`GAIN`).
     cutoff : float, optional
-        Of the equations, Hz; from the spectrum of the positions if not given.
+        Of the equations, Hz; if not given, the one with which the base parameters are known
+        best: whose confidence ellipsoid has the smallest volume.
     order : int
         Of the filters.
     derivative : str
@@ -71,6 +80,11 @@ class ElasticEstimateSettings:
     velocity_threshold : float, optional
         Equations of motors that are slower are left out, rad/s or m/s; those of motors that
         stand still if not given.
+    lag : float
+        By how much efforts come later than the positions they belong to, s. Commands that
+        are held until the next one come half a period before what acts on average.
+    springs : {'auto', 'all'}
+        Whether springs that give way less than encoders can tell are taken to be rigid.
     parameters : {'paper', 'tables', 'bodies'}
         Order of the parameters; of those that can only be told together the first stand for all.
     """
@@ -81,10 +95,13 @@ class ElasticEstimateSettings:
     order: int = 4
     derivative: str = 'central'
     velocity_threshold: float | None = None
+    lag: float = 0.0
+    springs: str = 'auto'
     parameters: ParameterOrder = 'paper'
 
     def __post_init__(self) -> None:
-        for name, known in (('estimator', tuple(ESTIMATORS)), ('friction', FRICTION)):
+        for name, known in (('estimator', tuple(ESTIMATORS)), ('friction', FRICTION),
+                            ('springs', ('auto', 'all'))):
             if getattr(self, name) not in known:
                 raise ParameterError(f'is {getattr(self, name)!r}', subject=name,
                                      remedy='choose among ' + ', '.join(known))
@@ -93,6 +110,8 @@ class ElasticEstimateSettings:
             if value is not None and not (isinstance(value, Real) and least <= value < np.inf):
                 raise ParameterError(f'is {value!r}', subject=name,
                                      remedy='give a positive number')
+        if not (isinstance(self.lag, Real) and np.isfinite(self.lag)):
+            raise ParameterError(f'is {self.lag!r}', subject='lag', remedy='give seconds')
 
 
 def identify_elastic(data: ElasticDataset, robot: ElasticRobot,
@@ -120,25 +139,66 @@ def identify_elastic(data: ElasticDataset, robot: ElasticRobot,
         raise RecordingError('is of other joints: ' + ', '.join(data.dataset.joint_names),
                              subject=data.source, remedy='load it with this robot')
     dynamics, order = ElasticDynamics(robot), settings.parameters
-    cutoff = settings.cutoff if settings.cutoff is not None else cutoff_of(data.dataset)
-    measured = data.dataset.velocity_source == 'measured' and data.dataset.has_velocity
-    signals = SignalSettings(cutoff, settings.order, settings.derivative,
-                             'measured' if measured else 'position')
-    stack = ElasticStack(dynamics, data, signals, order,
-                         velocity_threshold=settings.velocity_threshold)
+    data, stiff = _with_seen_springs(data, robot, settings)
     whole = measured_base_parameters(dynamics, Encoders.both(robot.n), order)
     structural = measured_base_parameters(dynamics, data.encoders, order)
-    base = _recorded(stack, structural)
-    problem = _Problem(dynamics, stack, base, settings)
-    fit, speeds = problem.solve()
+    stacks = _stacks(dynamics, data, settings)
+    base = _recorded(stacks[0], structural)
+    problems = [_Problem(dynamics, stack, base, settings) for stack in stacks]
+    problem, fit, speeds, in_sample, validation = _solved(problems, settings.friction)
     friction, friction_deviations = problem.friction(fit, speeds)
-    in_sample, validation = problem.residuals(fit, speeds)
     verdict, findings = _judged(base, structural, validation, problem.condition(fit), fit)
     r = base.rank
     return ElasticIdentification(
         robot, data.encoders, order, base, fit.x[:r], fit.covariance[:r, :r], structural,
         losses(whole, structural), friction, friction_deviations, settings.estimator, in_sample,
-        validation, signals, problem.condition(fit), verdict, data.dataset.findings + findings)
+        validation, problem.stack.settings, problem.condition(fit), verdict,
+        data.dataset.findings + stiff + findings)
+
+
+def _with_seen_springs(data: ElasticDataset, robot: ElasticRobot,
+                       settings: ElasticEstimateSettings
+                       ) -> tuple[ElasticDataset, tuple[Finding, ...]]:
+    """Return the log with springs that nothing is seen of as rigid ones, and which they are."""
+    if settings.springs == 'all':
+        return data, ()
+    cutoff = cutoff_of(data.dataset) if settings.cutoff is None else settings.cutoff
+    joints = unseen_springs(data, cutoff)
+    if not joints:
+        return data, ()
+    return data.with_rigid(joints), tuple(Finding(
+        Severity.WARNING, robot.links.joint_names[joint], 'its spring gives way less than its '
+        'encoders can tell, and is taken to be rigid',
+        'load the joint more, or use finer encoders') for joint in joints)
+
+
+def _stacks(dynamics: ElasticDynamics, data: ElasticDataset, settings: ElasticEstimateSettings
+            ) -> list[ElasticStack]:
+    """Return equations with the cut-off that is asked for, or with all that are tried."""
+    measured = data.dataset.velocity_source == 'measured' and data.dataset.has_velocity
+    first = cutoff_of(data.dataset)
+    tried = [settings.cutoff] if settings.cutoff is not None else sorted(
+        {min(share * first, OF_RATE / data.dataset.period) for share in CUTOFFS})
+    return [ElasticStack(
+        dynamics, data, SignalSettings(cutoff, settings.order, settings.derivative,
+                                       'measured' if measured else 'position', lag=settings.lag),
+        settings.parameters, velocity_threshold=settings.velocity_threshold) for cutoff in tried]
+
+
+def _solved(problems: list[_Problem], friction: str
+            ) -> tuple[_Problem, LinearFit, StribeckSpeeds | None, Residuals, Residuals]:
+    """Return the problem with the best cut-off and friction, its solution and its errors."""
+    found = []
+    for kind in ('coulomb', 'stribeck') if friction == 'auto' else (friction,):
+        solved = [(problem, *problem.solve(kind)) for problem in problems if problem.is_enough]
+        if not solved:
+            raise RecordingError('is too short for its parameters',
+                                 subject=problems[0].stack.data.source,
+                                 remedy='record longer, or give a higher cutoff')
+        best = min(solved, key=lambda one: one[0].volume(one[1]))
+        found.append((*best, *best[0].residuals(*best[1:])))
+    plain, rich = found[0], found[-1]
+    return rich if rich[4].total < GAIN * plain[4].total else plain
 
 
 def _recorded(stack: ElasticStack, structural: BaseParameters) -> BaseParameters:
@@ -166,9 +226,21 @@ class _Problem:
             self._instruments = ElasticStack(dynamics, stack.data, low, settings.parameters,
                                              like=stack)
 
-    def solve(self) -> tuple[LinearFit, StribeckSpeeds | None]:
-        """Return base parameters, after them f3, f5 and the two speeds of each motor."""
-        if self.settings.friction == 'coulomb':
+    @property
+    def is_enough(self) -> bool:
+        """Whether there are enough equations in each half for all that may be asked for."""
+        return np.count_nonzero(self.stack.used) > 2 * (self.base.rank + 4 * self.n)
+
+    def volume(self, fit: LinearFit) -> float:
+        """Return the logarithm of that of the confidence ellipsoid, up to a constant."""
+        covariance = fit.covariance[:self.base.rank, :self.base.rank]
+        size = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+        return float(np.linalg.slogdet(covariance / np.outer(size, size))[1]
+                     + 2.0 * np.sum(np.log(size)))
+
+    def solve(self, friction: str) -> tuple[LinearFit, StribeckSpeeds | None]:
+        """Return base parameters, after them f3 and f5 of each motor, and its speeds."""
+        if friction == 'coulomb':
             return self._estimate(self.equations(None)), None
         first = estimate('wls', self.stack.equations(self._columns))
         speeds = find_speeds(self.stack, self._columns, 1.0 / first.sigma)
