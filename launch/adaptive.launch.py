@@ -10,7 +10,8 @@ from launch import LaunchDescription
 
 from robot_dynamics.bringup.launching import declare_arguments, system_actions
 
-NAMES = ('robot', 'controller', 'standby', 'elastic_joints', 'use_sim_time', 'namespace')
+NAMES = ('robot', 'controller', 'standby', 'elastic_joints', 'use_sim_time', 'namespace',
+         'identified')
 
 
 def generate_launch_description():

@@ -11,7 +11,7 @@ from launch.actions import DeclareLaunchArgument
 from robot_dynamics.bringup.gazebo_launching import GAZEBO_ARGUMENTS, gazebo_actions
 from robot_dynamics.bringup.launching import declare_arguments, system_actions
 
-NAMES = ('robot', 'controller', 'standby', 'rate', 'namespace', 'seed')
+NAMES = ('robot', 'controller', 'standby', 'rate', 'namespace', 'seed', 'identified')
 
 
 def generate_launch_description():

@@ -13,7 +13,8 @@ from launch.actions import DeclareLaunchArgument
 from robot_dynamics.bringup.hardware import HARDWARE_ARGUMENTS, hardware_processes
 from robot_dynamics.bringup.launching import declare_arguments, node_actions, system_actions
 
-NAMES = ('robot', 'controller', 'standby', 'elastic_joints', 'use_sim_time', 'namespace')
+NAMES = ('robot', 'controller', 'standby', 'elastic_joints', 'use_sim_time', 'namespace',
+         'identified')
 
 
 def generate_launch_description():

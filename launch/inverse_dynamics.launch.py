@@ -8,7 +8,7 @@ from launch import LaunchDescription
 
 from robot_dynamics.bringup.launching import declare_arguments, system_actions
 
-NAMES = ('robot', 'use_sim_time', 'namespace')
+NAMES = ('robot', 'use_sim_time', 'namespace', 'identified')
 
 
 def generate_launch_description():

@@ -6,7 +6,7 @@ from launch import LaunchDescription
 from robot_dynamics.bringup.launching import declare_arguments, system_actions
 
 NAMES = ('robot', 'controller', 'standby', 'plant', 'rate', 'elastic_joints', 'use_sim_time',
-         'namespace', 'seed')
+         'namespace', 'seed', 'identified')
 
 
 def generate_launch_description():

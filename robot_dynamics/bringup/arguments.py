@@ -51,6 +51,8 @@ ARGUMENTS = (
     Argument('use_sim_time', 'Whether time comes from /clock.'),
     Argument('namespace', 'Namespace of every node and topic.'),
     Argument('seed', 'Seed of the reference and of the noise.'),
+    Argument('identified', 'Folder that robot-dynamics identify has written: all nodes but the '
+             'simulated arm then have the identified model.'),
 )
 
 

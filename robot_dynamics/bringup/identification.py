@@ -52,10 +52,11 @@ def run(options: argparse.Namespace) -> int:
     from robot_dynamics.report.identification import identification_page, summary_text
     begin = time.perf_counter()
     settings, content = _settings(options.config)
+    estimate = estimate_settings(content)
     description = load_description(options.robot)
     robot = _robot(description, content)
     dataset = joined([load_dataset(path, robot, settings) for path in options.recordings])
-    found = identify(dataset, robot, estimate_settings(content))
+    found = identify(dataset, robot, estimate)
     outputs = make_outputs(found, dataset, description.urdf,
                            allow_inconsistent=options.allow_inconsistent)
     page = identification_page(found, dataset, outputs)

@@ -18,6 +18,7 @@ from robot_dynamics.bringup.controllers import (
 )
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.elastic import elastic_joints
+from robot_dynamics.bringup.identification import identified_files
 from robot_dynamics.bringup.parameter_files import read_parameter_file
 from robot_dynamics.bringup.payload import fit_payload
 from robot_dynamics.bringup.processes import NodeProcess, ParameterValue
@@ -68,6 +69,9 @@ class System:
         Namespace of every node and topic.
     seed : int
         Seed of the reference and of the noise.
+    identified : str
+        Folder that ``robot-dynamics identify`` has written: all nodes but the simulated arm
+        then have the identified model of it.
     reference : bool
         Whether the reference node runs; without it the controller waits for somebody
         else's trajectory.
@@ -90,6 +94,7 @@ class System:
     elastic_joints: str = ''
     namespace: str = ''
     seed: int = 0
+    identified: str = ''
     reference: bool = True
     inverse_dynamics: bool = True
     record: Path | None = None
@@ -129,10 +134,12 @@ class System:
         waiting = self._waiting()
         nodes += [self._controller(name, autostart=False) for name in waiting]
         if self.inverse_dynamics:
-            nodes.append(self._node('inverse_dynamics', self._robot()))
+            nodes.append(self._node('inverse_dynamics', self._model(),
+                                    files=self._model_files()))
         if self.reference and any(CONTROLLERS[name].tracks
                                   for name in (self.controller, *waiting)):
-            nodes.append(self._node('reference', {**self._robot(), 'seed': self.seed}))
+            nodes.append(self._node('reference', {**self._model(), 'seed': self.seed},
+                                    files=self._model_files()))
         return tuple(nodes)
 
     def plant_parameters(self) -> dict[str, Any]:
@@ -160,12 +167,21 @@ class System:
         description.robot.require_single_coordinates('control')
         return {'robot_description': description.urdf}
 
+    def _model(self) -> Parameters:
+        """Return what a node that has a model of the arm is told of it."""
+        return {} if self.identified else self._robot()
+
+    def _model_files(self) -> tuple[Path, ...]:
+        """Return the parameter file of the identified model, where there is one."""
+        return (identified_files(self.identified),) if self.identified else ()
+
     def _controller(self, name: str, **parameters: ParameterValue) -> NodeProcess:
         controller = CONTROLLERS[name]
-        return self._node(controller.node, {**self._robot(), 'rate': self.rate,
+        return self._node(controller.node, {**self._model(), 'rate': self.rate,
                                             **self._patience(), **controller.parameters,
                                             **(self._elastic() if controller.is_elastic else {}),
-                                            **parameters})
+                                            **parameters},
+                          files=self._model_files())
 
     def _waiting(self) -> tuple[str, ...]:
         """Return the controllers that stand by.

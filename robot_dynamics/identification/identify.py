@@ -303,8 +303,9 @@ def _parameters(chooser: Chooser, chosen: Chosen, base: BaseParameters, linear: 
     H, h = weighted[:-1, :-1], weighted[:-1, -1]
     found = fit_consistent(H, h, chooser.prior, chosen.strength or USUAL_STRENGTH, chosen.fit.x)
     scale = 1.0 / np.sqrt(np.maximum(np.diag(found.hessian), 1e-300))
-    covariance = np.linalg.pinv(found.hessian * scale[:, np.newaxis] * scale) * np.outer(scale,
-                                                                                      scale)
+    # Symmetric, so that no variance comes out of rounding below zero.
+    covariance = np.linalg.pinv(found.hessian * scale[:, np.newaxis] * scale, rcond=1e-13,
+                                hermitian=True) * np.outer(scale, scale)
     if estimator == 'consistent':
         return chosen.model, covariance
     # The set of parameters nearest to the description that has these base parameters.

@@ -8,6 +8,7 @@ from html import escape
 
 import numpy as np
 
+from robot_dynamics.identification.judge import VAGUE
 from robot_dynamics.identification.outputs.make import Outputs
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.model.findings import Severity
@@ -93,12 +94,13 @@ def base(found: Identification) -> str:
     order = np.argsort(found.relative_deviations)
     for k in order:
         relative = float(found.relative_deviations[k])
+        kind = 'before' if relative > VAGUE else 'after'
         rows.append(
             f'<tr><td class="wide">{escape(short(found.base.base_names[k]))}</td>'
-            f'<td class="bars">{_bar(min(relative, 1.0), "before" if relative > 0.3 else "after")}'
-            f'</td><td>{found.base_values[k]:.4g}</td><td>{found.base_deviations[k]:.2g}</td>'
+            f'<td class="bars">{_bar(_decades(relative), kind)}</td>'
+            f'<td>{found.base_values[k]:.4g}</td><td>{found.base_deviations[k]:.2g}</td>'
             f'<td>{percent(relative) if np.isfinite(relative) else "-"}</td></tr>')
-    return _table(('base parameter', 'relative deviation, to 100 %', 'value', '± one sd',
+    return _table(('base parameter', 'relative deviation, 0.01 to 100 %', 'value', '± one sd',
                    'relative'), rows)
 
 
@@ -130,6 +132,11 @@ def _centre(ten: np.ndarray) -> str:
     if abs(ten[0]) < 1e-12:
         return '-'
     return ', '.join(f'{x:.0f}' for x in 1e3 * ten[1:4] / ten[0])
+
+
+def _decades(relative: float) -> float:
+    """Return how far a relative deviation is from 0.01 % to 100 %, by decades."""
+    return float(np.log10(max(relative, 1e-4)) / 4.0 + 1.0) if np.isfinite(relative) else 1.0
 
 
 def _bar(share: float, kind: str) -> str:

@@ -21,8 +21,8 @@ def verdict_sentence(found: Identification) -> str:
 def percent(share: float) -> str:
     """Return a share in percent with as many digits as tell something."""
     value = 100.0 * share
-    return f'{value:.0f} %' if value >= 100.0 else f'{value:.1f} %' if value >= 1.0 \
-        else f'{value:.2g} %'
+    digits = '.0f' if value >= 100.0 else '.1f' if value >= 1.0 else '.2g'
+    return f'{value:{digits}}\N{NO-BREAK SPACE}%'
 
 
 def units(robot: Robot) -> tuple[str, ...]:
