@@ -33,6 +33,7 @@ setup(
         (f'share/{package_name}/config/parameters', files('config/parameters')),
         (f'share/{package_name}/config/security', files('config/security')),
         (f'share/{package_name}/config/security/common', files('config/security/common')),
+        (f'share/{package_name}/config/views', files('config/views')),
         (f'share/{package_name}/urdf', files('urdf')),
     ],
     python_requires='>=3.10',
