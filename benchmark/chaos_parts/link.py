@@ -38,6 +38,8 @@ COMMANDS, CONTROLLER = 'effort_controller/commands', 'adaptive_controller'
 _LONGEST_WAIT, _STALL = 2_000_000, 1_000_000
 #: Stamps of real time are greater than this, and old at this age. ns.
 _REAL_TIME, _OLD = 10**18, 50_000_000
+#: States of the arm farther apart than this came late. ns.
+_LATE = 25_000_000
 #: Telemetry younger than this is of now. ns.
 _FRESH = 300_000_000
 
@@ -59,6 +61,9 @@ class Status:
     held_up, silence : float
         Longest time since the last `Link.take` for which the machine had no core for the
         controller, and for which the arm was silent. s.
+    hindered : float
+        Time since the start that the machine has kept the controller waiting, or the arm, whose
+        states then came late. s.
     """
 
     mode: str
@@ -67,6 +72,7 @@ class Status:
     speed: float
     held_up: float
     silence: float
+    hindered: float
 
 
 class Link:
@@ -141,7 +147,7 @@ class _Relay:
         self._count = 0
         self._own = Cores(os.getpid())
         self._watched: Cores | None = None
-        self._stolen = self._held_up = self._silence = self._state_at = 0
+        self._stolen = self._held_up = self._silence = self._state_at = self._hindered = 0
         self._mode = ''
         self._error, self._error_at, self._command_at = float('inf'), 0, 0
         self._records = Records(time.monotonic_ns())
@@ -186,7 +192,8 @@ class _Relay:
         speeds = [speed for at, speed in self._records.speeds[-500:] if now - at < NANOSECONDS]
         return Status(self._mode, now - self._command_at < _FRESH,
                       self._error if now - self._error_at < _FRESH else float('inf'),
-                      max(speeds, default=0.0), 1e-9 * self._held_up, 1e-9 * self._silence)
+                      max(speeds, default=0.0), 1e-9 * self._held_up, 1e-9 * self._silence,
+                      1e-9 * self._hindered)
 
     def take(self) -> Records:
         taken, now = self._records, time.monotonic_ns()
@@ -210,7 +217,10 @@ class _Relay:
         """Note where the arm is, and hand the state to the fault."""
         now = time.monotonic_ns()
         if self._state_at:
-            self._silence = max(self._silence, now - self._state_at)
+            silence = now - self._state_at
+            self._silence = max(self._silence, silence)
+            if silence > _LATE:
+                self._hindered += silence
         self._state_at = now
         speed = max(abs(value) / self._limit[name]
                     for name, value in zip(message.name, message.velocity, strict=True))
@@ -260,7 +270,9 @@ class _Relay:
             time.monotonic_ns(), *((watched.waited(), watched.others()) if watched else (0, ())),
             self._stolen))
         if len(waits) > 1:
-            self._held_up = max(self._held_up, waits[-1].taken_since(waits[-2]))
+            taken = waits[-1].taken_since(waits[-2])
+            self._held_up = max(self._held_up, taken)
+            self._hindered += taken
 
 
 def _run(pipe: Connection, velocity_limit: dict[str, float]) -> None:

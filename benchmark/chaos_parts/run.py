@@ -21,7 +21,7 @@ from .link import Link
 from .people import People
 from .rig import Nodes, Setup
 from .scenarios import scenario_at
-from .stage import START_TIMEOUT, Stage
+from .stage import NOT_AT_ALL, START_TIMEOUT, TOO_BUSY, Stage
 
 #: The systems of a run, one after the other: every way of waiting, both kinds of time, a
 #: controller that resumes by itself and one that does not, one that learns and one that
@@ -152,9 +152,9 @@ def _play(stage: Stage, run: Run, duties: Duties, numbers: dict[bytes, int], sec
     for name in stage.nodes.names:
         stage.start(name)
     stage.absent()
-    stage.recover(by_itself=True, timeout=START_TIMEOUT)
+    _, how = stage.recover(by_itself=True, timeout=START_TIMEOUT)
     run.findings += stage.findings
-    if stage.findings:
+    if how in (NOT_AT_ALL, TOO_BUSY):
         return
     _judge_aside(stage, run, duties, numbers)
     indices: Iterable[int] = only or iter(range(10**9))
@@ -164,7 +164,7 @@ def _play(stage: Stage, run: Run, duties: Duties, numbers: dict[bytes, int], sec
         outcome = _play_one(stage, run, index, duties, numbers)
         run.outcomes.append(outcome)
         tell(outcome)
-        if outcome.how == 'not at all':
+        if outcome.how in (NOT_AT_ALL, TOO_BUSY):
             return
 
 

@@ -13,8 +13,12 @@ from .link import Link, Status
 from .people import People
 from .rig import CONTROLLER, HANDLERS_TIMEOUT, REFERENCE, Nodes, Setup
 
-#: How long a system may take to track again, and to come up. s.
+#: How long a system may take to track again, and to come up, of time in which the machine lets
+#: it: that in which it has not hindered it for more than a share. And of any time. s.
 RECOVERY_TIMEOUT, START_TIMEOUT = 60.0, 60.0
+_HINDERED, LONGEST_RECOVERY = 0.1, 300.0
+#: What is told of a system that did not come back, and of one that could not.
+NOT_AT_ALL, TOO_BUSY = 'not at all', 'not yet: the machine is too busy'
 #: Tracking is tracking with an error below this, for so long. rad, s.
 _SMALL_ERROR, _SETTLED = 0.1, 0.3
 #: For so long somebody waits for what should come by itself, before he looks at the machine. s.
@@ -123,14 +127,20 @@ class Stage:
         by_itself : bool
             Whether it has to come by itself where the controller is set up to resume.
         timeout : float
-            For how long to wait. s.
+            For how long to wait, of time in which the machine does not stand in the way. s.
         """
         began, how = time.monotonic(), 'by itself'
+        had, looked = 0.0, (began, self.link.status().hindered)
         for name in self.nodes.missing:
             self.start(name)
         alone = by_itself and self.setup.resume_after > 0
         # A node that ends by itself is not started again: that would hide why.
-        while time.monotonic() - began < timeout and not self.nodes.missing:
+        while had < timeout and time.monotonic() - began < LONGEST_RECOVERY \
+                and not self.nodes.missing:
+            look = time.monotonic(), self.link.status().hindered
+            if look[1] - looked[1] <= _HINDERED * (look[0] - looked[0]):
+                had += look[0] - looked[0]
+            looked = look
             self._plans = self._plans and self.link.status().speed < _MOVES
             if self._settles() and not self._plans:
                 self._autostarts = False
@@ -147,10 +157,12 @@ class Stage:
             self.wait(0.05)
         self.present()
         took = time.monotonic() - began
+        if had < timeout and not self.nodes.missing:
+            return took, TOO_BUSY
         self.findings.append(f'no recovery within {took:.0f} s: the controller is '
                              f'{self.link.status().mode or "silent"}; '
                              + ' | '.join(list(self.nodes.lines[CONTROLLER])[-5:]))
-        return took, 'not at all'
+        return took, NOT_AT_ALL
 
     def _settles(self) -> bool:
         """Whether the arm is led closely, now and for a while."""
