@@ -195,10 +195,13 @@ class ExcitationNode(PlainNode):
 
     def _try_to_begin(self, fresh: bool) -> None:
         """Begin when the arm and who moves it are there."""
-        self._obstacle = 'no fresh joint state' if not fresh else self._listener()
-        if self._obstacle:
+        obstacle = 'no fresh joint state' if not fresh else self._listener()
+        if obstacle and obstacle != self._obstacle:
+            self.get_logger().info(f'waits: {obstacle}')
+        self._obstacle = obstacle
+        if obstacle:
             if time.monotonic() > self._deadline:
-                raise StateError(f'cannot begin: {self._obstacle}', subject='excitation',
+                raise StateError(f'cannot begin: {obstacle}', subject='excitation',
                                  remedy='start the arm and its controller first')
             return
         self._session.prepare(self._monitor.q, self._monitor.v)

@@ -51,6 +51,16 @@ def short_plan(path, robot: Robot):
     return path
 
 
+def excite(start, robot, plan, recording) -> str:
+    """Lead the simulated arm through a plan; return what went wrong."""
+    controller = start('computed_torque_controller', robot=robot, **PATIENT)
+    player = start('excitation', robot=robot, plan=plan, output=recording, approach=0.5,
+                   state_timeout=3.0, max_deviation=2.0, patience=60.0)
+    status, _, stderr = player.wait(150.0)
+    assert controller.stop()[0] == 0
+    return '' if status == 0 else stderr
+
+
 def tracks(start, observer, controller: str, robot) -> bool:
     """Whether a controller with a description of its own takes the simulated arm over."""
     modes = observer.collect(String, f'{controller}/mode', qos.latched())
@@ -67,17 +77,10 @@ def test_a_wrong_arm_is_excited_identified_and_controlled(start, observer, tmp_p
     plan = short_plan(tmp_path / 'plan.yaml', wrong)
     recording = tmp_path / 'recording'
     start('simulated_arm', robot=ARM, rate=RATE, hold_time=0.9)
-    controller = start('computed_torque_controller', robot=wrong_urdf, **PATIENT)
     said = []
-    for _ in range(ATTEMPTS):
-        player = start('excitation', robot=wrong_urdf, plan=plan, output=recording,
-                       state_timeout=3.0, max_deviation=2.0, patience=120.0)
-        status, _, stderr = player.wait(180.0)
-        if status == 0:
-            break
-        said.append(stderr)
-    assert status == 0, said
-    assert controller.stop()[0] == 0
+    while wrong_words := excite(start, wrong_urdf, plan, recording):
+        said.append(wrong_words)
+        assert len(said) < ATTEMPTS, said
 
     found = identify(load_dataset(recording, wrong), wrong, KNOWN)
     identified = found.identified_robot()
