@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from robot_dynamics.bringup import demo, excite, formulas, identification, switch
+from robot_dynamics.bringup import demo, excite, formulas, identification, stiffness, switch
 from robot_dynamics.bringup.arguments import ARGUMENTS
 from robot_dynamics.bringup.command import child_environment
 from robot_dynamics.bringup.descriptions import load_description
@@ -89,6 +89,10 @@ def _parser() -> argparse.ArgumentParser:
                                    formatter_class=_Help)
     excite.add_arguments(exciting)
     exciting.set_defaults(run=excite.run)
+    stiff = commands.add_parser('stiffness', help=stiffness.SUMMARY,
+                                description=stiffness.__doc__, formatter_class=_Help)
+    stiffness.add_arguments(stiff)
+    stiff.set_defaults(run=stiffness.run)
     warmup = commands.add_parser('warmup', help='compile all kernels now, once for all')
     warmup.set_defaults(run=_warmup)
     return parser

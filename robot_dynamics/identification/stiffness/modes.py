@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Resonances of a joint or an arm, from a torque and what it moves.
+
+A linear difference equation between both is fitted by least squares, its order by how well it
+goes on by itself (L. Ljung, "System Identification: Theory for the User", 1999, section 4.2)::
+
+    y(t) = sum_i a_i y(t - i) + sum_i b_i u(t - i)
+
+and its poles z tell resonances: with s = rate log z the frequency |s| / 2 pi and the damping
+ratio -Re s / |s|. An inertia J on a spring K resonates at sqrt(K / J).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import RecordingError
+
+FloatArray = NDArray[np.float64]
+
+#: Orders that are tried.
+ORDERS = (2, 4, 6, 8)
+#: A higher order has to go on by itself better by this part.
+GAIN = 0.1
+#: Resonances are damped less than this, and move the output by this part of the largest.
+DAMPED, SHARE = 0.3, 0.02
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A resonance.
+
+    Parameters
+    ----------
+    frequency : float
+        Hz, or cycles a sample where nothing tells the rate.
+    damping : float
+        Damping ratio.
+    """
+
+    frequency: float
+    damping: float
+
+
+@dataclass(frozen=True, eq=False)
+class ModesReport:
+    """What a torque and what it moves tell.
+
+    Parameters
+    ----------
+    modes : tuple of Mode
+        By frequency.
+    order : int
+        Of the difference equation.
+    one_step : float
+        Error of predictions of the next sample, relative to the output.
+    simulated : float
+        Error where the equation goes on by itself from the torque alone.
+    has_rate : bool
+        Whether frequencies are in Hz.
+    stiffness : float
+        J (2 pi f)^2 of the lowest resonance, nan without an inertia or a rate.
+    frequency, gain : ndarray, shape (m,)
+        What the equation makes of a frequency: amplitude of the output per torque.
+    measured : ndarray, shape (m,)
+        The same from spectra.
+    """
+
+    modes: tuple[Mode, ...]
+    order: int
+    one_step: float
+    simulated: float
+    has_rate: bool
+    stiffness: float
+    frequency: FloatArray
+    gain: FloatArray
+    measured: FloatArray
+
+
+def examine_modes(torque: FloatArray, output: FloatArray, rate: float, *, has_rate: bool = True,
+                  inertia: float | None = None, name: str = 'joint') -> ModesReport:
+    """Find resonances.
+
+    Parameters
+    ----------
+    torque, output : ndarray, shape (N,)
+        What drives, and an acceleration (or velocity, or position) that answers.
+    rate : float
+        Samples a second, Hz; 1 where nothing tells.
+    has_rate : bool
+        Whether the rate is known.
+    inertia : float, optional
+        Of what the spring carries, kg m^2 or kg.
+    name : str
+        For messages.
+    """
+    from scipy.signal import csd, freqz, lfilter, welch
+    u, y = torque - np.mean(torque), output - np.mean(output)
+    if len(u) < 20 * max(ORDERS) or not (np.any(u) and np.any(y)):
+        raise RecordingError('tells no resonance: too few samples, or one of the signals is '
+                             'constant', subject=name, remedy='record torque and motion')
+    size = float(np.linalg.norm(y))
+    best = None
+    for order in ORDERS:
+        a, b = _fitted(u, y, order)
+        simulated = float(np.linalg.norm(y - _gone_on(a, b, u, y))) / size
+        if best is None or (np.isfinite(simulated) and simulated < (1.0 - GAIN) * best[0]):
+            best = (simulated, order, a, b)
+    simulated, order, a, b = best
+    predicted = lfilter(b, [1.0], u) - lfilter(np.r_[0.0, a[1:]], [1.0], y)
+    one_step = float(np.linalg.norm((y - predicted)[order:]) / np.linalg.norm(y[order:]))
+    pieces = min(len(u) // 4, 1024)
+    frequency, cross = csd(u, y, fs=rate, nperseg=pieces)
+    power = welch(u, fs=rate, nperseg=pieces)[1]
+    gain = np.abs(freqz(b, a, frequency, fs=rate)[1])
+    measured = np.abs(cross) / np.maximum(power, 1e-12 * power.max())
+    modes = _modes(a, b, rate)
+    K = np.nan
+    if inertia is not None and has_rate and modes:
+        K = inertia * (2.0 * np.pi * modes[0].frequency) ** 2
+    return ModesReport(modes, order, one_step, simulated, has_rate, K, frequency[1:], gain[1:],
+                       measured[1:])
+
+
+def _fitted(u: FloatArray, y: FloatArray, order: int) -> tuple[FloatArray, FloatArray]:
+    """Return denominators (1, -a_1 ...) and numerators (b_0 ...)."""
+    count = len(y)
+    past = [y[order - i:count - i] for i in range(1, order + 1)]
+    drive = [u[order - i:count - i] for i in range(order + 1)]
+    W = np.stack(past + drive, axis=1)
+    lengths = np.linalg.norm(W, axis=0)
+    lengths[lengths == 0.0] = 1.0
+    x = np.linalg.lstsq(W / lengths, y[order:], rcond=None)[0] / lengths
+    return np.r_[1.0, -x[:order]], x[order:]
+
+
+def _gone_on(a: FloatArray, b: FloatArray, u: FloatArray, y: FloatArray) -> FloatArray:
+    """Return the output as the equation goes on from the first samples that were measured."""
+    from scipy.signal import lfilter, lfiltic
+    order = len(a) - 1
+    begun = lfiltic(b, a, y[order - 1::-1], u[order - 1::-1])
+    return np.r_[y[:order], lfilter(b, a, u[order:], zi=begun)[0]]
+
+
+def _modes(a: FloatArray, b: FloatArray, rate: float) -> tuple[Mode, ...]:
+    """Return the resonances that the output shows."""
+    from scipy.signal import residuez
+    residues, poles, _ = residuez(b, a)
+    found = []
+    for residue, z in zip(residues, poles, strict=True):
+        if z.imag <= 1e-9:
+            continue
+        s = rate * np.log(z)
+        damping = -s.real / abs(s)
+        if 0.0 < damping < DAMPED:
+            found.append((abs(residue) / (1.0 - abs(z)), Mode(abs(s) / (2.0 * np.pi), damping)))
+    largest = max((height for height, _ in found), default=0.0)
+    return tuple(sorted((mode for height, mode in found if height > SHARE * largest),
+                        key=lambda mode: mode.frequency))

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of the stiffness of joints: deflection over torque, and resonances."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.identification.stiffness.modes import ModesReport
+from robot_dynamics.identification.stiffness.report import JointReport
+from robot_dynamics.identification.stiffness.spring import SpringReport
+
+_INK, _SOFT, _GRID = '#16191d', '#5b6470', '#e3e5e3'
+_FORTH, _BACK, _MODEL = '#0b62a8', '#b8480b', '#16191d'
+# Points of a picture at most.
+_POINTS = 4000
+
+
+def draw_stiffness(reports: Sequence[JointReport]) -> bytes:
+    """Return what was found of joints as PNG, a row for each picture of a joint.
+
+    Parameters
+    ----------
+    reports : sequence of JointReport
+        The joints.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise RecordingError('drawing the picture needs the Python package matplotlib',
+                             subject='matplotlib', remedy='pip install matplotlib') from error
+    rows = [(report, part) for report in reports for part in (report.spring, report.modes)
+            if part is not None]
+    figure = Figure(figsize=(12.0, 4.2 * max(len(rows), 1)), facecolor='white',
+                    layout='constrained')
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(max(len(rows), 1), 2, squeeze=False)
+    for pair, (report, part) in zip(axes, rows, strict=False):
+        for one in pair:
+            _style(one)
+        if isinstance(part, SpringReport):
+            _draw_spring(pair, report.name, part)
+        else:
+            _draw_modes(pair, report, part)
+    content = io.BytesIO()
+    figure.savefig(content, dpi=110)
+    return content.getvalue()
+
+
+def _draw_spring(axes: Sequence[Any], name: str, spring: SpringReport) -> None:
+    some = slice(None, None, max(1, len(spring.time) // _POINTS))
+    deflection, explained = 1e3 * spring.deflection[some], 1e3 * spring.explained[some]
+    way = spring.way[some]
+    has_torque = bool(np.all(np.isfinite(spring.load)))
+    x = spring.load[some] if has_torque else spring.time[some]
+    for going, color, text in ((1.0, _FORTH, 'motor goes forth'), (-1.0, _BACK, 'and back')):
+        mine = np.sign(np.round(way)) == going
+        axes[0].plot(x[mine], deflection[mine], '.', color=color, markersize=2.5, label=text)
+    if has_torque:
+        order = np.argsort(x)
+        axes[0].plot(x[order], explained[order], '.', color=_MODEL, markersize=1.0,
+                     label='explained')
+    axes[0].set_xlabel('torque, N m (N)' if has_torque else 's', color=_SOFT, fontsize=9)
+    axes[0].legend(frameon=False, fontsize=9, markerscale=4, labelcolor=_INK)
+    _title(axes[0], f'{name}: motor / ratio - joint, mrad (mm)')
+    time = spring.time[some]
+    axes[1].plot(time, deflection, color=_FORTH, linewidth=1.0, label='measured')
+    axes[1].plot(time, explained, color=_INK, linewidth=0.8, label='explained')
+    axes[1].plot(time, deflection - explained, color=_BACK, linewidth=0.8, label='left')
+    axes[1].set_xlabel('s', color=_SOFT, fontsize=9)
+    axes[1].legend(frameon=False, fontsize=9, ncols=3, labelcolor=_INK)
+    _title(axes[1], f'{name}: the same over time, mrad (mm)')
+
+
+def _draw_modes(axes: Sequence[Any], report: JointReport, modes: ModesReport) -> None:
+    unit = 'Hz' if modes.has_rate else 'of the rate'
+    axes[0].semilogy(modes.frequency, modes.measured, '.', color=_FORTH, markersize=3.0,
+                     label='spectra')
+    axes[0].semilogy(modes.frequency, modes.gain, color=_INK, linewidth=1.0,
+                     label=f'difference equation of order {modes.order}')
+    for mode in modes.modes:
+        axes[0].axvline(mode.frequency, color=_BACK, linewidth=0.8, linestyle=(0, (3, 3)))
+        axes[0].annotate(f'{mode.frequency:.4g}', (mode.frequency, 0.02), color=_BACK, fontsize=9,
+                         xycoords=('data', 'axes fraction'), xytext=(3, 0),
+                         textcoords='offset points')
+    axes[0].set_xlabel(f'frequency, {unit}', color=_SOFT, fontsize=9)
+    axes[0].legend(frameon=False, fontsize=9, labelcolor=_INK)
+    _title(axes[0], f'{report.name}: motion per torque')
+    for axis in ('top', 'right', 'left', 'bottom'):
+        axes[1].spines[axis].set_visible(False)
+    axes[1].set_xticks([])
+    axes[1].set_yticks([])
+    axes[1].grid(False)
+    axes[1].text(0.0, 0.95, '\n'.join(_wrapped(line) for line in report.lines), va='top',
+                 fontsize=10, color=_INK, linespacing=1.6, parse_math=False)
+
+
+def _wrapped(line: str, width: int = 78) -> str:
+    import textwrap
+    return '\n'.join(textwrap.wrap(line.strip(), width, subsequent_indent='    '))
+
+
+def _title(axes: Any, text: str) -> None:
+    # A name with two dollars is no formula.
+    axes.set_title(text, loc='left', fontsize=10, color=_SOFT, parse_math=False)
+
+
+def _style(axes: Any) -> None:
+    axes.grid(True, color=_GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    for side in ('top', 'right'):
+        axes.spines[side].set_visible(False)
+    for side in ('left', 'bottom'):
+        axes.spines[side].set_color(_GRID)
+    axes.tick_params(colors=_SOFT, labelsize=9, length=0, which='both')
