@@ -25,7 +25,9 @@ from rclpy.node import Node  # noqa: E402
 from rclpy.qos import QoSProfile, ReliabilityPolicy, qos_profile_sensor_data  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
+from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
+from robot_dynamics.bringup import cli  # noqa: E402
 from robot_dynamics.bringup.command import child_environment  # noqa: E402
 from robot_dynamics.bringup.domains import private_domain  # noqa: E402
 from robot_dynamics.bringup.launching import node_actions  # noqa: E402
@@ -196,6 +198,27 @@ def test_an_arm_behind_a_driver_is_commanded_and_its_torque_told():
 
 
 @launch_pytest.fixture
+def excitation(tmp_path):
+    plan = tmp_path / 'plan.yaml'
+    assert cli.main(['excite', 'rpr', '--output', str(plan), '--seconds', '4', '--restarts', '1',
+                     '--iterations', '2', '--workers', '1']) == 0
+    return system(include('excitation', plan=str(plan), robot='rpr', rate='200',
+                          controller='computed_torque', output=str(tmp_path / 'run')))
+
+
+@pytest.mark.launch(fixture=excitation)
+def test_a_plan_is_played_by_a_controller():
+    """That it ends by itself with a recording is tested below."""
+    with Ear() as ear:
+        ear.wait(String, '/excitation/state', lambda message: '"playing"' in message.data,
+                 qos=LATCHED)
+        reference = ear.wait(JointTrajectory, '/computed_torque_controller/reference')
+        assert len(reference.points) > 2
+    yield
+    assert STATUSES and set(STATUSES.values()) == {0}, STATUSES
+
+
+@launch_pytest.fixture
 def in_gazebo(gazebo, patient, monkeypatch):
     for name, value in gazebo.environment().items():
         monkeypatch.setenv(name, value)
@@ -248,6 +271,24 @@ def test_wrong_arguments_start_nothing(arguments, words):
     done = run_to_the_end('simulation', **arguments)
     assert done.returncode != 0
     assert words in done.stdout + done.stderr
+    assert 'process started' not in done.stdout
+
+
+def test_an_excitation_ends_by_itself_and_leaves_its_recording(tmp_path):
+    plan, output = tmp_path / 'plan.yaml', tmp_path / 'run'
+    assert cli.main(['excite', 'rpr', '--output', str(plan), '--seconds', '4', '--restarts', '1',
+                     '--iterations', '2', '--workers', '1']) == 0
+    done = run_to_the_end('excitation', plan=plan, robot='rpr', rate='200', output=output,
+                          controller='computed_torque')
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 'the motion is over' in done.stdout + done.stderr
+    assert list(output.glob('*.mcap'))
+
+
+def test_an_excitation_without_a_plan_starts_nothing():
+    done = run_to_the_end('excitation', robot='rpr')
+    assert done.returncode != 0
+    assert 'plan: is not given' in done.stdout + done.stderr
     assert 'process started' not in done.stdout
 
 
