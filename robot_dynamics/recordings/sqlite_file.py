@@ -86,6 +86,10 @@ class SqliteFile:
             with closing(sqlite3.connect(f'file:{quote(str(self._path.absolute()))}'
                                          '?mode=ro&immutable=1', uri=True)) as connection:
                 connection.execute('PRAGMA trusted_schema = OFF')
+                if self._tell is not None:
+                    # An index that is cut off is no reason not to read the rest: nothing can
+                    # be written here, and nothing is asked of indices.
+                    connection.execute('PRAGMA writable_schema = ON')
                 if sys.version_info >= (3, 11):
                     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
                 for table in ('topics', 'messages'):
