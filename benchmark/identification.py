@@ -8,7 +8,7 @@ benchmark/identification_logs, which say all that is special about each log, poi
     python benchmark/identification.py --data ../shared/data --write
     python benchmark/identification.py --results FOLDER --logs tiago    # kept in the folder
     python benchmark/identification.py --results FOLDER --write         # only what is missing
-    python benchmark/identification.py --speed
+    python benchmark/identification.py --speed --write
 """
 
 from __future__ import annotations
@@ -199,7 +199,9 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.speed:
         with tempfile.TemporaryDirectory() as folder:
-            print(measure_speed(Path(folder), arguments.samples))
+            lines = measure_speed(Path(folder), arguments.samples)
+        if arguments.write:
+            write_section(DOCUMENT, 'identification speed', '\n'.join(['', *lines, '']))
         return 0
     lines = ['| log | plain baseline | goal | in sample / 2fold, % | friction | gravity | lag | '
              'signals |', '|---|---|---|---|---|---|---|---|']

@@ -9,7 +9,6 @@ result.json and report.html. Exit status 1 where no URDF could be written.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -43,8 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Identify, write, and print the verdict."""
-    # Small matrices gain nothing from threads of BLAS, and those wait by running.
-    os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
     from robot_dynamics.identification.dataset import joined, load_dataset
     from robot_dynamics.identification.identify import estimate_settings, identify
     from robot_dynamics.identification.outputs.make import PARAMETERS, URDF, make_outputs
