@@ -22,7 +22,7 @@ from benchmark.chaos_parts.stage import NOT_AT_ALL, TOO_BUSY, Stage
 
 SCRIPT = Path(__file__).resolve().parents[2] / 'benchmark' / 'chaos.py'
 MINUTES, SEED = 10, 1
-#: Commands heard in half a minute at least: a tenth of what a machine lets through that has time.
+#: Commands heard meanwhile at least: a tenth of what a machine lets through that has time.
 COMMANDS = 400
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(
@@ -48,13 +48,13 @@ def check(done, runs):
     return outcomes, [outcome['verdict'] for outcome in outcomes]
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize('system', range(len(SETUPS)))
 def test_whatever_happens_the_arm_is_safe(tmp_path, system):
-    """Half a minute of it for each system; ten minutes of all of them on request, see below."""
-    done, runs = chaos(tmp_path / 'runs.json', '--system', str(system), '--minutes', '0.5')
+    """Some of it for each system; ten minutes of all of them on request, see below."""
+    done, runs = chaos(tmp_path / 'runs.json', '--system', str(system), '--minutes', '0.4')
     outcomes, verdicts = check(done, runs)
-    assert sum(outcome['seconds'] for outcome in outcomes) >= 30.0
+    assert sum(outcome['seconds'] for outcome in outcomes) >= 24.0
     # Where nothing happens, nothing is wrong.
     assert sum(verdict['commands'] for verdict in verdicts) > COMMANDS
     assert len({outcome['name'] for outcome in outcomes}) == len(outcomes)
