@@ -15,7 +15,7 @@ from robot_dynamics.identification.stiffness.report import JointReport
 from robot_dynamics.identification.stiffness.spring import SpringReport
 
 _INK, _SOFT, _GRID = '#16191d', '#5b6470', '#e3e5e3'
-_FORTH, _BACK, _MODEL = '#0b62a8', '#b8480b', '#16191d'
+_FORTH, _BACK = '#0b62a8', '#b8480b'
 # Points of a picture at most.
 _POINTS = 4000
 
@@ -58,19 +58,17 @@ def _draw_spring(axes: Sequence[Any], name: str, spring: SpringReport) -> None:
     way = spring.way[some]
     has_torque = bool(np.all(np.isfinite(spring.load)))
     x = spring.load[some] if has_torque else spring.time[some]
+    if has_torque:
+        axes[0].plot(x, explained, '.', color=_GRID, markersize=9.0, label='explained')
     for going, color, text in ((1.0, _FORTH, 'motor goes forth'), (-1.0, _BACK, 'and back')):
         mine = np.sign(np.round(way)) == going
         axes[0].plot(x[mine], deflection[mine], '.', color=color, markersize=2.5, label=text)
-    if has_torque:
-        order = np.argsort(x)
-        axes[0].plot(x[order], explained[order], '.', color=_MODEL, markersize=1.0,
-                     label='explained')
     axes[0].set_xlabel('torque, N m (N)' if has_torque else 's', color=_SOFT, fontsize=9)
-    axes[0].legend(frameon=False, fontsize=9, markerscale=4, labelcolor=_INK)
+    axes[0].legend(frameon=False, fontsize=9, markerscale=2, labelcolor=_INK)
     _title(axes[0], f'{name}: motor / ratio - joint, mrad (mm)')
     time = spring.time[some]
+    axes[1].plot(time, explained, color=_GRID, linewidth=4.0, label='explained')
     axes[1].plot(time, deflection, color=_FORTH, linewidth=1.0, label='measured')
-    axes[1].plot(time, explained, color=_INK, linewidth=0.8, label='explained')
     axes[1].plot(time, deflection - explained, color=_BACK, linewidth=0.8, label='left')
     axes[1].set_xlabel('s', color=_SOFT, fontsize=9)
     axes[1].legend(frameon=False, fontsize=9, ncols=3, labelcolor=_INK)
@@ -85,11 +83,11 @@ def _draw_modes(axes: Sequence[Any], report: JointReport, modes: ModesReport) ->
                      label=f'difference equation of order {modes.order}')
     for mode in modes.modes:
         axes[0].axvline(mode.frequency, color=_BACK, linewidth=0.8, linestyle=(0, (3, 3)))
-        axes[0].annotate(f'{mode.frequency:.4g}', (mode.frequency, 0.02), color=_BACK, fontsize=9,
+        axes[0].annotate(f'{mode.frequency:.4g}', (mode.frequency, 0.95), color=_BACK, fontsize=9,
                          xycoords=('data', 'axes fraction'), xytext=(3, 0),
                          textcoords='offset points')
     axes[0].set_xlabel(f'frequency, {unit}', color=_SOFT, fontsize=9)
-    axes[0].legend(frameon=False, fontsize=9, labelcolor=_INK)
+    axes[0].legend(frameon=False, fontsize=9, labelcolor=_INK, loc='lower right')
     _title(axes[0], f'{report.name}: motion per torque')
     for axis in ('top', 'right', 'left', 'bottom'):
         axes[1].spines[axis].set_visible(False)

@@ -40,6 +40,8 @@ SEEN = 3.0
 LOADED = 0.1
 # Errors are taken to be correlated over so long, s; rows a cut-off; passes over the play.
 _CORRELATION, _ROWS, _PASSES = 1.0, 4.0, 3
+# A motor turned when it came back by so many deviations of its noise.
+_NOISE = 6.0
 _FEWEST = 32
 
 
@@ -160,7 +162,8 @@ class _Rows:
         self._rate, self.row_rate = rate, rate / step
         smooth = low_pass(theta, rate, self.cutoff)
         speed = derivative(smooth, rate)
-        way, since = direction(theta, max(3.0 * max(self.steps), 1e-9 * np.ptp(theta)))
+        noise = float(np.std(theta - low_pass(theta, rate, min(3.0 * self.cutoff, 0.4 * rate))))
+        way, since = direction(theta, max(3.0 * max(self.steps), _NOISE * noise))
         self.time = time[self._kept]
         self.link = self._filtered(link)
         self.deflection = self._filtered(theta - link)
@@ -170,11 +173,13 @@ class _Rows:
         if 'torque' in raw:
             is_motor = log.about.torque_side == 'motor'
             torque = raw['torque'] * (self.ratio if is_motor else 1.0)
-            self.torque = self._columns['torque'] = self._filtered(torque)
-            self._load_sign = self._filtered(np.sign(torque))
+            whole = {'torque': torque}
             if is_motor:
-                self._columns['inertia'] = self._filtered(derivative(speed, rate))
-                self._columns['viscous'] = self._filtered(speed)
+                whole.update(inertia=derivative(speed, rate), viscous=speed)
+            self._whole = whole
+            self._columns.update({name: self._filtered(one) for name, one in whole.items()})
+            self.torque = self._columns['torque']
+            self._load_sign = self._filtered(np.sign(torque))
         if log.about.gear_ratio is not None:
             del self._columns['link']
         self.kinds = (DIRECTION,) if self.torque is None else (DIRECTION, LOAD)
@@ -200,6 +205,8 @@ class _Rows:
                 np.flatnonzero(used)), correlation=_CORRELATION * self.row_rate)
             if not follows:
                 break
+            if follows == LOAD:
+                self._find_load(dict(zip(names, fit.x, strict=True)))
             lost = 2.0 * abs(fit.x[-1])
             outside = self.since > 1.5 * lost if follows == DIRECTION else \
                 np.abs(self.torque) > LOADED * np.sqrt(np.mean(self.torque**2))
@@ -209,6 +216,12 @@ class _Rows:
                 break
             used = outside
         return fit, names
+
+    def _find_load(self, value: dict[str, float]) -> None:
+        """Find which way the spring is loaded: the motor takes a part of its own torque."""
+        if value['torque'] > 0.0:
+            across = sum(value[name] * whole for name, whole in self._whole.items())
+            self._load_sign = self._filtered(np.sign(across))
 
     def _filtered(self, signal: FloatArray) -> FloatArray:
         return low_pass(signal, self._rate, self.cutoff)[self._kept]
@@ -246,7 +259,6 @@ def direction(position: FloatArray, least: float) -> tuple[FloatArray, FloatArra
 
 
 def _step(signal: FloatArray) -> float:
-    """Return the step of an encoder: the usual smallest change."""
+    """Return the step of an encoder: the smallest change that is no rounding."""
     changes = np.abs(np.diff(signal))
-    changes = changes[changes > 1e-12 * np.ptp(signal)]
-    return float(np.percentile(changes, 1.0)) if len(changes) else 0.0
+    return float(np.min(changes, initial=np.inf, where=changes > 1e-9 * np.ptp(signal)))

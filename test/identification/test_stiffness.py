@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ratio, lost motion and stiffness of joints whose ratio, play and spring are known."""
+
+import json
+
+import numpy as np
+import pytest
+
+from robot_dynamics.errors import ParameterError, RecordingError
+from robot_dynamics.identification.stiffness.columns import Columns, read_columns
+from robot_dynamics.identification.stiffness.log import joint_logs, stiffness_settings
+from robot_dynamics.identification.stiffness.modes import examine_modes
+from robot_dynamics.identification.stiffness.report import examine
+from robot_dynamics.identification.stiffness.spring import DIRECTION, LOAD, direction
+
+STIFFNESS, PLAY, RATIO = 2000.0, 2e-3, 100.0
+MOTOR_STEP, LINK_STEP = 2 * np.pi / 2**12, 2 * np.pi / 2**17
+
+
+def joint(play, seconds=40.0, rate=200.0, seed=0):
+    """Columns of a joint of which the play follows the load or the direction, or is none."""
+    t = np.arange(int(seconds * rate)) / rate
+    link = 0.8 * np.sin(0.82 * t) + 0.4 * np.sin(1.95 * t + 1.0)
+    torque = 15.0 * np.cos(link + 0.3) + 8.0 * np.sin(1.45 * t)
+    theta = link.copy()
+    if play == LOAD:
+        theta += 0.5 * PLAY * np.sign(torque)
+    if play == DIRECTION:
+        at = link[0]
+        for k in range(len(t)):
+            at = link[k] = min(max(at, theta[k] - 0.5 * PLAY), theta[k] + 0.5 * PLAY)
+    theta += torque / STIFFNESS
+    noise = np.random.default_rng(seed).normal(size=len(t))
+    return {'time': t, 'motor_elbow_position': MOTOR_STEP * np.round(RATIO * theta / MOTOR_STEP),
+            'elbow_position': LINK_STEP * np.round(link / LINK_STEP),
+            'elbow_effort': torque + 0.05 * noise}
+
+
+def columns(values):
+    return Columns(values, dict.fromkeys(values, values['time']), 'simulated')
+
+
+def springs(values, **about):
+    settings = stiffness_settings({'joints': {'elbow': about}} if about else None)
+    (report,) = examine(joint_logs(columns(values), settings))
+    return report
+
+
+NAMES = {'motor': 'motor_elbow_position', 'link': 'elbow_position', 'torque': 'elbow_effort'}
+
+
+@pytest.mark.parametrize('play', [LOAD, DIRECTION, ''])
+@pytest.mark.parametrize('is_given', [False, True])
+def test_known_springs_are_found(play, is_given):
+    about = {**NAMES, 'gear_ratio': RATIO} if is_given else {}
+    report = springs(joint(play), **about)
+    spring = report.spring
+    assert spring.follows == play
+    assert spring.stiffness == pytest.approx(STIFFNESS, rel=5e-3)
+    assert spring.ratio == pytest.approx(RATIO, rel=1e-4)
+    assert np.isnan(spring.ratio_deviation) == is_given
+    assert spring.lost_motion == pytest.approx(PLAY if play else 0.0, rel=0.02)
+    assert spring.steps[0] == pytest.approx(MOTOR_STEP / RATIO, rel=0.01)
+    assert not report.missing
+    text = '\n'.join(report.lines)
+    assert ('backlash' in text) == (play == LOAD) and ('hysteresis' in text) == (play == DIRECTION)
+
+
+def test_torques_of_the_motor_and_scales():
+    values = joint(LOAD)
+    t, theta = values['time'], values['motor_elbow_position'] / RATIO
+    speed = np.gradient(0.8 * np.sin(0.82 * t) + 0.4 * np.sin(1.95 * t + 1.0), t)
+    # In a motor's own torque there are its inertia and its friction.
+    values['elbow_effort'] = (values['elbow_effort'] + 0.5 * np.gradient(speed, t)
+                              + 2.0 * speed) / RATIO / 0.1
+    values['motor_elbow_position'] = np.degrees(theta * RATIO)
+    spring = springs(values, **NAMES, torque_side='motor', torque_scale=0.1,
+                     motor_scale=np.pi / 180).spring
+    assert spring.stiffness == pytest.approx(STIFFNESS, rel=0.02)
+    assert spring.lost_motion == pytest.approx(PLAY, rel=0.05)
+
+
+def test_without_a_torque_there_is_no_stiffness():
+    values = joint(DIRECTION)
+    values['motor_elbow_position'] = values['motor_elbow_position'] - RATIO * values.pop(
+        'elbow_effort') / STIFFNESS
+    report = springs(values)
+    assert np.isnan(report.spring.stiffness)
+    assert 'no torque' in report.missing[0]
+    assert report.spring.lost_motion == pytest.approx(PLAY, rel=0.02)
+    assert json.dumps(report.to_dict(), allow_nan=False)
+
+
+def test_direction_turns_after_play_alone():
+    way, since = direction(np.array([0.0, 1.0, 2.0, 1.9, 2.1, 1.0, 0.0, 0.5]), 0.3)
+    assert way.tolist() == [0, 1, 1, 1, 1, -1, -1, 1]
+    assert since[4] == pytest.approx(2.1) and since[6] == pytest.approx(2.1)
+
+
+def test_resonances_of_a_known_spring():
+    inertia, stiffness, damping, rate = 0.1, 400.0, 0.2, 1000.0
+    random = np.random.default_rng(1)
+    torque = random.normal(size=6000)
+    from scipy.signal import cont2discrete, lfilter
+    numerator, denominator, _ = cont2discrete(
+        ([1.0 / inertia, 0, 0], [1.0, damping / inertia, stiffness / inertia]), 1.0 / rate)
+    output = lfilter(numerator.ravel(), denominator, torque)
+    found = examine_modes(torque, output, rate, inertia=inertia)
+    (mode,) = found.modes
+    assert mode.frequency == pytest.approx(np.sqrt(stiffness / inertia) / 2 / np.pi, rel=1e-3)
+    assert mode.damping == pytest.approx(damping / 2 / np.sqrt(stiffness * inertia), rel=0.02)
+    assert found.stiffness == pytest.approx(stiffness, rel=2e-3)
+    assert found.simulated < 1e-6
+
+
+def test_a_flexible_arm_that_was_measured(shared):
+    path = shared / 'data' / 'data' / 'daisy_flexible_arm' / 'robot_arm.dat'
+    settings = stiffness_settings({'joints': {'arm': {'torque': 1, 'acceleration': 2}}})
+    (report,) = examine(joint_logs(read_columns(path), settings))
+    assert report.samples == 1024 and not report.has_rate
+    first, second = (mode.frequency for mode in report.modes.modes[:2])
+    assert first == pytest.approx(0.058, abs=1e-3)
+    assert second == pytest.approx(0.127, abs=1e-3)
+    assert report.modes.one_step < 0.0032 and report.modes.simulated < 0.075
+    assert any('encoders' in text for text in report.missing)
+    assert any('rate' in text and 'inertia' in text for text in report.missing)
+    known = stiffness_settings({'log': {'rate': 500}, 'joints': {'arm': {
+        'torque': 1, 'acceleration': 2, 'inertia': 0.1}}})
+    (report,) = examine(joint_logs(read_columns(path), known))
+    assert report.modes.stiffness == pytest.approx(0.1 * (2 * np.pi * 0.058 * 500)**2, rel=0.03)
+
+
+@pytest.mark.parametrize('mark', [',', ';', '\t', '  '])
+@pytest.mark.parametrize('has_header', [True, False])
+def test_tables_of_any_kind(tmp_path, mark, has_header):
+    path = tmp_path / 'log.dat'
+    rows = ['# a remark', *([mark.join(['t', 'a', 'b'])] if has_header else []),
+            *(mark.join([f'{k}', f'{k / 7:.6e}', f'{-k}']) for k in range(5)), '']
+    path.write_text('\n'.join(rows))
+    found = read_columns(path)
+    assert list(found.values) == (['t', 'a', 'b'] if has_header else ['1', '2', '3'])
+    assert found.named(2)[3] == pytest.approx(3 / 7)
+    assert (found.time_of(2) is not None) == has_header
+
+
+def test_recordings_and_archives(cases, tmp_path):
+    bag = read_columns(cases / 'ident_bag' / 'run_mcap')
+    name = next(name for name in bag.values if name.endswith('/position'))
+    assert bag.time_of(name)[0] >= 0.0 and len(bag.named(name)) > 10
+    np.savez(tmp_path / 'log.npz', time=np.arange(9.0), q=np.ones((9, 2)))
+    assert list(read_columns(tmp_path / 'log.npz').values) == ['time', 'q/1', 'q/2']
+
+
+@pytest.mark.parametrize('content', [
+    [], {'jonts': {}}, {'joints': 3}, {'joints': {'a': {'moter': 1}}}, {'log': {'rate': -1}},
+    {'joints': {'a': {'gear_ratio': 0}}}, {'joints': {'a': {'torque_side': 'left'}}},
+    {'joints': {'a': {'motor_scale': 'x'}}}, {'joints': {'a': {'motor': [1]}}},
+    {'log': {'times': [3, 1]}}, {'joints': {'a': {'inertia': float('nan')}}}])
+def test_wrong_settings_are_refused(content):
+    with pytest.raises(ParameterError):
+        stiffness_settings(content)
+
+
+def test_wrong_logs_are_refused(tmp_path):
+    values = joint('', seconds=2.0)
+    with pytest.raises(RecordingError, match='motor'):
+        joint_logs(columns({'time': values['time'], 'elbow_position': values['elbow_position']}))
+    with pytest.raises(RecordingError, match='no column'):
+        springs(values, motor='nothing', link='elbow_position')
+    with pytest.raises(RecordingError, match='signals'):
+        springs(values, motor='motor_elbow_position')
+    with pytest.raises(RecordingError, match='does not move'):
+        springs({**values, 'elbow_position': 0.0 * values['time']})
+    with pytest.raises(RecordingError, match='usable rows'):
+        springs({**values, 'elbow_position': np.nan * values['time']})
+    with pytest.raises(RecordingError):
+        springs({name: value[:70] for name, value in values.items()})
+    for name, text in (('empty.csv', ''), ('one.csv', 'a,b\n1,2\n'), ('words.csv', 'a\nx\ny\n')):
+        (tmp_path / name).write_text(text)
+    for name in ('empty.csv', 'one.csv', 'nowhere.csv', 'nowhere.npz', 'nowhere'):
+        with pytest.raises(RecordingError):
+            read_columns(tmp_path / name)
+    # Words are no numbers, and then there is nothing to see.
+    with pytest.raises(RecordingError):
+        joint_logs(read_columns(tmp_path / 'words.csv'),
+                   stiffness_settings({'joints': {'a': {'motor': 1, 'link': 1}}}))
