@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from robot_dynamics.bringup.descriptions import DH_SUFFIXES
+from robot_dynamics.closed_form.decimals import decimal_text
 from robot_dynamics.closed_form.derive import METHODS, QUANTITIES, derive
 from robot_dynamics.closed_form.description import Description, describe
 from robot_dynamics.closed_form.document import (
@@ -54,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Derive and write."""
+    _refuse_what_has_no_effect(options)
     path = resolve_robot(options.robot)
     source = path if path.suffix in DH_SUFFIXES else Robot.from_urdf(path)
     description = describe(source, symbolic=options.symbols)
@@ -75,6 +77,20 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _refuse_what_has_no_effect(options: argparse.Namespace) -> None:
+    """Refuse options that are for other quantities than the one asked for."""
+    is_regressor = QUANTITIES[options.what].is_regressor
+    given = {'--reduced': options.reduced and not is_regressor,
+             '--combinations': options.combinations and not is_regressor,
+             '--numbers': options.numbers and is_regressor}
+    for option, is_idle in given.items():
+        if is_idle:
+            kinds = ', '.join(name for name, quantity in QUANTITIES.items()
+                              if quantity.is_regressor != is_regressor)
+            raise BringupError(f'has no effect on {options.what}', subject=option,
+                               remedy=f'leave it out, or say --what and one of: {kinds}')
+
+
 def _facts(recording: Recording, description: Description, options: argparse.Namespace
            ) -> tuple[Recording, list[str]]:
     """Return the regressor, without zero columns if asked for, and what it shows."""
@@ -84,7 +100,7 @@ def _facts(recording: Recording, description: Description, options: argparse.Nam
              + ', '.join(names[c] for c in found.zero)] if found.zero else []
     facts.append(f'{found.rank} combinations of parameters can be told from motion and effort')
     if options.combinations:
-        facts += [f'  {combination}' for combination in combinations(description)]
+        facts += [f'  {decimal_text(combination)}' for combination in combinations(description)]
     if options.reduced:
         recording = reduced(recording, found.effective)
     return recording, columns_note(recording) + facts

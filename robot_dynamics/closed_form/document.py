@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from robot_dynamics.closed_form.algebra import import_sympy
 from robot_dynamics.closed_form.c_language import PART_MACRO, c_function
+from robot_dynamics.closed_form.decimals import decimal_text, in_decimals
 from robot_dynamics.closed_form.harmonics import explicit
 from robot_dynamics.closed_form.infix import Infix
 from robot_dynamics.closed_form.latex_language import latex_document, latex_symbol
@@ -95,7 +96,7 @@ def _text(recording: Recording, notes: Sequence[str]) -> str:
 
 def _text_explicit(recording: Recording, notes: Sequence[str]) -> str:
     matrices = explicit(recording)
-    lines = [f'{_place(output, place)} = {entry}' for output in recording.outputs
+    lines = [f'{_place(output, place)} = {decimal_text(entry)}' for output in recording.outputs
              for place, entry in enumerate(matrices[output.name]) if entry != 0]
     return _framed(recording, notes, lines)
 
@@ -122,7 +123,7 @@ def _latex_explicit(recording: Recording, notes: Sequence[str]) -> str:
     sympy = import_sympy()
     names = {sympy.Symbol(symbol.name): latex_symbol(symbol) for symbol in recording.symbols}
     return latex_document(recording, notes, {
-        name: [sympy.latex(entry, symbol_names=names) for entry in matrix]
+        name: [sympy.latex(in_decimals(entry), symbol_names=names) for entry in matrix]
         for name, matrix in explicit(recording).items()})
 
 

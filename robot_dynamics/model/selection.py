@@ -306,11 +306,12 @@ class _Resolver:
         followed = self._tree.joints.get(mimic.joint)
         if followed is None or not followed.kind.has_coordinate:
             state = 'does not exist' if followed is None else f'is {followed.kind.value}'
+            others = listed(other.name for other in self._tree.joints.values()
+                            if other.kind.has_coordinate and other.mimic is None)
             raise ModelError(f'mimics {mimic.joint!r}, which {state}', subject=joint.name,
-                             remedy=f'lock {joint.name!r}, or let it mimic one of: '
-                                    + listed(other.name for other in self._tree.joints.values()
-                                             if other.kind.has_coordinate
-                                             and other.mimic is None))
+                             remedy=f'lock {joint.name!r}, or '
+                                    + (f'let it mimic one of: {others}' if others
+                                       else 'remove its <mimic> element'))
         return followed
 
 

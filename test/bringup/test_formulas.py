@@ -52,6 +52,26 @@ def test_own_parameters_as_numbers(capsys):
     assert 'pi[' not in capsys.readouterr().out
 
 
+def test_lengths_are_read_as_they_were_written(capsys):
+    pytest.importorskip('sympy')
+    assert main(['closed-form', 'planar_2r', '--what', 'M', '--explicit']) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert 'M[1, 1] = Jzz1 + Jzz2 + 0.2025*m2 + 0.9*mx2*cos(q2) - 0.9*my2*sin(q2)' in lines
+    assert main(['closed-form', 'planar_2r', '--combinations']) == 0
+    assert '  0.45*m2 + mx1' in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize(('what', 'option', 'other'), [
+    ('M', '--reduced', 'slotine-li'), ('tau', '--combinations', 'slotine-li'),
+    ('regressor', '--numbers', 'tau'),
+])
+def test_an_option_without_effect_is_refused(capsys, what, option, other):
+    assert main(['closed-form', 'planar_2r', '--what', what, option]) == 1
+    complaint = capsys.readouterr().err
+    assert f'{option}: has no effect on {what}; leave it out' in complaint
+    assert other in complaint
+
+
 def test_a_file_that_cannot_be_written_is_told(elbow, tmp_path, capsys):
     assert main(['closed-form', elbow, '--output', str(tmp_path / 'no' / 'file')]) == 1
     assert 'cannot be written (No such file or directory)' in capsys.readouterr().err
