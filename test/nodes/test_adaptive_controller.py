@@ -335,8 +335,12 @@ def test_learning_can_be_switched_while_it_runs(controller, arm, observer):
 
 def test_nothing_is_learnt_while_the_arm_touches_something(controller, arm, observer):
     status = observer.collect(DiagnosticArray, '/diagnostics', DEEP)
+    estimates = observer.collect(Float64MultiArray, f'{NODE}/parameter_estimate', DEEP)
     contacts = observer.node.create_publisher(Bool, 'inverse_dynamics/contact', qos.latched())
-    controller()
+    references = observer.node.create_publisher(JointTrajectory, f'{NODE}/reference',
+                                                qos.command())
+    # A busy machine tells states late, which is not what this is about.
+    controller(**{'adaptation.longest_step': 0.5})
     track(arm)
 
     def says(wanted: str) -> bool:
@@ -344,10 +348,28 @@ def test_nothing_is_learnt_while_the_arm_touches_something(controller, arm, obse
                  if item.name == f'{NODE}: adaptation']
         return bool(items) and wanted in items[-1].message
 
+    # An arm that stays where it is, off its reference: there is something to learn all the time.
+    point = JointTrajectoryPoint(positions=(POSE + 0.02).tolist(), velocities=[0.0] * 7)
+    point.time_from_start.sec = 1
+
+    def learns() -> bool:
+        return len(estimates) > 1 and estimates[-1].data != estimates[0].data
+
+    for _ in range(6):  # one that comes in a bad moment is refused
+        references.publish(JointTrajectory(joint_names=arm.names, points=[point]))
+        if arm.tell(5.0, learns):
+            break
+    assert learns()
     contacts.publish(Bool(data=True))
     assert arm.tell(30.0, lambda: says('touches'))
+    estimates.clear()
+    assert arm.tell(30.0, lambda: len(estimates) >= 40)
+    # The first ones may have been on their way when it was touched.
+    frozen = estimates[20].data
+    assert all(message.data == frozen for message in list(estimates)[20:])
     contacts.publish(Bool(data=False))
     assert arm.tell(30.0, lambda: not says('touches'))
+    assert arm.tell(30.0, lambda: estimates[-1].data != frozen)
 
 
 def test_estimates_are_kept_where_they_are_told_to_be(controller, arm, tmp_path):
