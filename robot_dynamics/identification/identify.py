@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.base_parameters import (
+    METHODS,
     BaseParameters,
     base_parameters,
     structural_base,
 )
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification.choose import (
     STRENGTHS,
     USUAL_STRENGTH,
@@ -28,6 +29,7 @@ from robot_dynamics.identification.choose import (
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.dataset.plausibility import plausibility
 from robot_dynamics.identification.estimators.consistent import fit_consistent
+from robot_dynamics.identification.estimators.essential import Essential, essential
 from robot_dynamics.identification.estimators.linear import (
     ESTIMATORS,
     Equations,
@@ -55,6 +57,8 @@ BLOCKS = 12
 RECORDED_TOLERANCE = 1e-5
 #: Errors are taken to be correlated over so long, s.
 CORRELATION = 1.0
+#: An arm of which no joint moves by so much, rad or m, is at rest.
+LEAST_MOTION = 1e-3
 #: Motions of instruments are filtered at this part of those of the equations.
 INSTRUMENTS = 1.0 / WIDER
 
@@ -90,6 +94,11 @@ class EstimateSettings:
     velocity_threshold : float
         Rows of a joint that moves slower are left out, rad/s or m/s: what the paper does to
         keep presliding away, and what masks standstill.
+    base : {'qr', 'gauss_jordan'}
+        How the base of the recording is chosen: the columns that are told best, or the first
+        ones, by L. Zollo et al. 2015, eqs. (39)-(41).
+    essential : bool
+        Whether to look for fewer parameters that say the same, too.
     """
 
     estimator: str = 'consistent'
@@ -103,12 +112,21 @@ class EstimateSettings:
     lag: float | None = None
     coulomb_width: float | None = None
     velocity_threshold: float = 0.0
+    base: str = 'qr'
+    essential: bool = False
 
     def __post_init__(self) -> None:
         known = ('consistent', *ESTIMATORS)
         if self.estimator not in known:
             raise ParameterError(f'is {self.estimator!r}', subject='estimator',
                                  remedy='choose among ' + ', '.join(known))
+        if self.base not in METHODS:
+            raise ParameterError(f'is {self.base!r}', subject='base',
+                                 remedy='choose ' + ' or '.join(METHODS))
+        for name in ('armature', 'essential'):
+            if not isinstance(getattr(self, name), bool):
+                raise ParameterError(f'is {getattr(self, name)!r}', subject=name,
+                                     remedy='say true or false')
         if self.gravity not in ('auto', 'estimate', 'known'):
             raise ParameterError(f'is {self.gravity!r}', subject='gravity',
                                  remedy='choose auto, estimate or known')
@@ -164,6 +182,7 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     if dataset.joint_names != robot.joint_names:
         raise ParameterError('is of other joints: ' + ', '.join(dataset.joint_names),
                              subject=dataset.source, remedy='load it with this robot')
+    _require_motion(dataset)
     if dataset.is_gravity_compensated:
         robot = robot.with_gravity((0.0, 0.0, 0.0))
     always = ('armature',) if settings.armature else ()
@@ -178,6 +197,10 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
                   velocity_threshold=settings.velocity_threshold,
                   coulomb_width=settings.coulomb_width)
     chooser = Chooser(stack, BLOCKS, always, families)
+    if np.min(np.sum(chooser.normal.counts, axis=1)) < 1.0:
+        raise RecordingError(f'has {len(stack.time)} equations a joint, none in some of its '
+                             f'{BLOCKS} parts', subject=dataset.source,
+                             remedy='record longer, or lower velocity_threshold')
     clock.tick('equations')
     strengths = STRENGTHS if settings.strength is None else (settings.strength,)
 
@@ -188,15 +211,16 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     clock.tick('validation')
     whole = chosen(np.arange(BLOCKS))
     errors, squares, rows = chooser.errors(whole, np.arange(BLOCKS))
-    base, linear = base_estimate(stack, whole, settings.estimator, signals, terms)
+    base, linear = base_estimate(stack, whole, settings.estimator, signals, terms, settings.base)
     model, covariance = _parameters(chooser, whole, base, linear, settings.estimator)
     if settings.estimator != 'consistent':
         errors = chooser.errors_of(whole, model.parameters)
     in_sample = Residuals.of(errors, squares, rows)
+    fewer = essential_estimate(stack, whole, base) if settings.essential else None
     clock.tick('estimation')
     structural = structural_base(Dynamics(robot.with_gravity(whole.model.gravity)), always)
     missing = missing_motion(whole.model, base, structural, always)
-    findings = dataset.findings + plausibility(dataset, robot, settings.armature)
+    findings = dataset.findings + plausibility(dataset, robot)
     clock.tick('plausibility')
     verdict, reasons, more = verdict_of(in_sample, validation, base, structural, missing, model,
                                         linear)
@@ -205,7 +229,22 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
         settings.estimator, in_sample, validation, signals, whole.tilt,
         (*choices, *whole.choices), findings + more, verdict, reasons,
         worst_pieces(stack, linear.residual, np.nonzero(stack.used.T)[1]), halves,
-        float(stack.time[chooser.normal.first_row(BLOCKS // 2)]), missing, clock.seconds)
+        float(stack.time[chooser.normal.first_row(BLOCKS // 2)]), missing, clock.seconds, fewer)
+
+
+def _require_motion(dataset: Dataset) -> None:
+    """Refuse a recording that says nothing of any parameter."""
+    position, effort = (np.concatenate([getattr(segment, name) for segment in dataset.segments])
+                        for name in ('position', 'effort'))
+    moved = np.ptp(position, axis=0)
+    if np.max(moved) < LEAST_MOTION:
+        raise RecordingError('shows an arm at rest', subject=dataset.source,
+                             remedy='record it while it moves')
+    idle = [name for name, one, size in zip(dataset.joint_names, effort.T, moved, strict=True)
+            if size >= LEAST_MOTION and not np.any(one)]
+    if idle:
+        raise RecordingError('moves and has no efforts but zeros', subject=', '.join(idle),
+                             remedy='record its effort or current, or leave it out of joints')
 
 
 class _Clock:
@@ -258,7 +297,8 @@ def model_equations(stack: Stack, chosen: Chosen
 
 
 def base_estimate(stack: Stack, chosen: Chosen, estimator: str, signals: SignalSettings,
-                  terms: tuple[str, ...]) -> tuple[BaseParameters, LinearFit]:
+                  terms: tuple[str, ...], method: str = 'qr'
+                  ) -> tuple[BaseParameters, LinearFit]:
     """Return what a recording tells by itself, without a description.
 
     Parameters
@@ -271,6 +311,8 @@ def base_estimate(stack: Stack, chosen: Chosen, estimator: str, signals: SignalS
         One of `ESTIMATORS`; weighted least squares for any other.
     signals, terms
         Of the stack.
+    method : {'qr', 'gauss_jordan'}
+        How the base is chosen.
 
     Returns
     -------
@@ -282,7 +324,7 @@ def base_estimate(stack: Stack, chosen: Chosen, estimator: str, signals: SignalS
     W, y, joint, order = model_equations(stack, chosen)
     scale = np.sqrt(chosen.fit.weights)[joint]
     R = np.linalg.qr(W * scale[:, np.newaxis], mode='r')
-    base = base_parameters(R, chosen.model.names, tolerance=RECORDED_TOLERANCE)
+    base = base_parameters(R, chosen.model.names, method=method, tolerance=RECORDED_TOLERANCE)
     Z = None
     name = estimator if estimator in ESTIMATORS else 'wls'
     if name == 'iv':
@@ -293,6 +335,13 @@ def base_estimate(stack: Stack, chosen: Chosen, estimator: str, signals: SignalS
         Z = model_equations(other, chosen)[0][:, base.independent]
     equations = Equations(W[:, base.independent], y, joint, order, Z)
     return base, estimate(name, equations, correlation=CORRELATION * stack.rate)
+
+
+def essential_estimate(stack: Stack, chosen: Chosen, base: BaseParameters) -> Essential:
+    """Return the base parameters without which the equations would be solved worse."""
+    W, y, joint, order = model_equations(stack, chosen)
+    return essential(Equations(W[:, base.independent], y, joint, order),
+                     correlation=CORRELATION * stack.rate)
 
 
 def _parameters(chooser: Chooser, chosen: Chosen, base: BaseParameters, linear: LinearFit,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from robot_dynamics.dynamics.base_parameters import BaseParameters
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.choose import Choice
+from robot_dynamics.identification.estimators.essential import Essential
 from robot_dynamics.identification.missing import Missing
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.signals.motion import SignalSettings
@@ -97,6 +98,8 @@ class Identification:
         What the recording does not tell of the bodies, and which motion would.
     seconds : mapping of str to float
         How long each stage took.
+    essential : Essential, optional
+        Fewer base parameters that say the same, by weighted least squares, if asked for.
     """
 
     model: Model
@@ -119,6 +122,7 @@ class Identification:
     middle: float
     missing: tuple[Missing, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    essential: Essential | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -150,6 +154,16 @@ class Identification:
     def classes(self) -> dict[str, str]:
         """Whether each parameter is independent, combined or unidentifiable, by name."""
         return dict(zip(self.base.names, self.base.classes, strict=True))
+
+    @property
+    def essential_parameters(self) -> dict[str, tuple[float, float]]:
+        """Value and standard deviation of each essential base parameter, by name."""
+        if self.essential is None:
+            return {}
+        names, fit = self.base.base_names, self.essential.fit
+        deviations = np.sqrt(np.diag(fit.covariance))
+        return {names[k]: (float(value), float(sd)) for k, value, sd in zip(
+            self.essential.columns, fit.x, deviations, strict=True)}
 
     def confidence_interval(self, level: float = 0.95) -> FloatArray:
         """Return between what a base parameter lies with a probability, shape (r, 2)."""
@@ -195,6 +209,8 @@ class Identification:
             'base': [{'name': name, 'value': float(value), 'standard_deviation': float(sd)}
                      for name, value, sd in zip(self.base.base_names, self.base_values,
                                                 self.base_deviations, strict=True)],
+            'essential': {name: {'value': value, 'standard_deviation': sd} for name, (value, sd)
+                          in self.essential_parameters.items()},
             'classes': self.classes, 'condition': self.base.condition, 'rank': self.base.rank,
             'structural_rank': self.structural_rank,
             'signals': {'cutoff': self.signals.cutoff, 'order': self.signals.order,

@@ -82,6 +82,29 @@ def test_estimators_by_name(three, estimator):
     assert np.linalg.norm(ours - right) < 0.02 * np.linalg.norm(right)
 
 
+def test_the_base_of_the_paper_and_essential_parameters(three):
+    dataset = three.log(seconds=20, noise=(2e-6, 0.02))
+    settings = estimate_settings({'estimate': {
+        'base': 'gauss_jordan', 'essential': True, 'friction': ['viscous', 'coulomb'],
+        'armature': False, 'gravity': 'known', 'cutoff': 8.0, 'lag': 0.0,
+        'coulomb_width': 0.02, 'estimator': 'wls'}})
+    found = identify(dataset, wrong(three.robot), settings)
+    # The first columns that are independent: of each group the first one.
+    truth = found.base.values(np.concatenate([three.robot.parameters,
+                                              np.repeat([2.0, 1.0], 3)]))
+    order = [found.model.names[k] for k in found.base.independent]
+    assert order == sorted(order, key=found.model.names.index)
+    inside = np.abs(found.base_values - truth) < 4 * found.base_deviations + 1e-3
+    assert np.all(inside)
+    kept = found.essential_parameters
+    assert 0 < len(kept) <= found.base.rank
+    assert found.essential.growth <= 0.01
+    for name in ('j1/coulomb', 'j2/viscous'):
+        value, sd = kept[name]
+        assert abs(value - (1.0 if 'coulomb' in name else 2.0)) < 5 * sd + 0.02
+    assert found.to_dict()['essential'].keys() == kept.keys()
+
+
 def test_auto_says_what_it_chose(three):
     dataset = three.log(seconds=30, noise=(1e-5, 0.05))
     found = identify(dataset, wrong(three.robot), EstimateSettings(armature=False))
@@ -229,7 +252,8 @@ def test_too_short_and_wrong(three, rpr):
     with pytest.raises(ParameterError, match='velocity: position'):
         identify(replace(three.log(seconds=5), velocity_source='measured'), three.robot, PLAIN)
     for settings in ({'estimator': 'magic'}, {'friction': 'sticky'}, {'gravity': 'maybe'},
-                     {'cutoff': -1.0}, {'strength': 'x'}, {'velocity_threshold': -1}):
+                     {'cutoff': -1.0}, {'strength': 'x'}, {'velocity_threshold': -1},
+                     {'base': 'best'}, {'essential': 'yes'}, {'armature': 1}):
         with pytest.raises(ParameterError):
             EstimateSettings(**settings)
     with pytest.raises(ParameterError, match='no setting'):
@@ -269,3 +293,21 @@ def test_the_pipeline_of_the_paper(make_arm):
     for value, true in zip(found.friction('viscous').values(), f1, strict=True):
         assert value == pytest.approx(true, rel=0.25)
     assert found.verdict == 'good'
+
+
+def test_recordings_that_say_nothing(three):
+    t, q, v, a = three.motion(seconds=10)
+    tau = three.efforts(q, v, a)
+    for positions, efforts, words in ((q, 0.0 * tau, 'no efforts but zeros'),
+                                      (0.0 * q + 0.3, tau, 'an arm at rest')):
+        with pytest.raises(RecordingError, match=words):
+            identify(dataset_from_arrays(three.robot, t, positions, efforts), three.robot, PLAIN)
+    tau[:, 1] = 0.0
+    with pytest.raises(RecordingError, match='moves and has no efforts') as caught:
+        identify(dataset_from_arrays(three.robot, t, q, tau), three.robot, PLAIN)
+    assert caught.value.subject == 'j2'
+
+
+def test_a_moment_is_too_short(three):
+    with pytest.raises(RecordingError, match='record'):
+        identify(three.log(seconds=0.6), three.robot, PLAIN)

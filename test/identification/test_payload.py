@@ -4,12 +4,13 @@ import pytest
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RecordingError
-from robot_dynamics.identification.dataset import dataset_from_arrays
+from robot_dynamics.identification.dataset import dataset_from_arrays, load_dataset
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.payload import identify_payload, in_frame
+from robot_dynamics.identification.payload_runs import identify_payload_from
 from robot_dynamics.identification.signals import SignalSettings
 from robot_dynamics.identification.stack import Feature
-from robot_dynamics.model.modify import with_payload
+from robot_dynamics.model.modify import with_payload, with_scaled_masses
 
 COM = np.array([0.02, -0.03, 0.1])
 
@@ -52,3 +53,24 @@ def test_no_payload_is_said(three, known):
         identify_payload(carrying(three), known, SignalSettings(8.0), 'hand')
     with pytest.raises(RecordingError, match='too short'):
         identify_payload(carrying(three, seconds=1.0), known, SignalSettings(0.5))
+
+
+def test_the_difference_of_two_recordings(three, tmp_path):
+    """A YAML that names the recording without the payload; the description is a wrong one."""
+    for name, dataset in (('empty', three.log(seconds=30, noise=(0.0, 0.02))),
+                          ('loaded', carrying(three, seconds=30))):
+        one, = dataset.segments
+        np.savez(tmp_path / f'{name}.npz', time=one.time, position=one.position,
+                 effort=one.effort)
+    wrong = with_scaled_masses(three.robot, {'l2': 1.2, 'l3': 0.8})
+    content = {'payload': {'without': 'empty.npz', 'body': 'l3'},
+               'estimate': {'friction': 'coulomb', 'armature': False, 'gravity': 'known',
+                            'cutoff': 8.0, 'lag': 0.0, 'coulomb_width': 0.02}}
+    loaded = load_dataset(tmp_path / 'loaded.npz', wrong)
+    payload, arm = identify_payload_from(content, tmp_path, wrong, loaded)
+    assert payload.mass == pytest.approx(1.2, abs=0.05)
+    np.testing.assert_allclose(payload.com[1:], COM[1:], atol=0.02)
+    assert arm.verdict == 'good'
+    for part in (None, {}, {'without': 3}, {'without': 'empty.npz', 'colour': 1}):
+        with pytest.raises(ParameterError, match='payload'):
+            identify_payload_from({**content, 'payload': part}, tmp_path, wrong, loaded)

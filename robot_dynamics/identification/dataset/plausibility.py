@@ -25,8 +25,7 @@ OTHER_UNIT = 0.2
 NO_GRAVITY = 0.15
 
 
-def plausibility(dataset: Dataset, robot: Robot, is_motor_side: bool = True
-                 ) -> tuple[Finding, ...]:
+def plausibility(dataset: Dataset, robot: Robot) -> tuple[Finding, ...]:
     """Compare a log with what the description of the robot would have done.
 
     Parameters
@@ -35,8 +34,6 @@ def plausibility(dataset: Dataset, robot: Robot, is_motor_side: bool = True
         The log.
     robot : Robot
         Its description.
-    is_motor_side : bool
-        Whether rotors take part of the efforts.
 
     Returns
     -------
