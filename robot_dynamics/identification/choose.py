@@ -375,14 +375,20 @@ def _tilt_choice(angles: FloatArray, score: float, new: float, how: str) -> tupl
         return True, Choice('gravity', words, 'asked for')
     if new < (1.0 - 2.0 * GAIN) * score and size < LARGEST_TILT:
         return True, Choice('gravity', words, 'squared errors of predictions fall by '
-                                              f'{100 * (1 - new / score):.0f} %')
+                                              f'{100 * (1 - _ratio(new, score)):.0f} %')
     return False, Choice('gravity', 'as described', f'a tilt of {np.degrees(size):.2f} deg would '
-                         f'change squared errors of predictions by {100 * (new / score - 1):+.1f} '
-                         '%')
+                         'change squared errors of predictions by '
+                         f'{100 * (_ratio(new, score) - 1):+.1f} %')
 
 
 def _compared(names: Sequence[str], scores: Sequence[float]) -> str:
     """Return scores in words, relative to the best."""
     best = min(scores)
     return 'error of predictions, by the best: ' + ', '.join(
-        f'{name} {np.sqrt(score / best):.3f}' for name, score in zip(names, scores, strict=True))
+        f'{name} {np.sqrt(_ratio(score, best)):.3f}'
+        for name, score in zip(names, scores, strict=True))
+
+
+def _ratio(score: float, best: float) -> float:
+    """Return a score over another, 1 where both are zero."""
+    return (score + 1e-300) / (best + 1e-300)

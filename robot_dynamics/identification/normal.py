@@ -36,7 +36,9 @@ class Normal:
     def __init__(self, stack: Stack, blocks: int):
         self.stack, self.blocks = stack, blocks
         self._bounds = np.linspace(0, len(stack.time), blocks + 1).astype(int)
-        self.counts = np.add.reduceat(stack.used.astype(float), self._bounds[:-1], axis=0)
+        before = np.concatenate([np.zeros((1, stack.used.shape[1])),
+                                 np.cumsum(stack.used.astype(float), axis=0)])
+        self.counts = np.diff(before[self._bounds], axis=0)
         self._products = [self._of(j) for j in range(len(stack.joints))]
         self._whole: dict[bytes, FloatArray] = {}
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.errors import ParameterError, RecordingError, RobotDynamicsError
 from robot_dynamics.identification.choose import Choice, Chooser
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.friction import FAMILIES
@@ -149,6 +149,9 @@ class SignalChooser:
                      for motion, segment in zip(stack.motions, self.dataset.segments,
                                                 strict=True)]
             out.append(tuple(np.concatenate(part) for part in zip(*parts, strict=True)))
+            if not len(out[-1][0]):
+                raise RecordingError('is too short to choose by', subject=self.dataset.source,
+                                     remedy='record some more seconds')
         # Joints count by what is left of them, once that is known.
         if self._judge is None:
             self._judge = 1.0 / np.maximum(np.mean(

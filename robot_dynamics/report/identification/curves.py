@@ -18,6 +18,7 @@ from robot_dynamics.identification.result import Identification
 from robot_dynamics.identification.signals import motions_of
 from robot_dynamics.identification.signals.filters import low_pass
 from robot_dynamics.identification.signals.motion import Motion
+from robot_dynamics.identification.stack import TRIM
 from robot_dynamics.report.identification.friction_curves import friction_curves
 from robot_dynamics.report.identification.text import units
 
@@ -27,8 +28,8 @@ FloatArray = NDArray[np.float64]
 STRETCH, SAMPLES = 60.0, 1500
 #: Points of the errors over the whole recording, at most, and their shortest window, s.
 WINDOWS, SHORTEST_WINDOW = 300, 0.5
-#: Points of a spectrum, at most.
-FREQUENCIES = 300
+#: Points of a spectrum, at most, and the least of it that is drawn, as a part of its highest.
+FREQUENCIES, LOWEST = 300, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +60,11 @@ def charts(found: Identification, dataset: Dataset, plain: PlainFriction) -> dic
     plain : PlainFriction
         Friction as the URDF has it.
     """
-    parts = [predicted(found, motion) for motion in motions_of(dataset, found.signals)]
+    whole = [predicted(found, motion) for motion in motions_of(dataset, found.signals)]
+    parts = [settled(one) for one in whole]
     return {'joints': list(dataset.joint_names), 'units': list(units(found.model.robot)),
             'efforts': _efforts(found, parts), 'overview': _overview(parts),
-            'spectra': _spectra(found, parts),
+            'spectra': _spectra(found, whole),
             'friction': friction_curves(found.model, parts, plain, COULOMB_VELOCITY),
             'cutoff': found.signals.cutoff}
 
@@ -77,6 +79,16 @@ def predicted(found: Identification, motion: Motion) -> Predicted:
                     found.halves[0].efforts(motion))
     return Predicted(motion, filtered(motion.effort), filtered(found.model.efforts(motion)),
                      filtered(held))
+
+
+def settled(part: Predicted) -> Predicted:
+    """Return the same without its ends, where filters settle and no equation was taken."""
+    count, motion = part.motion.count, part.motion
+    trim = int(min(TRIM * motion.rate, 0.1 * count))
+    kept = slice(trim, count - trim)
+    inner = Motion(*(x[kept] for x in (motion.time, motion.q, motion.v, motion.a, motion.effort)),
+                   motion.rate)
+    return Predicted(inner, part.measured[kept], part.fitted[kept], part.held[kept])
 
 
 def _efforts(found: Identification, parts: list[Predicted]) -> dict[str, Any]:
@@ -122,7 +134,8 @@ def _spectra(found: Identification, parts: list[Predicted]) -> dict[str, Any]:
     for name, signal in (('effort', motion.effort), ('error', error)):
         frequency, power = welch(signal, fs=motion.rate, nperseg=length, axis=0,
                                  detrend='constant')
-        out[name] = _columns(np.sqrt(power[1:]))
+        density = np.sqrt(power[1:])
+        out[name] = _columns(np.maximum(density, LOWEST * np.max(density, axis=0)))
     return {'frequency': _rounded(frequency[1:], 5), **out}
 
 

@@ -49,8 +49,11 @@ class Chart {
     this.legend.replaceChildren(...this.options.series.filter(series => !series.quiet).map(series => {
       const item = document.createElement('span');
       const dash = series.dash ? ` stroke-dasharray="${series.dash.join(' ')}"` : '';
-      item.innerHTML = `<svg viewBox="0 0 22 8" aria-hidden="true"><line x1="0" x2="22" y1="4" y2="4"
-        style="stroke:var(${series.color})" stroke-width="${series.width || 1.5}"${dash}/></svg>`;
+      const mark = series.points
+        ? `<circle cx="11" cy="4" r="3" style="fill:var(${series.color})"/>`
+        : `<line x1="0" x2="22" y1="4" y2="4" style="stroke:var(${series.color})"
+          stroke-width="${series.width || 1.5}"${dash}/>`;
+      item.innerHTML = `<svg viewBox="0 0 22 8" aria-hidden="true">${mark}</svg>`;
       const value = document.createElement('b');
       item.append(series.name + ' ', value);
       series.readout = value;

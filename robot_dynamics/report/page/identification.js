@@ -51,7 +51,7 @@ function showJoint(joint) {
   ]);
   const curve = run.friction[joint];
   friction.options.time = curve.speed;
-  friction.options.xUnit = run.units[joint] === 'N' ? ' m/s' : ' rad/s';
+  byId('speed-unit').textContent = run.units[joint] === 'N' ? 'm/s' : 'rad/s';
   friction.setSeries([
     { name: 'measured', color: '--c7', time: curve.at, data: curve.measured, points: true, width: 2.5 },
     { name: 'identified', color: '--after', data: curve.identified, width: 2 },
