@@ -9,6 +9,7 @@ prints the table of docs/excitation.md, and with --write puts it there.
 import argparse
 import os
 import platform
+import resource
 
 import numpy as np
 from sections import DOCS, write_section
@@ -26,12 +27,11 @@ from robot_dynamics.identification.excitation.plan import ExcitationPlan
 from robot_dynamics.identification.excitation.playback import check_plan
 
 #: Robot, kind, joint terms.
-ROWS = (('arm7', 'bspline', ()), ('arm7', 'fourier', ()),
-        ('arm7', 'bspline', ('viscous', 'coulomb')), ('puma560', 'bspline', ()),
-        ('rpr', 'bspline', ()))
+ROWS = (('arm7', 'bspline', ()), ('rpr', 'bspline', ()), ('arm7', 'fourier', ()),
+        ('arm7', 'bspline', ('viscous', 'coulomb')), ('puma560', 'bspline', ()))
 HEAD = ('| robot | motion | told beside bodies | base parameters | condition | random, same kind '
-        '| random series of the `reference` node | largest use of a limit | design, s |\n'
-        '|---|---|---|---|---|---|---|---|---|')
+        '| random series of the `reference` node | largest use of a limit | design, s | of two processors, s each |\n'
+        '|---|---|---|---|---|---|---|---|---|---|')
 #: Speed of a joint whose description gives none, and seeds of random series.
 SPEED, SEEDS = 2.0, 15
 
@@ -44,19 +44,27 @@ def of_reference_node(robot, terms: tuple[str, ...], seconds: float) -> float:
         times)) for seed in range(SEEDS)]))
 
 
+def processor_time() -> float:
+    """Return the processor time of this process and of those that it has waited for. s."""
+    return sum(usage.ru_utime + usage.ru_stime for usage in map(
+        resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+
+
 def row(name: str, kind: str, terms: tuple[str, ...]) -> str:
     """Design a motion of 20 s and return a line of the table."""
     robot = load_description(name).robot
     start = resting_pose(robot)
     limits = MotionLimits.for_robot(robot, start, speed=SPEED)
     settings = DesignSettings(kind=kind, terms=terms)
+    before = processor_time()
     made = design(robot, start, limits, settings, workers=2)
+    used = processor_time() - before
     check_plan(ExcitationPlan.of(robot, made, settings), robot)
     random = made.random_conditions
     return (f'| {name} | {kind} | {", ".join(terms) or "nothing"} | {made.rank} '
             f'| **{made.condition:.2f}** | {np.median(random):.0f} ({random.min():.0f} to '
             f'{random.max():.0f}) | {of_reference_node(robot, terms, settings.seconds):.0f} '
-            f'| {100 * made.use.largest:.1f} % | {made.seconds:.0f} |')
+            f'| {100 * made.use.largest:.1f} % | {made.seconds:.0f} | {used / 2:.0f} |')
 
 
 def main() -> None:
@@ -68,11 +76,11 @@ def main() -> None:
     for arguments in ROWS:
         lines.append(row(*arguments))
         print(lines[-1], flush=True)
-    lines.append(f'\n{os.cpu_count()} cores, {platform.machine()}, Python '
-                 f'{platform.python_version()}; load of the machine at the end '
-                 f'{os.getloadavg()[0]:.1f}.')
-    if options.write:
-        write_section(DOCS / 'excitation.md', 'excitation', '\n'.join(lines))
+        machine = (f'{os.cpu_count()} cores, {platform.machine()}, Python '
+                   f'{platform.python_version()}; load of the machine {os.getloadavg()[0]:.1f}: '
+                   'where that is above 2, others have delayed the designs.')
+        if options.write:
+            write_section(DOCS / 'excitation.md', 'excitation', '\n'.join([*lines, '', machine]))
 
 
 if __name__ == '__main__':

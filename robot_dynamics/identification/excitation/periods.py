@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The periods of a recording that the excitation node made, and their average.
+
+The average of k periods has noise smaller by the square root of k, and what is left of each
+period against it says how large the noise is, without any model of the arm (J. Swevers,
+C. Ganseman, D. B. Tuekel, J. De Schutter and H. Van Brussel, "Optimal robot excitation and
+identification", IEEE Transactions on Robotics and Automation 13(5), 1997).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.identification.dataset.log import Log
+from robot_dynamics.recordings.bag import read_topics
+
+FloatArray = NDArray[np.float64]
+
+#: End of the name of the topic on which the excitation node says what is going on.
+STATE_TOPIC = 'excitation/state'
+#: A period with a pause of more than so many usual times between rows is left out.
+LONGEST_PAUSE = 10.0
+
+_STRING = 'std_msgs/msg/String'
+_REMEDY = 'give a recording of the excitation node'
+
+
+@dataclass(frozen=True)
+class Periods:
+    """When the periods of a motion were.
+
+    Parameters
+    ----------
+    first : int
+        Stamp at which the first one began. ns.
+    duration : float
+        Of each. s.
+    count : int
+        How many were played to their end.
+    """
+
+    first: int
+    duration: float
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
+class Average:
+    """One period, averaged.
+
+    Parameters
+    ----------
+    log : Log
+        Means over the periods, on an even grid.
+    deviations : tuple of three ndarrays, shape (n,)
+        Standard deviations of position, velocity and effort of one period about them.
+    count : int
+        Periods averaged.
+    """
+
+    log: Log
+    deviations: tuple[FloatArray, FloatArray, FloatArray]
+    count: int
+
+
+def read_periods(path: Path) -> Periods:
+    """Return the periods of a recording.
+
+    Raises
+    ------
+    RecordingError
+        When it tells of none.
+    """
+    def choose(types: Mapping[str, str]) -> dict[str, str | None]:
+        return {name: _STRING for name in types if name.endswith(STATE_TOPIC)}
+
+    topics = read_topics(path, choose)
+    texts = [message.data for topic in topics.values() for message in topic.messages]
+    try:
+        # The last one in which a motion had begun.
+        last = next(state for state in map(json.loads, reversed(texts))
+                    if state['first_period'])
+        done = last['stage'] == 'done'
+        found = Periods(int(last['first_period']), float(last['duration']),
+                        int(last['period']) - (0 if done else 1))
+    except StopIteration as error:
+        raise RecordingError('tells of no period', subject=str(path), remedy=_REMEDY) from error
+    except (ValueError, LookupError, TypeError, OverflowError) as error:
+        raise RecordingError(f'has no usable topic {STATE_TOPIC} ({error})', subject=str(path),
+                             remedy=_REMEDY) from error
+    if not (found.count >= 1 and 0.0 < found.duration < np.inf):
+        raise RecordingError('holds no whole period', subject=str(path), remedy=_REMEDY)
+    return found
+
+
+def average(log: Log, periods: Periods) -> Average:
+    """Average the periods of a log.
+
+    Parameters
+    ----------
+    log : Log
+        Joint states, such as `robot_dynamics.identification.dataset.bag_log.read_bag` returns.
+    periods : Periods
+        When they were.
+
+    Raises
+    ------
+    RecordingError
+        When fewer than two periods are whole.
+    """
+    order = np.argsort(log.stamps, kind='stable')
+    time = (log.stamps[order] - periods.first) * 1e-9
+    keep = np.concatenate(([True], np.diff(time) > 0.0)) if len(time) else np.zeros(0, bool)
+    keep &= np.all(np.isfinite(log.position[order]) & np.isfinite(log.effort[order]), axis=1)
+    time, rows = time[keep], order[keep]
+    if len(time) < 2:
+        raise RecordingError('has no rows to average', subject=log.source, remedy=_REMEDY)
+    step = float(np.median(np.diff(time)))
+    grid = np.arange(0.0, periods.duration, step)
+    found = [np.stack([_on(begin + grid, time, quantity[rows])
+                       for quantity in (log.position, log.velocity, log.effort)])
+             for begin in periods.duration * np.arange(periods.count)
+             if _is_whole(time, begin, begin + periods.duration, LONGEST_PAUSE * step)]
+    if len(found) < 2:
+        raise RecordingError(f'holds {len(found)} whole period'
+                             f'{"" if len(found) == 1 else "s"} of {periods.count}',
+                             subject=log.source, remedy='repeat the motion: parameter periods '
+                                                        'of the excitation node')
+    means = np.mean(found, axis=0)
+    left = np.sqrt(np.sum((np.array(found) - means) ** 2, axis=(0, 2))
+                   / ((len(found) - 1) * len(grid)))
+    stamps = periods.first + np.round(grid * 1e9).astype(np.int64)
+    return Average(Log(log.names, stamps, *means, dict(log.dropped),
+                       f'{log.source}, {len(found)} periods averaged'), tuple(left), len(found))
+
+
+def _on(grid: FloatArray, time: FloatArray, values: FloatArray) -> FloatArray:
+    """Return values at other times, linear in between, shape (m, n)."""
+    return np.stack([np.interp(grid, time, column) for column in values.T], axis=1)
+
+
+def _is_whole(time: FloatArray, begin: float, end: float, pause: float) -> bool:
+    """Whether a period has rows from its beginning to its end without a pause."""
+    first, last = np.searchsorted(time, [begin, end])
+    inside = time[max(first - 1, 0):last + 1]
+    return bool(len(inside) > 2 and inside[0] <= begin + pause and inside[-1] >= end - pause
+                and np.max(np.diff(inside)) <= pause)
