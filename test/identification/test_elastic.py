@@ -168,6 +168,28 @@ def test_one_encoder_a_joint_tells_what_is_left(robot, side):
     assert found.base.rank == 11
 
 
+def test_a_spring_that_encoders_cannot_see_is_rigid(robot):
+    stiff = ElasticRobot(robot.links, ElasticJoints(
+        robot.joints.gear_ratio, robot.joints.rotor_inertia, [3000.0, 1e9],
+        coulomb=[0.33, 0.4], viscous=[0.14, 0.2], names=robot.links.joint_names))
+    t, q, _, _ = moved(robot, rigid=True)
+    q[:, 0] += 0.01 * np.sin(t)
+    step = 2e-5
+    dynamics = ElasticDynamics(stiff)
+    v = np.gradient(q, t, axis=0)
+    tau = dynamics.inverse_dynamics(q, v, np.gradient(v, t, axis=0))
+    counted = step * np.round(q / step + np.array([0.0, 0.3, 0.1, 0.0]))
+    data = dataset(stiff, t, counted, tau[:, :2], tau[:, 2:])
+    found = identify_elastic(data, stiff, ElasticEstimateSettings(cutoff=3.0))
+    assert found.encoders == Encoders((True, False), (True, True))
+    assert [loss.name for loss in found.losses] == ['joint2/stiffness']
+    (told,) = [finding for finding in found.findings if 'rigid' in finding.message]
+    assert told.subject == 'joint2'
+    assert found.independent['joint1/stiffness'][0] == pytest.approx(3000.0, rel=0.05)
+    every = identify_elastic(data, stiff, ElasticEstimateSettings(cutoff=3.0, springs='all'))
+    assert every.encoders == Encoders.both(2) and not every.losses
+
+
 def test_a_joint_that_is_locked_is_missed(robot):
     t, q, _, _ = moved(robot)
     q = q.copy()
@@ -196,17 +218,17 @@ def test_tables_of_motor_shafts(robot, tmp_path):
         writer = csv.writer(stream)
         writer.writerow(columns)
         writer.writerows(np.column_stack(list(columns.values())).tolist())
-    settings = elastic_settings_from({'position': {'side': 'motor'},
+    settings = elastic_settings_from({'position': {'side': 'motor'}, 'links': {'efforts': True},
                                       'effort': {'kind': 'motor_torque'}})
     data = load_elastic_dataset(path, robot, settings)
     (segment,) = data.dataset.segments
     np.testing.assert_allclose(segment.position, q, atol=1e-9)
     np.testing.assert_allclose(segment.effort, np.hstack([outside, effort]), atol=1e-9)
-    # Efforts of links can be left out, and a side can be alone.
+    # Efforts of links are mostly not from outside; a side can be alone.
     alone = load_elastic_dataset(path, robot, ElasticDatasetSettings(
         DatasetSettings(position_side='motor', effort_kind='motor_torque'), encoders='motors'))
     np.testing.assert_allclose(alone.dataset.segments[0].position, q[:, 2:], atol=1e-9)
-    free = load_elastic_dataset(path, robot, elastic_settings_from({'links': {'efforts': False}}))
+    free = load_elastic_dataset(path, robot)
     assert not np.any(free.dataset.segments[0].effort[:, :2])
 
 

@@ -149,6 +149,7 @@ def elastic_dataset_from_arrays(
                      for key in (position, velocity, force)), dropped, 'arrays')
 
     links, motors = log('q', 'v', 'link_effort'), log('theta', 'theta_dot', 'effort')
+    settings = replace(settings, has_link_efforts=link_effort is not None)
     if motors is None:
         links = replace(links, effort=arrays['effort'][good])
         settings = replace(settings, encoders='links')
@@ -171,9 +172,8 @@ def _from_logs(links: Log | None, motors: Log | None, robot: ElasticRobot,
     elif motors is None:
         log, encoders = replace(links, effort=links.effort * effort_scale), Encoders.of_links(n)
     else:
-        outside = links.effort if settings.has_link_efforts else np.zeros_like(links.effort)
-        if not settings.has_link_efforts or np.all(np.isnan(outside)):
-            outside = np.zeros_like(links.effort)
+        is_told = settings.has_link_efforts and not np.all(np.isnan(links.effort))
+        outside = links.effort if is_told else np.zeros_like(links.effort)
         log = joined(replace(links, effort=outside), motors)
         encoders = Encoders.both(n)
     require_fit(encoders, robot)

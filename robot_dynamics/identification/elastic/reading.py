@@ -53,7 +53,8 @@ class ElasticDatasetSettings:
     prefix : str
         Of the names of motors.
     has_link_efforts : bool
-        Whether the efforts of links are those that act on them from outside, J^T h_e.
+        Whether the efforts of links are those that act on them from outside, J^T h_e; most
+        drivers tell those of the springs or of the motors there, and outside is nothing.
     """
 
     log: DatasetSettings = field(default_factory=DatasetSettings)
@@ -61,7 +62,7 @@ class ElasticDatasetSettings:
     link_topic: str | None = None
     motor_topic: str | None = None
     prefix: str = 'motor_'
-    has_link_efforts: bool = True
+    has_link_efforts: bool = False
 
     def __post_init__(self) -> None:
         if self.encoders not in SIDES:
