@@ -394,6 +394,11 @@ class EffortControllerNode(ManagedNode):
             session.counts['trajectories_refused'] = refused + 1
             self.get_logger().warning(f'trajectory refused: {error}',
                                       throttle_duration_sec=_WARNING_PERIOD)
+            return
+        self.on_trajectory(message.points[-1].time_from_start)
+
+    def on_trajectory(self, length: float) -> None:
+        """Take note of a trajectory that the session has taken over, and of its length in s."""
 
     def _publish_error(self, stamp: int) -> None:
         session = self.session

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.feedforward_lq import FeedforwardLQController
 from robot_dynamics.control.lq.design import FeedbackDesign
@@ -119,15 +118,10 @@ class FeedforwardLQControllerNode(EffortControllerNode):
         """Return the items about feedback and certificate."""
         return {'feedback': self._feedback_status, 'certificate': self._certificate_status}
 
-    def _on_reference(self, message: JointTrajectory) -> None:
-        """Take over a trajectory, and have its gains computed."""
-        accepted = self.session.counts['trajectories']
-        super()._on_reference(message)
-        if self._planner is None or self.law.model.changes \
-                or self.session.counts['trajectories'] == accepted:
+    def on_trajectory(self, length: float) -> None:
+        """Have the gains of a trajectory computed."""
+        if self._planner is None or self.law.model.changes:
             return
-        last = message.points[-1].time_from_start
-        length = last.sec + 1e-9 * last.nanosec
         spacing = min(max(self.parameters.values['schedule.update_period'],
                           1.0 / self.parameters.values['rate'], length / _MOST_KNOTS),
                       _LARGEST_SPACING)
