@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from robot_dynamics.bringup.controllers import CONTROLLERS
+from robot_dynamics.bringup.controllers import find_controller
+from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.identification import identified_files
 from robot_dynamics.bringup.parameter_files import read_parameter_file
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.bringup.runner import ProcessRunner
@@ -65,22 +67,21 @@ def excitation_processes(system: System, plan: str, output: str = '', periods: s
                            remedy='give a whole number') from error
     path = Path(config).expanduser() if config else default_config()
     own = read_parameter_file(path).get(NODE, {})
-    tracks = CONTROLLERS[system.controller].tracks
+    tracks = find_controller(system.controller).tracks
     if own.get('play_as', 'reference') == 'reference' and not tracks:
         raise BringupError(f'{system.controller} follows no reference', subject='controller',
                            remedy='choose one that tracks, or set play_as to trajectory for an '
                                   'arm that is controlled by position')
     processes = replace(system, reference=False).processes()
-    described = next((process.parameters for process in processes
-                      if 'robot_description' in process.parameters), {})
-    if not described and system.robot:
-        from robot_dynamics.bringup.descriptions import load_description
-        described = {'robot_description': load_description(system.robot).urdf}
     parameters = {'use_sim_time': system.use_sim_time, 'spin': system.spin,
                   'plan': str(Path(plan).expanduser().resolve()), 'output': output,
-                  'periods': count, **{name: described[name] for name in ('robot_description',)
-                                       if name in described}}
-    return (*processes, NodeProcess(NODE, namespace=system.namespace, parameter_files=(path,),
+                  'periods': count}
+    files = (path,)
+    if system.identified:
+        files = (path, identified_files(system.identified))
+    elif system.robot:
+        parameters['robot_description'] = load_description(system.robot).urdf
+    return (*processes, NodeProcess(NODE, namespace=system.namespace, parameter_files=files,
                                     parameters=parameters, stop_timeout=20.0))
 
 
