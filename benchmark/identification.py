@@ -149,10 +149,16 @@ def published(name: str, data: Path) -> list[str]:
     for term, values in content['published'].items():
         ours = as_published(found, term)
         rows.append(f'| {term} | ' + ' | '.join(
-            f'{value:g}: {one:.4g} ({100 * (one / value - 1):+.1f} %)'
-            for value, one in zip(values, ours.values(), strict=True)) + ' |')
+            f'{value:g}: {one:.4g} ± {found.standard_deviations[f"{name}/{term}"]:.2g} '
+            f'({100 * (one / value - 1):+.1f} %)' + _shared(found, f'{name}/{term}')
+            for value, (name, one) in zip(values, ours.items(), strict=True)) + ' |')
     heads = list(ours)
     return ['| | ' + ' | '.join(heads) + ' |', '|---' * (len(heads) + 1) + '|', *rows]
+
+
+def _shared(found: Identification, name: str) -> str:
+    """Say of a parameter that it can only be told together with others."""
+    return ' with its link' if found.classes[name] == 'combined' else ''
 
 
 def measured(name: str, data: Path) -> tuple[str, list[str]]:
