@@ -16,7 +16,7 @@ from .rig import CONTROLLER, HANDLERS_TIMEOUT, REFERENCE, Nodes, Setup
 #: How long a system may take to track again, and to come up, of time in which the machine lets
 #: it: that in which it has not hindered it for more than a share. And of any time. s.
 RECOVERY_TIMEOUT, START_TIMEOUT = 60.0, 60.0
-_HINDERED, LONGEST_RECOVERY = 0.1, 300.0
+_HINDERED, LONGEST_RECOVERY = 0.1, 180.0
 #: What is told of a system that did not come back, and of one that could not.
 NOT_AT_ALL, TOO_BUSY = 'not at all', 'not yet: the machine is too busy'
 #: Tracking is tracking with an error below this, for so long. rad, s.
