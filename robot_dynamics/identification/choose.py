@@ -142,14 +142,15 @@ class Chooser:
         # All are judged by the variances that the plainest model leaves.
         judge = found[0][3].weights
         scores = [self._score(features, self._described, train, USUAL_STRENGTH, judge)
-                  for _, features, _, _ in found]
+                  for _, features, _, _ in found] if len(found) > 1 else [1.0]
         best = 0
         for k in range(1, len(scores)):
             if scores[k] < (1.0 - GAIN) * scores[best]:
                 best = k
         family, features, loads, fitted = found[best]
         self._load(loads)
-        choices = [Choice('friction', family, _compared(families, scores))]
+        choices = [Choice('friction', family, _compared(families, scores) if len(found) > 1
+                          else 'asked for')]
         strength, scores = self._strength(features, self._described, train, strengths, judge)
         gravity, angles, note = self._described, np.zeros(2), None
         if tilt != 'known' and np.any(self._described):

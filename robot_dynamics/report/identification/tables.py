@@ -131,7 +131,8 @@ def friction(found: Identification) -> str:
 def _centre(ten: np.ndarray) -> str:
     if abs(ten[0]) < 1e-12:
         return '-'
-    return ', '.join(f'{x:.0f}' for x in 1e3 * ten[1:4] / ten[0])
+    # Adding zero turns -0 into 0.
+    return ', '.join(f'{x:.0f}' for x in np.round(1e3 * ten[1:4] / ten[0]) + 0.0)
 
 
 def _decades(relative: float) -> float:
