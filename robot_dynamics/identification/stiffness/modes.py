@@ -27,6 +27,9 @@ ORDERS = (2, 4, 6, 8)
 GAIN = 0.1
 #: Resonances are damped less than this, and move the output by this part of the largest.
 DAMPED, SHARE = 0.3, 0.02
+#: Near a resonance the torque has this part of its largest power at least: elsewhere the
+#: equation follows noise.
+EXCITED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,8 @@ def examine_modes(torque: FloatArray, output: FloatArray, rate: float, *, has_ra
     power = welch(u, fs=rate, nperseg=pieces)[1]
     gain = np.abs(freqz(b, a, frequency, fs=rate)[1])
     measured = np.abs(cross) / np.maximum(power, 1e-12 * power.max())
-    modes = _modes(a, b, rate)
+    modes = tuple(mode for mode in _modes(a, b, rate)
+                  if power[np.argmin(np.abs(frequency - mode.frequency))] > EXCITED * power.max())
     K = np.nan
     if inertia is not None and has_rate and modes:
         K = inertia * (2.0 * np.pi * modes[0].frequency) ** 2
