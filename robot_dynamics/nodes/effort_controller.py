@@ -395,7 +395,7 @@ class EffortControllerNode(ManagedNode):
             self.get_logger().warning(f'trajectory refused: {error}',
                                       throttle_duration_sec=_WARNING_PERIOD)
             return
-        self.on_trajectory(message.points[-1].time_from_start)
+        self.on_trajectory(float(message.points.times[-1]))
 
     def on_trajectory(self, length: float) -> None:
         """Take note of a trajectory that the session has taken over, and of its length in s."""
