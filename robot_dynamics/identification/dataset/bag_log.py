@@ -76,7 +76,7 @@ def read_bag(path: Path, joints: Sequence[str], rename: Mapping[str, str],
             raise broken[0]
         raise RecordingError('has no message with all of ' + ', '.join(joints),
                              subject=str(path), remedy='give names, a map from the names of the '
-                             'log to those of the robot; the log has: '
+                             'log to those of the robot, or joints; the log has: '
                              + (', '.join(seen) or 'no joint states'))
     chosen = found[best]
     columns = [np.concatenate(column) for column in zip(*chosen.pieces, strict=True)]
