@@ -120,21 +120,22 @@ if 'robot_dynamics.nodes.adaptive_controller' in sys.orig_argv:
         send(self, command)
 
     effort_controller.EffortControllerNode._send = _send
-    ControlSession.time_left = lambda self, now: time_left(self, now) + 0.02
+    ControlSession.time_left = lambda self, now: time_left(self, now) + 0.05
     subprocess.Popen(['sleep', '100'], start_new_session=True, stdin=subprocess.DEVNULL,
                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 """
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(400)
 def test_faults_are_found(tmp_path):
     """NaN, an effort beyond its limit, a late safe command and a process that is left, planted."""
     (tmp_path / 'sitecustomize.py').write_text(PLANTED, encoding='utf-8')
-    number = next(k for k in range(100) if scenario_at(SETUPS[0], SEED, 0, k)[0].name
-                  == 'states are lost')
+    # Several: none is judged before which the machine has kept the controller from its turn.
+    numbers = [str(k) for k in range(400)
+               if scenario_at(SETUPS[0], SEED, 0, k)[0].name == 'states are lost'][:5]
     paths = os.pathsep.join([str(tmp_path), str(SCRIPT.parents[1]),
                              os.environ.get('PYTHONPATH', '')])
-    done, runs = chaos(tmp_path / 'runs.json', '--system', '0', '--only', str(number),
+    done, runs = chaos(tmp_path / 'runs.json', '--system', '0', '--only', *numbers,
                        PYTHONPATH=paths)
     for pid in runs[0]['leaked']:
         os.kill(pid, signal.SIGKILL)
@@ -143,4 +144,5 @@ def test_faults_are_found(tmp_path):
     for fault in ('not finite', 'beyond the limit', 'are its own; 104.0 are allowed',
                   'processes left: ['):
         assert fault in done.stderr, done.stderr
-    assert f'--seed {SEED} --system 0 --only {number}' in done.stderr
+    assert any(f'--seed {SEED} --system 0 --only {number}\n' in f'{done.stderr}\n'
+               for number in numbers)
