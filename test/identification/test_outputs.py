@@ -199,3 +199,15 @@ def test_rich_friction_is_written_as_near_as_a_urdf_can(found, log):
     assert np.all(plain.friction == 0.0)
     assert np.all(plain.damping == 0.0)
     assert np.all(plain.armature == 0.0)
+
+
+def test_gravity_that_a_urdf_cannot_say_is_told(found, log, outputs):
+    assert outputs.findings == ()
+    tilted = replace(found, tilt=np.radians([1.0, 0.0]),
+                     model=replace(found.model, gravity=np.array([0.17, 0.0, -9.81])))
+    made = make_outputs(tilted, log, found.model.robot.to_urdf())
+    finding, = made.findings
+    assert '1.00 degrees' in finding.message
+    assert 'parameters.yaml' in finding.remedy
+    values = yaml.safe_load(made.files['parameters.yaml'])['/**']['ros__parameters']
+    assert values['gravity'] == [0.17, 0.0, -9.81]

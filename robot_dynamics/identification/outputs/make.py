@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from robot_dynamics.errors import InertiaError
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.outputs.covariance import covariance_file
@@ -16,7 +18,7 @@ from robot_dynamics.identification.outputs.parameter_file import parameter_file
 from robot_dynamics.identification.outputs.plain_friction import PlainFriction, plain_friction
 from robot_dynamics.identification.outputs.urdf import identified_urdf
 from robot_dynamics.identification.result import Identification
-from robot_dynamics.model.findings import Finding
+from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.robot import Robot
 
 #: Names of the files.
@@ -80,6 +82,11 @@ def make_outputs(found: Identification, dataset: Dataset, urdf: str, *,
                                          allow_inconsistent=allow_inconsistent)
         files[URDF] = text.encode()
         files[PARAMETERS] = parameter_file(text, robot).encode()
+        if np.any(found.tilt):
+            findings += (Finding(
+                Severity.INFO, URDF, 'does not say that gravity is '
+                f'{np.degrees(np.linalg.norm(found.tilt)):.2f} degrees off its description',
+                f'give nodes {PARAMETERS}, which does'),)
     except InertiaError as error:
         refused = error
     files[COVARIANCE] = covariance_file(found)
