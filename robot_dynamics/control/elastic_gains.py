@@ -40,6 +40,9 @@ _DESIGN_POSES = 6
 _UNLIMITED = np.pi
 #: Shares of the bound of the damping that the design tries.
 _SHARES = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+#: Share it begins with, and how much faster the slowest motion has to become for another one:
+#: a damping that makes no difference stays small, for the sake of states that come late.
+_FIRST_SHARE, _WORTH_IT = 0.15, 0.001
 #: Stiffness over the least that is sufficient; the stiffer one asks for more damping than a
 #: slow loop has to give.
 _STIFFNESS_MARGINS = (1.1, 1.5, 2.2)
@@ -201,7 +204,8 @@ class ElasticLoop:
 
     def _damped(self, K_P: FloatArray) -> ElasticPDGains:
         """Return a stiffness with the damping that suits it, joint by joint."""
-        shares, best = np.full(self.n, 0.4), np.inf
+        shares = np.full(self.n, _FIRST_SHARE)
+        best = self.radius(ElasticPDGains(K_P, shares * self.damping_bound), quickly=True)
         for _ in range(2):
             for joint in range(self.n):
                 for share in _SHARES:
@@ -209,7 +213,7 @@ class ElasticLoop:
                     tried[joint] = share
                     radius = self.radius(ElasticPDGains(K_P, tried * self.damping_bound),
                                          quickly=True)
-                    if radius < best:
+                    if radius < best - _WORTH_IT * max(1.0 - best, 0.0):
                         best, shares = radius, tried
         return ElasticPDGains(K_P, shares * self.damping_bound)
 
