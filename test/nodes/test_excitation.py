@@ -151,7 +151,7 @@ def test_stops_on_any_doubt(start, observer, robot, make_plan, doubt, reason):
 
 def test_is_asked_to_stop_and_leaves_the_arm_at_rest(start, observer, robot, make_plan):
     arm, node = lead(start, observer, robot, make_plan)
-    status, _, stderr = node.stop()
+    status, _, stderr = node.stop(timeout=60.0)
     assert status == 0, stderr
     observer.spin(0.5)
     assert at_rest(arm.heard[-1])

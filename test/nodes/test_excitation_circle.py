@@ -56,9 +56,8 @@ def excite(start, robot, plan, recording) -> str:
     controller = start('computed_torque_controller', robot=robot, **PATIENT)
     player = start('excitation', robot=robot, plan=plan, output=recording, approach=0.5,
                    state_timeout=3.0, max_deviation=2.0, patience=60.0)
-    status, _, stderr = player.wait(150.0)
-    assert controller.stop()[0] == 0
-    return '' if status == 0 else stderr
+    ends = [player.wait(150.0), controller.stop(timeout=60.0)]
+    return ''.join(stderr for status, _, stderr in ends if status != 0)
 
 
 def tracks(start, observer, controller: str, robot) -> bool:
@@ -66,7 +65,8 @@ def tracks(start, observer, controller: str, robot) -> bool:
     modes = observer.collect(String, f'{controller}/mode', qos.latched())
     node = start(controller, robot=robot, **PATIENT)
     found = observer.spin(90.0, lambda: bool(modes) and modes[-1].data == 'tracking')
-    assert node.stop()[0] == 0
+    status, _, stderr = node.stop(timeout=60.0)
+    assert status == 0, stderr
     return found
 
 
