@@ -204,8 +204,8 @@ def _name_of(value: Any) -> _Name | None:
 def _number_of(value: Any) -> float | None:
     try:
         return float(value)
-    except (TypeError, ValueError):
-        return None
+    except (TypeError, ValueError, OverflowError):
+        return None  # The reader of tables says what is wrong.
 
 
 def _of_robot(robot: Robot, symbolic: bool) -> Description:

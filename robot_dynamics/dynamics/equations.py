@@ -6,7 +6,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from functools import partial
-from numbers import Real
 from typing import Any, NoReturn
 
 import numpy as np
@@ -39,6 +38,7 @@ from robot_dynamics.errors import (
     StateError,
     shown,
 )
+from robot_dynamics.model.arrays import is_positive
 from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -106,8 +106,7 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
         if not isinstance(robot, Robot):
             raise ModelError('is no Robot', subject=type(robot).__name__,
                              remedy='read one with Robot.from_urdf or Robot.from_dh')
-        if (isinstance(coulomb_velocity, bool) or not isinstance(coulomb_velocity, Real)
-                or not 0.0 < coulomb_velocity < np.inf):
+        if not is_positive(coulomb_velocity):
             raise ParameterError(f'is {shown(coulomb_velocity)}, not a positive number',
                                  subject='coulomb_velocity',
                                  remedy='give the speed below which Coulomb friction fades out')

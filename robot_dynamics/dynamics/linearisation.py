@@ -20,13 +20,13 @@ sign corrected, and the series of eqs. 13 and 14.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.dynamics.coupling import product
 from robot_dynamics.errors import ParameterError, shown
+from robot_dynamics.model.arrays import is_positive
 from robot_dynamics.model.joint_types import JointType
 from robot_dynamics.model.robot import Robot
 
@@ -126,8 +126,7 @@ def motion_of_deviations(robot: Robot, v: ArrayLike) -> FloatArray:
 
 
 def _positive(period: float) -> float:
-    if (isinstance(period, bool) or not isinstance(period, Real)
-            or not 0.0 < period < np.inf):
+    if not is_positive(period):
         raise ParameterError(f'is {shown(period)}, not a positive number', subject='period',
                              remedy='give the time between two samples in seconds')
     return float(period)

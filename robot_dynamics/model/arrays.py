@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ FloatArray = NDArray[np.float64]
 
 # Kinds of numpy's types that hold real numbers: truth values, integers, floats.
 _REAL = 'biuf'
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 def real_array(value: ArrayLike, subject: str, remedy: str = 'give real numbers') -> FloatArray:
@@ -57,6 +59,12 @@ def real_array(value: ArrayLike, subject: str, remedy: str = 'give real numbers'
     except (TypeError, ValueError, OverflowError):
         raise DimensionError('does not hold real numbers', subject=subject,
                              remedy=remedy) from None
+
+
+def is_positive(value: Any) -> bool:
+    """Return whether a value is a positive number that a float can hold; True is none."""
+    return (isinstance(value, Real) and not isinstance(value, bool)
+            and bool(0.0 < value <= _LARGEST))
 
 
 def _real(item: Any) -> float:

@@ -8,14 +8,13 @@ arm that carries something known.
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import InertiaError, ModelError
-from robot_dynamics.model.arrays import frozen_array
+from robot_dynamics.errors import InertiaError, ModelError, shown
+from robot_dynamics.model.arrays import frozen_array, is_positive
 from robot_dynamics.model.consistency import check_body
 from robot_dynamics.model.inertia import parameters_from_com, transform_parameters
 from robot_dynamics.model.robot import Frame, Robot
@@ -147,9 +146,8 @@ def _carrier(robot: Robot, frame: str | None) -> Frame:
 
 
 def _positive(value: float, subject: str) -> float:
-    if not (isinstance(value, (int, float, np.integer, np.floating)) and math.isfinite(value)
-            and value > 0.0):
-        raise ModelError(f'is {value!r}', subject=subject, remedy='give a positive number')
+    if not is_positive(value):
+        raise ModelError(f'is {shown(value)}', subject=subject, remedy='give a positive number')
     return float(value)
 
 

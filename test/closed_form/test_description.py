@@ -70,3 +70,6 @@ def test_what_is_no_length_stays_what_the_reader_of_tables_says():
         describe({'convention': 'standard', 'links': [{'a': 'a1', 'alpha': 'x', 'd': 0}]})
     with pytest.raises(ModelError, match='2\\*a1'):
         describe({'convention': 'standard', 'links': [{'a': '2*a1', 'alpha': 0, 'd': 0}]})
+    with pytest.raises(ModelError, match='link1/a'):
+        describe({'convention': 'standard', 'links': [{'a': 10**400, 'alpha': 0, 'd': 0}]},
+                 symbolic=True)

@@ -197,7 +197,8 @@ def test_what_is_no_link(dynamics, state, link):
         dynamics.jacobian(state[0], link)
 
 
-@pytest.mark.parametrize('speed', [0.0, -1.0, np.nan, np.inf, 'fast', None, [0.1], 1j, True])
+@pytest.mark.parametrize('speed', [0.0, -1.0, np.nan, np.inf, 'fast', None, [0.1], 1j, True,
+                                   10**400])
 def test_what_is_no_coulomb_velocity(dynamics, speed):
     with pytest.raises(ParameterError, match='not a positive number') as caught:
         Dynamics(dynamics.robot, coulomb_velocity=speed)

@@ -100,6 +100,8 @@ def test_scaled_mass_of_one_link(arm):
     ({'mass': 0.0}, ModelError, 'payload mass: is 0.0; give a positive number'),
     ({'mass': -1.0}, ModelError, 'payload mass: is -1.0'),
     ({'mass': float('nan')}, ModelError, 'payload mass: is nan'),
+    ({'mass': 10**5000}, ModelError, 'payload mass: is a huge number'),
+    ({'mass': True}, ModelError, 'payload mass: is True'),
     ({'mass': '2'}, ModelError, "payload mass: is '2'"),
     ({'com': [0, 0]}, DimensionError, r'payload com: has shape \(2,\)'),
     ({'inertia': [1, 1, 1]}, DimensionError, r'payload inertia: has shape \(3,\)'),
