@@ -149,13 +149,14 @@ def _recording(path: Path) -> Columns:
             seconds = (rows.stamps - origin) * 1e-9
             for k, joint in enumerate(rows.names):
                 parts += [(topic, f'{joint}/{quantity}', seconds, getattr(rows, quantity)[:, k])
-                          for quantity in ('position', 'velocity', 'effort')]
+                          for quantity in ('position', 'velocity', 'effort')
+                          if np.any(np.isfinite(getattr(rows, quantity)[:, k]))]
     several = {name for _, name, _, _ in parts
                if len({topic for topic, other, _, _ in parts if other == name}) > 1}
     for topic, name, seconds, values in parts:
         key = f'{topic}:{name}' if name in several else name
         # Of messages with other sets of joints the most frequent set counts.
-        if np.any(np.isfinite(values)) and len(values) > len(columns.get(key, ())):
+        if len(values) > len(columns.get(key, ())):
             columns[key], times[key] = values, seconds
     if not columns:
         raise RecordingError('has no joint states', subject=str(path),
