@@ -26,6 +26,8 @@ GOOD_ERROR, FAIR_ERROR = 0.10, 0.25
 OVERFIT = 2.5
 #: Condition numbers of a base from which on a motion hardly tells its parameters apart.
 CONDITION = 300.0
+#: A base that is off its description by more is doubted, degrees.
+LARGE_TILT = 5.0
 #: Base parameters with a larger relative standard deviation are not told by the recording.
 VAGUE = 0.3
 
@@ -87,6 +89,13 @@ def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters
         findings.append(Finding(Severity.WARNING, ', '.join(broken),
                                 'has parameters that no body can have',
                                 "use the estimator 'consistent'"))
+    tilt = np.degrees(np.arccos(np.clip(model.gravity @ model.robot.gravity / max(
+        float(np.linalg.norm(model.gravity) * np.linalg.norm(model.robot.gravity)), 1e-300),
+        -1.0, 1.0))) if np.any(model.robot.gravity) else 0.0
+    if tilt > LARGE_TILT:
+        findings.append(Finding(Severity.WARNING, 'gravity', f'is {tilt:.1f} deg off the '
+                                'description, more than an arm is usually mounted off its base',
+                                'measure it; set estimate.gravity: known if it stands upright'))
     wrong = [f'{model.axis_names[f.axis]}' for f, value in zip(model.features, model.friction,
                                                              strict=True)
              if f.term == 'armature' and value < 0.0]

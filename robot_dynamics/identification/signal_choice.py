@@ -117,6 +117,10 @@ class SignalChooser:
                             for c, s in zip(candidates, scores, strict=True))))
         if lag is not None:
             return replace(best, lag=lag), tuple(choices)
+        if self.dataset.n == 1:
+            # What is common to all joints cannot be told from the friction of a single one.
+            note = Choice('lag of efforts', '0', 'one joint does not tell a lag from its friction')
+            return best, (*choices, note)
         best, note = self._with_lag(best)
         return best, (*choices, note)
 

@@ -243,6 +243,19 @@ def test_one_joint_that_slides(make_arm):
     assert found.parameters['l1/m'] == pytest.approx(3.0, rel=0.02)
 
 
+def test_what_one_joint_does_not_tell(make_arm):
+    """A lag is what all joints have in common; a large tilt is doubted."""
+    arm = make_arm([('revolute', '0 1 0', 3.0)])
+    log = arm.log(seconds=20, noise=(1e-6, 0.01))
+    described = arm.robot.with_gravity((9.81 * np.sin(0.15), 0.0, -9.81 * np.cos(0.15)))
+    found = identify(log, described, replace(PLAIN, lag=None, gravity='estimate'))
+    assert found.signals.lag == 0.0
+    assert any('does not tell a lag' in choice.reason for choice in found.choices)
+    doubt, = (finding for finding in found.findings if finding.subject == 'gravity')
+    assert 'more than an arm is usually mounted off' in doubt.message
+    np.testing.assert_allclose(found.model.gravity, arm.robot.gravity, atol=1.5)
+
+
 def test_too_short_and_wrong(three, rpr):
     with pytest.raises(RecordingError, match='record'):
         identify(three.log(seconds=0.5), three.robot, PLAIN)
