@@ -22,7 +22,10 @@ FloatArray = NDArray[np.float64]
 
 #: Threshold over the largest mean seen. Means of noise have long tails: in some minutes one
 #: sees a tenth more than in the minutes before.
-MARGIN = 1.3
+MARGIN = 1.35
+#: Least threshold of a joint that moves, as a share of that at rest. Where friction dwarfs noise,
+#: as in a wrist, one that turns round a moment before it is expected shows a little of it.
+FLOOR = 0.05
 #: Time for which a joint has to move until its friction is known. s.
 FRICTION_TIME = 3.0
 #: Time between two estimates of the friction, in residuals.
@@ -119,6 +122,7 @@ class ThresholdLearner:
             raise ParameterError('showed no residual of every joint', subject='the run to learn '
                                  'from', remedy='let the arm move all its joints, without '
                                                 'faults, for a minute or more')
+        largest[:, 1] = np.maximum(largest[:, 1], FLOOR * largest[:, 0])
         return self._margin * largest
 
     @property
