@@ -3,24 +3,25 @@
 
 The same three motions under the same conditions: what the model says, an unknown payload,
 wrong masses, friction, a torque constant that is off, noise, delay, and several of them at
-once. Baselines are PD + gravity, the same with an integral, and computed torque. With
+once. Baselines are PD + gravity, the same with an integral, and computed torque. Then the
+mass of a payload, gains that are too high, and with ``--hours`` whole hours. With
 ``--write`` tables and pictures go into docs/control_study.md; runs that are asked for are
-made anew, others are taken from docs/control_study.json.
+made anew, others are taken from docs/control_study.json and _hours.json.
 
     python benchmark/controllers.py --write
-    python benchmark/controllers.py --conditions payload mixed --seeds 1 2 --positions 1 2
-    python benchmark/controllers.py --contenders natural --hours 1
+    python benchmark/controllers.py --missing --write
+    python benchmark/controllers.py --conditions payload --seeds 1 2 --positions 1 2
+    python benchmark/controllers.py --parts hours --hours 1 --contenders natural --missing --write
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from controllers_parts import pictures, table
+from controllers_parts import endurance, excess, masses, pictures, table, verdicts
 from controllers_parts.conditions import CONDITIONS, PAYLOADS
 from controllers_parts.contenders import CONTENDERS
 from controllers_parts.motions import MOTIONS
@@ -36,6 +37,12 @@ STATIONARY, LEARNING = 20.0, 60.0
 
 _STATIONARY = ('PD + gravity', 'PID + gravity', 'computed torque', 'one-step LQ', 'Riccati LQ')
 
+#: Seeds and payload positions beside the first, and of what they are run where nobody says.
+VARIATIONS = ((1, 0), (2, 0), (0, 1), (0, 2))
+VARIED = (('payload', 'mixed'), ('PD + gravity', 'PID + gravity', 'memory'))
+
+PARTS = ('errors', 'masses', 'excess', 'hours')
+
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -44,31 +51,51 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument('--motions', nargs='*', choices=tuple(MOTIONS), default=list(MOTIONS))
     parser.add_argument('--contenders', nargs='*', choices=tuple(CONTENDERS),
                         default=list(CONTENDERS))
-    parser.add_argument('--seeds', nargs='+', type=int, default=[0])
-    parser.add_argument('--positions', nargs='+', type=int, default=[0],
-                        choices=range(len(PAYLOADS)), help='of the payload')
+    parser.add_argument('--seeds', nargs='+', type=int, help='of motion and noise')
+    parser.add_argument('--positions', nargs='+', type=int, choices=range(len(PAYLOADS)),
+                        help='of the payload (default for both: the first, and others of what '
+                             'learns a payload)')
     parser.add_argument('--seconds', type=float, help='of every run (default: 20, and 60 for '
                                                       'what learns)')
-    parser.add_argument('--hours', type=float, help='run for so long and keep nothing: are all '
-                                                    'estimates bodies?')
+    parser.add_argument('--parts', nargs='+', choices=PARTS, default=list(PARTS[:-1]))
+    parser.add_argument('--hours', type=float, default=1.0, help='how long the part of that name '
+                                                                 'simulates')
+    parser.add_argument('--missing', action='store_true', help='make only runs that there are no '
+                                                               'results of')
     parser.add_argument('--results', type=Path, default=DOCS / 'control_study.json')
+    parser.add_argument('--hours-results', type=Path, default=DOCS / 'control_study_hours.json')
     parser.add_argument('--write', action='store_true', help='write docs/control_study.md')
     return parser.parse_args(arguments)
 
 
+def wishes(options: argparse.Namespace) -> Iterator[tuple[int, int, list[str], list[str]]]:
+    """Yield seeds and payload positions, with the conditions and contenders to run for them."""
+    if options.seeds or options.positions:
+        for seed in options.seeds or [0]:
+            for position in options.positions or [0]:
+                yield seed, position, options.conditions, options.contenders
+        return
+    yield 0, 0, options.conditions, options.contenders
+    varied = [[name for name in asked if name in of] for asked, of in
+              zip((options.conditions, options.contenders), VARIED, strict=True)]
+    for seed, position in VARIATIONS:
+        yield seed, position, *varied
+
+
 def measure(robot: Robot, options: argparse.Namespace, results: Results) -> None:
     """Make the runs that are asked for."""
-    for seed in options.seeds:
-        for position in options.positions:
-            for condition in CONDITIONS:
-                for motion in options.motions if condition.name in options.conditions else ():
-                    for name in options.contenders:
-                        seconds = options.seconds or (STATIONARY if name in _STATIONARY
-                                                      else LEARNING)
-                        entry = run(robot, condition, motion, name, seconds, seed=seed,
-                                    position=position)
-                        results.put(condition.name, motion, name, seed, position, entry)
-                        tell(condition.name, motion, name, seed, position, entry)
+    for seed, position, conditions, contenders in wishes(options):
+        for condition in CONDITIONS:
+            for motion in options.motions if condition.name in conditions else ():
+                for name in contenders:
+                    key = condition.name, motion, name, seed, position
+                    if options.missing and results.get(*key) is not None:
+                        continue
+                    seconds = options.seconds or (STATIONARY if name in _STATIONARY else LEARNING)
+                    entry = run(robot, condition, motion, name, seconds, seed=seed,
+                                position=position)
+                    results.put(*key, entry)
+                    tell(*key, entry)
 
 
 def tell(condition: str, motion: str, name: str, seed: int, position: int, entry: dict) -> None:
@@ -78,51 +105,45 @@ def tell(condition: str, motion: str, name: str, seed: int, position: int, entry
     print(f'{condition}, {motion}, seed {seed}, payload {position}: {name}: {found}', flush=True)
 
 
-def endure(robot: Robot, options: argparse.Namespace) -> bool:
-    """Run for hours; return whether every estimate was that of bodies, and mass in its cap."""
-    good = True
-    for condition in CONDITIONS:
-        for motion in options.motions if condition.name in options.conditions else ():
-            for name in options.contenders:
-                began = time.time()
-                entry = run(robot, condition, motion, name, 3600.0 * options.hours)
-                wrong = entry['trouble'] or entry['frozen'] or entry['inconsistent']
-                good &= not wrong
-                print(f'{condition.name}, {motion}: {name}: {options.hours:g} h simulated in '
-                      f'{time.time() - began:.0f} s: '
-                      + (f'{wrong}' if wrong else 'every estimate is that of bodies')
-                      + f'; mass {entry.get("mass", 0.0):+.3f} kg', flush=True)
-    return good
+def errors(robot: Robot, options: argparse.Namespace) -> tuple[dict[str, str], bool]:
+    """Make the runs, draw their pictures; return tables and whether all holds."""
+    results = Results(options.results)
+    measure(robot, options, results)
+    found = verdicts.verdicts(results)
+    if options.write:
+        images = DOCS / 'images'
+        pictures.draw_errors(results, images / 'control_study_errors.png')
+        pictures.draw_learning(results, images / 'control_study_learning.png')
+    return ({'errors': table.errors(results), 'details': table.details(results),
+             'verdicts': verdicts.as_table(found), 'losses': table.losses(results)},
+            all(verdict.good for verdict in found))
 
 
-def write(results: Results) -> None:
-    """Put tables and pictures where the document has its markers."""
-    path = DOCS / 'control_study.md'
-    verdicts = table.verdicts(results)
-    parts = {'errors': table.errors(results), 'details': table.details(results),
-             'verdicts': '\n'.join(f'- {"holds" if good else "MISSED"}: {text}'
-                                   for text, good in verdicts),
-             'losses': '\n'.join(f'- {line}' for line in table.losses(results))}
-    for name, part in parts.items():
-        write_section(path, name, part)
-    pictures.draw_errors(results, DOCS / 'images' / 'control_study_errors.png')
-    pictures.draw_learning(results, DOCS / 'images' / 'control_study_learning.png')
+def hours(robot: Robot, options: argparse.Namespace) -> tuple[dict[str, str], bool]:
+    """Run for hours; return the table and whether all holds."""
+    results = Results(options.hours_results)
+    endurance.measure(robot, results, options.conditions, options.motions, options.contenders,
+                      options.hours, missing=options.missing)
+    return {'hours': endurance.as_table(results)}, endurance.holds(results)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study; 1 where something that has to hold does not."""
     options = parse(arguments)
     robot = Robot.from_urdf(resolve_robot('arm7'))
-    if options.hours:
-        return 0 if endure(robot, options) else 1
-    results = Results(options.results)
-    measure(robot, options, results)
-    verdicts = table.verdicts(results)
-    for text, good in verdicts:
-        print(('holds: ' if good else 'MISSED: ') + text)
-    if options.write:
-        write(results)
-    return 0 if all(good for _, good in verdicts) else 1
+    makers = {'errors': errors, 'hours': hours,
+              'masses': lambda robot, options: masses.measure(robot),
+              'excess': lambda robot, options: excess.measure(robot)}
+    all_good = True
+    for part in options.parts:
+        tables, good = makers[part](robot, options)
+        all_good &= good
+        for name, text in tables.items():
+            if name not in ('errors', 'details'):
+                print(f'{name}:\n{text}', flush=True)
+            if options.write:
+                write_section(DOCS / 'control_study.md', name, text)
+    return 0 if all_good else 1
 
 
 if __name__ == '__main__':

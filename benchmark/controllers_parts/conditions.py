@@ -67,5 +67,6 @@ CONDITIONS = (
     Condition('torque 7 % off', effort_gain=1.07),
     Condition('noise', quality=NOISE),
     Condition('2 ms late', loop=LATE),
+    Condition('noise, 2 ms late', quality=NOISE, loop=LATE),
     Condition('mixed', payload=2.0, friction=1.0, effort_gain=1.07, quality=NOISE, loop=LATE),
 )

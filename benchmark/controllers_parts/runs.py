@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Callable
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from controllers_parts.conditions import Condition
 from controllers_parts.contenders import CONTENDERS
 from controllers_parts.motions import MOTIONS, READY
+from robot_dynamics.control.adaptation import Estimates
 from robot_dynamics.control.fourier import exciting_fourier
 from robot_dynamics.control.metric import typical_motions
 from robot_dynamics.control.protocol import TrackingController
@@ -34,8 +36,9 @@ class Watched:
 
     def __init__(self, controller: TrackingController):
         self._controller = controller
-        self.times: list[float] = []
+        self.times = array('d')
         self.inconsistent = 0
+        self.mass_share = 0.0
         self._steps = 0
 
     def __getattr__(self, name: str):
@@ -48,14 +51,19 @@ class Watched:
         self.times.append(time.perf_counter() - start)
         self._steps += 1
         if self._steps % 50 == 0 and hasattr(self._controller, 'adaptation'):
-            bodies = self._controller.adaptation.bodies.reshape(-1, 10)
-            self.inconsistent += any(not check_body(b, tolerance=TOLERANCE).is_consistent
-                                     for b in bodies)
+            self._look_at(self._controller.adaptation)
         return tau
+
+    def _look_at(self, adaptation: Estimates) -> None:
+        bodies = adaptation.bodies.reshape(-1, 10)
+        self.inconsistent += any(not check_body(b, tolerance=TOLERANCE).is_consistent
+                                 for b in bodies)
+        share = float(np.max(bodies[:, 0] / adaptation.metric.largest_mass))
+        self.mass_share = max(self.mass_share, share)
 
 
 def run(robot: Robot, condition: Condition, motion: str, contender: str, seconds: float, *,
-        seed: int = 0, position: int = 0,
+        seed: int = 0, position: int = 0, every: int = 1,
         make: Callable[[Robot], TrackingController] | None = None) -> dict[str, object]:
     """Return what is measured of one run.
 
@@ -71,6 +79,8 @@ def run(robot: Robot, condition: Condition, motion: str, contender: str, seconds
         How long.
     seed, position : int
         Seed of motion and noise, and which payload position.
+    every : int
+        Of so many samples one is recorded.
     make : callable, optional
         Makes the controller in the place of the contender.
 
@@ -78,10 +88,11 @@ def run(robot: Robot, condition: Condition, motion: str, contender: str, seconds
     -------
     dict
         ``rms`` (mrad, by window), ``max`` (mrad, last window), ``effort`` and ``step``
-        (N m: RMS, and RMS change from sample to sample, last window), ``estimate`` (RMS
-        error of the efforts the estimate predicts, per cent), ``mass`` (kg, estimated less
-        modelled, last link), ``micros`` (median duration), ``inconsistent``, ``frozen`` and
-        ``trouble``.
+        (N m: RMS, and RMS change from sample to sample, last window), ``worst_step`` (that
+        of the worst joint), ``estimate`` (RMS error of the efforts the estimate predicts, per
+        cent), ``mass`` (kg, estimated less modelled, last link), ``mass_share`` (largest mass
+        of a link over its cap), ``micros`` (median duration), ``inconsistent``, ``frozen``
+        and ``trouble``.
     """
     true = condition.true_robot(robot, position)
     plant = Plant(true, effort_gain=condition.effort_gain)
@@ -90,12 +101,14 @@ def run(robot: Robot, condition: Condition, motion: str, contender: str, seconds
     try:
         record = run_closed_loop(controller, plant, MOTIONS[motion](robot, seed), seconds,
                                  conditions=condition.loop,
-                                 sensors=JointSensors(condition.quality, seed=seed))
+                                 sensors=JointSensors(condition.quality, seed=seed),
+                                 every=every)
     except RobotDynamicsError as error:
         return {'trouble': str(error), 'rms': {}}
     return {**_errors(record, seconds), **_estimate(controller, robot, true),
             'micros': 1e6 * float(np.median(controller.times)),
-            'inconsistent': controller.inconsistent, 'trouble': '',
+            'inconsistent': controller.inconsistent, 'mass_share': controller.mass_share,
+            'trouble': '',
             'frozen': controller.frozen_reason}
 
 
@@ -104,10 +117,12 @@ def _errors(record: LoopRecord, seconds: float) -> dict[str, object]:
     windows = {name: span for name, span in WINDOWS.items() if span[1] <= seconds}
     begin, end = list(windows.values())[-1] if windows else (0.0, seconds)
     last = (record.time >= begin) & (record.time < end)
+    changes = np.diff(record.effort[last], axis=0)**2
     return {'rms': {name: 1e3 * record.rms(*span) for name, span in windows.items()},
             'max': 1e3 * record.peak(begin, end),
             'effort': float(np.sqrt(np.mean(record.effort[last]**2))),
-            'step': float(np.sqrt(np.mean(np.diff(record.effort[last], axis=0)**2))),
+            'step': float(np.sqrt(np.mean(changes))),
+            'worst_step': float(np.sqrt(np.max(np.mean(changes, axis=0)))),
             'saturated': int(record.saturated)}
 
 

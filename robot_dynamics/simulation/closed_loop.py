@@ -107,7 +107,7 @@ def run_closed_loop(controller: TrackingController, plant: Plant,
                     reference: Callable[[FloatArray], Reference], seconds: float, *,
                     conditions: LoopConditions | None = None,
                     sensors: JointSensors | None = None,
-                    limiter: EffortLimiter | None = None) -> LoopRecord:
+                    limiter: EffortLimiter | None = None, every: int = 1) -> LoopRecord:
     """Hold the arm, then let it track a reference that starts where it stands.
 
     Parameters
@@ -126,14 +126,19 @@ def run_closed_loop(controller: TrackingController, plant: Plant,
         How the arm measures itself; perfectly where not given.
     limiter : EffortLimiter, optional
         What efforts are let through; where not given, those the plant can apply.
+    every : int
+        Of so many samples one is recorded: an hour has two million.
 
     Returns
     -------
     LoopRecord
         What happened after the hold.
     """
+    if every < 1:
+        raise SimulationError('is below one', subject=f'every = {every}',
+                              remedy='record each sample (1), or one of some')
     loop = _Loop(controller, plant, conditions or LoopConditions(),
-                 sensors or JointSensors(), limiter)
+                 sensors or JointSensors(), limiter, every)
     return loop.track(reference, seconds)
 
 
@@ -141,8 +146,9 @@ class _Loop:
     """One run of `run_closed_loop`."""
 
     def __init__(self, controller: TrackingController, plant: Plant, conditions: LoopConditions,
-                 sensors: JointSensors, limiter: EffortLimiter | None):
+                 sensors: JointSensors, limiter: EffortLimiter | None, every: int):
         self.controller, self.plant = controller, plant
+        self._every, self._answered = every, 0
         self.conditions, self.sensors = conditions, sensors
         self._steps = round(conditions.period / plant.timestep)
         self._late = round(conditions.delay / plant.timestep)
@@ -197,9 +203,12 @@ class _Loop:
         adapt = not self.limiter.any_saturated
         tau = self.controller.update(reading.q, reading.v, q_d, v_d, a_d, dt, adapt=adapt)
         effort = self.limiter.apply(tau, self.conditions.period).copy()
-        # The error is that of the true state, however old the one the controller saw.
-        now = self.plant.time - start
-        self._rows.append((now, self.plant.q, self.plant.v, motion.sample(now)[0], effort, adapt))
+        if self._answered % self._every == 0:
+            # The error is that of the true state, however old the one the controller saw.
+            now = self.plant.time - start
+            true_q_d = q_d.copy() if now == time else motion.sample(now)[0]
+            self._rows.append((now, self.plant.q, self.plant.v, true_q_d, effort, adapt))
+        self._answered += 1
         self._send(effort)
         return reading.stamp
 

@@ -44,6 +44,20 @@ def test_an_exact_model_stays_where_it_is_held(pendulum):
     assert plant.time == pytest.approx(1.0)
 
 
+def test_one_of_some_samples_is_recorded_and_the_run_is_the_same(pendulum):
+    def reference(pose):
+        return PointToPoint(pose, pose + 0.5, duration=0.4)
+
+    whole, _, _ = run(pendulum, reference=reference)
+    part, controller, _ = run(pendulum, reference=reference, every=50)
+    assert len(controller.steps) == 250
+    np.testing.assert_array_equal(part.time, whole.time[::50])
+    np.testing.assert_array_equal(part.q, whole.q[::50])
+    np.testing.assert_array_equal(part.error, whole.error[::50])
+    with pytest.raises(SimulationError, match='every = 0'):
+        run(pendulum, every=0)
+
+
 def test_the_reference_starts_where_the_arm_is(pendulum):
     poses = []
 
