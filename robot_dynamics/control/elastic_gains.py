@@ -40,6 +40,8 @@ _DESIGN_POSES = 6
 _UNLIMITED = np.pi
 #: Shares of the bound of the damping that the design tries.
 _SHARES = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+#: Least stiffness over that of the softest spring.
+_LEAST_SHARE = 0.02
 #: Share it begins with, and how much faster the slowest motion has to become for another one:
 #: a damping that makes no difference stays small, for the sake of states that come late.
 _FIRST_SHARE, _WORTH_IT = 0.15, 0.001
@@ -194,6 +196,8 @@ class ElasticLoop:
                 raise ControlError('are too soft for the sufficient condition of PD control with '
                                    'on-line gravity compensation', subject='springs',
                                    remedy='give the stiffness K_P of the motors yourself')
+            # An arm that gravity does not bend has to be held all the same.
+            least = max(least, _LEAST_SHARE * float(self.dynamics.robot.joints.stiffness.min()))
             tried = [self._damped(np.full(self.n, margin * least))
                      for margin in _STIFFNESS_MARGINS]
         else:

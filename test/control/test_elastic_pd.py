@@ -105,6 +105,13 @@ def test_damping_outside_its_bound_is_refused_by_name(robot):
     assert 'sufficient' in text and 'damping below' in text
 
 
+def test_an_arm_that_gravity_does_not_bend_is_held_all_the_same(robot):
+    weightless = replace(robot, links=robot.links.with_gravity([0.0, 0.0, 0.0]))
+    law = ElasticPDController(weightless, period=0.002, delay=0.0)
+    assert law.report.radius < 1.0 and law.report.is_stiff_enough
+    assert law.gains.stiffness.min() > 0.0
+
+
 def test_springs_that_gravity_bends_too_far_are_told_of(robot):
     soft = replace(robot, joints=replace(robot.joints, stiffness=[120.0, 50.0]))
     loop = ElasticLoop(ElasticDynamics(soft), period=0.002, delay=0.0)
