@@ -30,7 +30,8 @@ from robot_dynamics.identification.excitation.playback import check_plan
 ROWS = (('arm7', 'bspline', ()), ('rpr', 'bspline', ()), ('arm7', 'fourier', ()),
         ('arm7', 'bspline', ('viscous', 'coulomb')), ('puma560', 'bspline', ()))
 HEAD = ('| robot | motion | told beside bodies | base parameters | condition | random, same kind '
-        '| random series of the `reference` node | largest use of a limit | design, s | of two processors, s each |\n'
+        '| random series of the `reference` node | largest use of a limit | design, s '
+        '| of two processors, s each |\n'
         '|---|---|---|---|---|---|---|---|---|---|')
 #: Speed of a joint whose description gives none, and seeds of random series.
 SPEED, SEEDS = 2.0, 15
