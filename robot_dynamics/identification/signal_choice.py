@@ -36,6 +36,8 @@ LATE = 0.01
 #: Velocities are looked for up to so late, s; and taken for velocities of that joint where
 #: their correlation with the slope of its positions is larger than this.
 LONGEST_VELOCITY_LAG, CLEAR = 0.5, 0.5
+#: By how much measured velocities have to predict better than those of positions, of squares.
+SOURCE_GAIN = 0.02
 #: By how much a lag has to predict better than none.
 LAG_GAIN = 0.01
 #: Largest lag believed, s.
@@ -109,7 +111,7 @@ class SignalChooser:
         best = candidates[0]
         if len(candidates) > 1:
             scores = [self.score(candidate) for candidate in candidates]
-            best = candidates[int(np.argmin(scores))]
+            best = candidates[preferred(candidates, scores)]
             choices.append(Choice(
                 'signals', f'cut-off {best.cutoff:.3g} Hz, velocity from {best.velocity}',
                 f'the spectrum suggests {first:.3g} Hz; error of raw efforts, by the best: '
@@ -207,6 +209,14 @@ class SignalChooser:
         return trial, Choice('lag of efforts', f'{1e3 * trial.lag:+.2f} ms',
                              'squared errors of raw efforts fall by '
                              f'{100 * (1 - after / before):.1f} %')
+
+
+def preferred(candidates: Sequence[SignalSettings], scores: Sequence[float]) -> int:
+    """Return which candidate is taken: positions tell the velocity unless measured ones help."""
+    best = int(np.argmin(scores))
+    plain = min((k for k, one in enumerate(candidates) if one.velocity == 'position'),
+                key=lambda k: scores[k], default=best)
+    return best if scores[best] < (1.0 - SOURCE_GAIN) * scores[plain] else plain
 
 
 def excerpt(dataset: Dataset) -> Dataset:

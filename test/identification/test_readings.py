@@ -7,7 +7,12 @@ import pytest
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.dataset import DatasetSettings, dataset_from_arrays
 from robot_dynamics.identification.dataset.plausibility import plausibility
-from robot_dynamics.identification.signal_choice import compare_velocity, velocity_lag
+from robot_dynamics.identification.signal_choice import (
+    compare_velocity,
+    preferred,
+    velocity_lag,
+)
+from robot_dynamics.identification.signals import SignalSettings
 
 RATE = 100.0
 
@@ -145,3 +150,12 @@ def test_standing_still(three, motion):
     q[rest], v[rest] = q[len(t) // 2], 0.0
     tau = three.efforts(q, v, np.gradient(v, 1 / RATE, axis=0))
     assert about(told(three, t, q, tau, v), 'stands still') == ['j1, j2, j3']
+
+
+def test_measured_velocities_have_to_help():
+    """A half per cent decides nothing: then positions, whose filters are known, are taken."""
+    position, other = SignalSettings(1.0), SignalSettings(2.0)
+    measured = SignalSettings(2.0, velocity='measured')
+    for scores, chosen in (([1.2, 1.0, 0.99], 1), ([1.2, 1.0, 0.9], 2), ([1.0, 1.1, 1.0], 0)):
+        assert preferred([position, other, measured], scores) == chosen
+    assert preferred([measured], [1.0]) == 0
