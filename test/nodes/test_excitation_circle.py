@@ -57,7 +57,8 @@ def excite(start, robot, plan, recording) -> str:
     player = start('excitation', robot=robot, plan=plan, output=recording, approach=0.5,
                    state_timeout=3.0, max_deviation=2.0, patience=60.0)
     ends = [player.wait(150.0), controller.stop(timeout=60.0)]
-    return ''.join(stderr for status, _, stderr in ends if status != 0)
+    return '' if all(status == 0 for status, _, _ in ends) else \
+        ''.join(stderr for _, _, stderr in ends)
 
 
 def tracks(start, observer, controller: str, robot) -> bool:
