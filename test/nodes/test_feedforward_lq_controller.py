@@ -105,7 +105,7 @@ def test_an_excessive_error_makes_it_safe_and_it_says_why(system):
                **{'schedule.eps2': 0.02, 'feedback.ahead': False})
     assert system.observer.spin(90.0, lambda: system.is_in('tracking'))
     system.move(WAY, 0.5)
-    assert system.observer.spin(10.0, lambda: system.is_in('safe'))
+    assert system.observer.spin(30.0, lambda: system.is_in('safe'))
     assert system.observer.spin(30.0, lambda: system.item('state')[0] is not None
                                 and 'eps2' in system.item('state')[0].message)
     assert 'asks for a stop' in system.item('state')[0].message
