@@ -20,9 +20,9 @@ from rcl_interfaces.srv import (
     SetParametersAtomically,
 )
 
-#: Parameters in a request that asks for them, twice as many as any node has, and in one that
-#: changes them.
-MOST_ASKED_FOR, MOST_CHANGED = 250, 50
+#: Parameters in a request that asks for them, and in one that changes them: more than any node
+#: has, for ``ros2 param load`` sends all of a file in one.
+MOST_ASKED_FOR, MOST_CHANGED = 250, 100
 
 #: Of each request: the field that counts, and the most in it.
 _BOUNDS: dict[type, tuple[str, int]] = {

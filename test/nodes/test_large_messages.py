@@ -124,7 +124,7 @@ def test_joint_states_are_answered_whatever_else_is_sent(start, observer, style)
     changes = [Parameter(name=f'payload.mass{k}', value=few) for k in range(1000)]
     (answer,) = observer.call(SetParameters, f'{CONTROLLER}/set_parameters',
                               SetParameters.Request(parameters=changes), timeout=30.0).results
-    assert not answer.successful and '1000 parameters, more than 50' in answer.reason
+    assert not answer.successful and '1000 parameters, more than 100' in answer.reason
     count = len(commands)
     assert observer.spin(30.0, lambda: len(commands) > count + 20)
     # Not even for a moment: latched, and each of them heard since it began to track.
