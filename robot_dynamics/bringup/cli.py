@@ -35,7 +35,12 @@ class _Help(argparse.ArgumentDefaultsHelpFormatter):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if not given:
+        parser.print_help()
+        return 2
+    options = parser.parse_args(given)
     try:
         status = options.run(options)
         sys.stdout.flush()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,6 +28,13 @@ def test_help_of_the_demo_lists_the_choices(capsys):
     text = capsys.readouterr().out
     for option in ('--robot', '--controller', '--seconds', '--seed'):
         assert option in text
+
+
+def test_without_a_command_all_of_them_are_shown(capsys):
+    assert main([]) == 2
+    text = capsys.readouterr().out
+    for command in ('up', 'demo', 'doctor', 'identify', 'excite', 'closed-form'):
+        assert re.search(rf'\n    {command}\b', text), command
 
 
 def test_robots_are_listed(capsys):
