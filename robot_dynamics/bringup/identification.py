@@ -3,7 +3,8 @@
 
 Reads rosbag2 recordings (MCAP or SQLite), CSV or NPZ files. Writes identified.urdf,
 parameters.yaml (for any node, and for launch files: identified:=FOLDER), covariance.npz,
-result.json and report.html. Exit status 1 where no URDF could be written.
+result.json and report.html; with a payload in the YAML, payload.yaml. Exit status 1 where no
+URDF could be written.
 """
 
 from __future__ import annotations
@@ -45,6 +46,12 @@ def run(options: argparse.Namespace) -> int:
     from robot_dynamics.identification.dataset import joined, load_dataset
     from robot_dynamics.identification.identify import estimate_settings, identify
     from robot_dynamics.identification.outputs.make import PARAMETERS, URDF, make_outputs
+    from robot_dynamics.identification.outputs.payload_file import (
+        PAYLOAD,
+        payload_file,
+        payload_text,
+    )
+    from robot_dynamics.identification.payload_runs import payload_of, recording_without
     from robot_dynamics.report.files import write_file
     from robot_dynamics.report.identification import identification_page, summary_text
     begin = time.perf_counter()
@@ -53,17 +60,28 @@ def run(options: argparse.Namespace) -> int:
     description = load_description(options.robot)
     robot = _robot(description, content)
     dataset = joined([load_dataset(path, robot, settings) for path in options.recordings])
-    found = identify(dataset, robot, estimate)
+    payload = None
+    if 'payload' in content:
+        loaded = dataset
+        dataset, body = recording_without(content, options.config.parent, robot)
+        payload, found = payload_of(loaded, dataset, robot, estimate, body)
+    else:
+        found = identify(dataset, robot, estimate)
     outputs = make_outputs(found, dataset, description.urdf,
                            allow_inconsistent=options.allow_inconsistent)
     page = identification_page(found, dataset, outputs)
-    for name, data in {**outputs.files, PAGE: page.encode()}.items():
+    files = {**outputs.files, PAGE: page.encode()}
+    if payload is not None:
+        files[PAYLOAD] = payload_file(payload).encode()
+    for name, data in files.items():
         write_file(options.output, name, data)
-    for name in (URDF, PARAMETERS):
-        if name not in outputs.files:
+    for name in (URDF, PARAMETERS, PAYLOAD):
+        if name not in files:
             # What an earlier run left is not of this recording.
             (options.output / name).unlink(missing_ok=True)
     print(summary_text(found))
+    if payload is not None:
+        print(payload_text(payload))
     print(f'\n{options.output / PAGE} ({dataset.count:,} rows, '
           f'{time.perf_counter() - begin:.1f} s)')
     if outputs.refused is not None:

@@ -48,6 +48,30 @@ def identify_payload_from(content: Mapping[str, Any], folder: Path, robot: Robot
     Identification
         The arm without it.
     """
+    empty, body = recording_without(content, folder, robot)
+    return payload_of(loaded, empty, robot, estimate_settings(content), body)
+
+
+def recording_without(content: Mapping[str, Any], folder: Path, robot: Robot
+                      ) -> tuple[Dataset, str | None]:
+    """Read the recording of the arm without its payload, as a YAML names it.
+
+    Parameters
+    ----------
+    content : mapping
+        All that the YAML says.
+    folder : Path
+        Where it lies.
+    robot : Robot
+        The arm as described.
+
+    Returns
+    -------
+    Dataset
+        The recording.
+    str or None
+        The link that carries the payload; the last one if None.
+    """
     part = content.get('payload')
     if not isinstance(part, Mapping) or not isinstance(part.get('without'), str):
         raise ParameterError(f'is {part!r}', subject='payload',
@@ -56,8 +80,7 @@ def identify_payload_from(content: Mapping[str, Any], folder: Path, robot: Robot
         if key not in _KEYS:
             raise ParameterError('is no setting', subject=f'payload.{key}',
                                  remedy='choose among ' + ', '.join(_KEYS))
-    empty = load_dataset(folder / part['without'], robot, settings_from(content))
-    return payload_of(loaded, empty, robot, estimate_settings(content), part.get('body'))
+    return load_dataset(folder / part['without'], robot, settings_from(content)), part.get('body')
 
 
 def payload_of(loaded: Dataset, empty: Dataset, robot: Robot,

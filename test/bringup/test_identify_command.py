@@ -6,12 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from robot_dynamics.bringup.cli import main
 from robot_dynamics.bringup.system import System
+from robot_dynamics.control.payload import Payload
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import BringupError
-from robot_dynamics.model.modify import with_scaled_masses
+from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 
@@ -67,6 +69,34 @@ def test_everything_is_written_and_told(work, done, capsys):
     ours, true, wrong = (Dynamics(one).inverse_dynamics(q, v, a) for one in
                          (robot, right, Robot.from_urdf(work / 'arm.urdf')))
     assert np.linalg.norm(ours - true) < 0.05 * np.linalg.norm(wrong - true)
+
+
+def test_a_payload_becomes_parameters_of_controllers(work, capsys):
+    robot = Robot.from_urdf(resolve_robot('rpr'))
+    carrying = with_payload(robot, 1.5, (0.0, 0.1, 0.0))
+    with np.load(work / '1.npz') as log:
+        t, q, names = log['time'], log['position'], log['names']
+    v = np.gradient(q, t, axis=0)
+    a = np.gradient(v, t, axis=0)
+    tau = Dynamics(carrying).inverse_dynamics(q, v, a) + np.tanh(v / 0.05) + v
+    np.savez(work / 'loaded.npz', time=t, position=q, effort=tau, names=names)
+    (work / 'payload.yaml').write_text((work / 'log.yaml').read_text()
+                                       + 'payload: {without: 1.npz}\n')
+    output = work / 'with'
+    assert main(['identify', str(work / 'loaded.npz'), '--robot', str(work / 'arm.urdf'),
+                 '--config', str(work / 'payload.yaml'), '--output', str(output)]) == 0
+    assert f'payload on {robot.body_names[-1]}: 1.' in capsys.readouterr().out
+    assert {path.name for path in output.iterdir()} == {*FILES, 'payload.yaml'}
+    told = yaml.safe_load((output / 'payload.yaml').read_text())['/**']['ros__parameters']
+    assert told['payload.mass'] == pytest.approx(1.5, abs=0.05)
+    # What the nodes do with it.
+    payload = Payload(**{name.partition('.')[2]: value for name, value in told.items()})
+    q, v, a = np.random.default_rng(2).normal(size=(3, 50, 3)) * 0.5
+    ours, true, without = (
+        Dynamics(robot.with_parameters(parameters)).inverse_dynamics(q, v, a)
+        for parameters in (robot.parameters + payload.load_on(robot).ravel(),
+                           carrying.parameters, robot.parameters))
+    assert np.linalg.norm(ours - true) < 0.05 * np.linalg.norm(without - true)
 
 
 def test_the_same_system_on_the_identified_model(done):

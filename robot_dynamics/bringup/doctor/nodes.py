@@ -49,6 +49,8 @@ ITEMS = {
     'adaptation': 'deactivate and activate the node once the cause is gone',
     'model': 'robot-dynamics doctor on the description tells more',
     'drive': 'its controller sends nothing, or nothing that can be obeyed: see commands above',
+    'excitation': 'it says what it waits for or what made it stop; once that is gone, start it '
+                  'again',
     'recording': 'see the disk that is recorded to',
 }
 #: Figures of an item worth telling begin with one of these.
