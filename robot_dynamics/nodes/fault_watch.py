@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,8 @@ FAULT_PARAMETERS = (
 _COUNT = 50
 #: A state that comes after so many periods comes after some that were missed.
 _MISSED = 2.5
+#: For so long diagnostics, which come once a second, tell of what is over. s.
+_TOLD_FOR = 2.0
 #: Warnings of one kind are this far apart. s.
 _WARNING_PERIOD = 1.0
 #: Columns of the flags.
@@ -89,6 +92,7 @@ class FaultWatch:
         self._detector: FaultDetector | None = None
         self._learner: ThresholdLearner | None = None
         self._event, self._joint = Event.NOTHING, -1
+        self._last, self._last_name, self._ended = Event.NOTHING, '', -np.inf
         self._counts = {Event.FAULT: 0, Event.CONTACT: 0}
         self._trouble = 'no effort yet'
         self._open(node, robot.joint_names)
@@ -168,10 +172,13 @@ class FaultWatch:
             return Status(Level.WARN, f'cannot be watched: {self._trouble}', values)
         if self._learner is not None:
             return Status(Level.WARN, 'learns thresholds: nothing is reported', values)
-        if self._event is Event.FAULT:
-            return Status(Level.ERROR, f'fault of {self._name}', values)
-        if self._event is not Event.NOTHING:
-            return Status(Level.WARN, f'{self._event.name.lower()}, first at {self._name}', values)
+        event, name = self._event, self._name
+        if event is Event.NOTHING and time.monotonic() - self._ended < _TOLD_FOR:
+            event, name = self._last, self._last_name
+        if event is Event.FAULT:
+            return Status(Level.ERROR, f'fault of {name}', values)
+        if event is not Event.NOTHING:
+            return Status(Level.WARN, f'{event.name.lower()}, first at {name}', values)
         return Status(Level.OK, 'no fault, no contact', values)
 
     @property
@@ -254,6 +261,8 @@ class FaultWatch:
     def _change(self, event: Event, joint: int) -> None:
         """Tell of something that begins or ends."""
         was, self._event = self._event, event
+        if was is not Event.NOTHING:
+            self._last, self._last_name, self._ended = was, self._name, time.monotonic()
         self._joint = joint if event is not Event.NOTHING else -1
         if Event.CONTACT in (was, event):
             self._contact_publisher.publish(Bool(data=event is Event.CONTACT))
