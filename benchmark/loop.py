@@ -146,7 +146,7 @@ class Run:
                                                qos.command())
             self.start('echo', spin=setting.spin)
             self.start('arm', **common, rate=setting.rate, **PLANT)
-            self.start('controller', **common, rate=setting.rate)
+            self.start('controller', max_trajectory_points=10_000, **common, rate=setting.rate)
             if setting.processes > 3:
                 self.start('inverse_dynamics', **common)
                 self.start('reference', robot=ROBOT)

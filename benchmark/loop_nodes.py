@@ -57,7 +57,8 @@ class MeasuredArm(SimulatedArmNode):
         """Start with clocks around what matters."""
         self.states_log, self.commands_log = Log(3), Log(2)
         super().start()
-        publish = self._states.publish
+        states = self._states.publishers[0]
+        publish = states.publish
 
         def timed(message: JointState) -> None:
             before = time.monotonic_ns()
@@ -65,7 +66,7 @@ class MeasuredArm(SimulatedArmNode):
             self.states_log.add(to_nanoseconds(message.header.stamp), before,
                                 time.monotonic_ns())
 
-        self._states.publish = timed
+        states.publish = timed
         # A subscriber for the echo node, so that it has somebody to send to.
         self._echoes = FetchedSubscription(self, Float64MultiArray, 'echo/commands',
                                            qos.command_input())

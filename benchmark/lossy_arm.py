@@ -22,13 +22,14 @@ class LossyArm(SimulatedArmNode):
         """Start with a hole in the publisher."""
         self._chance = random.Random(0)
         super().start()
-        publish = self._states.publish
+        states = self._states.publishers[0]
+        publish = states.publish
 
         def lossy(message) -> None:
             if self._chance.random() >= LOSS:
                 publish(message)
 
-        self._states.publish = lossy
+        states.publish = lossy
 
     def _on_command(self, message: Float64MultiArray) -> None:
         if self._chance.random() >= LOSS:

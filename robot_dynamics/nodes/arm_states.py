@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.errors import ParameterError
@@ -71,7 +72,7 @@ class ArmStates:
 
     def __init__(self, node: Node, plant: Plant | ElasticPlant, values: Values, frame: str):
         self._node, self._frame = node, frame
-        self._messages: list[tuple[JointStateMessage, object]] = []
+        self._messages: list[tuple[JointStateMessage, Publisher]] = []
         self._parts: list[_Part] = []
         names = plant.robot.joint_names
         order = joint_order('joint_order', values['joint_order'], names)
@@ -110,6 +111,11 @@ class ArmStates:
             stamp = part.measure(time)
         for message, publisher in self._messages:
             publisher.publish(message.stamp(origin + round(1e9 * stamp)))
+
+    @property
+    def publishers(self) -> tuple[Publisher, ...]:
+        """Of joint states first."""
+        return tuple(publisher for _, publisher in self._messages)
 
     def _message(self, topic: str, names: Sequence[str], *, effort: bool) -> JointStateMessage:
         message = JointStateMessage(names, position=True, velocity=True, effort=effort,
