@@ -146,7 +146,9 @@ class Run:
                                                qos.command())
             self.start('echo', spin=setting.spin)
             self.start('arm', **common, rate=setting.rate, **PLANT)
-            self.start('controller', max_trajectory_points=10_000, **common, rate=setting.rate)
+            # At the start the machine may be busy with the processes that start beside it.
+            self.start('controller', max_trajectory_points=10_000, resume_after=round(0.2 * setting.rate),
+                       **common, rate=setting.rate)
             if setting.processes > 3:
                 self.start('inverse_dynamics', **common)
                 self.start('reference', robot=ROBOT)
