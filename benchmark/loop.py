@@ -147,8 +147,8 @@ class Run:
             self.start('echo', spin=setting.spin)
             self.start('arm', **common, rate=setting.rate, **PLANT)
             # At the start the machine may be busy with the processes that start beside it.
-            self.start('controller', max_trajectory_points=10_000, resume_after=round(0.2 * setting.rate),
-                       **common, rate=setting.rate)
+            self.start('controller', **common, rate=setting.rate, max_trajectory_points=10_000,
+                       resume_after=round(0.2 * setting.rate))
             if setting.processes > 3:
                 self.start('inverse_dynamics', **common)
                 self.start('reference', robot=ROBOT)
