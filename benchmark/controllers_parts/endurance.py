@@ -49,7 +49,7 @@ def as_table(results: Results) -> str:
     """Return a row for each run."""
     return '\n'.join([
         '| condition | motion | law | simulated, h | estimates looked at that no body has | '
-        'largest mass over its cap, % | RMS error after a minute, mrad | |',
+        'largest mass, % of its cap | RMS error after a minute, mrad | |',
         '|---|---|---|---:|---:|---:|---:|---|',
         *(f'| {condition} | {motion} | {name} | {entry["hours"]:g} | {entry["inconsistent"]} | '
           f'{100.0 * entry["mass_share"]:.3g} | {entry["rms"]["60"]:.3g} | '
