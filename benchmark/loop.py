@@ -26,11 +26,10 @@ from pathlib import Path
 
 import numpy as np
 import rclpy
-from builtin_interfaces.msg import Duration
 from rclpy.signals import SignalHandlerOptions
 from sections import DOCS, write_section
 from std_msgs.msg import String
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.bringup.domains import private_domain
 from robot_dynamics.control.fourier import exciting_fourier
@@ -39,6 +38,7 @@ from robot_dynamics.control.trajectory_points import sample_points
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.convert import trajectory_message
 
 HERE = Path(__file__).resolve().parent
 DOCUMENT = DOCS / 'performance_loop.md'
@@ -237,13 +237,8 @@ def motion(seconds: float) -> JointTrajectory:
     pose = np.clip(0.0, robot.limits.lower, robot.limits.upper)
     way = PointToPoint(pose, exciting.sample(0.0)[0], velocity_limit=0.9,
                        acceleration_limit=3.0)
-    message = JointTrajectory(joint_names=list(robot.joint_names))
-    for point in sample_points(Sequence(way, exciting), 0.0, seconds, 0.05):
-        whole, rest = divmod(round(1e9 * point.time_from_start), 1_000_000_000)
-        message.points.append(JointTrajectoryPoint(
-            positions=point.positions, velocities=point.velocities,
-            accelerations=point.accelerations, time_from_start=Duration(sec=whole, nanosec=rest)))
-    return message
+    return trajectory_message(robot.joint_names,
+                              sample_points(Sequence(way, exciting), 0.0, seconds, 0.05))
 
 
 def evaluate(setting: Setting, folder: Path, began: int, ended: int,

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import rclpy
-from builtin_interfaces.msg import Duration
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.msg import Parameter as ParameterMessage
@@ -16,9 +15,11 @@ from rcl_interfaces.msg import ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.client import Client
 from rclpy.signals import SignalHandlerOptions
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
+from robot_dynamics.control.trajectory_points import TrajectoryPoint
 from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.convert import trajectory_message
 
 from .rig import CONTROLLER
 
@@ -118,13 +119,8 @@ class People:
 def trajectory(names: list[str], points: list[tuple[float, list[float]]], *,
                velocities: list[float] | None = None) -> JointTrajectory:
     """Return a trajectory through points, each at a time in s from when it is sent."""
-    message = JointTrajectory(joint_names=names)
-    for seconds, positions in points:
-        whole, rest = divmod(round(1e9 * seconds), 1_000_000_000)
-        message.points.append(JointTrajectoryPoint(
-            positions=positions, velocities=velocities or [],
-            time_from_start=Duration(sec=whole, nanosec=rest)))
-    return message
+    return trajectory_message(names, (TrajectoryPoint(seconds, positions, velocities or ())
+                                      for seconds, positions in points))
 
 
 def _parameter_value(value: Any) -> ParameterValue:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import ModuleType
 
 from robot_dynamics.bringup import demo, excite, formulas, identification, stiffness, switch
 from robot_dynamics.bringup.arguments import ARGUMENTS
@@ -66,41 +67,30 @@ def _parser() -> argparse.ArgumentParser:
     _add_report(commands)
     robots = commands.add_parser('robots', help='list the robots of this package')
     robots.set_defaults(run=_robots)
-    examine = commands.add_parser('doctor', help=doctor.SUMMARY, description=doctor.DESCRIPTION,
-                                  formatter_class=_Help)
-    doctor.add_arguments(examine)
-    examine.set_defaults(run=doctor.run)
-    switching = commands.add_parser('switch', help=switch.SUMMARY, description=switch.__doc__,
-                                    formatter_class=_Help)
-    switch.add_arguments(switching)
-    switching.set_defaults(run=switch.run)
+    _add_module(commands, 'doctor', doctor, doctor.DESCRIPTION)
+    _add_module(commands, 'switch', switch)
     check = commands.add_parser(
         'check', help='read a robot description and say what is wrong with it',
         description='Read a URDF, xacro or DH file, say what it holds and what is wrong with it. '
                     'Exit status 1 when it cannot be used.')
     check.add_argument('robot', metavar='FILE', help='file, or name of a robot of this package')
     check.set_defaults(run=_check)
-    closed_form = commands.add_parser(
-        'closed-form', help='write the equations of motion as formulas: text, LaTeX, Python, C, '
-                            'Wolfram', description=formulas.__doc__, formatter_class=_Help)
-    formulas.add_arguments(closed_form)
-    closed_form.set_defaults(run=formulas.run)
-    identify = commands.add_parser(
-        'identify', help=identification.SUMMARY, description=identification.__doc__,
-        formatter_class=_Help)
-    identification.add_arguments(identify)
-    identify.set_defaults(run=identification.run)
-    exciting = commands.add_parser('excite', help=excite.SUMMARY, description=excite.__doc__,
-                                   formatter_class=_Help)
-    excite.add_arguments(exciting)
-    exciting.set_defaults(run=excite.run)
-    stiff = commands.add_parser('stiffness', help=stiffness.SUMMARY,
-                                description=stiffness.__doc__, formatter_class=_Help)
-    stiffness.add_arguments(stiff)
-    stiff.set_defaults(run=stiffness.run)
+    _add_module(commands, 'closed-form', formulas)
+    _add_module(commands, 'identify', identification)
+    _add_module(commands, 'excite', excite)
+    _add_module(commands, 'stiffness', stiffness)
     warmup = commands.add_parser('warmup', help='compile all kernels now, once for all')
     warmup.set_defaults(run=_warmup)
     return parser
+
+
+def _add_module(commands: argparse._SubParsersAction, name: str, module: ModuleType,
+                description: str | None = None) -> None:
+    """Add a command that has a module to itself: its summary, its arguments and what it does."""
+    parser = commands.add_parser(name, help=module.SUMMARY, formatter_class=_Help,
+                                 description=description or module.__doc__)
+    module.add_arguments(parser)
+    parser.set_defaults(run=module.run)
 
 
 def _add_up(commands: argparse._SubParsersAction) -> None:

@@ -27,6 +27,8 @@ from robot_dynamics.errors import BringupError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 
+SUMMARY = 'write the equations of motion as formulas: text, LaTeX, Python, C, Wolfram'
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         payload_file,
         payload_text,
     )
-    from robot_dynamics.identification.payload_runs import payload_of, recording_without
+    from robot_dynamics.identification.payload_runs import identify_payload_from
     from robot_dynamics.report.files import write_file
     from robot_dynamics.report.identification import identification_page, summary_text
     begin = time.perf_counter()
@@ -62,9 +62,8 @@ def run(options: argparse.Namespace) -> int:
     dataset = joined([load_dataset(path, robot, settings) for path in options.recordings])
     payload = None
     if 'payload' in content:
-        loaded = dataset
-        dataset, body = recording_without(content, options.config.parent, robot)
-        payload, found = payload_of(loaded, dataset, robot, estimate, body)
+        payload, found, dataset = identify_payload_from(content, options.config.parent, robot,
+                                                        dataset)
     else:
         found = identify(dataset, robot, estimate)
     outputs = make_outputs(found, dataset, description.urdf,

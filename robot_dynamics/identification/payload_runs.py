@@ -18,7 +18,7 @@ from typing import Any
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.dataset import Dataset, load_dataset
 from robot_dynamics.identification.dataset.settings import settings_from
-from robot_dynamics.identification.identify import EstimateSettings, estimate_settings, identify
+from robot_dynamics.identification.identify import estimate_settings, identify
 from robot_dynamics.identification.payload import Payload, identify_payload
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.model.robot import Robot
@@ -27,7 +27,7 @@ _KEYS = ('without', 'body')
 
 
 def identify_payload_from(content: Mapping[str, Any], folder: Path, robot: Robot,
-                          loaded: Dataset) -> tuple[Payload, Identification]:
+                          loaded: Dataset) -> tuple[Payload, Identification, Dataset]:
     """Identify what an arm carries, as a YAML asks for it.
 
     Parameters
@@ -47,30 +47,8 @@ def identify_payload_from(content: Mapping[str, Any], folder: Path, robot: Robot
         What it carries.
     Identification
         The arm without it.
-    """
-    empty, body = recording_without(content, folder, robot)
-    return payload_of(loaded, empty, robot, estimate_settings(content), body)
-
-
-def recording_without(content: Mapping[str, Any], folder: Path, robot: Robot
-                      ) -> tuple[Dataset, str | None]:
-    """Read the recording of the arm without its payload, as a YAML names it.
-
-    Parameters
-    ----------
-    content : mapping
-        All that the YAML says.
-    folder : Path
-        Where it lies.
-    robot : Robot
-        The arm as described.
-
-    Returns
-    -------
     Dataset
-        The recording.
-    str or None
-        The link that carries the payload; the last one if None.
+        The recording that this is of.
     """
     part = content.get('payload')
     if not isinstance(part, Mapping) or not isinstance(part.get('without'), str):
@@ -80,31 +58,7 @@ def recording_without(content: Mapping[str, Any], folder: Path, robot: Robot
         if key not in _KEYS:
             raise ParameterError('is no setting', subject=f'payload.{key}',
                                  remedy='choose among ' + ', '.join(_KEYS))
-    return load_dataset(folder / part['without'], robot, settings_from(content)), part.get('body')
-
-
-def payload_of(loaded: Dataset, empty: Dataset, robot: Robot,
-               settings: EstimateSettings | None = None, body: str | None = None
-               ) -> tuple[Payload, Identification]:
-    """Identify what an arm carries, from a recording with it and one without.
-
-    Parameters
-    ----------
-    loaded, empty : Dataset
-        With the payload, and without.
-    robot : Robot
-        The arm as described.
-    settings : EstimateSettings, optional
-        How to identify the arm.
-    body : str, optional
-        The link that carries the payload; the last one if not given.
-
-    Returns
-    -------
-    Payload
-        What it carries.
-    Identification
-        The arm without it.
-    """
-    found = identify(empty, robot, settings)
-    return identify_payload(loaded, found.model, found.signals, body), found
+    empty = load_dataset(folder / part['without'], robot, settings_from(content))
+    found = identify(empty, robot, estimate_settings(content))
+    payload = identify_payload(loaded, found.model, found.signals, part.get('body'))
+    return payload, found, empty

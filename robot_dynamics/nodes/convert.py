@@ -8,16 +8,18 @@ writes straight into the message.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Time
+from builtin_interfaces.msg import Duration, Time
 from numpy.typing import ArrayLike, NDArray
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from robot_dynamics.control.trajectory_points import TrajectoryPoint
 from robot_dynamics.errors import ParameterError
 
 _NANOSECONDS = 1_000_000_000
@@ -31,6 +33,27 @@ def to_nanoseconds(stamp: Time) -> int:
 def write_stamp(stamp: Time, nanoseconds: int) -> None:
     """Write a time in nanoseconds into a stamp."""
     stamp.sec, stamp.nanosec = divmod(nanoseconds, _NANOSECONDS)
+
+
+def trajectory_message(names: Sequence[str], points: Iterable[TrajectoryPoint]
+                       ) -> JointTrajectory:
+    """Return points of a motion as a message without a stamp.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Joints, in the order of the points.
+    points : iterable of TrajectoryPoint
+        The points.
+    """
+    message = JointTrajectory(joint_names=list(names))
+    for point in points:
+        seconds, rest = divmod(round(_NANOSECONDS * point.time_from_start), _NANOSECONDS)
+        message.points.append(JointTrajectoryPoint(
+            positions=point.positions, velocities=point.velocities,
+            accelerations=point.accelerations,
+            time_from_start=Duration(sec=seconds, nanosec=rest)))
+    return message
 
 
 class StampClock:

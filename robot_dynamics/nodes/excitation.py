@@ -19,10 +19,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from builtin_interfaces.msg import Duration
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.joint_state import JointStateMonitor
 from robot_dynamics.control.modes import Mode
@@ -35,7 +34,12 @@ from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.base import PlainNode
 from robot_dynamics.nodes.command_output import listener_obstacle
 from robot_dynamics.nodes.controller_names import TRACKING_CONTROLLERS, topics_of
-from robot_dynamics.nodes.convert import StampClock, to_nanoseconds, write_stamp
+from robot_dynamics.nodes.convert import (
+    StampClock,
+    to_nanoseconds,
+    trajectory_message,
+    write_stamp,
+)
 from robot_dynamics.nodes.description import ROBOT_PARAMETERS, load_described
 from robot_dynamics.nodes.diagnostics import Diagnostics, Level, Status
 from robot_dynamics.nodes.fetched import FetchedSubscription
@@ -268,17 +272,12 @@ class ExcitationNode(PlainNode):
         session, values = self._session, self.parameters.values
         now = self._now() if begin is None else begin
         reference, elapsed, duration = session.ahead(now, values['horizon'])
-        message = JointTrajectory(joint_names=list(self._robot.joint_names))
         # The last point lies behind the end of the stop, also when it is over already.
         step = values['point_period']
         duration = (1 + math.ceil(duration / step)) * step
+        message = trajectory_message(self._robot.joint_names,
+                                     sample_points(reference, elapsed, duration, step))
         write_stamp(message.header.stamp, self._stamps.nanoseconds(session.begins + elapsed))
-        for point in sample_points(reference, elapsed, duration, step):
-            seconds, rest = divmod(round(1e9 * point.time_from_start), 1_000_000_000)
-            message.points.append(JointTrajectoryPoint(
-                positions=point.positions, velocities=point.velocities,
-                accelerations=point.accelerations,
-                time_from_start=Duration(sec=seconds, nanosec=rest)))
         self._outlets[self._leads].publish(message)
 
     def _tell(self) -> None:

@@ -13,10 +13,9 @@ import sys
 from collections.abc import Sequence
 
 import numpy as np
-from builtin_interfaces.msg import Duration
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.joint_state import JointStateMonitor
 from robot_dynamics.control.modes import Mode
@@ -27,7 +26,12 @@ from robot_dynamics.model.robot import FloatArray
 from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.base import PlainNode
 from robot_dynamics.nodes.controller_names import TRACKING_CONTROLLERS
-from robot_dynamics.nodes.convert import StampClock, to_nanoseconds, write_stamp
+from robot_dynamics.nodes.convert import (
+    StampClock,
+    to_nanoseconds,
+    trajectory_message,
+    write_stamp,
+)
 from robot_dynamics.nodes.description import ROBOT_PARAMETERS, load_robot
 from robot_dynamics.nodes.diagnostics import Diagnostics, Level, Status
 from robot_dynamics.nodes.fetched import FetchedSubscription
@@ -150,14 +154,9 @@ class ReferenceNode(PlainNode):
 
     def _send(self, elapsed: float, horizon: float, step: float) -> None:
         """Send the stretch of the motion that begins now."""
-        message = JointTrajectory(joint_names=list(self._robot.joint_names))
+        message = trajectory_message(self._robot.joint_names,
+                                     sample_points(self._motion, elapsed, horizon, step))
         write_stamp(message.header.stamp, self._stamps.nanoseconds(self._start + elapsed))
-        for point in sample_points(self._motion, elapsed, horizon, step):
-            seconds, rest = divmod(round(1e9 * point.time_from_start), 1_000_000_000)
-            message.points.append(JointTrajectoryPoint(
-                positions=point.positions, velocities=point.velocities,
-                accelerations=point.accelerations,
-                time_from_start=Duration(sec=seconds, nanosec=rest)))
         self._chunk_publishers[self._leads].publish(message)
         self._chunks += 1
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.report.figure_style import GRID, INK, SOFT, style
 from robot_dynamics.report.payload import CHART_RATE, ERROR_WINDOW
 from robot_dynamics.report.recording import Recording
 from robot_dynamics.report.series import grid, moving_rms, sample
@@ -18,7 +19,7 @@ from robot_dynamics.report.skeleton import Skeleton, can_be_drawn
 from robot_dynamics.report.summary import Summary
 from robot_dynamics.report.text import figures, verdict
 
-_INK, _SOFT, _GRID, _BAND = '#16191d', '#5b6470', '#e3e5e3', '#f3efe6'
+_BAND = '#f3efe6'
 _BEFORE, _AFTER = '#b8480b', '#0b62a8'
 _JOINTS = ('#0b62a8', '#b8480b', '#00805f', '#a4478a', '#2f8fc4', '#8a6a00', '#6a4fb3')
 
@@ -44,7 +45,7 @@ def draw_figure(recording: Recording, summary: Summary, robot: Robot | None) -> 
     cells = figure.add_gridspec(2, 2, width_ratios=(5, 9), height_ratios=(5, 3), left=0.05,
                                 right=0.975, top=0.86, bottom=0.085, hspace=0.36, wspace=0.14)
     title = verdict(summary).replace(': ', ':\n')
-    figure.text(0.027, 0.985, title, fontsize=16, fontweight='bold', color=_INK, va='top',
+    figure.text(0.027, 0.985, title, fontsize=16, fontweight='bold', color=INK, va='top',
                 linespacing=1.35)
     path = None if robot is None else _path(recording, robot, summary)
     if path is not None:
@@ -59,57 +60,47 @@ def draw_figure(recording: Recording, summary: Summary, robot: Robot | None) -> 
     return content.getvalue()
 
 
-def _style(axes: Any) -> None:
-    axes.grid(True, color=_GRID, linewidth=0.8, which='major')
-    axes.set_axisbelow(True)
-    for side in ('top', 'right'):
-        axes.spines[side].set_visible(False)
-    for side in ('left', 'bottom'):
-        axes.spines[side].set_color(_GRID)
-    axes.tick_params(colors=_SOFT, labelsize=9, length=0, which='both')
-
-
 def _draw_error(axes: Any, recording: Recording, summary: Summary) -> None:
     errors = recording.errors
     time = grid(errors.time[0], errors.time[-1], CHART_RATE)
     joints = 1e3 * moving_rms(errors.time, errors.position, time, ERROR_WINDOW)
     # The first values come from a window that is not yet full.
     time, joints = time[10:], joints[10:]
-    _style(axes)
+    style(axes)
     # No error at all has no logarithm.
     plot = axes.semilogy if np.any(joints > 0.0) else axes.plot
     for k, values in enumerate(joints.T):
         plot(time, values, color=_JOINTS[k % len(_JOINTS)], linewidth=0.8, alpha=0.55)
-    plot(time, np.sqrt(np.mean(joints ** 2, axis=1)), color=_INK, linewidth=2.4)
+    plot(time, np.sqrt(np.mean(joints ** 2, axis=1)), color=INK, linewidth=2.4)
     axes.set_xlim(time[0], time[-1])
     axes.yaxis.set_major_formatter(lambda value, _: f'{value:g}')
     axes.set_title(f'tracking error, {summary.unit}: all joints (bold) and each, RMS over '
-                   f'{ERROR_WINDOW} s', loc='left', fontsize=10, color=_SOFT)
-    axes.set_xlabel('s', color=_SOFT, fontsize=9, loc='right', labelpad=-2)
+                   f'{ERROR_WINDOW} s', loc='left', fontsize=10, color=SOFT)
+    axes.set_xlabel('s', color=SOFT, fontsize=9, loc='right', labelpad=-2)
     if summary.adaptation_start is not None:
         start = summary.adaptation_start
         axes.axvspan(time[0], start, color=_BAND, linewidth=0)
-        axes.axvline(start, color=_INK, linewidth=1, linestyle=(0, (3, 3)))
+        axes.axvline(start, color=INK, linewidth=1, linestyle=(0, (3, 3)))
         axes.annotate('adaptation on', (start, 1), xycoords=('data', 'axes fraction'),
                       xytext=(6, -4), textcoords='offset points', va='top', fontsize=10,
-                      color=_INK)
+                      color=INK)
         axes.annotate('estimates frozen', (start, 0), xycoords=('data', 'axes fraction'),
                       xytext=(-6, 6), textcoords='offset points', ha='right', fontsize=10,
-                      color=_SOFT)
+                      color=SOFT)
     for tracking, color in ((summary.before, _BEFORE), (summary.after, _AFTER)):
         axes.hlines(1e3 * tracking.total, tracking.window.start, tracking.window.end,
                     color=color, linewidth=3)
 
 
 def _draw_bars(axes: Any, summary: Summary) -> None:
-    _style(axes)
+    style(axes)
     place = np.arange(len(summary.joint_names))
     for shift, tracking, color, text in ((-0.2, summary.before, _BEFORE, 'before'),
                                          (0.2, summary.after, _AFTER, 'after')):
         values = 1e3 * tracking.rms
         bars = axes.bar(place + shift, values, width=0.38, color=color, label=text)
         axes.bar_label(bars, [figures(float(value), 2) for value in values], fontsize=8,
-                       color=_SOFT, padding=2)
+                       color=SOFT, padding=2)
     axes.set_xticks(place, summary.joint_names)
     for k, tick in enumerate(axes.get_xticklabels()):
         # A name with two dollars is no formula.
@@ -117,9 +108,9 @@ def _draw_bars(axes: Any, summary: Summary) -> None:
     axes.grid(False, axis='x')
     axes.margins(y=0.18)
     axes.set_title(f'RMS of each joint before and after adaptation, {summary.unit}', loc='left',
-                   fontsize=10, color=_SOFT)
+                   fontsize=10, color=SOFT)
     axes.legend(frameon=False, fontsize=9, ncols=2, loc='upper right',
-                bbox_to_anchor=(1.0, 1.22), labelcolor=_INK)
+                bbox_to_anchor=(1.0, 1.22), labelcolor=INK)
 
 
 def _path(recording: Recording, robot: Robot, summary: Summary) -> FloatArray | None:
@@ -157,7 +148,7 @@ def _frame(axes: Any, path: Any) -> None:
     low_z = float(low[2])
     angle = np.linspace(0, 2 * np.pi, 100)
     for radius in (0.5 * half, half):
-        axes.plot(radius * np.cos(angle), radius * np.sin(angle), low_z, color=_GRID,
+        axes.plot(radius * np.cos(angle), radius * np.sin(angle), low_z, color=GRID,
                   linewidth=1.2)
     axes.set_xlim(middle[0] - half, middle[0] + half)
     axes.set_ylim(middle[1] - half, middle[1] + half)

@@ -17,7 +17,7 @@ from robot_dynamics.report.summary import Summary
 from robot_dynamics.report.text import figures, interrupted, ratio, verdict
 
 _PAGE = Path(__file__).with_name('page')
-_SCRIPTS = ('chart.js', 'arm.js', 'report.js')
+_SCRIPTS = ('chart.js', 'tabs.js', 'arm.js', 'report.js')
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.stiffness.modes import ModesReport
 from robot_dynamics.identification.stiffness.report import JointReport
 from robot_dynamics.identification.stiffness.spring import SpringReport
+from robot_dynamics.report.figure_style import GRID, INK, SOFT, style
 
-_INK, _SOFT, _GRID = '#16191d', '#5b6470', '#e3e5e3'
 _FORTH, _BACK = '#0b62a8', '#b8480b'
 # Points of a picture at most.
 _POINTS = 4000
@@ -42,7 +42,7 @@ def draw_stiffness(reports: Sequence[JointReport]) -> bytes:
     axes = figure.subplots(max(len(rows), 1), 2, squeeze=False)
     for pair, (report, part) in zip(axes, rows, strict=False):
         for one in pair:
-            _style(one)
+            style(one)
         if isinstance(part, SpringReport):
             _draw_spring(pair, report.name, part)
         else:
@@ -59,19 +59,19 @@ def _draw_spring(axes: Sequence[Any], name: str, spring: SpringReport) -> None:
     has_torque = bool(np.all(np.isfinite(spring.load)))
     x = spring.load[some] if has_torque else spring.time[some]
     if has_torque:
-        axes[0].plot(x, explained, '.', color=_GRID, markersize=9.0, label='explained')
+        axes[0].plot(x, explained, '.', color=GRID, markersize=9.0, label='explained')
     for going, color, text in ((1.0, _FORTH, 'motor goes forth'), (-1.0, _BACK, 'and back')):
         mine = np.sign(np.round(way)) == going
         axes[0].plot(x[mine], deflection[mine], '.', color=color, markersize=2.5, label=text)
-    axes[0].set_xlabel('torque, N m (N)' if has_torque else 's', color=_SOFT, fontsize=9)
-    axes[0].legend(frameon=False, fontsize=9, markerscale=2, labelcolor=_INK)
+    axes[0].set_xlabel('torque, N m (N)' if has_torque else 's', color=SOFT, fontsize=9)
+    axes[0].legend(frameon=False, fontsize=9, markerscale=2, labelcolor=INK)
     _title(axes[0], f'{name}: motor / ratio - joint, mrad (mm)')
     time = spring.time[some]
-    axes[1].plot(time, explained, color=_GRID, linewidth=4.0, label='explained')
+    axes[1].plot(time, explained, color=GRID, linewidth=4.0, label='explained')
     axes[1].plot(time, deflection, color=_FORTH, linewidth=1.0, label='measured')
     axes[1].plot(time, deflection - explained, color=_BACK, linewidth=0.8, label='left')
-    axes[1].set_xlabel('s', color=_SOFT, fontsize=9)
-    axes[1].legend(frameon=False, fontsize=9, ncols=3, labelcolor=_INK)
+    axes[1].set_xlabel('s', color=SOFT, fontsize=9)
+    axes[1].legend(frameon=False, fontsize=9, ncols=3, labelcolor=INK)
     _title(axes[1], f'{name}: the same over time, mrad (mm)')
 
 
@@ -79,15 +79,15 @@ def _draw_modes(axes: Sequence[Any], report: JointReport, modes: ModesReport) ->
     unit = 'Hz' if modes.has_rate else 'of the rate'
     axes[0].semilogy(modes.frequency, modes.measured, '.', color=_FORTH, markersize=3.0,
                      label='spectra')
-    axes[0].semilogy(modes.frequency, modes.gain, color=_INK, linewidth=1.0,
+    axes[0].semilogy(modes.frequency, modes.gain, color=INK, linewidth=1.0,
                      label=f'difference equation of order {modes.order}')
     for mode in modes.modes:
         axes[0].axvline(mode.frequency, color=_BACK, linewidth=0.8, linestyle=(0, (3, 3)))
         axes[0].annotate(f'{mode.frequency:.4g}', (mode.frequency, 0.95), color=_BACK, fontsize=9,
                          xycoords=('data', 'axes fraction'), xytext=(3, 0),
                          textcoords='offset points')
-    axes[0].set_xlabel(f'frequency, {unit}', color=_SOFT, fontsize=9)
-    axes[0].legend(frameon=False, fontsize=9, labelcolor=_INK, loc='lower right')
+    axes[0].set_xlabel(f'frequency, {unit}', color=SOFT, fontsize=9)
+    axes[0].legend(frameon=False, fontsize=9, labelcolor=INK, loc='lower right')
     _title(axes[0], f'{report.name}: motion per torque')
     for axis in ('top', 'right', 'left', 'bottom'):
         axes[1].spines[axis].set_visible(False)
@@ -95,7 +95,7 @@ def _draw_modes(axes: Sequence[Any], report: JointReport, modes: ModesReport) ->
     axes[1].set_yticks([])
     axes[1].grid(False)
     axes[1].text(0.0, 0.95, '\n'.join(_wrapped(line) for line in report.lines), va='top',
-                 fontsize=10, color=_INK, linespacing=1.6, parse_math=False)
+                 fontsize=10, color=INK, linespacing=1.6, parse_math=False)
 
 
 def _wrapped(line: str, width: int = 78) -> str:
@@ -105,14 +105,4 @@ def _wrapped(line: str, width: int = 78) -> str:
 
 def _title(axes: Any, text: str) -> None:
     # A name with two dollars is no formula.
-    axes.set_title(text, loc='left', fontsize=10, color=_SOFT, parse_math=False)
-
-
-def _style(axes: Any) -> None:
-    axes.grid(True, color=_GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    for side in ('top', 'right'):
-        axes.spines[side].set_visible(False)
-    for side in ('left', 'bottom'):
-        axes.spines[side].set_color(_GRID)
-    axes.tick_params(colors=_SOFT, labelsize=9, length=0, which='both')
+    axes.set_title(text, loc='left', fontsize=10, color=SOFT, parse_math=False)

@@ -67,10 +67,11 @@ def test_the_difference_of_two_recordings(three, tmp_path):
                'estimate': {'friction': 'coulomb', 'armature': False, 'gravity': 'known',
                             'cutoff': 8.0, 'lag': 0.0, 'coulomb_width': 0.02}}
     loaded = load_dataset(tmp_path / 'loaded.npz', wrong)
-    payload, arm = identify_payload_from(content, tmp_path, wrong, loaded)
+    payload, arm, empty = identify_payload_from(content, tmp_path, wrong, loaded)
     assert payload.mass == pytest.approx(1.2, abs=0.05)
     np.testing.assert_allclose(payload.com[1:], COM[1:], atol=0.02)
     assert arm.verdict == 'good'
+    assert empty.source.endswith('empty.npz')
     for part in (None, {}, {'without': 3}, {'without': 'empty.npz', 'colour': 1}):
         with pytest.raises(ParameterError, match='payload'):
             identify_payload_from({**content, 'payload': part}, tmp_path, wrong, loaded)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 from dataclasses import dataclass
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -149,3 +150,36 @@ def bag(make_bag):
 @pytest.fixture(scope='session')
 def run(bag):
     return read_recording(bag)
+
+
+class Outline(HTMLParser):
+    """Checks that tags are closed in order; collects text, ids and what is loaded."""
+
+    void = {'meta', 'input', 'link', 'img', 'br'}
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.text, self.ids, self.loads = [], [], [], []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if 'id' in attributes:
+            self.ids.append(attributes['id'])
+        self.loads += [attributes[name] for name in ('src', 'href') if name in attributes]
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open[-1:] not in (['script'], ['style']):
+            self.text.append(data)
+
+
+@pytest.fixture
+def outline_of():
+    """Reads a page, see `Outline`."""
+    return Outline

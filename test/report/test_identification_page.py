@@ -2,7 +2,6 @@
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -22,31 +21,6 @@ from robot_dynamics.report.identification import (
 )
 from robot_dynamics.report.identification.friction_curves import steady
 from robot_dynamics.report.identification.text import percent, units
-
-
-class Outline(HTMLParser):
-    """Checks that tags are closed in order; collects text, ids and what is loaded."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.open, self.text, self.ids, self.loads = [], [], [], []
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag, attributes):
-        attributes = dict(attributes)
-        if 'id' in attributes:
-            self.ids.append(attributes['id'])
-        self.loads += [attributes[name] for name in ('src', 'href') if name in attributes]
-        if tag != 'meta':
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open[-1:] not in (['script'], ['style']):
-            self.text.append(data)
 
 
 @pytest.fixture(scope='module')
@@ -79,8 +53,8 @@ def embedded(page):
     return json.loads(text)
 
 
-def test_the_page_is_whole_and_needs_nothing_else(page, result):
-    outline = Outline(page)
+def test_the_page_is_whole_and_needs_nothing_else(outline_of, page, result):
+    outline = outline_of(page)
     assert outline.open == []
     assert outline.loads == []
     assert '{{' not in page
@@ -92,10 +66,10 @@ def test_the_page_is_whole_and_needs_nothing_else(page, result):
     assert len(page) < 2_000_000
 
 
-def test_what_is_not_told_and_what_would_tell_it_stands_there(page, result):
+def test_what_is_not_told_and_what_would_tell_it_stands_there(outline_of, page, result):
     found = result[0]
     assert found.missing
-    text = ' '.join(Outline(page).text)
+    text = ' '.join(outline_of(page).text)
     for one in found.missing:
         assert one.motion in text
     assert f'swing {found.model.robot.joint_names[0]}' in text
@@ -131,7 +105,7 @@ def test_charts_say_what_was_measured(page, result):
     assert slide['measured'][near] == pytest.approx(2.0 + slide['at'][near], rel=0.1)
 
 
-def test_names_of_all_kinds_do_no_harm(result):
+def test_names_of_all_kinds_do_no_harm(outline_of, result):
     found, dataset, outputs = result
     name = '</script><b onload=x>'
     robot = replace(found.model.robot, name=name)
@@ -139,17 +113,17 @@ def test_names_of_all_kinds_do_no_harm(result):
     page = identification_page(odd, replace(dataset, source=name, counts={name: 3}), outputs)
     assert name not in page
     assert '&lt;/script&gt;' in page
-    assert Outline(page).open == []
+    assert outline_of(page).open == []
 
 
-def test_a_refused_urdf_is_told_first(result):
+def test_a_refused_urdf_is_told_first(outline_of, result):
     found, dataset, outputs = result
     inertial = found.model.inertial.copy()
     inertial[0] = -1.0
     broken = replace(found, model=replace(found.model, inertial=inertial))
     made = make_outputs(broken, dataset, found.model.robot.to_urdf())
     page = identification_page(broken, dataset, made)
-    text = ' '.join(Outline(page).text)
+    text = ' '.join(outline_of(page).text)
     assert text.index('No URDF was written') < text.index('Every joint')
     assert '"notice"' not in identification_page(found, dataset, outputs).split('<main>')[1].split(
         '<noscript>')[0]

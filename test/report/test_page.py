@@ -2,7 +2,6 @@
 import json
 import re
 import struct
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -14,33 +13,6 @@ from robot_dynamics.report.page import Story, render_page
 from robot_dynamics.report.payload import payload
 from robot_dynamics.report.summary import summarize, unit_of
 from robot_dynamics.report.text import verdict
-
-
-class Outline(HTMLParser):
-    """Checks that tags are closed in order; collects text, ids and what is loaded."""
-
-    void = {'meta', 'input', 'link', 'img', 'br'}
-
-    def __init__(self, page):
-        super().__init__()
-        self.open, self.text, self.ids, self.loads = [], [], [], []
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag, attributes):
-        attributes = dict(attributes)
-        if 'id' in attributes:
-            self.ids.append(attributes['id'])
-        self.loads += [attributes[name] for name in ('src', 'href') if name in attributes]
-        if tag not in self.void:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open[-1:] not in (['script'], ['style']):
-            self.text.append(data)
 
 
 @pytest.fixture(scope='module')
@@ -59,8 +31,8 @@ def embedded(page):
     return json.loads(text)
 
 
-def test_the_page_is_whole_and_needs_nothing_else(page):
-    outline = Outline(page)
+def test_the_page_is_whole_and_needs_nothing_else(outline_of, page):
+    outline = outline_of(page)
     assert outline.open == []
     assert outline.loads == []
     assert len(outline.ids) == len(set(outline.ids))
@@ -68,8 +40,8 @@ def test_the_page_is_whole_and_needs_nothing_else(page):
     assert '{{' not in page
 
 
-def test_scripts_only_use_elements_that_are_there(page):
-    ids = Outline(page).ids
+def test_scripts_only_use_elements_that_are_there(outline_of, page):
+    ids = outline_of(page).ids
     for name in re.findall(r"(?:byId|getElementById)\('([\w-]+)'\)", page):
         assert name in ids, name
 
@@ -83,8 +55,8 @@ def test_colours_are_defined_for_light_and_dark(page):
     assert {name for name in used if '$' not in name} <= light
 
 
-def test_the_verdict_comes_first_and_texts_are_escaped(page, run):
-    words = ' '.join(' '.join(Outline(page).text).split())
+def test_the_verdict_comes_first_and_texts_are_escaped(outline_of, page, run):
+    words = ' '.join(' '.join(outline_of(page).text).split())
     assert words.index(verdict(summarize(run))) < words.index('Every joint')
     assert 'A <story> & more.' in words
     assert 'arm7 </script>' in words
@@ -118,10 +90,10 @@ def test_the_arm_moves_as_our_kinematics_say(run, arm7):
     assert away > 5.0
 
 
-def test_a_run_without_robot_has_no_arm(run):
+def test_a_run_without_robot_has_no_arm(outline_of, run):
     page = render_page(run, summarize(run), None)
     assert embedded(page)['arm'] is None
-    assert Outline(page).open == []
+    assert outline_of(page).open == []
 
 
 def test_units_follow_the_joints(arm7):

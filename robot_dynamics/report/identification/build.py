@@ -15,7 +15,7 @@ from robot_dynamics.report.identification.curves import charts
 from robot_dynamics.report.identification.text import percent, verdict_sentence
 from robot_dynamics.report.page import facts_table, filled, page_part
 
-_SCRIPTS = ('chart.js', 'identification.js')
+_SCRIPTS = ('chart.js', 'tabs.js', 'identification.js')
 #: Colours of the verdict.
 _COLOURS: Mapping[str, str] = {'good': '--c2', 'fair': '--c5', 'poor': '--c1'}
 

@@ -31,17 +31,10 @@ const overview = new Chart(byId('overview'), byId('overview-legend'), {
   })),
 });
 
-const tabs = run.joints.map((name, joint) => {
-  const button = document.createElement('button');
-  button.type = 'button';
-  button.textContent = name;
-  button.addEventListener('click', () => showJoint(joint));
-  return button;
-});
-byId('tabs').replaceChildren(...tabs);
+const markTab = makeTabs(byId('tabs'), run.joints, showJoint);
 
 function showJoint(joint) {
-  tabs.forEach((button, i) => button.setAttribute('aria-pressed', String(i === joint)));
+  markTab(joint);
   for (const place of document.querySelectorAll('.unit')) place.textContent = run.units[joint];
   effort.setSeries(efforts(joint));
   residual.setSeries(residuals(joint));

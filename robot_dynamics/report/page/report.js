@@ -28,16 +28,9 @@ const torqueSeries = joint => [
 const torque = new Chart(byId('torque'), byId('torque-legend'), {
   time: run.torque.time, band, mark, unit: 'N m', series: torqueSeries(0),
 });
-const tabs = run.joints.map((name, joint) => {
-  const button = document.createElement('button');
-  button.type = 'button';
-  button.textContent = name;
-  button.addEventListener('click', () => showTorque(joint));
-  return button;
-});
-byId('torque-tabs').replaceChildren(...tabs);
+const markTab = makeTabs(byId('torque-tabs'), run.joints, showTorque);
 function showTorque(joint) {
-  tabs.forEach((button, i) => button.setAttribute('aria-pressed', String(i === joint)));
+  markTab(joint);
   torque.setSeries(torqueSeries(joint));
 }
 
