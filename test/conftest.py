@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the tests find their data."""
 
+import gc
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,53 @@ def shared() -> Path:
             pytest.fail(message)
         pytest.skip(message)
     return directory
+
+
+#: Processor time of `_fixed_work` on the machine on which bounds of time were set. s.
+_FIXED_WORK = 0.0094
+
+
+def _fixed_work() -> float:
+    """Return the processor time of some work that is always the same. s."""
+    begin, total = time.process_time(), 0
+    for k in range(300_000):
+        total += k % 7
+    return time.process_time() - begin
+
+
+def slowness() -> float:
+    """How many times slower than where bounds of time were set this machine is now; 1 or more."""
+    return max(1.0, min(_fixed_work() for _ in range(3)) / _FIXED_WORK)
+
+
+@pytest.fixture(name='slowness')
+def fixture_of_slowness():
+    """`slowness`, for tests that count microseconds themselves."""
+    return slowness
+
+
+@pytest.fixture
+def within():
+    """Call a function that has to come to an end within a processor time, and return its result.
+
+    The bound is for a quiet machine: it grows with `slowness`, and what a noisy machine held up
+    is called again, three times in all. What other tests left to the garbage collector is not
+    the function's.
+    """
+    def call(seconds, function):
+        times = []
+        gc.disable()
+        try:
+            for _ in range(3):
+                begin = time.process_time()
+                result = function()
+                times.append(time.process_time() - begin)
+                if times[-1] < seconds * slowness():
+                    return result
+        finally:
+            gc.enable()
+        pytest.fail(f'took {min(times):.3f} s of the processor at best, not {seconds:g} s')
+    return call
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-import time
 
 import numpy as np
 import pytest
@@ -72,10 +71,8 @@ def test_own_parameters_as_numbers(puma, at_random, evaluated):
     close(evaluated(recording, values), expected['tau'])
 
 
-def test_a_slotine_li_regressor_takes_less_than_a_second(puma):
-    start = time.process_time()
-    derive(puma, 'slotine-li', symbolic=True)
-    assert time.process_time() - start < 1.0
+def test_a_slotine_li_regressor_takes_less_than_a_second(puma, within):
+    within(1.0, lambda: derive(puma, 'slotine-li', symbolic=True))
 
 
 def test_unknown_choices_are_refused(puma):

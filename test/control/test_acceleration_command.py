@@ -204,7 +204,7 @@ def test_end_effector_of_an_arm_keeps_its_velocity():
                                    atol=1e-7)
 
 
-def test_takes_less_than_fifty_microseconds():
+def test_takes_less_than_fifty_microseconds(slowness):
     random = np.random.default_rng(1)
     solver = AccelerationSolver(7)
     cases = [random.normal(size=(6, 7)) for _ in range(200)]
@@ -215,7 +215,7 @@ def test_takes_less_than_fifty_microseconds():
         start = time.perf_counter()
         solver.solve(J, b, -bound, bound)
         times.append(time.perf_counter() - start)
-    assert np.median(times) < 50e-6
+    assert np.median(times) < 50e-6 * slowness()
 
 
 @pytest.mark.parametrize(('arguments', 'error', 'says'), [

@@ -357,7 +357,7 @@ def test_the_stop_is_an_error_of_control(arm3):
     assert isinstance(caught.value, ControlError) and caught.value.remedy
 
 
-def test_an_answer_takes_microseconds():
+def test_an_answer_takes_microseconds(slowness):
     """The median on a quiet machine is half of this; see benchmark/lq.py."""
     arm7 = Robot.from_urdf(shipped_robots()['arm7'])
     law = FeedforwardLQController(arm7, schedule=Schedule(update_period=10.0))
@@ -366,4 +366,4 @@ def test_an_answer_takes_microseconds():
         start = time.perf_counter()
         law.update(q, still, q, still, still, T, adapt=False)
         best = min(best, time.perf_counter() - start)
-    assert best < 12e-6
+    assert best < 12e-6 * slowness()

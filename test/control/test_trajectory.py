@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 import math
-import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -65,13 +65,15 @@ def bad_references(cases):
             json.loads((folder / 'expected.json').read_text())['numbers'])
 
 
-def test_names_by_the_ten_thousand_do_not_hold_a_controller_up():
+def test_names_by_the_ten_thousand_do_not_hold_a_controller_up(within):
+    def refused(names):
+        with pytest.raises(TrajectoryError, match=r'is (unknown|named twice)') as caught:
+            accept(buffer_at(), point(1.0, [0.0] * len(JOINTS)), names=names)
+        return caught
+
     names = [f'j{k}' for k in range(100_000)]
     for wrong in (names, [*JOINTS, *names], names * 2, list(JOINTS) * 20_000, ['', ' ']):
-        begin = time.process_time()
-        with pytest.raises(TrajectoryError, match=r'is (unknown|named twice)') as caught:
-            accept(buffer_at(), point(1.0, [0.0] * len(JOINTS)), names=wrong)
-        assert time.process_time() - begin < 0.5
+        caught = within(0.5, partial(refused, wrong))
         assert caught.value.subject
         assert len(str(caught.value)) < 1000
 

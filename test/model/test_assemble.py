@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-import time
 
 import numpy as np
 import pytest
@@ -147,24 +146,20 @@ def test_only_links_that_move_are_judged(make_urdf):
         == [(Severity.WARNING, 'arm'), (Severity.WARNING, 'tool')]
 
 
-def test_deep_chain_of_fixed_links_needs_no_recursion(make_urdf):
+def test_deep_chain_of_fixed_links_needs_no_recursion(make_urdf, within):
     text = make_urdf('j revolute k0 k1|',
                      *(f'f{i} fixed k{i} k{i + 1}|<origin xyz="0 0 0.001"/>'
                        for i in range(1, 1500)))
-    start = time.process_time()
-    robot = Robot.from_urdf(text)
-    assert time.process_time() - start < 2.0
+    robot = within(2.0, lambda: Robot.from_urdf(text))
     assert robot.inertial_parameters[0, 0] == 1500.0
     assert robot.frames['k1500'].pose[2, 3] == pytest.approx(1.499)
 
 
-def test_long_chain_of_moving_links(make_urdf):
+def test_long_chain_of_moving_links(make_urdf, within):
     def chain(count):
         return make_urdf(*(f'j{i} revolute k{i} k{i + 1}|<origin xyz="0 0 0.01"/>'
                            for i in range(count)))
-    start = time.process_time()
-    assert Robot.from_urdf(chain(300)).n == 300
-    assert time.process_time() - start < 2.0
+    assert within(2.0, lambda: Robot.from_urdf(chain(300))).n == 300
     with pytest.raises(ModelError, match='more than 500 moving joints'):
         Robot.from_urdf(chain(501))
     assert Robot.from_urdf(chain(501), joints=['j3', 'j500']).n == 2

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -66,12 +65,13 @@ class TestParse:
         ('a: 1' + ':59' * 10_000, 'number of 30001 characters'),
         ('#' * (MAX_BYTES + 1), 'larger than 256 KiB'),
     ])
-    def test_refuses_the_rest_at_once(self, loader, text, reason):
-        begin = time.process_time()
-        with pytest.raises(UnusableYamlError, match=reason) as caught:
-            parse_yaml(text, loader)
-        assert '\n' not in str(caught.value)
-        assert time.process_time() - begin < 2.0
+    def test_refuses_the_rest_at_once(self, within, loader, text, reason):
+        def refused():
+            with pytest.raises(UnusableYamlError, match=reason) as caught:
+                parse_yaml(text, loader)
+            return caught
+
+        assert '\n' not in str(within(2.0, refused).value)
 
 
 @pytest.mark.parametrize(('content', 'reason'), [

@@ -104,7 +104,7 @@ def test_riccati_along_a_trajectory_is_the_finite_horizon(geared_arm7, motions):
     np.testing.assert_allclose(found[-1], rule.gains_at(points)[-1], rtol=1e-6, atol=1e-6)
 
 
-def test_an_update_takes_microseconds(arm7, motions):
+def test_an_update_takes_microseconds(arm7, motions, slowness):
     """The median on a quiet machine is half of this; see benchmark/lq.py."""
     model, K = FeedforwardModel(arm7), np.empty((7, 14))
     q, v, a = (x[0].copy() for x in motions)
@@ -114,7 +114,7 @@ def test_an_update_takes_microseconds(arm7, motions):
             start = time.perf_counter()
             rule.gain(model.linearise(q, v, a), K)
             best = min(best, time.perf_counter() - start)
-        assert best < 60e-6
+        assert best < 60e-6 * slowness()
 
 
 def test_a_massless_link_has_no_gain(points):
