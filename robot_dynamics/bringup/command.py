@@ -14,6 +14,7 @@ import robot_dynamics
 from robot_dynamics.bringup.dds import dds_environment
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.bringup.security import enclave_arguments
+from robot_dynamics.nodes.stopping import STARTED_BY
 
 
 def parameter_yaml(process: NodeProcess) -> str:
@@ -71,3 +72,8 @@ def child_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     paths = [path for path in environment.get('PYTHONPATH', '').split(os.pathsep) if path]
     environment['PYTHONPATH'] = os.pathsep.join([root, *(p for p in paths if p != root)])
     return environment
+
+
+def starter_environment() -> dict[str, str]:
+    """Return what tells a node that this process starts it, so that it never outlives it."""
+    return {STARTED_BY: str(os.getpid())}

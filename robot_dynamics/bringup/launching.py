@@ -15,6 +15,7 @@ from typing import Any
 
 from robot_dynamics.bringup.ament import find_package
 from robot_dynamics.bringup.arguments import ARGUMENTS, launch_text, system_from_texts
+from robot_dynamics.bringup.command import starter_environment
 from robot_dynamics.bringup.dds import launch_environment
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.processes import NodeProcess
@@ -104,7 +105,8 @@ def node_action(process: NodeProcess) -> Any:
     return Node(
         **_executable(process), name=process.node, namespace=process.namespace,
         parameters=parameters, remappings=list(process.remappings), output=process.output,
-        ros_arguments=enclave_arguments(process), additional_env=launch_environment(os.environ),
+        ros_arguments=enclave_arguments(process),
+        additional_env={**launch_environment(os.environ), **starter_environment()},
         sigterm_timeout=str(process.stop_timeout),
         on_exit=[Shutdown(reason=f'{process.full_name} ended')] if process.essential else None)
 

@@ -18,7 +18,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from robot_dynamics.bringup.command import child_environment, command_line, parameter_yaml
+from robot_dynamics.bringup.command import (
+    child_environment,
+    command_line,
+    parameter_yaml,
+    starter_environment,
+)
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.errors import BringupError
 
@@ -156,7 +161,8 @@ class ProcessRunner:
         path = Path(self._folder.name) / f'{process.full_name.strip("/").replace("/", "-")}.yaml'
         path.write_text(parameter_yaml(process), encoding='utf-8')
         handle = subprocess.Popen(command_line(process, path, self.environment),
-                                  env=self.environment, stdin=subprocess.DEVNULL,
+                                  env={**self.environment, **starter_environment()},
+                                  stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   start_new_session=True, preexec_fn=_DieWithParent())
         child = _Child(process, handle)

@@ -14,6 +14,11 @@ while the interpreter ends          nothing more
 A handler of Python may run between any two instructions, so that one which raises does so
 also inside of rclpy, and leaves a state machine half way between two states, or a lock
 held. Ours raise where it has been said that this is safe, and nowhere else.
+
+The death of its parent asks a node to stop, too. Imports take a second or more, and a process
+whose parent has died before they are over has another one afterwards, as if that had started it.
+So a node notes its parent before its imports; and where it is known who starts it, it is told by
+`STARTED_BY` in its environment, for what happens before it is Python's turn.
 """
 
 from __future__ import annotations
@@ -33,6 +38,10 @@ NODES = (
     'inverse_dynamics', 'pd_gravity_controller', 'recorder', 'reference', 'simulated_arm')
 
 
+#: Names the process id of whoever starts a node, in the node's environment.
+STARTED_BY = 'ROBOT_DYNAMICS_STARTED_BY'
+
+
 class StoppedEarlyError(BaseException):
     """A stop was asked for before the node was up: not a failure.
 
@@ -48,10 +57,13 @@ class StopRequest:
     published any more: no safe command. So these only raise a flag.
     """
 
+    #: Who has started this process, where it is one of our nodes.
+    first_parent: int | None = None
+
     def __init__(self) -> None:
         self._requested = False
         self._may_raise = False
-        self._parent: int | None = os.getppid()
+        self._parent: int | None = self.first_parent or os.getppid()
 
     def listen(self) -> None:
         """Install the handlers of SIGINT, SIGTERM and SIGHUP."""
@@ -118,13 +130,37 @@ class StopRequest:
             raise StoppedEarlyError
 
 
-def leave_at_once_while_importing() -> None:
-    """Let signals end this process, if it is one of our nodes, as long as it only imports.
+def attend_while_importing() -> None:
+    """Let signals end this process, if it is one of our nodes, and note who has started it.
 
-    That takes a second or more, and those who have just mistyped a name press Ctrl-C then.
+    Imports take a second or more, and those who have just mistyped a name press Ctrl-C then.
     """
     if is_node_process(sys.orig_argv, sys.argv):
+        StopRequest.first_parent = _starter(os.environ.get(STARTED_BY, ''))
         _handle(lambda number, frame: os._exit(0))
+
+
+def _starter(told: str) -> int:
+    """Return who has started this process: its parent, or one that is told and gone already.
+
+    Between the one that is told and this process there may be others, a debugger for example,
+    so that its parent is somebody else. That one is looked at as long as both are there.
+    """
+    parent = os.getppid()
+    if told.isdecimal() and not _is_there(int(told)):
+        return int(told)
+    return parent
+
+
+def _is_there(pid: int) -> bool:
+    """Whether a process runs; one that has ended stays known until somebody asks how."""
+    try:
+        os.kill(pid, 0)
+        return Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0] not in 'ZX'
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # somebody else's, or a system that does not tell by files
+        return True
 
 
 def is_node_process(command: Sequence[str], arguments: Sequence[str]) -> bool:

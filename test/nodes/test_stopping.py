@@ -7,16 +7,21 @@ import os
 import random
 import re
 import signal
+import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 
+from benchmark.chaos_parts.leaks import marked_environment, processes_with
+from robot_dynamics.nodes import stopping
 from robot_dynamics.nodes.stopping import (
     NODES,
+    STARTED_BY,
     StoppedEarlyError,
     StopRequest,
     is_node_process,
@@ -148,6 +153,130 @@ def test_a_refusal_stays_one_however_it_is_left(start):
         running.process.send_signal(signal.SIGINT)
         time.sleep(0.001)
     assert running.wait()[0] == 1
+
+
+#: Python itself takes longer to start, in the processes of nodes.
+SLOW_START = f"""
+import sys, time
+if 'robot_dynamics.nodes.{NODE}' in sys.orig_argv:
+    time.sleep(1.0)
+"""
+
+#: The ways of starting a node, each by a process that then stays.
+STARTERS = {
+    'nobody': f"""
+import subprocess, sys, time
+subprocess.Popen([sys.executable, '-m', 'robot_dynamics.nodes.{NODE}', '--ros-args',
+                  '-p', 'robot:=arm7', *sys.argv[1:]])
+time.sleep(600.0)
+""",
+    'runner': f"""
+import time
+from robot_dynamics.bringup.processes import NodeProcess
+from robot_dynamics.bringup.runner import ProcessRunner
+with ProcessRunner([NodeProcess('{NODE}', parameters={{'robot': 'arm7'}})]):
+    time.sleep(600.0)
+""",
+    'launch': f"""
+from launch import LaunchDescription, LaunchService
+from robot_dynamics.bringup.launching import node_action
+from robot_dynamics.bringup.processes import NodeProcess
+service = LaunchService()
+service.include_launch_description(LaunchDescription([
+    node_action(NodeProcess('{NODE}', parameters={{'robot': 'arm7'}}))]))
+service.run()
+"""}
+
+
+def command_line(pid: int) -> str:
+    try:
+        return Path(f'/proc/{pid}/cmdline').read_text(encoding='utf-8')
+    except OSError:  # ended meanwhile
+        return ''
+
+
+class Orphans:
+    """Starts nodes by processes that are killed right away."""
+
+    def __init__(self) -> None:
+        self.environment, self._mark = marked_environment(os.environ)
+
+    def make(self, how: str, *arguments: str, when: Callable[[int], bool] = lambda pid: True
+             ) -> None:
+        """Start a node, and kill whoever has started it as soon as the node is ready for that."""
+        starter = subprocess.Popen([sys.executable, '-c', STARTERS[how], *arguments],
+                                   env=self.environment, cwd=REPOSITORY, start_new_session=True)
+        end = time.monotonic() + PATIENCE
+        while not any(when(pid) for pid in self.nodes()):
+            assert starter.poll() is None and time.monotonic() < end
+        starter.kill()
+        starter.wait()
+
+    def nodes(self) -> list[int]:
+        """Return the ids of all that run."""
+        return [pid for pid in processes_with(self._mark)
+                if f'robot_dynamics.nodes.{NODE}' in command_line(pid).split('\0')]
+
+    def end(self) -> None:
+        """Kill what is left."""
+        for pid in processes_with(self._mark):
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def orphans(domain):
+    """Nodes whose parents die early."""
+    made = Orphans()
+    yield made
+    made.end()
+
+
+def ends_by_itself(orphans: Orphans) -> bool:
+    end = time.monotonic() + PATIENCE
+    while orphans.nodes() and time.monotonic() < end:
+        time.sleep(0.02)
+    return not orphans.nodes()
+
+
+@pytest.mark.parametrize('how', ['runner', 'launch'])
+def test_a_node_whose_parent_dies_before_python_is_there_ends(orphans, tmp_path, how):
+    if how == 'launch':
+        pytest.importorskip('launch_ros', reason='launch_ros comes with ROS 2 only')
+    (tmp_path / 'sitecustomize.py').write_text(SLOW_START)
+    paths = os.pathsep.join([str(tmp_path), orphans.environment['PYTHONPATH']])
+    orphans.environment['PYTHONPATH'] = paths
+    orphans.make(how)
+    assert ends_by_itself(orphans)
+
+
+def test_a_node_whose_parent_dies_while_it_imports_ends(orphans):
+    """Whoever starts it: nobody tells it who that is."""
+    orphans.environment.pop(STARTED_BY, None)
+    orphans.make('nobody', when=catches_signals)
+    assert ends_by_itself(orphans)
+
+
+def test_a_node_that_shall_outlive_its_parent_does_so_from_the_start(orphans, observer):
+    orphans.make('nobody', '-p', 'stop_with_parent:=false', when=catches_signals)
+    assert observer.spin(PATIENCE, lambda: NODE in observer.node.get_node_names())
+    observer.spin(0.5)
+    (pid,) = orphans.nodes()
+    os.kill(pid, signal.SIGTERM)
+    assert ends_by_itself(orphans)
+
+
+@pytest.mark.parametrize(('told', 'is_gone'), [
+    ('', False), ('nobody', False), ('-1', False), ('0', False), (str(os.getpid()), False),
+    (str(2**22 + 1), True), ('9' * 30, True)])
+def test_what_a_node_is_told_of_its_starter_counts_where_that_is_gone(monkeypatch, told, is_gone):
+    """Python's own command line is made to look like that of a node."""
+    monkeypatch.setattr(sys, 'orig_argv', ['python', '-m', f'robot_dynamics.nodes.{NODE}'])
+    monkeypatch.setattr(sys, 'argv', ['-m'])
+    monkeypatch.setattr(StopRequest, 'first_parent', None)
+    monkeypatch.setattr(stopping, '_handle', lambda handler: None)
+    monkeypatch.setenv(STARTED_BY, told)
+    stopping.attend_while_importing()
+    assert StopRequest()() == is_gone
 
 
 @pytest.fixture
