@@ -42,10 +42,10 @@ def cut_efforts(tau, limit, carried, rate, dt, effort, saturated):
 
 
 @kernel('b1(f8[::1], f8[::1])')
-def all_within(effort, limit):
-    """Whether no effort is beyond its limit; NaN is."""
-    for i in range(effort.size):
-        if not abs(effort[i]) <= limit[i]:
+def all_within(values, limit):
+    """Whether no value is beyond its limit, either sign; NaN is."""
+    for i in range(values.size):
+        if not abs(values[i]) <= limit[i]:
             return False
     return True
 

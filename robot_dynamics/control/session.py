@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.control.halting import Halt
 from robot_dynamics.control.joint_state import JointStateMonitor, Outcome, Reason, Verdict
-from robot_dynamics.control.limits import EffortLimiter
+from robot_dynamics.control.limits import EffortLimiter, all_within
 from robot_dynamics.control.modes import Cause, Command, Mode
 from robot_dynamics.control.outlet import Outlet
 from robot_dynamics.control.protocol import TrackingController
@@ -93,7 +93,9 @@ class ControlSession:
                                      'trajectories_refused'), 0)
         self.verdict: Verdict | None = None
         self._outlet = Outlet(self.limiter, SafeCommand(controller, robot.n, settings.safe_kind))
-        self._error, self._distance = np.zeros(robot.n), np.zeros(robot.n)
+        self._error = np.zeros(robot.n)
+        self._reach = np.full(robot.n, settings.max_tracking_error)
+        self._within = all_within.load()
         self._stamp = 0.0
         self._first_step = True
         self._good_states = 0
@@ -396,10 +398,8 @@ class ControlSession:
         way = self.halting if self.mode is Mode.HALTED else self.trajectory
         way.sample_into(self._stamp, self.q_d, self.v_d, self.a_d)
         np.subtract(self.q_d, self.pose, out=self._error)
-        np.abs(self._error, out=self._distance)
-        # Written so that NaN counts as far.
-        if not self._distance.max() <= self.settings.max_tracking_error:
-            joint = int(self._distance.argmax())
+        if not self._within(self._error, self._reach):
+            joint = int(np.abs(self._error).argmax())
             self._go_safe(Cause.FAR_FROM_REFERENCE, f'{self.robot.joint_names[joint]} by '
                                                     f'{self._error[joint]:.3f} rad or m')
 

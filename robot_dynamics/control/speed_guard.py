@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.checks import positive
+from robot_dynamics.control.limits import all_within
 
 FloatArray = NDArray[np.float64]
 
@@ -38,19 +39,22 @@ class SpeedGuard:
         self._names = tuple(joint_names)
         self._largest = positive('margin', margin) * np.where(np.isnan(limit), np.inf, limit)
         self._states = positive('states', states)
-        self._speed = np.empty(limit.size)
+        self._speed = np.zeros(limit.size)
         self._in_row = 0
+        self._within = all_within.load()
 
     def is_fast(self, v: FloatArray) -> bool:
         """Whether the arm runs; to be called once a state, with its velocity, shape (n,)."""
+        if self._within(v, self._largest):
+            self._in_row = 0
+            return False
         np.abs(v, out=self._speed)
-        # Written so that NaN counts as fast.
-        self._in_row = 0 if (self._speed <= self._largest).all() else self._in_row + 1
+        self._in_row += 1
         return self._in_row >= self._states
 
     @property
     def detail(self) -> str:
-        """The joint that was farthest beyond its limit in the last state, in words."""
+        """The joint that was farthest beyond its limit in the last state that was, in words."""
         joint = int(np.argmax(self._speed / self._largest))
         return (f'{self._names[joint]} at {self._speed[joint]:.3g} rad/s or m/s, '
                 f'{self._largest[joint]:.3g} at most')
