@@ -9,6 +9,10 @@ The gain K belongs to the linear model at the desired motion, not at the measure
 as smooth as the trajectory, and known ahead where that is. It is computed anew every few
 samples and led to its new value until the next, so that it never jumps.
 
+Where the design asks for it, torques that the model does not know of are estimated and made
+up for (`robot_dynamics.control.lq.disturbance`). What has been summed up rests while efforts
+are cut, the arm is held or states are missing, is bounded, and is forgotten with `reset`.
+
 J. C. Van Winssen and C. W. deSilva, "Accurate trajectory control of robotic manipulators",
 Carnegie Mellon University, CMU-RI-TR-85-15, 1985, section 2.
 """
@@ -21,6 +25,7 @@ from robot_dynamics.control.checks import not_negative, positive
 from robot_dynamics.control.lq.apply_kernel import WRONG_SIZE, apply_feedback, tracking_errors
 from robot_dynamics.control.lq.certificate import Certificate, certify
 from robot_dynamics.control.lq.design import FeedbackDesign
+from robot_dynamics.control.lq.disturbance import SummedDisturbance
 from robot_dynamics.control.lq.gain_table import GainTable
 from robot_dynamics.control.lq.model import FeedforwardModel
 from robot_dynamics.control.lq.model_errors import ModelErrors
@@ -48,7 +53,7 @@ class FeedforwardLQController:
     gain : {'riccati', 'one_step'}
         The regulator of the infinite horizon, or the minimiser of one step.
     design : FeedbackDesign, optional
-        Bandwidth and time constant.
+        Bandwidth and time constant, and whether unknown torques are made up for.
     schedule : Schedule, optional
         When to feed back, to update and to stop.
     errors : ModelErrors, optional
@@ -75,10 +80,12 @@ class FeedforwardLQController:
         What was carried when it was judged.
     error_norm : float
         sum |e| + t_c sum |e_dot| of the last update, t_c the time constant. rad or m.
-    K : ndarray, shape (n, 2 n)
-        Gain of the last update.
+    K : ndarray, shape (n, 2 n) or (n, 3 n)
+        Gain of the last update, that of the integral last where there is one.
     tau_model, tau_feedback : ndarray, shape (n,)
         Parts of the last effort: feedforward and -K x.
+    disturbance : SummedDisturbance or None
+        The third part: what makes up for torques that the model does not know of.
     from_table : int
         How many gains were not computed in the loop but taken from a table.
 
@@ -117,9 +124,10 @@ class FeedforwardLQController:
         n = robot.n
         self.e, self.e_dot = np.zeros(n), np.zeros(n)
         self.error_norm = 0.0
-        self.K, self._K_next = np.zeros((n, 2 * n)), np.zeros((n, 2 * n))
+        self.K, self._K_next = np.zeros((2, n, self._rule.columns))
         self._largest = np.zeros(2 * n)
         self._lead_left = 0.0
+        self.disturbance = self._summed_disturbance()
         self.tau_model, self.tau_feedback = np.zeros(n), np.zeros(n)
         self._tau = np.zeros(n)
         self._load_kernels()
@@ -135,8 +143,10 @@ class FeedforwardLQController:
         return self._table is not None
 
     def reset(self, q: FloatArray, v: FloatArray) -> None:
-        """Forget gain and schedule; load and certificate stay."""
+        """Forget gain, schedule and disturbance; load and certificate stay."""
         self.schedule.reset()
+        if self.disturbance is not None:
+            self.disturbance.reset()
         self._largest[:] = 0.0
         self._lead_left = 0.0
 
@@ -158,10 +168,12 @@ class FeedforwardLQController:
 
     def follow(self, table: GainTable | None) -> None:
         """Take gains from a table wherever the desired motion is on its trajectory."""
-        if table is not None and table.q.shape[1] != self.robot.n:
-            raise DimensionError(f'is of {table.q.shape[1]} joints, not {self.robot.n}',
-                                 subject='gain table', remedy='compute one along a trajectory '
-                                                              'of this robot')
+        if table is not None and table.gains.shape[1:] != self.K.shape:
+            joints, columns = table.gains.shape[1:]
+            raise DimensionError(f'is of {joints} joints with {columns} gains each, not of '
+                                 f'{self.robot.n} with {self.K.shape[1]}', subject='gain table',
+                                 remedy='compute one along a trajectory of this robot, by the '
+                                        'same design')
         self._table = table
 
     def certify(self) -> None:
@@ -223,18 +235,31 @@ class FeedforwardLQController:
         self._apply(self.e, self.e_dot, self._K_next, share, self.K, self.tau_feedback)
         if not schedule.feeds_back:
             self.tau_feedback[:] = 0.0
-        return np.add(self.tau_model, self.tau_feedback, out=self._tau)
+        tau = np.add(self.tau_model, self.tau_feedback, out=self._tau)
+        if self.disturbance is not None:
+            tau += self.disturbance.effort
+            if adapt and schedule.feeds_back:
+                self.disturbance.add(self.K, self.e, dt)
+        return tau
 
     def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
         """Return the feedback to rest at a pose plus gravity, shape (n,)."""
         still = np.zeros(self.robot.n)
         self._subtracted(q, v, q_hold, still, still)
-        pull = self.design.stiffness * self.e + self.design.damping * self.e_dot
+        # Not the integral: it would go on pulling where something holds the arm.
+        pull = self.design.held_stiffness * self.e + self.design.held_damping * self.e_dot
         return self.model.inertia(q) @ pull + self.model.gravity_torque(q)
 
     def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return gravity plus damping -k_v M v, shape (n,)."""
         return self.model.gravity_torque(q) - self.design.damping * (self.model.inertia(q) @ v)
+
+    def _summed_disturbance(self) -> SummedDisturbance | None:
+        if self._rule.columns == 2 * self.robot.n:
+            return None
+        limits = self.robot.limits.effort
+        bound = self.design.largest_disturbance * np.where(np.isnan(limits), np.inf, limits)
+        return SummedDisturbance(bound, self.period)
 
     def _subtracted(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                     a_d: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

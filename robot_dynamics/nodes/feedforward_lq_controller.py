@@ -37,6 +37,12 @@ TABLE = (
               'horizon and weights follow.', '1/s', 0.1, 1000.0, read_only=True),
     Parameter('feedback.time_constant', _DESIGN.time_constant, 'Time constant with which '
               'position errors decay.', 's', 1e-4, 100.0, read_only=True),
+    Parameter('feedback.disturbance_rate', _DESIGN.disturbance_rate, 'Rate at which a torque that '
+              'the model does not know of, a payload for example, is made up for by an integral; '
+              '0 for not at all, a fifteenth of the bandwidth is robust.', '1/s', 0.0, 1000.0,
+              read_only=True),
+    Parameter('feedback.largest_disturbance', _DESIGN.largest_disturbance, 'How much of it at '
+              'most, as a share of the effort limits.', '', 0.001, 1.0, read_only=True),
     Parameter('feedback.series_order', DEFAULT_ORDER, 'Last power of A T in the series of the '
               'transition matrix.', low=1, high=20, read_only=True),
     Parameter('feedback.ahead', True, 'Compute gains along a trajectory when it arrives, off the '
@@ -137,6 +143,8 @@ class FeedforwardLQControllerNode(EffortControllerNode):
                   'gains updated': schedule.counts['updates'],
                   'of them computed ahead': law.from_table,
                   'states without feedback': schedule.counts['skipped']}
+        if law.disturbance is not None:
+            values['made up for'] = ', '.join(f'{x:.3g}' for x in law.disturbance.effort)
         failure = '' if self._planner is None else self._planner.failure
         if failure:
             return Status(Level.WARN, f'gains are not computed ahead: {failure}', values)

@@ -120,6 +120,133 @@ def test_weights_follow_the_errors_where_that_is_asked_for(geared, states):
     assert stiffer[0] > 1.2 and np.all(stiffer[1:] < 0.9)
 
 
+MAKES_UP = FeedbackDesign(disturbance_rate=5.0)
+
+
+@pytest.mark.parametrize('kind', ['one_step', 'riccati'])
+def test_unknown_torques_are_summed_up_only_where_that_is_allowed(geared, states, kind):
+    law = law_of(geared, gain=kind, design=MAKES_UP)
+    q_d, v_d, a_d = states[2:]
+    off = (q_d - [0.01, -0.02, 0.03], v_d, q_d, v_d, a_d, T)
+    first = law.update(*off, adapt=True).copy()
+    np.testing.assert_allclose(first, law.tau_model + law.K[:, :6] @ np.r_[law.e, law.e_dot])
+    np.testing.assert_allclose(law.disturbance.effort, T * law.K[:, 6:] @ law.e)
+    for _ in range(40):
+        law.update(*off, adapt=True)
+    summed = law.disturbance.effort.copy()
+    np.testing.assert_allclose(summed, 41.0 * T * law.K[:, 6:] @ law.e, rtol=0.05)
+    # While efforts are cut, the arm is halted or states are missing, it stays, and acts.
+    for _ in range(100):
+        tau = law.update(*off, adapt=False)
+    np.testing.assert_array_equal(law.disturbance.effort, summed)
+    np.testing.assert_allclose(tau, law.tau_model + law.tau_feedback + summed)
+    # It goes on from there, without a jump, and is forgotten with the rest.
+    np.testing.assert_array_equal(law.update(*off, adapt=True), tau)
+    law.reset(*states[:2])
+    np.testing.assert_array_equal(law.disturbance.effort, 0.0)
+
+
+def test_without_a_rate_there_is_nothing_to_sum_up(geared, states):
+    law = law_of(geared)
+    before = law.update(*states, T, adapt=True).copy()
+    for _ in range(10):
+        after = law.update(*states, T, adapt=True).copy()
+    assert law.disturbance is None and law.K.shape == (3, 6)
+    np.testing.assert_allclose(after, before, rtol=0.1)
+
+
+def test_what_is_summed_up_has_a_share_of_the_effort_limits(geared, states):
+    law = law_of(geared, design=replace(MAKES_UP, largest_disturbance=0.1))
+    q_d, v_d, a_d = states[2:]
+    for _ in range(3000):
+        law.update(q_d - 0.5, v_d, q_d, v_d, a_d, T, adapt=True)
+    np.testing.assert_allclose(np.abs(law.disturbance.effort), 0.1 * geared.limits.effort)
+    unlimited = replace(geared, limits=replace(geared.limits, effort=np.full(3, np.nan)))
+    law = law_of(unlimited, design=MAKES_UP)
+    for _ in range(3000):
+        law.update(q_d - 0.5, v_d, q_d, v_d, a_d, T, adapt=True)
+    assert np.all(np.isfinite(law.disturbance.effort))
+    assert np.all(np.abs(law.disturbance.effort) > geared.limits.effort)
+
+
+def test_below_eps0_what_is_made_up_for_stays(geared, states):
+    law = law_of(geared, design=MAKES_UP, schedule=Schedule(eps0=1e-2))
+    q_d, v_d, a_d = states[2:]
+    for _ in range(50):
+        law.update(q_d - 0.05, v_d, q_d, v_d, a_d, T, adapt=True)
+    summed = law.disturbance.effort.copy()
+    tau = law.update(q_d - 1e-4, v_d, q_d, v_d, a_d, T, adapt=True)
+    np.testing.assert_array_equal(tau, law.tau_model + summed)
+    np.testing.assert_array_equal(law.disturbance.effort, summed)
+
+
+@pytest.mark.parametrize('kind', ['one_step', 'riccati'])
+def test_it_begins_as_it_has_held(geared, states, kind):
+    """An arm that hangs in its holding effort does not drop when it is to track."""
+    law = law_of(geared, gain=kind, design=MAKES_UP)
+    pose, still = states[0], np.zeros(3)
+    q = pose - 0.01
+    held = law.holding_effort(q, still, pose).copy()
+    law.reset(q, still)
+    tracked = law.update(q, still, pose, still, still, 0.0, adapt=False)
+    pull = np.abs(held - law.model.gravity_torque(q)).max()
+    assert np.abs(tracked - held).max() < 0.15 * pull
+
+
+def test_it_rests_in_a_halt_and_is_forgotten_when_the_arm_is_held_anew(arm3):
+    """Something pushes the arm away by two thousandths of a radian, all the time."""
+    law = FeedforwardLQController(arm3, design=MAKES_UP, schedule=Schedule(eps2=10.0))
+    session = ControlSession(arm3, law, SessionSettings(period=T, resume_after=5))
+    pose, t, effort = np.array([0.3, 0.4, -0.2]), 100.0, np.zeros(3)
+
+    def tell(samples, speed=0.0, gap=0.0):
+        nonlocal pose, t, effort
+        t += gap
+        for _ in range(samples):
+            t, pose = t + T, pose + T * speed
+            command = session.on_joint_state(t, t, list(arm3.joint_names), pose,
+                                             np.full(3, speed), effort)
+            if command is not None:
+                effort = command.effort.copy()
+    tell(2000)
+    assert session.mode is Mode.TRACKING
+    tell(100, speed=0.01)
+    tell(50)
+    assert session.adapted and session.counts['saturated'] == 0
+    pushed = law.disturbance.effort.copy()
+    assert np.abs(pushed).max() > 0.1
+    session.halt()
+    tell(200)
+    assert session.mode is Mode.HALTED
+    halted, before = law.disturbance.effort.copy(), effort
+    np.testing.assert_allclose(halted, pushed)
+    session.resume()
+    tell(1)
+    assert session.mode is Mode.TRACKING
+    np.testing.assert_allclose(effort, before, rtol=0.01, atol=0.01 * np.abs(halted).max())
+    tell(20)
+    assert np.abs(law.disturbance.effort).max() > np.abs(halted).max()
+    session.on_tick(t + 1.0)
+    assert session.mode is Mode.SAFE
+    tell(2000, gap=1.0)
+    assert session.mode is Mode.TRACKING
+    # It holds where the arm was found: there is no error there, and nothing made up for.
+    np.testing.assert_allclose(law.disturbance.effort, 0.0, atol=1e-9)
+
+
+def test_a_table_of_another_design_is_refused(geared, states):
+    law = law_of(geared, design=MAKES_UP)
+    motion = tuple(x[None] for x in states[2:])
+    with pytest.raises(DimensionError, match='6 gains'):
+        law.follow(GainTable.along(rule_of_design('riccati', 3, FeedbackDesign(), T), law.model,
+                                   *motion, 0.01))
+    law.follow(GainTable.along(rule_of_design('riccati', 3, MAKES_UP, T), law.model, *motion,
+                               0.01))
+    before = law.from_table
+    law.update(*states[:2], *states[2:], T, adapt=True)
+    assert law.from_table == before + 1
+
+
 @pytest.mark.parametrize('kind', ['one_step', 'riccati'])
 def test_gains_come_from_a_table_where_there_is_one(geared, kind):
     law = law_of(geared, gain=kind, schedule=Schedule(update_period=0.0, eps2=100.0))

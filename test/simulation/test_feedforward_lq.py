@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Feedforward + LQ on a simulated arm, beside PD + gravity: what docs/control.md claims."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,8 @@ from robot_dynamics.control.lq.gain_table import GainTable
 from robot_dynamics.control.lq.rules import rule_of_design
 from robot_dynamics.control.lq.schedule import Schedule
 from robot_dynamics.control.pd_gravity import PDGravityController
+from robot_dynamics.control.references import Hold
+from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import StopRequestedError
 from robot_dynamics.model.modify import with_payload
 from robot_dynamics.model.robot import Robot
@@ -94,3 +98,18 @@ def test_an_arm_that_is_pulled_away_is_given_up(arm7, loaded):
     law = FeedforwardLQController(arm7, schedule=Schedule(eps2=0.05))
     with pytest.raises(StopRequestedError, match='eps2'):
         track(arm7, loaded, law)
+
+
+def test_a_payload_nobody_told_it_of_is_made_up_for(arm7, loaded):
+    """On a motion several times nearer than without; at rest nothing is left of it."""
+    stiff = FeedbackDesign(60.0, 1.0 / 60.0)
+    plain, whole = (FeedforwardLQController(arm7, design=replace(stiff, disturbance_rate=rate))
+                    for rate in (0.0, 4.0))
+    assert error(track(arm7, loaded, whole)) < error(track(arm7, loaded, plain)) / 2.0
+    plant = Plant(loaded)
+    plant.reset(exciting_fourier(arm7, 0).start)
+    record = run_closed_loop(whole, plant, Hold, SECONDS)
+    assert np.abs(record.error[-1]).max() < 1e-5
+    missing = Dynamics(loaded).gravity_torque(plant.q) - Dynamics(arm7).gravity_torque(plant.q)
+    assert np.abs(missing).max() > 3.0
+    np.testing.assert_allclose(whole.disturbance.effort, missing, atol=0.01)

@@ -40,12 +40,15 @@ def tracking_errors(q, v, q_d, v_d, a_d, turns, velocity_share, e, e_dot, larges
 @kernel_on_demand('void(float64[::1], float64[::1], float64[:, ::1], float64, float64[:, ::1], '
         'float64[::1])')
 def apply_feedback(e, e_dot, K_next, share, K, effort):
-    """Lead K by a share of the way to K_next, and write the effort K (e, e_dot)."""
+    """Lead K by a share of the way to K_next, and write the effort K (e, e_dot).
+
+    A gain of integrals behind them is led as well.
+    """
     n = e.size
     for i in range(n):
         total = 0.0
-        for j in range(n):
+        for j in range(K.shape[1]):
             K[i, j] += share * (K_next[i, j] - K[i, j])
-            K[i, n + j] += share * (K_next[i, n + j] - K[i, n + j])
+        for j in range(n):
             total += K[i, j] * e[j] + K[i, n + j] * e_dot[j]
         effort[i] = total

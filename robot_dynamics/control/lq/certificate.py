@@ -10,6 +10,8 @@ comes late by d = l T + d' acts through the last l + 1 torques, which join the s
 
     x(k + 1) = Phi x(k) + Phi(T - d') Gamma(d') u(k - l - 1) + Gamma(T - d') u(k - l)
 
+A gain that sums positions up has one more state, z(k + 1) = z(k) + T q(k).
+
 Van Winssen, deSilva, "Accurate trajectory control of robotic manipulators", section 2.3.1;
 the delay: Astrom, Wittenmark, "Computer-controlled systems", section 2.3. The points are
 taken one by one: what moves slowly compared with its feedback is stable with them, which
@@ -108,8 +110,8 @@ class Certificate:
             f'is unstable with a period of {1e3 * self.period:g} ms and a delay of '
             f'{1e3 * self.delay:g} ms: spectral radius {worst.radius:.4f} of the arm '
             f'"{worst.arm}" at ({pose})', subject='feedback',
-            remedy='choose another bandwidth or time_constant, or lower delay or period of the '
-                   f'loop{errors}')
+            remedy='choose another bandwidth, time_constant or disturbance_rate, or lower delay '
+                   f'or period of the loop{errors}')
 
     def __str__(self) -> str:
         radii = ', '.join(f'{verdict.arm} {verdict.radius:.4f}' for verdict in self.verdicts)
@@ -134,7 +136,7 @@ def certify(rule: GainRule, robot: Robot, q: FloatArray, v: FloatArray, a: Float
         Sampling period, and time from a state to the torque that answers it. s.
     errors : ModelErrors, optional
         How far arms may be from the model.
-    gains : ndarray, shape (k, n, 2 n), optional
+    gains : ndarray, shape (k, n, 2 n) or (k, n, 3 n), optional
         Gains at the points, where they exist already.
 
     Returns
@@ -167,8 +169,8 @@ def closed_loop(point: LinearPoint | LinearModel, K: FloatArray, period: float, 
     ----------
     point : LinearPoint or LinearModel
         The arm, at k points.
-    K : ndarray, shape (k, n, 2 n)
-        The gain at each.
+    K : ndarray, shape (k, n, 2 n) or (k, n, 3 n)
+        The gain at each, that of the integral of positions last where there is one.
     period, delay : float
         Sampling period and delay. s.
 
@@ -176,10 +178,10 @@ def closed_loop(point: LinearPoint | LinearModel, K: FloatArray, period: float, 
     -------
     ndarray, shape (k, m, m)
         m = 2 n without delay, 2 n + n (l + 1) with a delay of l whole periods and a part,
-        2 n + n l with one of l whole periods.
+        2 n + n l with one of l whole periods; n more with an integral, which follows the state.
     """
     model = point if isinstance(point, LinearModel) else point.linear_model()
-    size, n = model.B.shape[-2:]
+    n, size = K.shape[-2:]
     whole = int(np.floor(delay / period + 1e-9))
     part = max(delay - whole * period, 0.0)
     is_split = part > 1e-9 * period
@@ -191,16 +193,20 @@ def closed_loop(point: LinearPoint | LinearModel, K: FloatArray, period: float, 
         Phi, Gamma_before = Phi_rest @ Phi_late, Phi_rest @ Gamma_early
     else:
         Phi, Gamma_now = model.discrete(period)
-    matrix[..., :size, :size] = Phi
+    state = Phi.shape[-1]
+    matrix[..., :state, :state] = Phi
+    if size > state:
+        matrix[..., state:size, :n] = period * np.eye(n)
+        matrix[..., state:size, state:size] = np.eye(n)
     # Columns: the state, u(k - 1), u(k - 2), ...
     def column(steps: int) -> slice:
         return slice(size + n * (steps - 1), size + n * steps)
     if whole == 0:
-        matrix[..., :size, :size] -= Gamma_now @ K
+        matrix[..., :state, :size] -= Gamma_now @ K
     else:
-        matrix[..., :size, column(whole)] += Gamma_now
+        matrix[..., :state, column(whole)] += Gamma_now
     if is_split:
-        matrix[..., :size, column(whole + 1)] += Gamma_before
+        matrix[..., :state, column(whole + 1)] += Gamma_before
     if past:
         matrix[..., column(1), :size] = -K
     for steps in range(2, past + 1):

@@ -20,6 +20,9 @@ The continuous regulator with q_p, q_v and unit weight of w has k_p = sqrt(q_p) 
 k_v = sqrt(q_v + 2 k_p)::
 
     q_p = k_p^2        q_v = k_v^2 - 2 k_p = b^2 + 1 / t_c^2
+
+Where torques that the model does not know of are made up for at a rate w, neither changes, and
+the feedback as a whole has a third pole at -w (`robot_dynamics.control.lq.disturbance`).
 """
 
 from __future__ import annotations
@@ -27,7 +30,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from robot_dynamics.control.checks import positive
+from robot_dynamics.control.checks import not_negative, positive
+from robot_dynamics.errors import ParameterError
 
 
 @dataclass(frozen=True)
@@ -40,14 +44,27 @@ class FeedbackDesign:
         b, rate at which velocity errors decay. 1/s.
     time_constant : float
         t_c with which position errors decay. s.
+    disturbance_rate : float
+        w, rate at which a constant torque unknown to the model is made up for; 0 for not at
+        all. 1/s.
+    largest_disturbance : float
+        How much of it at most, as a share of the effort limits.
     """
 
     bandwidth: float = 40.0
     time_constant: float = 0.026
+    disturbance_rate: float = 0.0
+    largest_disturbance: float = 0.5
 
     def __post_init__(self) -> None:
         positive('bandwidth', self.bandwidth, '1/s')
         positive('time_constant', self.time_constant, 's')
+        not_negative('disturbance_rate', self.disturbance_rate, '1/s')
+        if not 0.0 < self.largest_disturbance <= 1.0:
+            raise ParameterError(f'is {self.largest_disturbance:g}, which is no share of a limit',
+                                 subject='largest_disturbance',
+                                 remedy='set it above 0, to 1 at most; for nothing set '
+                                        'disturbance_rate to 0')
 
     @property
     def stiffness(self) -> float:
@@ -58,6 +75,16 @@ class FeedbackDesign:
     def damping(self) -> float:
         """k_v, acceleration per velocity error. 1/s."""
         return self.bandwidth + 1.0 / self.time_constant
+
+    @property
+    def held_stiffness(self) -> float:
+        """Acceleration per position error while the estimate of a torque rests. 1/s^2."""
+        return self.stiffness + self.disturbance_rate * self.damping
+
+    @property
+    def held_damping(self) -> float:
+        """Acceleration per velocity error while the estimate of a torque rests. 1/s."""
+        return self.damping + self.disturbance_rate
 
     @property
     def horizon(self) -> float:

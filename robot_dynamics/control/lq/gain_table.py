@@ -32,7 +32,7 @@ class GainTable:
     ----------
     q, v : array_like, shape (k, n)
         The desired motion at the knots.
-    gains : array_like, shape (k, n, 2 n)
+    gains : array_like, shape (k, n, 2 n) or (k, n, 3 n)
         The gains there.
     spacing : float
         Time from one knot to the next. s.
@@ -43,10 +43,12 @@ class GainTable:
         self.gains = _contiguous(gains, 'gains')
         self.spacing = positive('spacing', spacing, 's')
         knots, n = self.q.shape if self.q.ndim == 2 else (0, 0)
-        if knots == 0 or self.v.shape != (knots, n) or self.gains.shape != (knots, n, 2 * n):
+        if knots == 0 or self.v.shape != (knots, n) \
+                or self.gains.shape not in ((knots, n, 2 * n), (knots, n, 3 * n)):
             raise DimensionError(f'have shapes {self.q.shape}, {self.v.shape} and '
                                  f'{self.gains.shape}', subject='q, v and gains',
-                                 remedy='give (k, n), (k, n) and (k, n, 2 n)')
+                                 remedy='give (k, n), (k, n) and (k, n, 2 n), or (k, n, 3 n) '
+                                        'with gains of the integral')
         if not all(np.all(np.isfinite(x)) for x in (self.q, self.v, self.gains)):
             raise TrajectoryError('is not finite', subject='trajectory of a gain table',
                                   remedy='give finite motions')

@@ -10,6 +10,7 @@ import numpy as np
 from robot_dynamics.control.checks import positive
 from robot_dynamics.control.lq import kernels
 from robot_dynamics.control.lq.design import FeedbackDesign
+from robot_dynamics.control.lq.disturbance import gain_with_estimate
 from robot_dynamics.control.lq.gains import riccati_gain
 from robot_dynamics.control.lq.model import LinearPoint
 from robot_dynamics.errors import ControlError, ParameterError
@@ -54,9 +55,14 @@ class GainRule(ABC):
                                        positive('velocity weight', weights[1])], n)
         self.weights = self.base_weights.copy()
 
+    @property
+    def columns(self) -> int:
+        """Columns of a gain: 2 n, or 3 n with the integral of positions."""
+        return 2 * self.n
+
     @abstractmethod
     def gain(self, point: LinearPoint, K: FloatArray) -> None:
-        """Write the gain at a point into K, shape (n, 2 n).
+        """Write the gain at a point into K, shape (n, columns).
 
         Raises
         ------
@@ -66,7 +72,7 @@ class GainRule(ABC):
 
     @abstractmethod
     def gains_along(self, points: LinearPoint, spacing: float) -> FloatArray:
-        """Return the gains along a trajectory, shape (k, n, 2 n).
+        """Return the gains along a trajectory, shape (k, n, columns).
 
         Parameters
         ----------
@@ -78,7 +84,7 @@ class GainRule(ABC):
 
     @abstractmethod
     def gains_at(self, points: LinearPoint) -> FloatArray:
-        """Return the gains at points that have nothing to do with each other, (k, n, 2 n)."""
+        """Return the gains at points that have nothing to do with each other, (k, n, columns)."""
 
     def _check(self, failed: int) -> None:
         if failed:
@@ -211,6 +217,53 @@ class RiccatiRule(GainRule):
         return np.kron(X, np.eye(self.n))
 
 
+class DisturbanceRule(GainRule):
+    """Another rule, and with it the estimate of a torque that the model does not know of.
+
+    Parameters
+    ----------
+    rule : GainRule
+        Of the regulator; shares its weights.
+    rate : float
+        Rate at which the torque is made up for. 1/s.
+    """
+
+    def __init__(self, rule: GainRule, rate: float):
+        self.name, self.n, self.time, self.order = rule.name, rule.n, rule.time, rule.order
+        self.base_weights, self.weights = rule.base_weights, rule.weights
+        self.rate = positive('disturbance_rate', rate, '1/s')
+        self._rule = rule
+        self._regulator = np.empty((rule.n, rule.columns))
+        self._kernel = gain_with_estimate.load()
+
+    @property
+    def columns(self) -> int:
+        """3 n: positions, velocities, and the integral of positions."""
+        return 3 * self.n
+
+    def gain(self, point: LinearPoint, K: FloatArray) -> None:
+        """Write the gain at a point into K, shape (n, 3 n)."""
+        self._rule.gain(point, self._regulator)
+        self._extend(point, self._regulator, K)
+
+    def gains_at(self, points: LinearPoint) -> FloatArray:
+        """Return the gains at points that have nothing to do with each other, (k, n, 3 n)."""
+        return self._extended(points, self._rule.gains_at(points))
+
+    def gains_along(self, points: LinearPoint, spacing: float) -> FloatArray:
+        """Return the gains along a trajectory, shape (k, n, 3 n)."""
+        return self._extended(points, self._rule.gains_along(points, spacing))
+
+    def _extended(self, points: LinearPoint, regulators: FloatArray) -> FloatArray:
+        gains = np.empty((len(regulators), self.n, self.columns))
+        for point, regulator, K in zip(points, regulators, gains, strict=True):
+            self._extend(point, regulator, K)
+        return gains
+
+    def _extend(self, point: LinearPoint, regulator: FloatArray, K: FloatArray) -> None:
+        self._kernel(point.dtau_dq, point.dtau_dv, point.M, self.rate, regulator, K)
+
+
 def rule_of_design(kind: str, n: int, design: FeedbackDesign, period: float, *,
                    order: int = DEFAULT_ORDER) -> GainRule:
     """Return the rule that gives what was asked for.
@@ -228,9 +281,12 @@ def rule_of_design(kind: str, n: int, design: FeedbackDesign, period: float, *,
     order : int
         Last power of A T in the series of Phi.
     """
+    rule: GainRule
     if kind == OneStepRule.name:
-        return OneStepRule(n, design.horizon, design.one_step_weight, order=order)
-    if kind == RiccatiRule.name:
-        return RiccatiRule(n, period, design.riccati_weights, order=order)
-    raise ParameterError(f'is {kind!r}', subject='gain',
-                         remedy=f'set it to {OneStepRule.name} or {RiccatiRule.name}')
+        rule = OneStepRule(n, design.horizon, design.one_step_weight, order=order)
+    elif kind == RiccatiRule.name:
+        rule = RiccatiRule(n, period, design.riccati_weights, order=order)
+    else:
+        raise ParameterError(f'is {kind!r}', subject='gain',
+                             remedy=f'set it to {OneStepRule.name} or {RiccatiRule.name}')
+    return DisturbanceRule(rule, design.disturbance_rate) if design.disturbance_rate else rule
