@@ -72,9 +72,9 @@ def system(start, observer):
     return System(start, observer)
 
 
-@pytest.mark.parametrize('gain', ['riccati', 'one_step'])
-def test_tracks_with_gains_computed_ahead(system, gain):
-    system.run(gain=gain)
+@pytest.mark.parametrize(('gain', 'rate'), [('riccati', 3.0), ('one_step', 0.0)])
+def test_tracks_with_gains_computed_ahead(system, gain, rate):
+    system.run(gain=gain, **{'feedback.disturbance_rate': rate})
     spin = system.observer.spin
     assert spin(90.0, lambda: system.is_in('tracking'))
 
@@ -86,6 +86,9 @@ def test_tracks_with_gains_computed_ahead(system, gain):
     # The motion takes some 5 s, with a gain in each state.
     assert int(values['of them computed ahead']) > 100
     assert int(values['gains updated']) > int(values['of them computed ahead'])
+    # The model is right: there is next to nothing to make up for.
+    made_up = [float(x) for x in values.get('made up for', '').split(', ') if x]
+    assert len(made_up) == (7 if rate else 0) and all(abs(x) < 0.5 for x in made_up)
     errors = np.array([message.position for message in system.errors])
     assert len(errors) > 50
     # It moved, and is hardly off.
