@@ -102,7 +102,8 @@ class Observer:
              again: bool = True) -> Any:
         """Call a service and return its answer; see `ask`."""
         client = self.node.create_client(service_type, name)
-        assert self.spin(max(timeout, 30.0), client.service_is_ready), f'no service {name}'
+        # A node may have kernels to compile before it spins.
+        assert self.spin(max(timeout, 90.0), client.service_is_ready), f'no service {name}'
         answer = self.ask(client, request, timeout, again=again)
         self.node.destroy_client(client)
         return answer

@@ -138,10 +138,12 @@ def test_who_cannot_take_over_changes_nothing(bench):
     bench.run('gravity', autostart=False, state_publishers=2)
     with pytest.raises(BringupError, match=r'has 1 publishers, not 2: pd_gravity goes on'):
         bench.switch('gravity')
-    assert bench.mode('pd_gravity') == 'tracking'
+    bench.wait('pd_gravity', 'tracking')
     count = len(bench.efforts)
     assert bench.observer.spin(30.0, lambda: len(bench.efforts) > count + 20)
-    assert [mode.data for mode in bench.modes['pd_gravity']].count('tracking') == 1
+    # A machine that stands still may have made it safe; it was not stopped for anybody.
+    modes = [mode.data for mode in bench.modes['pd_gravity']]
+    assert 'stopped' not in modes[modes.index('tracking'):]
 
 
 class Reluctant:
