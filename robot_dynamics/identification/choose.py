@@ -141,7 +141,7 @@ class Chooser:
             found.append((family, *self._suited(family, train)))
         # All are judged by the variances that the plainest model leaves.
         judge = found[0][3].weights
-        scores = [self._score(features, self._described, train, USUAL_STRENGTH, judge)
+        scores = [self._scores(features, self._described, train, (USUAL_STRENGTH,), judge)[0]
                   for _, features, _, _ in found] if len(found) > 1 else [1.0]
         best = 0
         for k in range(1, len(scores)):
@@ -303,19 +303,21 @@ class Chooser:
                         for k in mine])
         return out
 
-    def _score(self, features: Sequence[int], gravity: FloatArray, train: IntArray,
-               strength: float, judge: FloatArray) -> float:
-        """Return the squared error of predictions of each fold from the others."""
+    def _scores(self, features: Sequence[int], gravity: FloatArray, train: IntArray,
+                strengths: Sequence[float], judge: FloatArray) -> list[float]:
+        """Return the squared error of predictions of each fold from the others, by pull."""
         products = self.normal.of_model(features, gravity)
         whole, rows = products[train].sum(axis=0), self._rows(train)
-        start = fit(whole, self.prior, strength, rows)
-        total = 0.0
-        for fold in np.array_split(train, min(FOLDS, len(train))):
-            held = products[fold].sum(axis=0)
-            left = fit(whole - held, self.prior, strength,
-                       rows - self._rows(fold), start, passes=1)
-            total += float(judge @ squared_errors(held, left.x))
-        return total
+        folds = [(products[fold].sum(axis=0), self._rows(fold))
+                 for fold in np.array_split(train, min(FOLDS, len(train)))]
+        scores, start = [], None
+        for strength in strengths:
+            start = fit(whole, self.prior, strength, rows, start)
+            lefts = [fit(whole - held, self.prior, strength, rows - some, start, passes=1)
+                     for held, some in folds]
+            scores.append(sum(float(judge @ squared_errors(held, left.x))
+                              for (held, _), left in zip(folds, lefts, strict=True)))
+        return scores
 
     def _strength(self, features: Sequence[int], gravity: FloatArray, train: IntArray,
                   strengths: Sequence[float], judge: FloatArray) -> tuple[float, list[float]]:
@@ -323,9 +325,7 @@ class Chooser:
 
         What a recording does not tell is better taken from the description.
         """
-        if len(strengths) == 1:
-            return strengths[0], [self._score(features, gravity, train, strengths[0], judge)]
-        scores = [self._score(features, gravity, train, one, judge) for one in strengths]
+        scores = self._scores(features, gravity, train, strengths, judge)
         good = [one for one, score in zip(strengths, scores, strict=True)
                 if score <= (1.0 + GAIN) * min(scores)]
         return max(good), scores

@@ -41,7 +41,7 @@ class Fit:
 def squared_errors(products: FloatArray, x: FloatArray) -> FloatArray:
     """Return |A x - y|^2 from products [A y]^T [A y] of shape (..., p + 1, p + 1)."""
     z = np.append(x, -1.0)
-    return np.maximum(np.einsum('i,...ij,j->...', z, products, z), 0.0)
+    return np.maximum(products @ z @ z, 0.0)
 
 
 def variances(errors: FloatArray, products: FloatArray, rows: FloatArray) -> FloatArray:

@@ -41,8 +41,8 @@ FloatArray = NDArray[np.float64]
 TERMS = ('offset', 'viscous', 'coulomb', 'sign', 'cbrt', 'stribeck', 'dahl', 'load', 'load_dahl',
          'armature')
 
-#: Terms that need the load of an axis.
-LOADED = ('load', 'load_dahl')
+#: Terms that need the load of an axis, and what they are for each unit of it.
+LOADED: Mapping[str, str] = {'load': 'coulomb', 'load_dahl': 'dahl'}
 
 #: Sets of terms to choose among, from plain to rich; each also has offset and viscous friction.
 FAMILIES: Mapping[str, tuple[str, ...]] = {
@@ -128,8 +128,7 @@ def columns_of(term: str, options: Sequence[float], position: FloatArray, speed:
         if load is None:
             raise ParameterError('needs the load of its axis', subject=term,
                                  remedy='give efforts of a rigid model')
-        plain = {'load': 'coulomb', 'load_dahl': 'dahl'}[term]
-        return np.abs(load)[:, np.newaxis] * columns_of(plain, options, position, speed,
+        return np.abs(load)[:, np.newaxis] * columns_of(LOADED[term], options, position, speed,
                                                         acceleration)
     if term == 'dahl':
         out = np.empty((len(position), len(options)))

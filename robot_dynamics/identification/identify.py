@@ -35,6 +35,7 @@ from robot_dynamics.identification.estimators.linear import (
     Equations,
     LinearFit,
     estimate,
+    triangles,
 )
 from robot_dynamics.identification.friction import FAMILIES, TERMS, check_terms
 from robot_dynamics.identification.judge import verdict_of, worst_pieces
@@ -322,8 +323,8 @@ def base_estimate(stack: Stack, chosen: Chosen, estimator: str, signals: SignalS
         Base parameters.
     """
     W, y, joint, order = model_equations(stack, chosen)
-    scale = np.sqrt(chosen.fit.weights)[joint]
-    R = np.linalg.qr(W * scale[:, np.newaxis], mode='r')
+    R, owner = triangles(W, joint)
+    R = np.linalg.qr(R * np.sqrt(chosen.fit.weights)[owner, np.newaxis], mode='r')
     base = base_parameters(R, chosen.model.names, method=method, tolerance=RECORDED_TOLERANCE)
     Z = None
     name = estimator if estimator in ESTIMATORS else 'wls'

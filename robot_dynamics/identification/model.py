@@ -93,7 +93,8 @@ class Model:
             column = columns_of(feature.term, (feature.option,), motion.q @ direction,
                                 motion.v @ direction, motion.a @ direction,
                                 None if load is None else load[:, feature.axis])
-            tau += parameter * column * direction
+            for j in np.flatnonzero(direction):
+                tau[:, j] += parameter * direction[j] * column[:, 0]
         return tau
 
 

@@ -13,8 +13,9 @@ from robot_dynamics.identification.stack import Stack
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# Gravities of which all products are kept: that of the description, and a tilted one.
-_KEPT = 2
+# Gravities of which all products are kept: that of the description, and a tilted one; and
+# models of which the products are.
+_KEPT, _KEPT_MODELS = 2, 4
 
 
 class Normal:
@@ -41,6 +42,7 @@ class Normal:
         self.counts = np.diff(before[self._bounds], axis=0)
         self._products = [self._of(j) for j in range(len(stack.joints))]
         self._whole: dict[bytes, FloatArray] = {}
+        self._models: dict[tuple[bytes, tuple[int, ...]], FloatArray] = {}
 
     def first_row(self, block: int) -> int:
         """Return the first row of a block."""
@@ -55,6 +57,7 @@ class Normal:
                 new = rows[:, loaded].T @ rows
                 products[b, loaded], products[b, :, loaded] = new, new.T
         self._whole.clear()
+        self._models.clear()
 
     def _rows(self, j: int) -> Iterator[tuple[int, FloatArray]]:
         """Yield columns and efforts of a joint in each block."""
@@ -88,20 +91,29 @@ class Normal:
         Returns
         -------
         ndarray, shape (blocks, n, p + 1, p + 1)
-            Columns: 10 nb inertial parameters, the features, the tilts, and the efforts.
+            Columns: 10 nb inertial parameters, the features, the tilts, and the efforts. It may
+            be handed out again: nobody writes into it.
         """
         if tilted is not None:
             return self._of_columns(features, gravity, tilted)
-        # Most models differ in their features only: those of one gravity are picked of all.
         key = gravity.tobytes()
+        model = (key, tuple(int(k) for k in features))
+        if model in self._models:
+            return self._models[model]
+        # Most models differ in their features only: those of one gravity are picked of all.
         if key not in self._whole:
             if len(self._whole) == _KEPT:
                 self._whole.clear()
             self._whole[key] = self._of_columns(range(len(self.stack.features)), gravity)
+        if len(model[1]) == len(self.stack.features):
+            return self._whole[key]
         rigid = self.stack.n_rigid
         places = np.concatenate([np.arange(rigid), rigid + np.array(features, dtype=np.int64),
                                  [rigid + len(self.stack.features)]])
-        return self._whole[key][:, :, places[:, np.newaxis], places]
+        if len(self._models) == _KEPT_MODELS:
+            del self._models[next(iter(self._models))]
+        self._models[model] = self._whole[key][:, :, places[:, np.newaxis], places]
+        return self._models[model]
 
     def _of_columns(self, features: Sequence[int], gravity: FloatArray,
                     tilted: FloatArray | None = None) -> FloatArray:
@@ -110,10 +122,20 @@ class Normal:
         out = np.zeros((self.blocks, len(stack.joints), p + 1, p + 1))
         for j, (rows, products) in enumerate(zip(stack.joints, self._products, strict=True)):
             T, where = selection(stack, rows.columns, features, gravity, tilted)
-            full = np.zeros((T.shape[0] + 1, T.shape[1] + 1))
-            full[:-1, :-1], full[-1, -1] = T, 1.0
+            # A column of a model is one of those there are, and of few some parts of others.
+            first = np.append(np.argmax(T == 1.0, axis=0), T.shape[0])
+            rest = np.zeros((T.shape[0] + 1, T.shape[1] + 1))
+            rest[:-1, :-1], rest[-1, -1] = T, 1.0
+            rest[first, np.arange(len(first))] -= 1.0
+            some = np.flatnonzero(np.any(rest, axis=1))
+            made = np.flatnonzero(np.any(rest, axis=0))
+            parts = rest[np.ix_(some, made)]
+            half = products[:, :, first]
+            half[:, :, made] += products[:, :, some] @ parts
+            full = half[:, first]
+            full[:, made] += parts.T @ half[:, some]
             places = np.append(where, p)
-            out[:, j, places[:, np.newaxis], places] = full.T @ products @ full
+            out[:, j, places[:, np.newaxis], places] = full
         return out
 
 

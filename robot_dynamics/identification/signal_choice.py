@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from robot_dynamics.errors import ParameterError, RecordingError, RobotDynamicsError
 from robot_dynamics.identification.choose import Choice, Chooser
 from robot_dynamics.identification.dataset import Dataset
+from robot_dynamics.identification.dataset.remembered import remembered
 from robot_dynamics.identification.friction import FAMILIES
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.signals import Motion, SignalSettings, cutoff_of, motions_of
@@ -65,6 +66,7 @@ class SignalChooser:
         self.robot, self.always = robot, tuple(always)
         self.dataset = excerpt(dataset)
         self._judge: FloatArray | None = None
+        self._scores: dict[SignalSettings, float] = {}
 
     def choose(self, given: SignalSettings | None, cutoff: float | None, velocity: str,
                lag: float | None) -> tuple[SignalSettings, tuple[Choice, ...]]:
@@ -128,12 +130,14 @@ class SignalChooser:
 
     def score(self, settings: SignalSettings) -> float:
         """Return the squared error of raw efforts, each half predicted from the other."""
-        try:
-            halves = self._halves(settings)
-        except RobotDynamicsError:
-            return np.inf
-        return sum(float(np.sum(self._weights() * np.mean(error ** 2, axis=0)))
-                   for error, _, _ in halves)
+        if settings not in self._scores:
+            try:
+                self._scores[settings] = sum(
+                    float(np.sum(self._weights() * np.mean(error ** 2, axis=0)))
+                    for error, _, _ in self._halves(settings))
+            except RobotDynamicsError:
+                self._scores[settings] = np.inf
+        return self._scores[settings]
 
     def _weights(self) -> FloatArray:
         if self._judge is None:
@@ -221,8 +225,12 @@ def preferred(candidates: Sequence[SignalSettings], scores: Sequence[float]) -> 
 
 def excerpt(dataset: Dataset) -> Dataset:
     """Return the beginning of a long log: as much of it as is looked at for choices."""
-    share = MOST_ROWS / dataset.count
-    return dataset if share >= 1.0 else dataset.between(0.0, share)
+    return dataset if dataset.count <= MOST_ROWS else _beginning(dataset)
+
+
+@remembered
+def _beginning(dataset: Dataset) -> Dataset:
+    return dataset.between(0.0, MOST_ROWS / dataset.count)
 
 
 def velocity_lag(dataset: Dataset) -> FloatArray:
@@ -234,6 +242,7 @@ def velocity_lag(dataset: Dataset) -> FloatArray:
     return compare_velocity(dataset)[0]
 
 
+@remembered
 def compare_velocity(dataset: Dataset) -> tuple[FloatArray, FloatArray]:
     """Compare measured velocities with the slope of the positions.
 

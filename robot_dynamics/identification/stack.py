@@ -140,6 +140,7 @@ class Stack:
             Feature(axis, term, option) for term in (*self._plain, *self._loaded)
             for axis in range(len(dataset.axes)) for option
             in options_of(term, speeds[axis], coulomb_width))
+        self._unloaded: dict[int, FloatArray] = {}
         self._static = self._rows(self._plain, with_rigid=True)
         self.time = self._static[1]
         if len(self.time) < 8:
@@ -244,9 +245,20 @@ class Stack:
     def _effects(self, motion: Motion, numbers: Sequence[int], model: Dynamics | None
                  ) -> FloatArray:
         """Return the features of some numbers along a whole motion, shape (N, k)."""
+        if model is None:
+            return self._columns(motion, numbers)
+        # Loads change with the model; what they act on does not.
+        key = id(motion)
+        if key not in self._unloaded:
+            self._unloaded[key] = self._columns(motion, numbers)
+        load = axis_loads(self.dataset.axes, model.inverse_dynamics(motion.q, motion.v, motion.a))
+        out = np.abs(load).T[[self.features[k].axis for k in numbers]].T
+        out *= self._unloaded[key]
+        return out
+
+    def _columns(self, motion: Motion, numbers: Sequence[int]) -> FloatArray:
+        """Return features along a whole motion, those of a load for each unit of it."""
         axes = self.dataset.axes
-        load = (None if model is None else
-                axis_loads(axes, model.inverse_dynamics(motion.q, motion.v, motion.a)))
         out = np.empty((motion.count, len(numbers)), order='F')
         groups: dict[tuple[int, str], list[int]] = {}
         for place, k in enumerate(numbers):
@@ -254,9 +266,9 @@ class Stack:
         for (axis, term), places in groups.items():
             direction = axes[axis]
             out[:, places] = columns_of(
-                term, [self.features[numbers[place]].option for place in places],
-                motion.q @ direction, motion.v @ direction, motion.a @ direction,
-                None if load is None else load[:, axis])
+                LOADED.get(term, term),
+                [self.features[numbers[place]].option for place in places],
+                motion.q @ direction, motion.v @ direction, motion.a @ direction)
         return out
 
     def _rigid(self, motion: Motion, piece: slice) -> tuple[FloatArray, list[FloatArray]]:

@@ -166,10 +166,10 @@ def _jumps(time: FloatArray, position: FloatArray) -> BoolArray:
     found = np.zeros(len(time), dtype=bool)
     if len(time) > 2:
         before, after = time[1:-1] - time[:-2], time[2:] - time[1:-1]
-        shortest = np.minimum(before, after)[:, np.newaxis]
+        most = FASTEST * np.minimum(before, after)[:, np.newaxis]
         # Faster than any joint there, and back; few rows are looked at closely.
-        there = np.abs(position[1:-1] - position[:-2]) > FASTEST * shortest
-        there &= np.abs(position[2:] - position[1:-1]) > FASTEST * shortest
+        steps = np.abs(np.diff(position, axis=0))
+        there = (steps[:-1] > most) & (steps[1:] > most)
         rows = np.flatnonzero(np.any(there, axis=1))
         share = (before / (before + after))[rows, np.newaxis]
         line = position[rows] + share * (position[rows + 2] - position[rows])

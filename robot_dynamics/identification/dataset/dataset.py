@@ -192,12 +192,15 @@ def _in_units(log: Log, settings: DatasetSettings, n: int) -> tuple[Log, tuple[F
                     'which the upper half stands for negative ones', 'set effort.unsigned_bits: '
                     '16') for name, column in zip(log.names, effort.T, strict=True)
             if _looks_unsigned(column))
-    return replace(log, position=log.position * scale, velocity=log.velocity * scale,
-                   effort=effort), findings
+    if np.any(scale != 1.0):
+        log = replace(log, position=log.position * scale, velocity=log.velocity * scale)
+    return replace(log, effort=effort), findings
 
 
 def _looks_unsigned(effort: FloatArray) -> bool:
     """Return whether numbers are integers near 0 and near 2^16, and none between or below."""
+    if np.any(effort < 0.0):
+        return False
     told = effort[np.isfinite(effort)]
     quarter = 2.0 ** 14
     high = told > 3.0 * quarter

@@ -37,7 +37,10 @@ MAX_STEPS, DECREMENT = 60, 1e-10
 #: description with points, rods or no mass has no log det.
 SMALLEST_RADIUS, SMALLEST_MASS = 0.01, 1e-3
 
+# A step that is no improvement at this part of its length is none.
+_SHORTEST = 1e-9
 _BASIS = pseudo_inertia(np.eye(10))
+_FLAT = _BASIS.reshape(10, 16)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,79 +112,110 @@ def fit_consistent(H: FloatArray, h: FloatArray, prior: FloatArray, strength: fl
     if not 0.0 < strength < np.inf:
         raise ParameterError(f'is {strength!r}', subject='prior strength',
                              remedy='give a positive number')
-    bodies = len(prior)
-    rigid = 10 * bodies
-    inverse = np.linalg.inv(prior)
-    pull = np.einsum('bij,kij->bk', inverse, _BASIS).ravel()
+    problem = _Problem(H, h, prior, strength)
+    rigid = problem.rigid
     # Unknowns are scaled by their curvature, so that none is lost in rounding.
-    scale = np.sqrt(np.diag(H) + strength * _curvature(prior, rigid, len(h)))
-    scale = 1.0 / np.where(scale > 0.0, scale, 1.0)
-    if start is None:
-        start = np.zeros(len(h))
-        start[:rigid] = parameters_from_pseudo_inertia(prior).ravel()
-    x, value = start.copy(), _value(H, h, pull, strength, bodies, start)
+    scale = _inverse_roots(np.diag(H)[:rigid] + strength * _curvature(prior))
+    x = (parameters_from_pseudo_inertia(prior).ravel() if start is None
+         else np.array(start[:rigid], dtype=np.float64))
+    value = problem.value(x)
     if not np.isfinite(value):
         raise ParameterError('is no set of bodies', subject='start', remedy='begin at the prior')
-    for step in range(1, MAX_STEPS + 1):
-        gradient, hessian = _slopes(H, h, pull, strength, bodies, x)
+    steps = 0
+    while steps < MAX_STEPS:
+        steps += 1
+        gradient, hessian = problem.slopes(x)
         scaled = hessian * scale[:, np.newaxis] * scale
-        scaled[np.diag_indices(len(h))] += 1e-12
+        scaled[np.diag_indices(rigid)] += 1e-12
         move = -scale * np.linalg.solve(scaled, scale * gradient)
         decrement = -float(gradient @ move)
         if decrement < DECREMENT * max(1.0, abs(value)):
-            return ConsistentFit(x, hessian, step)
+            break
         length = 1.0
-        while True:
+        while length >= _SHORTEST:
             trial = x + length * move
-            new = _value(H, h, pull, strength, bodies, trial)
+            new = problem.value(trial)
             if new <= value - 0.2 * length * decrement:
-                x, value = trial, new
                 break
             length *= 0.5
-            if length < 1e-9:
-                return ConsistentFit(x, hessian, step)
-    return ConsistentFit(x, hessian, MAX_STEPS)
+        else:
+            break
+        x, value = trial, new
+    return ConsistentFit(problem.all_of(x), problem.whole_hessian(x), steps)
 
 
-def _curvature(prior: FloatArray, rigid: int, count: int) -> FloatArray:
-    inverse = np.linalg.inv(prior)
-    out = np.zeros(count)
-    products = np.einsum('bij,kjl->bkil', inverse, _BASIS)
-    out[:rigid] = np.einsum('bkij,bkji->bk', products, products).ravel()
-    return out
+class _Problem:
+    """The objective as one of the inertial parameters alone.
+
+    The other parameters stand in it squared at most: their best values follow from the
+    inertial ones, f = F^-1 (h_f - B^T pi), and what is left is S = R - B F^-1 B^T.
+    """
+
+    def __init__(self, H: FloatArray, h: FloatArray, prior: FloatArray, strength: float):
+        self._H, self._strength, self._bodies = H, strength, len(prior)
+        self.rigid = rigid = 10 * self._bodies
+        F, B = H[rigid:, rigid:], H[:rigid, rigid:]
+        scale = _inverse_roots(np.diag(F))
+        scaled = F * scale[:, np.newaxis] * scale
+        # Terms that say the same, or nothing, share what they say.
+        scaled[np.diag_indices(len(F))] += 1e-12
+        answers = np.linalg.solve(scaled, scale[:, np.newaxis]
+                                  * np.column_stack([B.T, h[rigid:]]))
+        self._answers = scale[:, np.newaxis] * answers
+        self._S = H[:rigid, :rigid] - B @ self._answers[:, :-1]
+        self._s = h[:rigid] - B @ self._answers[:, -1]
+        self._rest = -0.5 * float(h[rigid:] @ self._answers[:, -1])
+        self._pull = (np.linalg.inv(prior).reshape(self._bodies, 16) @ _FLAT.T).ravel()
+
+    def value(self, x: FloatArray) -> float:
+        """Return the objective, infinite where there is no such body."""
+        try:
+            factors = np.linalg.cholesky(self._pseudo(x))
+        except np.linalg.LinAlgError:
+            return np.inf
+        logs = 2.0 * np.sum(np.log(np.einsum('bii->bi', factors)))
+        return float(0.5 * x @ (self._S @ x) - self._s @ x + self._rest
+                     + self._strength * (self._pull @ x - logs))
+
+    def slopes(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return gradient and Hessian."""
+        traces, bends = self._barrier(x)
+        gradient = self._S @ x - self._s + self._strength * (self._pull - traces)
+        return gradient, self._bent(self._S, bends)
+
+    def all_of(self, x: FloatArray) -> FloatArray:
+        """Return all parameters."""
+        return np.concatenate([x, self._answers[:, -1] - self._answers[:, :-1] @ x])
+
+    def whole_hessian(self, x: FloatArray) -> FloatArray:
+        """Return the Hessian of the objective in all parameters."""
+        return self._bent(self._H, self._barrier(x)[1])
+
+    def _pseudo(self, x: FloatArray) -> FloatArray:
+        return (x.reshape(self._bodies, 10) @ _FLAT).reshape(self._bodies, 4, 4)
+
+    def _barrier(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return tr(J^-1 E_k), (rigid,), and tr(J^-1 E_k J^-1 E_l) of each body."""
+        products = np.linalg.inv(self._pseudo(x))[:, np.newaxis] @ _BASIS
+        rows = products.reshape(self._bodies, 10, 16)
+        columns = products.transpose(0, 1, 3, 2).reshape(self._bodies, 10, 16)
+        return (np.einsum('bkii->bk', products).ravel(),
+                rows @ columns.transpose(0, 2, 1))
+
+    def _bent(self, H: FloatArray, bends: FloatArray) -> FloatArray:
+        out = H.copy()
+        for k in range(self._bodies):
+            mine = slice(10 * k, 10 * k + 10)
+            out[mine, mine] += self._strength * bends[k]
+        return out
 
 
-def _value(H: FloatArray, h: FloatArray, pull: FloatArray, strength: float, bodies: int,
-           x: FloatArray) -> float:
-    sign, log = np.linalg.slogdet(_pseudo(x, bodies))
-    if np.any(sign <= 0.0) or not _all_definite(x, bodies):
-        return np.inf
-    rigid = 10 * bodies
-    return float(0.5 * x @ (H @ x) - h @ x + strength * (pull @ x[:rigid] - np.sum(log)))
+def _curvature(prior: FloatArray) -> FloatArray:
+    """Return the curvature of the pull at the description, shape (10 nb,)."""
+    products = np.linalg.inv(prior)[:, np.newaxis] @ _BASIS
+    return np.einsum('bkij,bkji->bk', products, products).ravel()
 
 
-def _pseudo(x: FloatArray, bodies: int) -> FloatArray:
-    return pseudo_inertia(x[:10 * bodies].reshape(bodies, 10))
-
-
-def _all_definite(x: FloatArray, bodies: int) -> bool:
-    try:
-        np.linalg.cholesky(_pseudo(x, bodies))
-    except np.linalg.LinAlgError:
-        return False
-    return True
-
-
-def _slopes(H: FloatArray, h: FloatArray, pull: FloatArray, strength: float, bodies: int,
-            x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    rigid = 10 * bodies
-    inverse = np.linalg.inv(_pseudo(x, bodies))
-    products = np.einsum('bij,kjl->bkil', inverse, _BASIS)
-    gradient = H @ x - h
-    gradient[:rigid] += strength * (pull - np.einsum('bkii->bk', products).ravel())
-    hessian = H.copy()
-    bends = strength * np.einsum('bkij,blji->bkl', products, products)
-    for k in range(bodies):
-        mine = slice(10 * k, 10 * k + 10)
-        hessian[mine, mine] += bends[k]
-    return gradient, hessian
+def _inverse_roots(sizes: FloatArray) -> FloatArray:
+    """Return 1 / sqrt, 1 where there is nothing."""
+    return 1.0 / np.sqrt(np.where(sizes > 0.0, sizes, 1.0))

@@ -192,14 +192,37 @@ def _triangular(equations: Equations) -> tuple[Equations, FloatArray]:
     Sums of squares of the errors of a joint are the same for all parameters.
     """
     counts = np.bincount(equations.joint).astype(float)
-    W, joint = [], []
-    for j in range(len(counts)):
-        mine = equations.joint == j
-        R = np.linalg.qr(np.column_stack([equations.W[mine], equations.y[mine]]), mode='r')
-        W.append(R)
-        joint.append(np.full(len(R), j))
-    R, joint = np.concatenate(W), np.concatenate(joint)
+    R, joint = triangles(np.column_stack([equations.W, equations.y]), equations.joint)
     return Equations(R[:, :-1], R[:, -1], joint, np.zeros(len(R), dtype=np.int64)), counts
+
+
+def triangles(W: FloatArray, joint: IntArray) -> tuple[FloatArray, IntArray]:
+    """Return the triangular factors of the rows of each joint, one below the other.
+
+    Parameters
+    ----------
+    W : ndarray, shape (m, p)
+        Rows.
+    joint : ndarray of int64, shape (m,)
+        Which joint a row belongs to.
+
+    Returns
+    -------
+    R : ndarray, shape (r, p)
+        Of each joint R_j^T R_j = W_j^T W_j.
+    joint : ndarray of int64, shape (r,)
+        Which joint a row belongs to.
+    """
+    factors, owners = [], []
+    for j in range(int(joint.max()) + 1):
+        mine = W[joint == j]
+        # Most bodies are none of a joint's business.
+        there = np.any(mine, axis=0)
+        R = np.linalg.qr(mine[:, there], mode='r')
+        factors.append(np.zeros((len(R), W.shape[1])))
+        factors[-1][:, there] = R
+        owners.append(np.full(len(R), j))
+    return np.concatenate(factors), np.concatenate(owners)
 
 
 def _finished(equations: Equations, x: FloatArray, weights: FloatArray, correlation: float

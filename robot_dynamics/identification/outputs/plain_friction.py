@@ -82,7 +82,9 @@ def plain_friction(model: Model, dataset: Dataset, signals: SignalSettings) -> P
         A = np.stack([v[:, j], np.tanh(v[:, j] / COULOMB_VELOCITY), constant, -constant], axis=1)
         lengths = np.linalg.norm(A, axis=0)
         lengths[lengths == 0.0] = 1.0
-        x = nnls(A / lengths, rubs[:, j])[0] / lengths
+        # A triangular factor has the same sums of squares.
+        R = np.linalg.qr(np.column_stack([A / lengths, rubs[:, j]]), mode='r')
+        x = nnls(R[:, :-1], R[:, -1])[0] / lengths
         damping[j], friction[j] = x[:2]
         lost[j] = np.sqrt(np.mean((rubs[:, j] - A[:, :2] @ x[:2]) ** 2))
     return PlainFriction(damping, friction, np.maximum(armature, 0.0), lost)

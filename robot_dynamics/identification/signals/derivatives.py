@@ -7,14 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.identification.signals.kernels import central
 
 FloatArray = NDArray[np.float64]
 
 #: Ways to differentiate, by name.
 METHODS = ('central', 'first_order', 'savitzky_golay')
 
-# Weights of the seven samples around one: error (w T)^6 / 140 of the amplitude.
-_SEVEN = np.array([-1.0, 9.0, -45.0, 0.0, 45.0, -9.0, 1.0]) / 60.0
+# Samples that a central difference looks at.
+_SEVEN = 7
 
 
 def derivative(x: FloatArray, rate: float, method: str = 'central', *, window: int = 21,
@@ -57,8 +58,11 @@ def derivative(x: FloatArray, rate: float, method: str = 'central', *, window: i
         return savgol_filter(x, width, degree, deriv=1, delta=1.0 / rate, axis=0)
     if method == 'first_order':
         return np.gradient(x, 1.0 / rate, axis=0, edge_order=1)
-    slope = np.gradient(x, 1.0 / rate, axis=0, edge_order=2 if len(x) > 2 else 1)
-    if len(x) >= len(_SEVEN):
-        inner = sum(weight * x[k:len(x) - 6 + k] for k, weight in enumerate(_SEVEN) if weight)
-        slope[3:-3] = inner * rate
-    return slope
+    if len(x) < _SEVEN:
+        return np.gradient(x, 1.0 / rate, axis=0, edge_order=2 if len(x) > 2 else 1)
+    flat = np.ascontiguousarray(x, dtype=np.float64).reshape(len(x), -1)
+    slope = np.empty_like(flat)
+    central.load()(flat, rate, slope)
+    slope[:3] = np.gradient(flat[:5], 1.0 / rate, axis=0, edge_order=2)[:3]
+    slope[-3:] = np.gradient(flat[-5:], 1.0 / rate, axis=0, edge_order=2)[-3:]
+    return slope.reshape(np.shape(x))

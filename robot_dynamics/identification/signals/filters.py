@@ -52,10 +52,9 @@ def low_pass(x: FloatArray, rate: float, cutoff: float, order: int = ORDER) -> F
     run = np.ascontiguousarray(np.concatenate([
         2.0 * flat[:1] - flat[padding:0:-1], flat, 2.0 * flat[-1:] - flat[-2:-padding - 2:-1]]))
     sections, rest = _sections(order, cutoff / rate)
-    for _ in range(2):
+    for first, backwards in ((0, False), (-1, True)):
         # Each way begins as if its first value had been there for ever.
-        cascade.load()(sections, run, rest[:, :, np.newaxis] * run[0])
-        run = np.ascontiguousarray(run[::-1])
+        cascade.load()(sections, run, rest[:, :, np.newaxis] * run[first], backwards)
     return run[padding:padding + len(x)].reshape(np.shape(x)).copy()
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ FloatArray = NDArray[np.float64]
 WIDER = 3.0
 #: Samples a second that motions keep, in cut-offs.
 SAMPLES = 24.0
+
+# What was made last of each log: equations, friction and charts are of the same motions.
+_MADE: WeakKeyDictionary[Dataset, tuple[SignalSettings, tuple[Motion, ...]]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -105,8 +109,18 @@ def motions_of(dataset: Dataset, settings: SignalSettings) -> tuple[Motion, ...]
         The log.
     settings : SignalSettings
         How.
+
+    Returns
+    -------
+    tuple of Motion
+        The same ones as before where they are asked for again: nobody writes into them.
     """
-    return tuple(_motion(segment, dataset.period, settings) for segment in dataset.segments)
+    made = _MADE.get(dataset)
+    if made is None or made[0] != settings:
+        made = settings, tuple(_motion(segment, dataset.period, settings)
+                               for segment in dataset.segments)
+        _MADE[dataset] = made
+    return made[1]
 
 
 def _motion(segment: Segment, period: float, settings: SignalSettings) -> Motion:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.identification.dataset import Dataset
+from robot_dynamics.identification.dataset.remembered import remembered
 from robot_dynamics.identification.signals.resample import evenly
 
 FloatArray = NDArray[np.float64]
@@ -43,6 +44,7 @@ def spectrum(dataset: Dataset) -> tuple[FloatArray, FloatArray]:
     return frequency, power
 
 
+@remembered
 def cutoff_of(dataset: Dataset) -> float:
     """Return the cut-off below which the positions tell of the motion, Hz.
 
