@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 import tempfile
 import time
@@ -29,6 +28,7 @@ from identification_speed import measure_speed
 from numpy.typing import NDArray
 from sections import DOCS, write_section
 
+from robot_dynamics.bringup.identification_inputs import described
 from robot_dynamics.identification.dataset import Dataset, load_dataset, read_settings
 from robot_dynamics.identification.identify import (
     EstimateSettings,
@@ -52,27 +52,8 @@ TRIM = 0.5
 def load(name: str, data: Path) -> tuple[Robot, Dataset, Mapping[str, Any]]:
     """Return robot, log and all that the YAML of a log says."""
     settings, content = read_settings(LOGS / f'{name}.yaml')
-    robot = described(content, data)
+    robot = described(content, (LOGS, data))[1]
     return robot, load_dataset(data / content['source'], robot, settings), content
-
-
-def described(content: Mapping[str, Any], data: Path) -> Robot:
-    """Return the robot of a YAML: its description lies beside the YAML, or among the data."""
-    about = content['robot']
-    beside = LOGS / about['urdf']
-    text = (beside if beside.exists() else data / about['urdf']).read_text(encoding='utf-8')
-    if 'second_origin_of' in about:
-        text = without_second_origin(text, about['second_origin_of'])
-    return Robot.from_urdf(text, joints=about.get('joints'))
-
-
-def without_second_origin(text: str, joint: str) -> str:
-    """Return a description of which a joint has one origin, as lenient readers see it."""
-    head, joint_text, tail = re.split(rf'(<joint name="{joint}".*?</joint>)', text, maxsplit=1,
-                                      flags=re.DOTALL)
-    for other in re.findall(r'<origin[^>]*/>', joint_text)[1:]:
-        joint_text = joint_text.replace(other, '')
-    return head + joint_text + tail
 
 
 def squares(found: Identification, dataset: Dataset, model: Model, cutoff: float,
@@ -166,7 +147,7 @@ def measured(name: str, data: Path) -> tuple[str, list[str]]:
     print(name, flush=True)
     content = read_settings(LOGS / f'{name}.yaml')[1]
     if 'output_error' in content:
-        row, table = run_drives(described(content, data), data, content)
+        row, table = run_drives(described(content, (LOGS, data))[1], data, content)
     else:
         row = run(name, data)
         table = published(name, data) if 'published' in content else []

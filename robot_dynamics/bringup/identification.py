@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Identifies an arm from recordings of its motion and writes the identified model.
 
-Reads rosbag2 recordings (MCAP or SQLite), CSV or NPZ files. Writes identified.urdf,
-parameters.yaml (for any node, and for launch files: identified:=FOLDER), covariance.npz,
-result.json and report.html; with a payload in the YAML, payload.yaml. Exit status 1 where no
-URDF could be written.
+Reads rosbag2 recordings (MCAP or SQLite), CSV or NPZ files, or listens to an arm that runs.
+Writes identified.urdf, parameters.yaml (for any node, and for launch files:
+identified:=FOLDER), covariance.npz, result.json and report.html; with a payload in the YAML,
+payload.yaml. With output_error in the YAML, drives of servos are identified, of which there
+are no covariances. Exit status 1 where no URDF could be written.
 """
 
 from __future__ import annotations
@@ -12,29 +13,43 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from robot_dynamics.bringup.descriptions import Description, load_description
-from robot_dynamics.errors import BringupError, ParameterError
-from robot_dynamics.model.robot import Robot
+from robot_dynamics.errors import BringupError
+
+if TYPE_CHECKING:
+    from robot_dynamics.bringup.identification_inputs import Inputs
 
 SUMMARY = 'identify an arm from recordings: masses, inertia, friction, and how well they are known'
 
 #: The name of the page, beside the files of `robot_dynamics.identification.outputs`.
 PAGE = 'report.html'
+#: Longest time that a running arm is listened to: everything heard is kept. s.
+LONGEST_LISTENING = 3600.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument('recordings', nargs='+', type=Path, metavar='BAG',
-                        help='folder of a rosbag2 recording, an .mcap, .db3, .csv or .npz file')
-    parser.add_argument('--robot', required=True, metavar='URDF',
-                        help='its description, or the name of a robot of this package')
+    parser.add_argument('recordings', nargs='*', type=Path, metavar='BAG',
+                        help='folder of a rosbag2 recording, an .mcap, .db3, .csv or .npz file; '
+                             'source of the YAML if none is given')
+    parser.add_argument('--robot', metavar='URDF',
+                        help='its description, or the name of a robot of this package; '
+                             'robot.urdf of the YAML if not given')
     parser.add_argument('--config', type=Path, metavar='YAML',
                         help='what is special about the recording: names, units, drives, and '
                              'what is not to be chosen (docs/identification.md)')
+    parser.add_argument('--data', type=Path, metavar='DIR',
+                        help='where paths in the YAML begin, beside its own folder')
+    parser.add_argument('--live', type=_seconds, metavar='SECONDS',
+                        help='listen to the arm that runs now, for so long from its first joint '
+                             'states on, instead of reading a recording; recording.npz is kept')
+    parser.add_argument('--namespace', default='', metavar='NAME',
+                        help='namespace of the arm that is listened to')
+    parser.add_argument('--domain', type=int, metavar='NUMBER',
+                        help='ROS domain to listen in; that of ROS_DOMAIN_ID, or else the one '
+                             'that is in use on this machine, by default')
     parser.add_argument('--output', type=Path, default=Path('identified'), metavar='DIR',
                         help='where to write')
     parser.add_argument('--allow-inconsistent', action='store_true',
@@ -43,48 +58,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Identify, write, and print the verdict."""
-    from robot_dynamics.identification.dataset import joined, load_dataset
-    from robot_dynamics.identification.identify import estimate_settings, identify
-    from robot_dynamics.identification.outputs.make import PARAMETERS, URDF, make_outputs
-    from robot_dynamics.identification.outputs.payload_file import (
-        PAYLOAD,
-        payload_file,
-        payload_text,
-    )
-    from robot_dynamics.identification.payload_runs import identify_payload_from
+    from robot_dynamics.bringup.identification_drives import SECTION, drive_results
+    from robot_dynamics.bringup.identification_inputs import read_inputs
+    from robot_dynamics.identification.outputs.make import COVARIANCE, PARAMETERS, RESULT, URDF
+    from robot_dynamics.identification.outputs.payload_file import PAYLOAD
     from robot_dynamics.report.files import write_file
-    from robot_dynamics.report.identification import identification_page, summary_text
     begin = time.perf_counter()
-    settings, content = _settings(options.config)
-    estimate = estimate_settings(content)
-    description = load_description(options.robot)
-    robot = _robot(description, content)
-    dataset = joined([load_dataset(path, robot, settings) for path in options.recordings])
-    payload = None
-    if 'payload' in content:
-        payload, found, dataset = identify_payload_from(content, options.config.parent, robot,
-                                                        dataset)
+    inputs = read_inputs(options.recordings, options.robot, options.config, options.data)
+    refused = None
+    if SECTION in inputs.content:
+        if options.live is not None:
+            raise BringupError('goes with recordings only', subject=SECTION,
+                               remedy='leave --live out')
+        files, text, rows = drive_results(inputs, PAGE)
     else:
-        found = identify(dataset, robot, estimate)
-    outputs = make_outputs(found, dataset, description.urdf,
-                           allow_inconsistent=options.allow_inconsistent)
-    page = identification_page(found, dataset, outputs)
-    files = {**outputs.files, PAGE: page.encode()}
-    if payload is not None:
-        files[PAYLOAD] = payload_file(payload).encode()
+        files, text, rows, refused = _arm_results(inputs, options)
     for name, data in files.items():
         write_file(options.output, name, data)
-    for name in (URDF, PARAMETERS, PAYLOAD):
+    for name in (URDF, PARAMETERS, COVARIANCE, RESULT, PAYLOAD):
         if name not in files:
             # What an earlier run left is not of this recording.
             (options.output / name).unlink(missing_ok=True)
-    print(summary_text(found))
-    if payload is not None:
-        print(payload_text(payload))
-    print(f'\n{options.output / PAGE} ({dataset.count:,} rows, '
-          f'{time.perf_counter() - begin:.1f} s)')
-    if outputs.refused is not None:
-        print(f'robot-dynamics identify: no URDF was written: {outputs.refused}; or give '
+    print(text)
+    print(f'\n{options.output / PAGE} ({rows:,} rows, {time.perf_counter() - begin:.1f} s)')
+    if refused is not None:
+        print(f'robot-dynamics identify: no URDF was written: {refused}; or give '
               '--allow-inconsistent', file=sys.stderr)
         return 1
     return 0
@@ -110,25 +108,55 @@ def identified_files(folder: str) -> Path:
     return path.resolve()
 
 
-def _settings(config: Path | None) -> tuple[Any, Mapping[str, Any]]:
-    """Return the settings of the recording, and all that their file says."""
-    from robot_dynamics.identification.dataset import DatasetSettings, read_settings
-    return (DatasetSettings(), {}) if config is None else read_settings(config)
+def _arm_results(inputs: Inputs, options: argparse.Namespace
+                 ) -> tuple[dict[str, bytes], str, int, Exception | None]:
+    """Return files, the verdict for a terminal, rows, and why there is no URDF."""
+    from robot_dynamics.identification.identify import estimate_settings, identify
+    from robot_dynamics.identification.outputs.make import make_outputs
+    from robot_dynamics.identification.outputs.payload_file import (
+        PAYLOAD,
+        payload_file,
+        payload_text,
+    )
+    from robot_dynamics.identification.payload_runs import identify_payload_from
+    from robot_dynamics.report.identification import identification_page, summary_text
+    estimate = estimate_settings(inputs.content)
+    dataset, kept = _dataset(inputs, options)
+    payload = None
+    if 'payload' in inputs.content:
+        payload, found, dataset = identify_payload_from(inputs.content, inputs.folders[0],
+                                                        inputs.robot, dataset)
+    else:
+        found = identify(dataset, inputs.robot, estimate)
+    outputs = make_outputs(found, dataset, inputs.description.urdf,
+                           allow_inconsistent=options.allow_inconsistent)
+    page = identification_page(found, dataset, outputs)
+    files, text = {**kept, **outputs.files, PAGE: page.encode()}, summary_text(found)
+    if payload is not None:
+        files[PAYLOAD] = payload_file(payload).encode()
+        text += '\n' + payload_text(payload)
+    return files, text, dataset.count, outputs.refused
 
 
-def _robot(description: Description, content: Mapping[str, Any]) -> Robot:
-    """Return the robot with the joints that are to be identified."""
-    about = content.get('robot', {})
-    about = about if isinstance(about, Mapping) else {}
-    joints = content.get('joints', about.get('joints'))
-    base = content.get('base_link', about.get('base_link'))
-    if joints is not None and (isinstance(joints, str) or not isinstance(joints, Sequence)
-                               or not all(isinstance(name, str) for name in joints)):
-        raise ParameterError(f'is {joints!r}', subject='joints',
-                             remedy='give a list of names of joints')
-    if base is not None and not isinstance(base, str):
-        raise ParameterError(f'is {base!r}', subject='base_link', remedy='give the name of a link')
-    if joints is None and base is None:
-        return description.robot
-    return Robot.from_urdf(description.urdf.encode(), joints=joints, base_link=base,
-                           gravity=description.robot.gravity)
+def _dataset(inputs: Inputs, options: argparse.Namespace) -> tuple[Any, dict[str, bytes]]:
+    """Return what the arm did, and what is kept of it where there is no recording."""
+    from robot_dynamics.identification.dataset import joined, load_dataset
+    from robot_dynamics.identification.dataset.dataset import dataset_from_log
+    if options.live is None:
+        return joined([load_dataset(path, inputs.robot, inputs.settings)
+                       for path in inputs.recordings]), {}
+    if options.recordings:
+        raise BringupError('and recordings are given', subject='--live',
+                           remedy='give one or the other')
+    from robot_dynamics.bringup.identification_live import KEPT, kept_file, live_log
+    log = live_log(inputs.robot, inputs.settings, options.live, options.namespace,
+                   options.domain)
+    return dataset_from_log(log, inputs.robot, inputs.settings), {KEPT: kept_file(log)}
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0.0 < seconds <= LONGEST_LISTENING:
+        raise argparse.ArgumentTypeError(f'{text} is not above 0 and up to '
+                                         f'{LONGEST_LISTENING:g}')
+    return seconds

@@ -9,12 +9,9 @@ other one cannot take over, the first goes on, or has the arm again.
 from __future__ import annotations
 
 import argparse
-import os
 
 from robot_dynamics.bringup.controllers import CONTROLLERS, SWITCHABLE
-from robot_dynamics.bringup.doctor.looking import on_this_machine, says_how_far
-from robot_dynamics.bringup.domains import listening_domains
-from robot_dynamics.bringup.session import require_ros
+from robot_dynamics.bringup.running_system import running_system
 from robot_dynamics.errors import BringupError
 
 SUMMARY = 'let another controller take over the arm of a running system'
@@ -33,13 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Switch; return the exit status."""
     name = controller_named(options.controller)
-    require_ros()
-    domain = options.domain if options.domain is not None else _domain_in_use()
-    if domain is None or says_how_far(os.environ):
+    with running_system(options.domain) as domain:
         _switch(name, options.namespace, domain)
-    else:
-        with on_this_machine():
-            _switch(name, options.namespace, domain)
     return 0
 
 
@@ -56,24 +48,6 @@ def controller_named(text: str) -> str:
             return name
     raise BringupError('is no controller to switch to', subject=text or "''",
                        remedy='choose one of: ' + ', '.join(SWITCHABLE))
-
-
-def _domain_in_use() -> int | None:
-    """Return the domain of the system on this machine; None leaves it to the environment.
-
-    Raises
-    ------
-    BringupError
-        When there are several.
-    """
-    if os.environ.get('ROS_DOMAIN_ID') or says_how_far(os.environ):
-        return None
-    domains = listening_domains()
-    if len(domains) > 1:
-        raise BringupError('are in use on this machine', subject='ROS domains '
-                           + ', '.join(map(str, domains)),
-                           remedy=f'say which: --domain {domains[0]}')
-    return domains[0] if domains else None
 
 
 def _switch(name: str, namespace: str, domain: int | None) -> None:

@@ -121,6 +121,8 @@ class OutputError:
         in parts of the motion. Best first.
     findings : tuple of Finding
         What a user should know.
+    halves : tuple of ndarray, shape (p,)
+        What the first halves of all logs tell, and the second ones.
     """
 
     layout: Layout
@@ -130,6 +132,7 @@ class OutputError:
     validation: FloatArray
     costs: tuple[float, ...]
     findings: tuple[Finding, ...]
+    halves: tuple[FloatArray, FloatArray]
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -177,15 +180,15 @@ def identify_drives(robot: Robot, logs: Sequence[ServoLog],
     found = search.best()
     validation = np.zeros(robot.n)
     halves = halves_of(logs)
-    for train, held in (halves, halves[::-1]):
-        x = Search(robot, train, layout, settings).best()[0][0]
+    told = tuple(Search(robot, half, layout, settings).best()[0][0] for half in halves)
+    for x, held in zip(told, halves[::-1], strict=True):
         validation += _mean_error(robot, held, layout, x, settings.step) * _rows(held)
     validation /= _rows(halves[0]) + _rows(halves[1])
     x = found[0][0]
     deviations = search.deviations(x)
     costs = tuple(cost for _, cost in found)
     return OutputError(layout, x, deviations, _mean_error(robot, logs, layout, x, settings.step),
-                       validation, costs, _findings(layout, x, deviations, costs, logs))
+                       validation, costs, _findings(layout, x, deviations, costs, logs), told)
 
 
 def simulate_servos(robot: Robot, log: ServoLog, layout: Layout, x: FloatArray,

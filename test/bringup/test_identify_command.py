@@ -141,8 +141,8 @@ def test_wrong_inputs_end_with_one_line(work, tmp_path, capsys):
     assert 'base_link' in refused(log, '--robot', arm, config='base_link: 3\n')
     assert 'estimate.colour' in refused(log, '--robot', arm, config='estimate: {colour: 1}\n')
     assert 'cannot be read' in refused(log, '--robot', arm, '--config', str(work / 'no.yaml'))
-    with pytest.raises(SystemExit):
-        main(['identify', log])
+    assert 'give --robot' in refused(log)
+    assert 'is missing' in refused('--robot', arm)
 
 
 def test_an_old_urdf_does_not_outlive_a_refused_one(work, tmp_path, capsys):
@@ -169,7 +169,8 @@ def test_the_help_names_the_choices(capsys):
         main(['identify', '--help'])
     assert caught.value.code == 0
     text = capsys.readouterr().out
-    for option in ('BAG', '--robot', '--config', '--output', '--allow-inconsistent'):
+    for option in ('BAG', '--robot', '--config', '--data', '--live', '--output',
+                   '--allow-inconsistent'):
         assert option in text
 
 

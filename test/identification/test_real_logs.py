@@ -5,12 +5,12 @@ The logs are not part of the repository; see the fixture `shared`. What they are
 the YAML files of benchmark/identification_logs.
 """
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from robot_dynamics.bringup.identification_inputs import described
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.dataset import (
     DatasetSettings,
@@ -28,15 +28,9 @@ LOGS = Path(__file__).resolve().parents[2] / 'benchmark' / 'identification_logs'
 @pytest.fixture(scope='module')
 def load(shared):
     """Return a loader of robot and log by the name of a YAML, with other settings on request."""
-    sys.path.insert(0, str(LOGS.parent))
-    try:
-        from identification import described
-    finally:
-        sys.path.remove(str(LOGS.parent))
-
     def loaded(name, **changes):
         settings, content = read_settings(LOGS / f'{name}.yaml')
-        robot = described(content, shared / 'data')
+        robot = described(content, (LOGS, shared / 'data'))[1]
         if changes:
             settings = DatasetSettings(**{**vars(settings), **changes})
         return robot, load_dataset(shared / 'data' / content['source'], robot, settings)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from html import escape
 
 from robot_dynamics.identification.dataset import Dataset
@@ -12,12 +11,14 @@ from robot_dynamics.identification.outputs.make import Outputs, finite
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.report.identification import tables
 from robot_dynamics.report.identification.curves import charts
-from robot_dynamics.report.identification.text import percent, verdict_sentence
+from robot_dynamics.report.identification.text import (
+    VERDICT_COLOURS,
+    percent,
+    verdict_sentence,
+)
 from robot_dynamics.report.page import facts_table, filled, page_part
 
 _SCRIPTS = ('chart.js', 'tabs.js', 'identification.js')
-#: Colours of the verdict.
-_COLOURS: Mapping[str, str] = {'good': '--c2', 'fair': '--c5', 'poor': '--c1'}
 
 
 def identification_page(found: Identification, dataset: Dataset, outputs: Outputs) -> str:
@@ -36,7 +37,7 @@ def identification_page(found: Identification, dataset: Dataset, outputs: Output
     robot = found.model.robot
     return filled(page_part('identification.html'), {
         'title': escape(f'{robot.name}: {verdict_sentence(found)}'), 'robot': escape(robot.name),
-        'verdict': escape(verdict_sentence(found)), 'colour': _COLOURS[found.verdict],
+        'verdict': escape(verdict_sentence(found)), 'colour': VERDICT_COLOURS[found.verdict],
         'story': escape(_story(found, dataset)), 'notice': _notice(outputs),
         'tiles': _tiles(found), 'reasons': tables.reasons(found),
         'missing': tables.missing(found), 'joint_table': tables.joints(found),

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from html import escape
 
 import numpy as np
@@ -11,13 +10,13 @@ import numpy as np
 from robot_dynamics.identification.judge import VAGUE
 from robot_dynamics.identification.outputs.make import Outputs
 from robot_dynamics.identification.result import Identification
-from robot_dynamics.model.findings import Severity
+from robot_dynamics.report.identification.markup import finding_items, items, table
 from robot_dynamics.report.identification.text import percent, short, units
 
 
 def reasons(found: Identification) -> str:
     """Return why the verdict is what it is."""
-    return _items(escape(reason) for reason in found.verdict_reasons)
+    return items(escape(reason) for reason in found.verdict_reasons)
 
 
 def missing(found: Identification) -> str:
@@ -28,8 +27,8 @@ def missing(found: Identification) -> str:
     rows = [f'<tr><td>{escape(one.motion)}</td><td class="wide">'
             f'{escape(", ".join(short(name) for name in one.parameters))}</td></tr>'
             for one in found.missing]
-    return _table(('what would tell it', 'what is not told, and keeps its description'), rows,
-                  'facts')
+    return table(('what would tell it', 'what is not told, and keeps its description'), rows,
+                 'facts')
 
 
 def joints(found: Identification) -> str:
@@ -49,24 +48,20 @@ def joints(found: Identification) -> str:
     rows.append('<tr class="total"><td>all joints</td><td></td><td></td><td></td>'
                 f'<td>{percent(found.validation.total)}</td>'
                 f'<td>{percent(found.in_sample.total)}</td></tr>')
-    return _table(('joint', '', 'RMS, not seen', 'RMS, fitted', 'relative, not seen',
-                   'relative, fitted'), rows)
+    return table(('joint', '', 'RMS, not seen', 'RMS, fitted', 'relative, not seen',
+                  'relative, fitted'), rows)
 
 
 def choices(found: Identification) -> str:
     """Return what was chosen, and why."""
-    return _table(('choice', 'taken', 'because'), [
+    return table(('choice', 'taken', 'because'), [
         f'<tr><td>{escape(one.what)}</td><td>{escape(one.value)}</td>'
         f'<td class="wide">{escape(one.reason)}</td></tr>' for one in found.choices], 'facts')
 
 
 def findings(found: Identification, outputs: Outputs) -> str:
     """Return what a user should know, warnings first."""
-    told = sorted((*found.findings, *outputs.findings),
-                  key=lambda one: one.severity is not Severity.WARNING)
-    if not told:
-        return '<p class="note">Nothing unusual.</p>'
-    return _items(f'<b>{one.severity.value}</b> {escape(str(one))}' for one in told)
+    return finding_items((*found.findings, *outputs.findings))
 
 
 def links(found: Identification, outputs: Outputs) -> str:
@@ -84,8 +79,8 @@ def links(found: Identification, outputs: Outputs) -> str:
             f'<td>{before[k, 0]:.4g}</td><td>{after[k, 0]:.4g}</td>'
             f'<td>{deviations[f"{name}/m"]:.2g}</td>'
             f'<td>{_centre(before[k])}</td><td>{_centre(after[k])}</td></tr>')
-    return _table(('link', '', 'mass described, kg', 'identified', '± one sd',
-                   'centre of mass described, mm', 'identified'), rows)
+    return table(('link', '', 'mass described, kg', 'identified', '± one sd',
+                  'centre of mass described, mm', 'identified'), rows)
 
 
 def base(found: Identification) -> str:
@@ -100,8 +95,8 @@ def base(found: Identification) -> str:
             f'<td class="bars">{_bar(_decades(relative), kind)}</td>'
             f'<td>{found.base_values[k]:.4g}</td><td>{found.base_deviations[k]:.2g}</td>'
             f'<td>{percent(relative) if np.isfinite(relative) else "-"}</td></tr>')
-    return _table(('base parameter', 'relative deviation, 0.01 to 100 %', 'value', '± one sd',
-                   'relative'), rows)
+    return table(('base parameter', 'relative deviation, 0.01 to 100 %', 'value', '± one sd',
+                  'relative'), rows)
 
 
 def parameters(found: Identification) -> str:
@@ -112,7 +107,7 @@ def parameters(found: Identification) -> str:
     for name, before, after in zip(found.names, described, found.model.inertial, strict=False):
         rows.append(f'<tr><td>{escape(name)}</td><td>{before:.4g}</td><td>{after:.4g}</td>'
                     f'<td>{deviations[name]:.2g}</td><td>{classes[name]}</td></tr>')
-    return _table(('parameter', 'described', 'identified', '± one sd', 'told'), rows)
+    return table(('parameter', 'described', 'identified', '± one sd', 'told'), rows)
 
 
 def friction(found: Identification) -> str:
@@ -125,7 +120,7 @@ def friction(found: Identification) -> str:
         option = f'{feature.option:.3g}' if feature.option else ''
         rows.append(f'<tr><td>{escape(name)}</td><td>{value:.4g}</td>'
                     f'<td>{deviations[name]:.2g}</td><td>{option}</td></tr>')
-    return _table(('term', 'value', '± one sd', 'width or length'), rows)
+    return table(('term', 'value', '± one sd', 'width or length'), rows)
 
 
 def _centre(ten: np.ndarray) -> str:
@@ -143,13 +138,3 @@ def _decades(relative: float) -> float:
 def _bar(share: float, kind: str) -> str:
     width = 100.0 * min(max(share, 0.0), 1.0) if np.isfinite(share) else 100.0
     return f'<span class="bar {kind}" style="width:{width:.1f}%"></span>'
-
-
-def _items(texts: Iterable[str]) -> str:
-    return '<ul>' + ''.join(f'<li>{text}</li>' for text in texts) + '</ul>'
-
-
-def _table(heads: Sequence[str], rows: Sequence[str], kind: str = '') -> str:
-    head = ''.join(f'<th>{escape(text)}</th>' for text in heads)
-    return (f'<table class="{kind}"><thead><tr>{head}</tr></thead>'
-            f'<tbody>{"".join(rows)}</tbody></table>')

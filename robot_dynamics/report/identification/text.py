@@ -3,17 +3,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.model.findings import Severity
 from robot_dynamics.model.robot import JointType, Robot
+
+#: Verdicts in words, and their colours on a page.
+VERDICT_WORDS: Mapping[str, str] = {'good': 'Good', 'fair': 'Usable with care',
+                                    'poor': 'Not to be used'}
+VERDICT_COLOURS: Mapping[str, str] = {'good': '--c2', 'fair': '--c5', 'poor': '--c1'}
 
 _LONGEST = 160
 
 
 def verdict_sentence(found: Identification) -> str:
     """Return in one sentence whether to use it."""
-    words = {'good': 'Good', 'fair': 'Usable with care', 'poor': 'Not to be used'}
-    return (f'{words[found.verdict]}: the model predicts motion that it has not seen with '
+    return (f'{VERDICT_WORDS[found.verdict]}: the model predicts motion that it has not seen with '
             f'{percent(found.validation.total)} error, its own with '
             f'{percent(found.in_sample.total)}.')
 
