@@ -127,7 +127,9 @@ class FeedforwardLQController:
         self.K, self._K_next = np.zeros((2, n, self._rule.columns))
         self._largest = np.zeros(2 * n)
         self._lead_left = 0.0
-        self.disturbance = self._summed_disturbance()
+        self.disturbance = SummedDisturbance.for_robot(
+            robot, self.design.largest_disturbance, self.period) \
+            if self._rule.columns > 2 * n else None
         self.tau_model, self.tau_feedback = np.zeros(n), np.zeros(n)
         self._tau = np.zeros(n)
         self._load_kernels()
@@ -253,13 +255,6 @@ class FeedforwardLQController:
     def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return gravity plus damping -k_v M v, shape (n,)."""
         return self.model.gravity_torque(q) - self.design.damping * (self.model.inertia(q) @ v)
-
-    def _summed_disturbance(self) -> SummedDisturbance | None:
-        if self._rule.columns == 2 * self.robot.n:
-            return None
-        limits = self.robot.limits.effort
-        bound = self.design.largest_disturbance * np.where(np.isnan(limits), np.inf, limits)
-        return SummedDisturbance(bound, self.period)
 
     def _subtracted(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                     a_d: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -32,7 +32,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.dynamics.kernels.loading import kernel_on_demand
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.robot import FloatArray, Robot
 
 #: Longest time between two states over which an error is summed up, in periods: what happened
 #: in a longer one nobody knows.
@@ -60,6 +60,15 @@ class SummedDisturbance:
         self._bound = np.ascontiguousarray(bound)
         self._longest = LONGEST_GAP * period
         self._add = add_error.load()
+
+    @classmethod
+    def for_robot(cls, robot: Robot, share: float, period: float) -> SummedDisturbance:
+        """Return one with bounds that are a share of the effort limits of a robot.
+
+        A joint without a limit has no bound.
+        """
+        limits = np.array(robot.limits.effort)
+        return cls(share * np.where(np.isnan(limits), np.inf, limits), period)
 
     def reset(self) -> None:
         """Forget it."""
