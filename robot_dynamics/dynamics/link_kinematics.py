@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +34,16 @@ class LinkKinematics:
     Along a joint of several coordinates, d/dq_h is the derivative along the motion that
     unit velocity v_h makes.
     """
+
+    @cached_property
+    def _of_links(self: Dynamics) -> Any:
+        # Imported at the first use, so that no control loop compiles them.
+        from robot_dynamics.dynamics.kernels import link_jacobians
+        return link_jacobians
+
+    @cached_property
+    def _packed_frames(self: Dynamics) -> dict[tuple[str, str], FloatArray]:
+        return {}
 
     def forward_kinematics(self: Dynamics, q: ArrayLike, link: str | None = None) -> FloatArray:
         """Poses in the base frame.
@@ -79,8 +90,11 @@ class LinkKinematics:
             Linear velocity of the frame's origin (rows 0-2) and angular velocity (rows
             3-5) per unit joint speed. In link axes, J_k of eq. 27 of the source above.
         """
-        own = _is_own(axes)
-        frame = self._frame(link)
+        still = np.zeros(self.n)
+        results = self._jacobian_in_time(q, still, still, self._packed_frame(link, axes))
+        if results is not None:
+            return results[0]
+        own, frame = _is_own(axes), self._frame(link)
         samples = self._gather(q=q)
         J = np.empty((len(samples.rows[0]), 6, self._rows))
         point = np.array(frame.pose[:3, 3])
@@ -155,14 +169,13 @@ class LinkKinematics:
         dJdot_dq : ndarray, shape (..., n, 6, n)
             dJdot_dq[h] = d(dJ/dt)/dq_h. Eq. 32.
         """
-        from robot_dynamics.dynamics.kernels import link_jacobians
         own = _is_own(axes)
         frame = self._frame(link)
         samples = self._gather(q=q, v=v)
         count, b = len(samples.rows[0]), len(self._model) - 1
         of_J, of_dJ = np.zeros((count, b, 6, b)), np.zeros((count, b, 6, b))
         if frame.body >= 0:
-            link_jacobians.jacobian_derivatives.load()(
+            self._of_links.jacobian_derivatives.load()(
                 self._model, *self._coupling.of_bodies(samples.rows), self._column(frame),
                 np.array(frame.pose), own, of_J, of_dJ)
         shape = (*samples.shape, self.n, 6, self.n)
@@ -214,7 +227,6 @@ class LinkKinematics:
         return self._centre_of_mass(q)[1]
 
     def _centre_of_mass(self: Dynamics, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        from robot_dynamics.dynamics.kernels import link_jacobians
         if not self.robot.inertial_parameters[:, 0].sum() > 0.0:
             raise ModelError('has no mass that moves, so no centre of mass',
                              subject=self.robot.name, remedy='give the links their masses')
@@ -222,25 +234,56 @@ class LinkKinematics:
         positions = self._coupling.positions(samples.rows[0])
         centre = np.empty((len(positions), 3))
         J = np.empty((len(positions), 3, len(self._model) - 1))
-        link_jacobians.centres_of_mass.load()(self._model, positions, centre, J)
+        self._of_links.centres_of_mass.load()(self._model, positions, centre, J)
         return (centre.reshape(*samples.shape, 3),
                 self._coupling.columns(J).reshape(*samples.shape, 3, self.n))
 
     def _jacobians_in_time(self: Dynamics, q: ArrayLike, v: ArrayLike, a: ArrayLike, link: str,
                            axes: str) -> tuple[FloatArray, ...]:
         """Jacobian of a frame and its first and second time derivative."""
-        from robot_dynamics.dynamics.kernels import link_jacobians
-        own = _is_own(axes)
-        frame = self._frame(link)
+        frame = self._packed_frame(link, axes)
+        results = self._jacobian_in_time(q, v, a, frame)
+        if results is not None:
+            return results
         samples = self._gather(q=q, v=v, a=a)
         shape = len(samples.rows[0]), 6, len(self._model) - 1
         results = tuple(np.zeros(shape) for _ in range(3))
-        if frame.body >= 0:
-            link_jacobians.jacobians_in_time.load()(
-                self._model, *self._coupling.of_bodies(samples.rows), self._column(frame),
-                np.array(frame.pose), own, *results)
+        if frame[4, 0] >= 0.0:
+            self._of_links.jacobians_in_time.load()(
+                self._model, *self._coupling.of_bodies(samples.rows), int(frame[4, 0]),
+                frame[:4], frame[4, 1] != 0.0, *results)
         return tuple(self._coupling.columns(J).reshape(*samples.shape, 6, self.n)
                      for J in results)
+
+    def _jacobian_in_time(self: Dynamics, q: ArrayLike, v: ArrayLike, a: ArrayLike,
+                          frame: FloatArray) -> tuple[FloatArray, ...] | None:
+        """Do the same quickly for one sample in plain arrays; None where it is not that."""
+        if not self._is_direct or frame[4, 0] < 0.0:
+            return None
+        kernel = self._of_links.jacobian_in_time
+        results = tuple(np.empty((6, self.n)) for _ in range(3))
+        try:
+            refused = kernel.call(self._model, q, v, a, frame, *results)
+        except TypeError:
+            kernel.load()
+            return None
+        return None if refused else results
+
+    def _packed_frame(self: Dynamics, link: str, axes: str) -> FloatArray:
+        """Return a frame as kernels read it, shape (5, 4), worked out once.
+
+        Its pose on its body, then the column of that body, -1 for the base, and whether its
+        own axes are wanted.
+        """
+        try:
+            return self._packed_frames[link, axes]
+        except (KeyError, TypeError):
+            own, frame = _is_own(axes), self._frame(link)
+        packed = np.zeros((5, 4))
+        packed[:4] = frame.pose
+        packed[4, :2] = self._column(frame) if frame.body >= 0 else -1, own
+        self._packed_frames[link, axes] = packed
+        return packed
 
     def _frame(self: Dynamics, name: str) -> Frame:
         """Body and pose of a named link or frame."""

@@ -32,7 +32,20 @@ from robot_dynamics.dynamics.kernels.algebra import (
     times,
     transpose_times,
 )
+from robot_dynamics.dynamics.kernels.direct import (
+    DONE,
+    REFUSED,
+    body_count,
+    direct_kernel,
+    is_matrix_to_write,
+    is_vector,
+    matrix,
+    stack_matrix,
+    vector,
+)
+from robot_dynamics.dynamics.kernels.general_pose import have_unit_length
 from robot_dynamics.dynamics.kernels.joint_table import (
+    STRIDE,
     add_pairs,
     bracket,
     get,
@@ -41,8 +54,9 @@ from robot_dynamics.dynamics.kernels.joint_table import (
     is_carried,
     parent_column,
 )
-from robot_dynamics.dynamics.kernels.layout import FIRST_ROW, ORIGIN, PARENT
-from robot_dynamics.dynamics.kernels.loading import helper, kernel
+from robot_dynamics.dynamics.kernels.layout import FIRST_ROW, ORIGIN, PARENT, POSITIONS, WIDTH
+from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
+from robot_dynamics.dynamics.kernels.matrices import clear
 from robot_dynamics.dynamics.kernels.moments import measure_all, sum_to_base
 from robot_dynamics.dynamics.kernels.motion import (
     ACCELERATION,
@@ -106,45 +120,76 @@ def frame_of(table, i, pose):
                                                               pose[2, 3])))
 
 
+@part
+def fill_jacobians(model, q, v, a, i, pose, is_in_own_axes, table, J, dJ, ddJ):
+    """Jacobian of a frame on the body of column i and its two time derivatives, one sample."""
+    move_all(model, q, v, a, ZERO, True, table)
+    bend_all(table, model.shape[0] - 1)
+    axes, X = frame_of(table, i, pose)
+    twist, acceleration = get_pair(table, TWIST, i), get_pair(table, ACCELERATION, i)
+    dX, omega = at_point(twist, X)
+    ddX, alpha = at_point(acceleration, X)
+    ddX = add(ddX, cross(omega, dX))
+    clear(J)
+    clear(dJ)
+    clear(ddJ)
+    k = i
+    while k >= 0:
+        S, dS = get_pair(table, FIELD, k), get_pair(table, RATE, k)
+        x = at_point(S, X)
+        dx, dw = at_point(dS, X)
+        ddx, ddw = at_point(get_pair(table, CURVE, k), X)
+        first = add(dx, cross(S[1], dX)), dw
+        second = add(add_scaled(ddx, cross(dw, dX), 2.0), cross(S[1], ddX)), ddw
+        if is_in_own_axes:
+            # d(R^T y)/dt = R^T (dy/dt - O x y), once and twice.
+            turned = turn_both(omega, first)
+            second = subtract_both(second, add_pairs(
+                add_pairs(turned, turned),
+                subtract_both(turn_both(alpha, x), turn_both(omega, turn_both(omega, x)))))
+            first = subtract_both(first, turn_both(omega, x))
+            x, first, second = (into_axes(axes, x), into_axes(axes, first),
+                                into_axes(axes, second))
+        write(J, k, x)
+        write(dJ, k, first)
+        write(ddJ, k, second)
+        k = int(model[k, PARENT])
+
+
+@direct_kernel
+def jacobian_in_time(model, q, v, a, frame, J, dJ, ddJ):
+    """Jacobian of a frame and its two time derivatives of one sample, written to these three.
+
+    ``frame``, shape (5, 4), is the pose of the frame, and below it the column of its body and
+    whether its own axes are wanted.
+    """
+    n = body_count(model)
+    if n < 0:
+        return REFUSED
+    robot = matrix(model, n + 1, WIDTH)
+    nq = int(robot[n, POSITIONS])
+    if not (is_vector(q, model, nq) and is_vector(v, model, n) and is_vector(a, model, n)
+            and is_matrix_to_write(frame, model, 5, 4) and is_matrix_to_write(J, model, 6, n)
+            and is_matrix_to_write(dJ, model, 6, n) and is_matrix_to_write(ddJ, model, 6, n)):
+        return REFUSED
+    if not have_unit_length(robot, vector(q, nq)):
+        return REFUSED
+    pose = matrix(frame, 5, 4)
+    fill_jacobians(robot, vector(q, nq), vector(v, n), vector(a, n), int(pose[4, 0]), pose,
+                   pose[4, 1] != 0.0, stack_matrix(HEIGHT, STRIDE), matrix(J, 6, n),
+                   matrix(dJ, 6, n), matrix(ddJ, 6, n))
+    return DONE
+
+
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], int64, '
         'float64[:, ::1], boolean, float64[:, :, ::1], float64[:, :, ::1], '
         'float64[:, :, ::1])')
 def jacobians_in_time(model, q, v, a, i, pose, is_in_own_axes, J, dJ, ddJ):
-    """Jacobian of a frame on the body of column i and its two time derivatives."""
-    count = model.shape[0] - 1
-    table = np.empty((HEIGHT, count + 1))
-    J[:] = 0.0
-    dJ[:] = 0.0
-    ddJ[:] = 0.0
+    """`jacobian_in_time` of each row of the arguments."""
+    table = np.empty((HEIGHT, model.shape[0]))
     for s in range(q.shape[0]):
-        move_all(model, q[s], v[s], a[s], ZERO, True, table)
-        bend_all(table, count)
-        axes, X = frame_of(table, i, pose)
-        twist, acceleration = get_pair(table, TWIST, i), get_pair(table, ACCELERATION, i)
-        dX, omega = at_point(twist, X)
-        ddX, alpha = at_point(acceleration, X)
-        ddX = add(ddX, cross(omega, dX))
-        k = i
-        while k >= 0:
-            S, dS = get_pair(table, FIELD, k), get_pair(table, RATE, k)
-            x = at_point(S, X)
-            dx, dw = at_point(dS, X)
-            ddx, ddw = at_point(get_pair(table, CURVE, k), X)
-            first = add(dx, cross(S[1], dX)), dw
-            second = add(add_scaled(ddx, cross(dw, dX), 2.0), cross(S[1], ddX)), ddw
-            if is_in_own_axes:
-                # d(R^T y)/dt = R^T (dy/dt - O x y), once and twice.
-                turned = turn_both(omega, first)
-                second = subtract_both(second, add_pairs(
-                    add_pairs(turned, turned),
-                    subtract_both(turn_both(alpha, x), turn_both(omega, turn_both(omega, x)))))
-                first = subtract_both(first, turn_both(omega, x))
-                x, first, second = (into_axes(axes, x), into_axes(axes, first),
-                                    into_axes(axes, second))
-            write(J[s], k, x)
-            write(dJ[s], k, first)
-            write(ddJ[s], k, second)
-            k = int(model[k, PARENT])
+        fill_jacobians(model, q[s], v[s], a[s], i, pose, is_in_own_axes, table, J[s], dJ[s],
+                       ddJ[s])
 
 
 @helper
