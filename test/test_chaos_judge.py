@@ -5,7 +5,9 @@ import math
 import os
 import subprocess
 import sys
+import time
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -35,9 +37,10 @@ def nothing(time):
     return 0
 
 
-def waits(controller=nothing, others=nothing, stolen=nothing):
-    return [Wait(time, controller(time), (0, others(time)), stolen(time))
-            for time in range(0, 2000 * MS, MS)]
+def waits(controller=nothing, others=nothing, stolen=nothing, couriers=nothing,
+          overslept=nothing):
+    return [Wait(time, controller(time), (0, others(time)), stolen(time), (couriers(time), 0),
+                 overslept(time)) for time in range(0, 2000 * MS, MS)]
 
 
 @pytest.fixture
@@ -103,7 +106,7 @@ def test_time_on_the_way_is_not_the_controllers(records):
     assert findings(records) == []
 
 
-@pytest.mark.parametrize('account', ['controller', 'others', 'stolen'])
+@pytest.mark.parametrize('account', ['controller', 'others', 'stolen', 'couriers'])
 def test_time_the_machine_took_is_what_was_measured_and_no_more(records, account):
     """The controller could not run for 10 ms just then, and is late by 10 ms."""
     def wait(time):
@@ -116,6 +119,49 @@ def test_time_the_machine_took_is_what_was_measured_and_no_more(records, account
     assert found(later(records, 10 * MS), '111.0 are its own')
     records.waits = waits(**{account: lambda time: min(time, LAST)})
     assert found(later(records, 10 * MS), '111.0 are its own')
+
+
+def at(moment, milliseconds):
+    """Return an account that grows by so much from a moment on."""
+    return lambda time: min(max(time - moment, 0), milliseconds * MS)
+
+
+def test_what_only_a_machine_that_stood_still_explains_is_counted_and_no_finding(records):
+    records.waits = waits(overslept=at(LAST + 50 * MS, 10))
+    for late, stalls in ((0, 0), (10, 1)):
+        verdict = judge(later(records, late * MS), DUTIES, ())
+        assert (verdict.findings, verdict.stalls) == ([], stalls)
+    # By so much and no more, and just then.
+    assert found(later(records, 14 * MS), '115.0 are its own')
+    records.waits = waits(overslept=at(LAST - 50 * MS, 10))
+    assert found(later(records, 10 * MS), '111.0 are its own')
+
+
+def test_missing_copies_are_counted_where_the_machine_stood_still(records):
+    del records.commands[-2:]
+    assert found(records, '3 commands after the loss')
+    records.waits = waits(overslept=at(SAFE, 900))
+    verdict = judge(records, DUTIES, ())
+    assert (verdict.findings, verdict.stalls) == ([], 1)
+
+
+@pytest.mark.parametrize('account', ['controller', 'couriers', 'overslept'])
+def test_no_stall_excuses_a_wrong_effort_or_a_command_too_many(records, account):
+    records.waits = waits(**{account: at(LAST, 900)})
+    records.commands[7] = replace(records.commands[7], effort=(math.nan, 0.0))
+    assert found(records, 'not finite')
+    records.commands[7] = replace(records.commands[7], effort=(11.0, 0.0))
+    assert found(records, 'beyond the limit')
+
+
+@pytest.mark.parametrize(('end', 'count'), [(157, 0), (200, 1)])
+def test_an_answer_that_comes_late_is_no_safe_command(records, end, count):
+    """The controller takes up the last state after 55 ms; the next ones come soon, or too late."""
+    copies = len(records.commands) - COPIES
+    records.commands[copies:] = [heard(LAST + 55 * MS, copies, (1.0, 1.0))]
+    records.waits = waits(controller=at(LAST, 54))
+    records.states.append(Relayed(LAST + end * MS, Belief.GOOD, POSE))
+    assert len(findings(records)) == count
 
 
 def test_time_the_relay_took_is_not_the_controllers(records):
@@ -229,6 +275,9 @@ def test_processes_that_are_left_are_found():
     script = ('import subprocess as s; print(s.Popen(["sleep", "60"], start_new_session=True, '
               'stdout=s.DEVNULL).pid)')
     left = int(subprocess.check_output([sys.executable, '-c', script], env=environment))
+    # For an instant after it has begun, a program has no environment yet.
+    while not Path(f'/proc/{left}/environ').read_bytes():
+        time.sleep(0.001)
     try:
         assert processes_with(mark) == [left]
     finally:

@@ -53,6 +53,29 @@ class Cores:
             pass
 
 
+class Couriers:
+    """Reads the accounts of those threads of the kernel that deliver packets.
+
+    On a busy machine packets, also those from one process to another, wait for them, and they
+    wait for a core as everybody does. Where Linux does not show them, none is there.
+    """
+
+    def __init__(self) -> None:
+        self._files = [_open(process) for process in Path('/proc').glob('[0-9]*')
+                       if _name(process).startswith('ksoftirqd/')]
+
+    def waited(self) -> tuple[int, ...]:
+        """Return for how long each has waited since the machine was started. ns."""
+        return tuple(_waited(file) for file in self._files)
+
+
+def _name(process: Path) -> str:
+    try:
+        return (process / 'comm').read_text(encoding='utf-8', errors='replace')
+    except OSError:  # it has ended
+        return ''
+
+
 def _open(thread: Path) -> int:
     return os.open(thread / 'schedstat', os.O_RDONLY)
 

@@ -33,17 +33,18 @@ class Ears:
         # Counts of: subscriptions, guard conditions, timers, clients, services, events.
         self._set = _rclpy.WaitSet(len(subscriptions), 0, 0, 0, 0, 0, node.context.handle)
 
-    def wait(self, nanoseconds: int) -> int:
+    def wait(self, nanoseconds: int) -> tuple[int, int]:
         """Wait until something is heard; return by how many ns that was overslept.
 
-        What the observer itself waited for a core is not counted.
+        First with, then without what the observer itself waited for a core.
         """
         began, waited = time.monotonic_ns(), self._own.waited()
         self._set.clear_entities()
         for subscription in self._subscriptions:
             self._set.add_subscription(subscription.handle)
         self._set.wait(nanoseconds)
-        return time.monotonic_ns() - began - nanoseconds - (self._own.waited() - waited)
+        overslept = time.monotonic_ns() - began - nanoseconds
+        return overslept, overslept - (self._own.waited() - waited)
 
 
 def messages(subscription: Subscription) -> Iterator[tuple[Any, dict[str, Any]]]:

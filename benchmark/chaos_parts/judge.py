@@ -11,9 +11,14 @@ The time is that between the publication of the last good state and the publicat
 safe command, on one steady clock. What the machine takes of it is measured as well and not
 held against the controller: the time for which it was ready to run but the kernel had no core
 for it, and the same of that other thread of its process for which there was none for longest
-(``/proc/<pid>/task/<thread>/schedstat``); or that for which the whole machine stood still, if
-it was more; and the time for which there was no core for the relay while it published that
-state. There is no tolerance.
+(``/proc/<pid>/task/<thread>/schedstat``), and of that thread of the kernel that delivers
+packets; or that for which the whole machine stood still, if it was more; and the time for which
+there was no core for the relay while it published that state. There is no tolerance.
+
+These accounts do not tell of everything: who runs slowly because others have emptied the caches,
+or waits for a lock whose owner waits for a core, does not wait itself. So a command that is late
+by them all the same is told apart, and counted, where the observer, who sleeps for 2 ms at most,
+did not come back for so long just then, and is a finding where he did.
 """
 
 from __future__ import annotations
@@ -108,6 +113,8 @@ class Verdict:
         Largest effort as a share of its limit.
     largest_speed : float
         Largest speed of the arm as a share of its limit.
+    stalls : int
+        Losses after which something was late that only a machine which stood still explains.
     """
 
     findings: list[str] = field(default_factory=list)
@@ -115,6 +122,7 @@ class Verdict:
     commands: int = 0
     largest_effort: float = 0.0
     largest_speed: float = 0.0
+    stalls: int = 0
 
 
 def judge(records: Records, duties: Duties, absences: Sequence[Interval]) -> Verdict:
@@ -209,13 +217,13 @@ def _judge_loss(records: Records, duties: Duties, begin: Relayed, end: int, verd
     # The last good state is still answered, which takes a few ms and not half the time-out.
     soon = int(0.5 * duties.state_timeout * NANOSECONDS)
     said = [command for command in records.commands if begin.time + soon < command.published < end]
-    while len(said) > duties.copies and said[0].published - begin.time \
-            - _taken_by_machine(records, begin, said[0].published) < soon:
+    while said and _is_late_answer(records, duties, begin, said, soon):
         del said[0]
     if not said:
         had = 1e-9 * (end - begin.time - _taken_by_machine(records, begin, end))
         if had > bound:
-            verdict.findings.append(f'no safe command in {1e3 * had:.1f} ms without states')
+            _find(records, begin.time, end, had - bound, verdict,
+                  f'no safe command in {1e3 * had:.1f} ms without states')
         return
     first = said[0]
     loss = Loss(1e-9 * (first.published - begin.time),
@@ -223,15 +231,39 @@ def _judge_loss(records: Records, duties: Duties, begin: Relayed, end: int, verd
                 1e-9 * first.late)
     verdict.losses.append(loss)
     if not loss.own <= bound:
-        verdict.findings.append(
-            f'the safe command came {1e3 * loss.reaction:.1f} ms after the last good state, of '
-            f'which {1e3 * loss.own:.1f} are its own; {1e3 * bound:.1f} are allowed')
-    is_cut = end - first.published - _taken(records, first.published, end) < _ALL_COPIES
-    if len(said) > duties.copies or (len(said) < duties.copies and not is_cut):
+        _find(records, begin.time, first.published, loss.own - bound, verdict,
+              f'the safe command came {1e3 * loss.reaction:.1f} ms after the last good state, of '
+              f'which {1e3 * loss.own:.1f} are its own; {1e3 * bound:.1f} are allowed')
+    had = end - first.published - records.taken(first.published, end)
+    if len(said) > duties.copies:
         verdict.findings.append(f'{len(said)} commands after the loss, not {duties.copies}')
+    elif len(said) < duties.copies and had >= _ALL_COPIES:
+        _find(records, first.published, end, 1e-9 * (had - _ALL_COPIES), verdict,
+              f'{len(said)} commands after the loss, not {duties.copies}')
     if any(command.effort != first.effort for command in said):
         verdict.findings.append('the copies of the safe command differ')
     _judge_safe_effort(duties, records, begin, first, verdict)
+
+
+def _is_late_answer(records: Records, duties: Duties, begin: Relayed, said: Sequence[Heard],
+                    soon: int) -> bool:
+    """Whether the first command answers the last good state, held up by the machine.
+
+    The copies of a safe command follow each other at once.
+    """
+    first = said[0]
+    is_alone = len(said) == 1 or said[1].published - first.published > soon
+    return (len(said) > duties.copies or is_alone) and first.published - begin.time \
+        - _taken_by_machine(records, begin, first.published) < soon
+
+
+def _find(records: Records, begin: int, end: int, late: float, verdict: Verdict, text: str
+          ) -> None:
+    """Note what is late by so many s, as a finding unless the machine stood still for longer."""
+    if 1e-9 * records.stalled(begin, end) >= late:
+        verdict.stalls += 1
+    else:
+        verdict.findings.append(text)
 
 
 def _judge_safe_effort(duties: Duties, records: Records, begin: Relayed, command: Heard,
@@ -248,16 +280,7 @@ def _judge_safe_effort(duties: Duties, records: Records, begin: Relayed, command
 
 def _taken_by_machine(records: Records, begin: Relayed, end: int) -> int:
     """Return for how long from a state on the machine had no core to give. ns."""
-    return min(begin.held + _taken(records, begin.time, end), end - begin.time)
-
-
-def _taken(records: Records, begin: int, end: int) -> int:
-    """Return for how long within that time the machine kept the controller waiting. ns."""
-    waits, moment = records.waits, attrgetter('time')
-    last = bisect_left(waits, end, key=moment)
-    if last >= len(waits):
-        return 0
-    return waits[last].taken_since(waits[max(0, bisect_right(waits, begin, key=moment) - 1)])
+    return min(begin.held + records.taken(begin.time, end), end - begin.time)
 
 
 def unheard(commands: Sequence[Heard], last_numbers: dict[bytes, int]) -> int:

@@ -25,7 +25,7 @@ from std_msgs.msg import Float64MultiArray, String
 from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.convert import to_nanoseconds, write_stamp
 
-from .cores import Cores
+from .cores import Cores, Couriers
 from .ears import Ears, heard, messages
 from .faults import Fault
 from .records import Records, Relayed, Wait
@@ -38,8 +38,9 @@ COMMANDS, CONTROLLER = 'effort_controller/commands', 'adaptive_controller'
 _LONGEST_WAIT, _STALL = 2_000_000, 1_000_000
 #: Stamps of real time are greater than this, and old at this age. ns.
 _REAL_TIME, _OLD = 10**18, 50_000_000
-#: States of the arm farther apart than this came late. ns.
-_LATE = 25_000_000
+#: States of the arm farther apart than this came late, commands longer on their way, too; and
+#: who waited for a core for so long between two looks was held up. ns.
+_LATE, _HELD_UP = 25_000_000, 10_000_000
 #: Telemetry younger than this is of now. ns.
 _FRESH = 300_000_000
 
@@ -61,9 +62,9 @@ class Status:
     held_up, silence : float
         Longest time since the last `Link.take` for which the machine had no core for the
         controller, and for which the arm was silent. s.
-    hindered : float
-        Time since the start that the machine has kept the controller waiting, or the arm, whose
-        states then came late. s.
+    undisturbed : float
+        For how long the machine has now let arm, controller and observer do what they have to:
+        states have come, commands were heard and the controller got its core, all in time. s.
     """
 
     mode: str
@@ -72,7 +73,7 @@ class Status:
     speed: float
     held_up: float
     silence: float
-    hindered: float
+    undisturbed: float
 
 
 class Link:
@@ -145,9 +146,10 @@ class _Relay:
         self._fault = Fault()
         self._due: list[tuple[int, int, State, tuple[float, ...]]] = []
         self._count = 0
-        self._own = Cores(os.getpid())
+        self._own, self._couriers = Cores(os.getpid()), Couriers()
         self._watched: Cores | None = None
-        self._stolen = self._held_up = self._silence = self._state_at = self._hindered = 0
+        self._stolen = self._overslept = self._held_up = self._silence = 0
+        self._state_at = self._disturbed_at = 0
         self._mode = ''
         self._error, self._error_at, self._command_at = float('inf'), 0, 0
         self._records = Records(time.monotonic_ns())
@@ -158,9 +160,9 @@ class _Relay:
         wait = _LONGEST_WAIT
         if self._due:
             wait = max(0, min(wait, self._due[0][0] - now))
-        overslept = self._ears.wait(wait)
-        if overslept > _STALL:
-            self._stolen += overslept
+        overslept, stolen = self._ears.wait(wait)
+        self._overslept += overslept if overslept > _STALL else 0
+        self._stolen += stolen if stolen > _STALL else 0
         for message, _ in messages(self._clocks):
             self._pass_clock(message)
         for message, _ in messages(self._states):
@@ -168,6 +170,8 @@ class _Relay:
         self._send_due()
         for command in (heard(*each) for each in messages(self._commands)):
             self._command_at = command.time
+            if command.late > _LATE:
+                self._disturbed_at = command.time
             self._records.commands.append(command)
             self._look()
         self._hear_telemetry()
@@ -193,7 +197,7 @@ class _Relay:
         return Status(self._mode, now - self._command_at < _FRESH,
                       self._error if now - self._error_at < _FRESH else float('inf'),
                       max(speeds, default=0.0), 1e-9 * self._held_up, 1e-9 * self._silence,
-                      1e-9 * self._hindered)
+                      1e-9 * (now - self._disturbed_at))
 
     def take(self) -> Records:
         taken, now = self._records, time.monotonic_ns()
@@ -220,7 +224,7 @@ class _Relay:
             silence = now - self._state_at
             self._silence = max(self._silence, silence)
             if silence > _LATE:
-                self._hindered += silence
+                self._disturbed_at = now
         self._state_at = now
         speed = max(abs(value) / self._limit[name]
                     for name, value in zip(message.name, message.velocity, strict=True))
@@ -268,11 +272,12 @@ class _Relay:
         watched, waits = self._watched, self._records.waits
         waits.append(Wait(
             time.monotonic_ns(), *((watched.waited(), watched.others()) if watched else (0, ())),
-            self._stolen))
+            self._stolen, self._couriers.waited(), self._overslept))
         if len(waits) > 1:
             taken = waits[-1].taken_since(waits[-2])
             self._held_up = max(self._held_up, taken)
-            self._hindered += taken
+            if taken > _HELD_UP:
+                self._disturbed_at = waits[-1].time
 
 
 def _run(pipe: Connection, velocity_limit: dict[str, float]) -> None:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from .states import Belief
 
@@ -76,18 +78,26 @@ class Wait:
         hears by and whose locks it may wait for. ns.
     stolen : int
         Time for which nobody ran: the observer overslept, and not for want of a core. ns.
+    couriers : tuple of int
+        Time each thread of the kernel that delivers packets has waited for a core. ns.
+    overslept : int
+        Time for which the observer, who sleeps for 2 ms at most, did not come back. ns.
     """
 
     time: int
     controller: int
     others: tuple[int, ...]
     stolen: int
+    couriers: tuple[int, ...] = ()
+    overslept: int = 0
 
     def taken_since(self, before: Wait) -> int:
         """Return for how long the machine has kept the controller waiting since then. ns."""
-        others = max((now - then for then, now in zip(before.others, self.others, strict=False)),
-                     default=0)
-        return max(0, self.controller - before.controller + others, self.stolen - before.stolen)
+        others, couriers = (
+            max((now - then for then, now in zip(olds, news, strict=False)), default=0)
+            for olds, news in ((before.others, self.others), (before.couriers, self.couriers)))
+        return max(0, self.controller - before.controller + others + couriers,
+                   self.stolen - before.stolen)
 
 
 @dataclass
@@ -114,3 +124,22 @@ class Records:
     estimates: list[tuple[int, tuple[float, ...]]] = field(default_factory=list)
     speeds: list[tuple[int, float]] = field(default_factory=list)
     waits: list[Wait] = field(default_factory=list)
+
+    def taken(self, begin: int, end: int) -> int:
+        """Return for how long within that time the machine kept the controller waiting. ns."""
+        looks = self._looks(begin, end)
+        return looks[1].taken_since(looks[0]) if looks else 0
+
+    def stalled(self, begin: int, end: int) -> int:
+        """Return for how long within that time somebody who slept did not come back. ns."""
+        looks = self._looks(begin, end)
+        return looks[1].overslept - looks[0].overslept if looks else 0
+
+    def _looks(self, begin: int, end: int) -> tuple[Wait, Wait] | None:
+        """Return the last look before, and the first after, None where nobody looked after."""
+        moment = attrgetter('time')
+        last = bisect_left(self.waits, end, key=moment)
+        if last >= len(self.waits):
+            return None
+        first = max(0, bisect_right(self.waits, begin, key=moment) - 1)
+        return self.waits[first], self.waits[last]

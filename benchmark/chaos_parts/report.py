@@ -69,6 +69,8 @@ def summary(runs: Sequence[Run], wall: float) -> str:
         f'{share(reactions, 1.0):.1f} |',
         f'| the same without what the machine took ({bound:.0f} ms allowed) | '
         f'{share(own, 0.5):.1f}, {share(own, 0.99):.1f}, {share(own, 1.0):.1f} |',
+        '| late only because the machine stood still | '
+        f'{sum(outcome.verdict.stalls for outcome in outcomes)} |',
         '| longest way of such a command to the observer, ms | '
         f'{1e3 * max((loss.on_its_way for loss in losses), default=0.0):.1f} |',
         f'| processes started, left at the end | {sum(run.processes for run in runs)}, '

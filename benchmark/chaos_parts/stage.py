@@ -14,9 +14,10 @@ from .people import People
 from .rig import CONTROLLER, HANDLERS_TIMEOUT, REFERENCE, Nodes, Setup
 
 #: How long a system may take to track again, and to come up, of time in which the machine lets
-#: it: that in which it has not hindered it for more than a share. And of any time. s.
-RECOVERY_TIMEOUT, START_TIMEOUT = 60.0, 60.0
-_HINDERED, LONGEST_RECOVERY = 0.1, 180.0
+#: it: to hold, to see that the arm follows, to plan a motion and to settle takes some seconds in
+#: a row, and those of any stretch are its own after that. And of any time. s.
+RECOVERY_TIMEOUT, START_TIMEOUT = 30.0, 30.0
+_IN_A_ROW, LONGEST_RECOVERY = 5.0, 180.0
 #: What is told of a system that did not come back, and of one that could not.
 NOT_AT_ALL, TOO_BUSY = 'not at all', 'not yet: the machine is too busy'
 #: Tracking is tracking with an error below this, for so long. rad, s.
@@ -127,20 +128,20 @@ class Stage:
         by_itself : bool
             Whether it has to come by itself where the controller is set up to resume.
         timeout : float
-            For how long to wait, of time in which the machine does not stand in the way. s.
+            For how long to wait, of time in which the machine has not stood in the way for long
+            enough to recover. s.
         """
         began, how = time.monotonic(), 'by itself'
-        had, looked = 0.0, (began, self.link.status().hindered)
+        had, looked = 0.0, began
         for name in self.nodes.missing:
             self.start(name)
         alone = by_itself and self.setup.resume_after > 0
         # A node that ends by itself is not started again: that would hide why.
         while had < timeout and time.monotonic() - began < LONGEST_RECOVERY \
                 and not self.nodes.missing:
-            look = time.monotonic(), self.link.status().hindered
-            if look[1] - looked[1] <= _HINDERED * (look[0] - looked[0]):
-                had += look[0] - looked[0]
-            looked = look
+            before, looked = looked, time.monotonic()
+            if self.link.status().undisturbed > _IN_A_ROW:
+                had += looked - before
             self._plans = self._plans and self.link.status().speed < _MOVES
             if self._settles() and not self._plans:
                 self._autostarts = False
@@ -159,8 +160,8 @@ class Stage:
         took = time.monotonic() - began
         if had < timeout and not self.nodes.missing:
             return took, TOO_BUSY
-        self.findings.append(f'no recovery within {took:.0f} s: the controller is '
-                             f'{self.link.status().mode or "silent"}; '
+        self.findings.append(f'no recovery within {took:.0f} s, {had:.0f} s of it undisturbed: '
+                             f'{self.link.status()}; '
                              + ' | '.join(list(self.nodes.lines[CONTROLLER])[-5:]))
         return took, NOT_AT_ALL
 

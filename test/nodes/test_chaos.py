@@ -81,12 +81,12 @@ class Somebody:
     missing: tuple = ()
     lines = {CONTROLLER: []}
 
-    def __init__(self, share):
-        self._share, self._began = share, time.monotonic()
+    def __init__(self, period):
+        self._period, self._began = period, time.monotonic()
 
     def status(self):
-        hindered = self._share * (time.monotonic() - self._began)
-        return Status('safe', False, math.inf, 0.0, 0.0, 0.0, hindered)
+        undisturbed = (time.monotonic() - self._began) % self._period
+        return Status('safe', False, math.inf, 0.0, 0.0, 0.0, undisturbed)
 
     def poll(self):
         return []
@@ -95,12 +95,14 @@ class Somebody:
         return True
 
 
-@pytest.mark.parametrize(('share', 'how', 'count'), [(0.0, NOT_AT_ALL, 1), (0.05, NOT_AT_ALL, 1),
-                                                     (0.5, TOO_BUSY, 0)])
-def test_who_does_not_come_back_is_found_where_the_machine_lets_him(monkeypatch, share, how,
+@pytest.mark.parametrize(('period', 'how', 'count'), [
+    (math.inf, NOT_AT_ALL, 1), (2.0, NOT_AT_ALL, 1), (0.4, TOO_BUSY, 0)])
+def test_who_does_not_come_back_is_found_where_the_machine_lets_him(monkeypatch, period, how,
                                                                      count):
+    """Disturbed once in so many seconds, where half a second in a row is enough."""
     monkeypatch.setattr('benchmark.chaos_parts.stage.LONGEST_RECOVERY', 6.0)
-    somebody = Somebody(share)
+    monkeypatch.setattr('benchmark.chaos_parts.stage._IN_A_ROW', 0.5)
+    somebody = Somebody(period)
     stage = Stage(SETUPS[0], somebody, somebody, somebody)
     assert stage.recover(by_itself=False, timeout=1.0)[1] == how
     assert len(stage.findings) == count
