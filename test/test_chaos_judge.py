@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from benchmark.chaos_parts import faults
-from benchmark.chaos_parts.judge import Duties, judge, unheard
+from benchmark.chaos_parts.duties import Duties
+from benchmark.chaos_parts.judge import judge, unheard
 from benchmark.chaos_parts.leaks import marked_environment, processes_with
 from benchmark.chaos_parts.records import Heard, Records, Relayed, Wait
 from benchmark.chaos_parts.states import CORRUPTIONS, Belief, State
@@ -208,6 +209,32 @@ def test_a_safe_command_that_does_not_carry_the_arm_is_found(records):
     records.commands[-COPIES:] = [replace(command, effort=(0.0, 0.0))
                                   for command in records.commands[-COPIES:]]
     assert found(records, '30.0 % of a limit away')
+
+
+#: A gravity that depends on the first joint and on what was learnt.
+LEARNT = replace(DUTIES, gravity=lambda pose, estimate: [
+    np.array((30.0 * pose[0], estimate[0] if estimate else 9.9))])
+
+
+@pytest.mark.parametrize(('estimates', 'count'), [
+    ((), 1), (((-1000, -4.0),), 0), (((-5, -4.0),), 0), (((300, -4.0),), 0),
+    (((-1000, -4.0), (-5, 5.0)), 1), (((-1000, 5.0), (-5, 5.0), (300, -4.0)), 0)])
+def test_what_was_learnt_is_what_is_told_last_before_the_loss_or_after_it(records, estimates,
+                                                                          count):
+    """When after the last good state, ms, and what."""
+    records.estimates = [(LAST + at * MS, (value,)) for at, value in estimates]
+    assert len(judge(records, LEARNT, ()).findings) == count
+
+
+@pytest.mark.parametrize(('earlier', 'count'), [(0, 0), (1, 0), (20, 1)])
+def test_the_arm_is_carried_where_it_was_seen_last(records, earlier, count):
+    """One of the last good states may not have been seen: a bad one came right after it."""
+    records.estimates = [(LAST, (-4.0,))]
+    poses = [(0.2, 0.0)] * 40
+    poses[-1 - earlier] = POSE
+    records.states[-40:] = [replace(state, position=pose)
+                            for state, pose in zip(records.states[-40:], poses, strict=True)]
+    assert len(judge(records, LEARNT, ()).findings) == count
 
 
 def test_bad_states_are_no_sign_of_life(records):

@@ -25,18 +25,16 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from operator import attrgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .duties import Duties, Loss, Verdict
 from .records import Heard, Records, Relayed
 from .states import NANOSECONDS, Belief
 
-FloatArray = NDArray[np.float64]
 Interval = tuple[int, int]
 
 #: Efforts are within a limit up to rounding.
@@ -45,84 +43,10 @@ _ROUNDING = 1e-12
 _CARRIES = 0.02
 #: Before a loss that is judged states were good for at least so long. ns.
 _GOOD_BEFORE = 300_000_000
+#: A state is taken up within this, or never; and estimates are told within this after a loss. ns.
+_SEEN, _TOLD = 25_000_000, 300_000_000
 #: The copies of a safe command are published within this. ns.
 _ALL_COPIES = 50_000_000
-
-
-@dataclass(frozen=True)
-class Duties:
-    """What a controller owes.
-
-    Parameters
-    ----------
-    effort_limit : ndarray, shape (n,)
-        N m or N.
-    state_timeout, period : float
-        s.
-    copies : int
-        How often the safe command is sent.
-    gravity : callable
-        Takes a pose, shape (n,), and the parameter estimates last heard or None; returns
-        the efforts that may be said to carry the arm there, each of shape (n,).
-    """
-
-    effort_limit: FloatArray
-    state_timeout: float
-    period: float
-    copies: int
-    gravity: Callable[[FloatArray, Sequence[float] | None], Iterable[FloatArray]]
-
-
-@dataclass(frozen=True)
-class Loss:
-    """One loss of states and the safe command after it; times in s.
-
-    Parameters
-    ----------
-    reaction : float
-        From the publication of the last good state to that of the safe command.
-    machine : float
-        Part of that which the machine has taken.
-    on_its_way : float
-        From the publication of the command to its reception.
-    """
-
-    reaction: float
-    machine: float
-    on_its_way: float
-
-    @property
-    def own(self) -> float:
-        """What the controller itself has taken. s."""
-        return self.reaction - self.machine
-
-
-@dataclass
-class Verdict:
-    """What came of a scenario.
-
-    Parameters
-    ----------
-    findings : list of str
-        What was wrong.
-    losses : list of Loss
-        Losses of states that could be judged.
-    commands : int
-        Commands heard.
-    largest_effort : float
-        Largest effort as a share of its limit.
-    largest_speed : float
-        Largest speed of the arm as a share of its limit.
-    stalls : int
-        Losses after which something was late that only a machine which stood still explains.
-    """
-
-    findings: list[str] = field(default_factory=list)
-    losses: list[Loss] = field(default_factory=list)
-    commands: int = 0
-    largest_effort: float = 0.0
-    largest_speed: float = 0.0
-    stalls: int = 0
 
 
 def judge(records: Records, duties: Duties, absences: Sequence[Interval]) -> Verdict:
@@ -242,7 +166,7 @@ def _judge_loss(records: Records, duties: Duties, begin: Relayed, end: int, verd
               f'{len(said)} commands after the loss, not {duties.copies}')
     if any(command.effort != first.effort for command in said):
         verdict.findings.append('the copies of the safe command differ')
-    _judge_safe_effort(duties, records, begin, first, verdict)
+    _judge_safe_effort(duties, records, begin, end, first, verdict)
 
 
 def _is_late_answer(records: Records, duties: Duties, begin: Relayed, said: Sequence[Heard],
@@ -266,16 +190,37 @@ def _find(records: Records, begin: int, end: int, late: float, verdict: Verdict,
         verdict.findings.append(text)
 
 
-def _judge_safe_effort(duties: Duties, records: Records, begin: Relayed, command: Heard,
-                       verdict: Verdict) -> None:
+def _judge_safe_effort(duties: Duties, records: Records, begin: Relayed, end: int,
+                       command: Heard, verdict: Verdict) -> None:
     """Compare a safe command with what carries the arm."""
-    heard = [values for at, values in records.estimates if at <= command.time]
     away = min(float((np.abs(np.array(command.effort) - effort) / duties.effort_limit).max())
-               for effort in duties.gravity(np.array(begin.position),
-                                            heard[-1] if heard else None))
+               for pose in _poses(records, begin) for estimate in _estimates(records, begin, end)
+               for effort in duties.gravity(np.array(pose), estimate))
     if not away <= _CARRIES:
         verdict.findings.append(f'the safe command is {100.0 * away:.1f} % of a limit away from '
                                 f'what carries the arm: {command.effort}')
+
+
+def _poses(records: Records, begin: Relayed) -> Iterator[Sequence[float]]:
+    """Yield where the arm was last seen.
+
+    A controller that is busy answers the newest state that waits. Where that is a bad one, it
+    has not seen the good one before it.
+    """
+    for state in reversed(records.states):
+        if begin.time - _SEEN < state.time <= begin.time and state.belief is not Belief.BAD:
+            yield state.position
+
+
+def _estimates(records: Records, begin: Relayed, end: int) -> Iterator[Sequence[float] | None]:
+    """Yield what was learnt by then, None where nothing was told.
+
+    It is told 25 times a second, and goes on between; what was learnt last is told after the
+    loss, before more is learnt.
+    """
+    told = [values for at, values in records.estimates if at <= begin.time][-1:]
+    told += [values for at, values in records.estimates if begin.time < at < end + _TOLD]
+    yield from told or [None]
 
 
 def _taken_by_machine(records: Records, begin: Relayed, end: int) -> int:

@@ -15,7 +15,8 @@ from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
 
-from .judge import Duties, FloatArray, Verdict, judge, unheard
+from .duties import Duties, FloatArray, Verdict
+from .judge import judge, unheard
 from .leaks import marked_environment, processes_with
 from .link import Link
 from .people import People
