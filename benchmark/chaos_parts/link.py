@@ -63,8 +63,8 @@ class Status:
         Longest time since the last `Link.take` for which the machine had no core for the
         controller, and for which the arm was silent. s.
     undisturbed : float
-        For how long the machine has now let arm, controller and observer do what they have to:
-        states have come, commands were heard and the controller got its core, all in time. s.
+        For how long states have now come, commands were heard and the controller got a core in
+        time. s.
     """
 
     mode: str
@@ -148,7 +148,7 @@ class _Relay:
         self._count = 0
         self._own, self._couriers = Cores(os.getpid()), Couriers()
         self._watched: Cores | None = None
-        self._stolen = self._overslept = self._held_up = self._silence = 0
+        self._stolen = self._overslept = self._held_up = self._silence = self._simulated = 0
         self._state_at = self._disturbed_at = 0
         self._mode = ''
         self._error, self._error_at, self._command_at = float('inf'), 0, 0
@@ -212,8 +212,9 @@ class _Relay:
         self._node.destroy_node()
 
     def _pass_clock(self, message: Clock) -> None:
+        self._simulated = to_nanoseconds(message.clock)
         if self._fault.clock_offset:
-            write_stamp(message.clock, max(0, to_nanoseconds(message.clock) + int(
+            write_stamp(message.clock, max(0, self._simulated + int(
                 self._fault.clock_offset * NANOSECONDS)))
         self._clock_out.publish(message)
 
@@ -233,9 +234,10 @@ class _Relay:
         position = tuple(place[name] for name in self._limit)
         stamp = to_nanoseconds(message.header.stamp)
         # True or not, no controller has to believe what is beyond the arm's limits, or old.
-        is_odd = speed > 1.0 or (stamp > _REAL_TIME and time.time_ns() - stamp > _OLD)
-        state = State(stamp, list(message.name),
-                      list(message.position), list(message.velocity), list(message.effort))
+        present = time.time_ns() if stamp > _REAL_TIME else self._simulated
+        is_odd = speed > 1.0 or present - stamp > _OLD
+        state = State(stamp, list(message.name), list(message.position), list(message.velocity),
+                      list(message.effort))
         for delay, passed in self._fault.pass_on(state):
             if is_odd and passed.belief is Belief.GOOD:
                 passed = replace(passed, belief=Belief.OPEN)

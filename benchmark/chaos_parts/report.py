@@ -12,6 +12,7 @@ from sections import DOCS, write_section
 
 from .judge import share
 from .run import SETUPS, Outcome, Run
+from .stage import TOO_BUSY
 
 
 def tell(outcome: Outcome) -> None:
@@ -70,9 +71,11 @@ def summary(runs: Sequence[Run], wall: float) -> str:
         f'| the same without what the machine took ({bound:.0f} ms allowed) | '
         f'{share(own, 0.5):.1f}, {share(own, 0.99):.1f}, {share(own, 1.0):.1f} |',
         '| late only because the machine stood still | '
-        f'{sum(outcome.verdict.stalls for outcome in outcomes)} |',
+        f'{sum(run.stalls + sum(each.verdict.stalls for each in run.outcomes) for run in runs)} |',
         '| longest way of such a command to the observer, ms | '
         f'{1e3 * max((loss.on_its_way for loss in losses), default=0.0):.1f} |',
+        '| systems that the machine gave no time to come back | '
+        f'{sum(outcome.how == TOO_BUSY for outcome in outcomes)} |',
         f'| processes started, left at the end | {sum(run.processes for run in runs)}, '
         f'{sum(len(run.leaked) for run in runs)} |',
         f'| findings | {wrong + sum(len(run.findings) for run in runs)} |',

@@ -79,6 +79,8 @@ class Run:
         Commands published that the observer has not heard.
     processes : int
         Processes started.
+    stalls : int
+        As of a `Verdict`, outside of scenarios.
     leaked : list of int
         Ids of those that were left at the end.
     findings : list of str
@@ -90,6 +92,7 @@ class Run:
     outcomes: list[Outcome] = field(default_factory=list)
     unheard: int = 0
     processes: int = 0
+    stalls: int = 0
     leaked: list[int] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
 
@@ -172,7 +175,9 @@ def _play(stage: Stage, run: Run, duties: Duties, numbers: dict[bytes, int], sec
 def _judge_aside(stage: Stage, run: Run, duties: Duties, numbers: dict[bytes, int]) -> None:
     """Judge what was heard outside of scenarios."""
     records = stage.link.take()
-    run.findings += judge(records, duties, stage.absences).findings
+    verdict = judge(records, duties, stage.absences)
+    run.findings += verdict.findings
+    run.stalls += verdict.stalls
     run.unheard += unheard(records.commands, numbers)
 
 
