@@ -35,7 +35,8 @@ from robot_dynamics.model.shipped import resolve_robot
 #: How long what learns nothing runs, and what learns. s.
 STATIONARY, LEARNING = 20.0, 60.0
 
-_STATIONARY = ('PD + gravity', 'PID + gravity', 'computed torque', 'one-step LQ', 'Riccati LQ')
+_STATIONARY = ('PD + gravity', 'PID + gravity', 'computed torque', 'one-step LQ', 'Riccati LQ',
+               'Riccati LQI')
 
 #: Seeds and payload positions beside the first, and of what they are run where nobody says.
 VARIATIONS = ((1, 0), (2, 0), (0, 1), (0, 2))

@@ -23,6 +23,8 @@ PERIOD, DELAY = 0.002, 0.002
 #: Riccati regulator at the rates of PD + gravity, and at the study's omega of 60 1/s.
 LIKE_PD = FeedbackDesign(60.0, 1.0 / 12.0)
 STIFF = FeedbackDesign(60.0, 1.0 / 60.0)
+#: The same, making up for what the model does not know of as fast as the integral of PID.
+STIFF_INTEGRAL = FeedbackDesign(60.0, 1.0 / 60.0, disturbance_rate=4.0)
 
 
 class PIDGravity(PDGravityController):
@@ -67,6 +69,8 @@ CONTENDERS: dict[str, Callable[[Robot], TrackingController]] = {
         robot, gain='one_step', design=LIKE_PD, period=PERIOD, delay=DELAY),
     'Riccati LQ': lambda robot: FeedforwardLQController(
         robot, gain='riccati', design=STIFF, period=PERIOD, delay=DELAY),
+    'Riccati LQI': lambda robot: FeedforwardLQController(
+        robot, gain='riccati', design=STIFF_INTEGRAL, period=PERIOD, delay=DELAY),
     'gradient': lambda robot: adaptive(robot, law='projection'),
     'natural': lambda robot: adaptive(robot, law='natural', frequency=NATURAL_FREQUENCY,
                                       composite=1.0),

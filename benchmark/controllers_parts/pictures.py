@@ -12,8 +12,8 @@ from controllers_parts.contenders import CONTENDERS
 from controllers_parts.motions import MOTIONS
 from controllers_parts.results import Results
 
-COLOURS = ('#7f7f7f', '#b0a070', '#4c72b0', '#8c6bb1', '#9ebcda', '#dd8452', '#55a868',
-           '#2a7f5f', '#c44e52', '#333333')
+COLOURS = ('#7f7f7f', '#b0a070', '#4c72b0', '#8c6bb1', '#9ebcda', '#d678b4', '#dd8452',
+           '#55a868', '#2a7f5f', '#c44e52', '#333333')
 
 
 def draw_errors(results: Results, path: Path) -> None:

@@ -10,7 +10,7 @@ from controllers_parts.motions import MOTIONS
 from controllers_parts.results import Results
 
 BASELINE, INTEGRAL, TORQUE, OURS = ('PD + gravity', 'PID + gravity', 'computed torque', 'memory')
-ONE_STEP, RICCATI = 'one-step LQ', 'Riccati LQ'
+ONE_STEP, RICCATI, INTEGRATING = 'one-step LQ', 'Riccati LQ', 'Riccati LQI'
 EXCITING = ('Fourier', 'point to point')
 
 #: Largest change of an effort from sample to sample under noise and delay. N m.
@@ -46,7 +46,8 @@ TARGETS = (
     Target('nominal', OURS, TORQUE, {'20': 1.0 / 1.1}),
     Target('nominal', ONE_STEP, BASELINE, {'20': 20.0}),
     Target('nominal', RICCATI, BASELINE, {'20': 20.0}),
-    Target('payload', RICCATI, BASELINE, {'20': 3.0}),
+    Target('nominal', INTEGRATING, BASELINE, {'20': 20.0}),
+    Target('payload', INTEGRATING, BASELINE, {'20': 3.0}),
 )
 
 
@@ -112,7 +113,7 @@ def _ratios(results: Results, target: Target, motion: str, window: str
 
 def _of_chatter(results: Results) -> Iterator[Verdict]:
     """Judge the change of efforts from sample to sample, of all joints together."""
-    for name in (ONE_STEP, RICCATI):
+    for name in (ONE_STEP, RICCATI, INTEGRATING):
         entries = [entry for motion in MOTIONS if (entry := results.get(
             'noise, 2 ms late', motion, name)) is not None and not entry['trouble']]
         if entries:
