@@ -30,11 +30,7 @@ from sections import DOCS, write_section
 
 from robot_dynamics.bringup.identification_inputs import described
 from robot_dynamics.identification.dataset import Dataset, load_dataset, read_settings
-from robot_dynamics.identification.identify import (
-    EstimateSettings,
-    estimate_settings,
-    identify,
-)
+from robot_dynamics.identification.identify import estimate_settings, identify
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.identification.signals import motions_of
@@ -123,9 +119,8 @@ def as_published(found: Identification, term: str) -> dict[str, float]:
 def published(name: str, data: Path) -> list[str]:
     """Compare friction and rotors with published values, by the terms of the paper."""
     robot, dataset, content = load(name, data)
-    found = identify(dataset, robot, EstimateSettings(
-        estimator='wls', friction=('offset', 'viscous', 'coulomb'), gravity='known', lag=0.0,
-        cutoff=float(content['evaluation_cutoff']), coulomb_width=0.02))
+    found = identify(dataset, robot, estimate_settings(
+        {'estimate': content['published_estimate']}))
     rows = []
     for term, values in content['published'].items():
         ours = as_published(found, term)

@@ -102,10 +102,10 @@ class Arm:
 
 
 SETTINGS = EstimateSettings(friction=('offset', 'viscous', 'coulomb'), gravity='known', lag=0.0,
-                            coulomb_width=WIDTH, strength=10.0)
+                            armature=True, coulomb_width=WIDTH, strength=10.0)
 #: No filter at all: as high as the rate allows.
 EXACT = EstimateSettings(friction=('offset', 'viscous', 'coulomb'), gravity='known', lag=0.0,
-                         coulomb_width=WIDTH, strength=10.0, cutoff=450.0)
+                         armature=True, coulomb_width=WIDTH, strength=10.0, cutoff=450.0)
 
 
 def scores(arm: Arm, runs: int, cutoff: float) -> FloatArray:

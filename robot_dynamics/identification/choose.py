@@ -101,13 +101,16 @@ class Chooser:
         Blocks of time.
     always : sequence of str
         Friction terms that every model has, such as armatures.
+    doubted : sequence of str
+        Those of them that a model has to predict better with, or it does without.
     families : mapping, optional
         Sets of friction terms by name; `FAMILIES` if not given.
     """
 
     def __init__(self, stack: Stack, blocks: int, always: Sequence[str] = (),
-                 families: Mapping[str, tuple[str, ...]] | None = None):
-        self.stack, self.always = stack, tuple(always)
+                 families: Mapping[str, tuple[str, ...]] | None = None,
+                 doubted: Sequence[str] = ()):
+        self.stack, self.always, self.doubted = stack, tuple(always), tuple(doubted)
         self.families = FAMILIES if families is None else families
         self.normal = Normal(stack, blocks)
         self.prior = prior_of(stack.robot.inertial_parameters)
@@ -151,6 +154,11 @@ class Chooser:
         self._load(loads)
         choices = [Choice('friction', family, _compared(families, scores) if len(found) > 1
                           else 'asked for')]
+        for term in self.doubted:
+            features, note = self._worth(term, features, train, judge)
+            choices.append(note)
+            fitted = fit(self._products(features, self._described, train), self.prior,
+                         USUAL_STRENGTH, self._rows(train))
         strength, scores = self._strength(features, self._described, train, strengths, judge)
         gravity, angles, note = self._described, np.zeros(2), None
         if tilt != 'known' and np.any(self._described):
@@ -173,6 +181,20 @@ class Chooser:
                                                         final)
         return Chosen(self._model(features, gravity, loads, final.x), family, strength, final,
                       min(scores), angles, features, tuple(choices))
+
+    def _worth(self, term: str, features: tuple[int, ...], train: IntArray, judge: FloatArray
+               ) -> tuple[tuple[int, ...], Choice]:
+        """Return the features without a term, unless it predicts better with it.
+
+        What bodies can say as well is theirs: a term that no description knows would take it.
+        """
+        plain = tuple(k for k in features if self.stack.features[k].term != term)
+        rich, poor = (self._scores(some, self._described, train, (USUAL_STRENGTH,), judge)[0]
+                      for some in (features, plain))
+        reason = _compared(('with', 'without'), (rich, poor))
+        if rich < (1.0 - GAIN) * poor:
+            return features, Choice(term, 'estimated', reason)
+        return plain, Choice(term, 'none', reason)
 
     def _without_negative_rotors(self, features: tuple[int, ...], gravity: FloatArray,
                                  train: IntArray, strength: float, found: Fit

@@ -75,7 +75,7 @@ class EstimateSettings:
         `robot_dynamics.identification.estimators.linear.ESTIMATORS`.
     friction : str or sequence of str
         ``auto``, the name of a family, or terms.
-    armature : bool
+    armature : bool or 'auto'
         Whether efforts are those of motors, which also turn their rotors. Not so for
         torque sensors behind the gears.
     gravity : {'auto', 'estimate', 'known'}
@@ -104,7 +104,7 @@ class EstimateSettings:
 
     estimator: str = 'consistent'
     friction: Any = 'auto'
-    armature: bool = True
+    armature: bool | str = 'auto'
     gravity: str = 'auto'
     strength: float | None = None
     cutoff: float | None = None
@@ -124,10 +124,11 @@ class EstimateSettings:
         if self.base not in METHODS:
             raise ParameterError(f'is {self.base!r}', subject='base',
                                  remedy='choose ' + ' or '.join(METHODS))
-        for name in ('armature', 'essential'):
-            if not isinstance(getattr(self, name), bool):
-                raise ParameterError(f'is {getattr(self, name)!r}', subject=name,
-                                     remedy='say true or false')
+        for name, words in (('armature', ('auto',)), ('essential', ())):
+            value = getattr(self, name)
+            if not (isinstance(value, bool) or value in words):
+                raise ParameterError(f'is {value!r}', subject=name, remedy='say '
+                                     + ', '.join((*words, 'true or false')))
         if self.gravity not in ('auto', 'estimate', 'known'):
             raise ParameterError(f'is {self.gravity!r}', subject='gravity',
                                  remedy='choose auto, estimate or known')
@@ -197,7 +198,8 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     stack = Stack(robot, dataset, signals, terms,
                   velocity_threshold=settings.velocity_threshold,
                   coulomb_width=settings.coulomb_width)
-    chooser = Chooser(stack, BLOCKS, always, families)
+    doubted = ('armature',) if settings.armature == 'auto' else ()
+    chooser = Chooser(stack, BLOCKS, always, families, doubted)
     if np.min(np.sum(chooser.normal.counts, axis=1)) < 1.0:
         raise RecordingError(f'has {len(stack.time)} equations a joint, none in some of its '
                              f'{BLOCKS} parts', subject=dataset.source,
@@ -219,6 +221,9 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     in_sample = Residuals.of(errors, squares, rows)
     fewer = essential_estimate(stack, whole, base) if settings.essential else None
     clock.tick('estimation')
+    # Of a term that was found to be none no motion could tell.
+    always = tuple(term for term in always if term not in doubted
+                   or any(feature.term == term for feature in whole.model.features))
     structural = structural_base(Dynamics(robot.with_gravity(whole.model.gravity)), always)
     missing = missing_motion(whole.model, base, structural, always)
     findings = dataset.findings + plausibility(dataset, robot)

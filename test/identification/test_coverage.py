@@ -21,7 +21,7 @@ FRICTION = {'viscous': VISCOUS, 'coulomb': COULOMB}
 
 def settings(cutoff):
     return EstimateSettings(friction=('offset', 'viscous', 'coulomb'), gravity='known', lag=0.0,
-                            coulomb_width=WIDTH, strength=10.0, cutoff=cutoff)
+                            armature=True, coulomb_width=WIDTH, strength=10.0, cutoff=cutoff)
 
 
 class Moved:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from robot_dynamics.control.fourier import exciting_fourier
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification.choose import Chooser
@@ -324,3 +325,47 @@ def test_recordings_that_say_nothing(three):
 def test_a_moment_is_too_short(three):
     with pytest.raises(RecordingError, match='record'):
         identify(three.log(seconds=0.6), three.robot, PLAIN)
+
+
+def test_auto_closes_the_circle(rpr):
+    """A wrong arm excites the right one; everything is chosen, and a new motion is predicted.
+
+    The pull towards a description that the data contradict gives way, and rotors that nobody
+    needs to explain the efforts are not made up.
+    """
+    right = rpr.robot
+    wrong_arm = with_scaled_masses(right, dict(zip(right.body_names, (1.6, 0.4, 2.2),
+                                                   strict=True)))
+    plan, rate, steps = exciting_fourier(right, 3), 200.0, 5
+    t = np.arange(round(9.0 * rate)) / rate
+    wanted = plan.sample_many(t)
+    truth, believed = Dynamics(right), Dynamics(wrong_arm)
+    q, v, tau = wanted[0][0].copy(), np.zeros(right.n), np.zeros(right.n)
+    rows = []
+    for q_d, v_d, a_d in zip(*wanted, strict=True):
+        rows.append((q.copy(), tau.copy(), v.copy()))
+        tau = believed.inverse_dynamics(q, v, a_d + 400.0 * (q_d - q) + 40.0 * (v_d - v))
+        for _ in range(steps):
+            v = v + np.linalg.solve(truth.mass_matrix(q), tau - truth.inverse_dynamics(
+                q, v, np.zeros(right.n))) / (rate * steps)
+            q = q + v / (rate * steps)
+    dataset = dataset_from_arrays(wrong_arm, t, *(np.array(x) for x in zip(*rows, strict=True)))
+    found = identify(dataset, wrong_arm)
+    motion = exciting_fourier(right, 11).sample_many(np.linspace(2.0, 12.0, 1000))
+    real, before, after = (Dynamics(robot).inverse_dynamics(*motion) for robot in
+                           (right, wrong_arm, found.identified_robot()))
+    left, was = (np.linalg.norm(tau - real) / np.linalg.norm(real) for tau in (after, before))
+    assert left < 0.02
+    assert was > 20.0 * left
+
+
+@pytest.mark.parametrize('inertia', [0.0, 0.5])
+def test_rotors_are_estimated_where_efforts_ask_for_them(three, inertia):
+    t, q, v, a = three.motion(seconds=10.0)
+    tau = three.efforts(q, v, a) + inertia * a
+    tau = tau + 0.01 * np.std(tau, axis=0) * np.random.default_rng(0).normal(size=tau.shape)
+    found = identify(dataset_from_arrays(three.robot, t, q, tau), three.robot, EstimateSettings(
+        friction='coulomb', gravity='known', cutoff=8.0, lag=0.0))
+    choice = next(one for one in found.choices if one.what == 'armature')
+    assert choice.value == ('estimated' if inertia else 'none')
+    assert bool(found.friction('armature')) == bool(inertia)
