@@ -155,12 +155,13 @@ def test_no_stall_excuses_a_wrong_effort_or_a_command_too_many(records, account)
     assert found(records, 'beyond the limit')
 
 
-@pytest.mark.parametrize(('end', 'count'), [(157, 0), (200, 1)])
-def test_an_answer_that_comes_late_is_no_safe_command(records, end, count):
+@pytest.mark.parametrize('account', ['controller', 'overslept'])
+@pytest.mark.parametrize(('end', 'count'), [(157, 0), (240, 1)])
+def test_an_answer_that_comes_late_is_no_safe_command(records, end, count, account):
     """The controller takes up the last state after 55 ms; the next ones come soon, or too late."""
     copies = len(records.commands) - COPIES
     records.commands[copies:] = [heard(LAST + 55 * MS, copies, (1.0, 1.0))]
-    records.waits = waits(controller=at(LAST, 54))
+    records.waits = waits(**{account: at(LAST, 54)})
     records.states.append(Relayed(LAST + end * MS, Belief.GOOD, POSE))
     assert len(findings(records)) == count
 

@@ -177,8 +177,10 @@ def _is_late_answer(records: Records, duties: Duties, begin: Relayed, said: Sequ
     """
     first = said[0]
     is_alone = len(said) == 1 or said[1].published - first.published > soon
-    return (len(said) > duties.copies or is_alone) and first.published - begin.time \
-        - _taken_by_machine(records, begin, first.published) < soon
+    own = first.published - begin.time - _taken_by_machine(records, begin, first.published)
+    if is_alone:
+        own -= records.stalled(begin.time, first.published)
+    return (is_alone or len(said) > duties.copies) and own < soon
 
 
 def _find(records: Records, begin: int, end: int, late: float, verdict: Verdict, text: str
