@@ -21,10 +21,9 @@ from sections import DOCS, write_section
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from faults_arm import PERIOD, SETTLING, StudyArm, study_motion
+from faults_arm import SETTLING, StudyArm, study_motion
 
 from robot_dynamics.control.fault_detector import Event, FaultDetector
-from robot_dynamics.control.residual_scales import ResidualScales
 from robot_dynamics.control.threshold_learner import ThresholdLearner
 from robot_dynamics.simulation.faults import Fault, FaultKind
 
@@ -78,28 +77,27 @@ class Study:
         self.arm = StudyArm(known_friction)
         self.random = np.random.default_rng(seed)
         self.motions = {kind: study_motion(kind, self.arm.model, seed) for kind in KINDS}
-        self.scales = ResidualScales(self.arm.true.n, PERIOD)
         #: Alarms in the trials before anything was wrong.
         self.early = 0
-        learner = ThresholdLearner(self.arm.model, PERIOD)
+        learner = ThresholdLearner(self.arm.model, self.arm.predictor)
 
-        def learn(time, residual, v):
-            learner.update(self.arm.observer, v)
+        def learn(time, counts, v):
+            learner.update(self.arm.observer, v, counts=counts)
             return False
 
         for motion in self.motions.values():
             learner.begin_anew()
             self.arm.run(motion, 0.0, LEARNING, self._noise(), learn)
-        self.thresholds, self.friction = learner.thresholds, learner.friction
-        self.arm.observer.correct_friction(self.friction)
+        self.tolerances, self.friction = learner.tolerances, learner.friction
+        self.arm.predictor.correct_friction(self.friction)
 
     def false_alarms(self, kind: str, seconds: float) -> int:
         """Return how often an alarm is raised without any fault."""
         detector, alarms, before = self._detector(), 0, -1
 
-        def watch(time, residual, v):
+        def watch(time, counts, v):
             nonlocal alarms, before
-            detector.update(residual, self.arm.observer.inertia, v, time)
+            detector.update(time, counts=counts)
             alarms += detector.joint >= 0 and before < 0
             before = detector.joint
             return False
@@ -139,9 +137,9 @@ class Study:
         """Return the detector when it has decided, and when the alarm came after the fault."""
         detector, found = self._detector(), np.inf
 
-        def watch(time, residual, v):
+        def watch(time, counts, v):
             nonlocal found
-            event = detector.update(residual, self.arm.observer.inertia, v, time)
+            event = detector.update(time, counts=counts)
             if detector.joint >= 0 and not np.isfinite(found):
                 found = time - SETTLING
             return event in (Event.FAULT, Event.CONTACT)
@@ -161,8 +159,7 @@ class Study:
         raise SystemExit(f'joint {joint} is never as fast as {least_speed} rad/s')
 
     def _detector(self) -> FaultDetector:
-        self.scales.reset()
-        return FaultDetector(self.scales, self.thresholds)
+        return FaultDetector(self.arm.predictor, self.tolerances)
 
     def _noise(self) -> int:
         return int(self.random.integers(2**31))
@@ -186,15 +183,19 @@ def tables(study: Study, trials: int, minutes: float) -> str:
         rows.append(study.push(10.0 * directions).row(name))
     quiet = ', '.join(f'{count} in {0.5 * minutes:g} min of {kind}' for kind, count in
                       alarms.items())
-    largest = [' '.join(f'{x:.2g}' for x in study.thresholds[0, k, w])
-               for k, w in ((1, 0), (1, -1), (0, -1))]
+    tolerances = study.tolerances
+    texts = [' '.join(f'{x:.2g}' for x in values) for values in (
+        tolerances.noise[0], tolerances.noise[-1], tolerances.effort[0, -1],
+        tolerances.limit[0], tolerances.limit[-1], tolerances.whole)]
     unknown = study.arm.true.friction - study.arm.model.friction
     found = ' '.join(f'{x:.2g}' for x in study.friction[1])
     return '\n'.join([
         *rows, '', f'False alarms, other noise and other stretches of the motions: {quiet}; '
         f'in the trials before anything was wrong: {study.early}.', '',
-        'Thresholds learnt, joint by joint, N m: shortest window, moving '
-        f'{largest[0]}; longest window, moving {largest[1]}; longest window, slow {largest[2]}. '
+        'Learnt, joint by joint: spread of unexplained accelerations, rad/s^2, shortest window '
+        f'{texts[0]}, longest {texts[1]}; spread of unexplained efforts, longest window, N m '
+        f'{texts[2]}; limits in standard deviations, shortest window {texts[3]}, longest '
+        f'{texts[4]}; of all joints together, by windows {texts[5]}. '
         f'Coulomb friction learnt beyond the model, N m: {found}; in truth '
         + ' '.join(f'{x:.2g}' for x in unknown) + '.'])
 

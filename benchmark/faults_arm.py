@@ -10,6 +10,8 @@ import numpy as np
 
 from robot_dynamics.control.fourier import exciting_fourier
 from robot_dynamics.control.momentum_observer import GAIN, MomentumObserver
+from robot_dynamics.control.motion_filter import MotionFilter
+from robot_dynamics.control.motion_predictor import MotionPredictor
 from robot_dynamics.control.references import Reference, Repeat, through_poses
 from robot_dynamics.control.slotine_li import AdaptiveController
 from robot_dynamics.dynamics import Dynamics
@@ -69,10 +71,11 @@ class StudyArm:
         self.law = AdaptiveController(self.model, period=PERIOD, delay=DELAY,
                                       dynamics=self.dynamics)
         self.observer = MomentumObserver(self.model, self.dynamics, gain=gain)
+        self.predictor = MotionPredictor(self.model, MotionFilter(PERIOD))
         self._desired = np.zeros((3, self.true.n))
 
     def run(self, motion: Reference, begin: float, seconds: float, seed: int,
-            judge: Callable[[float, FloatArray, FloatArray], bool],
+            judge: Callable[[float, bool, FloatArray], bool],
             prepare: Callable[[FaultyPlant], None] = lambda plant: None) -> None:
         """Follow a motion from some point of it, until a judge has seen enough.
 
@@ -87,8 +90,8 @@ class StudyArm:
         seed : int
             Of the noise.
         judge : callable
-            Takes time since the settling, s, residual and measured velocity; returns whether it
-            has seen enough.
+            Takes time since the settling, s, whether the predictor's surprise counts, and the
+            measured velocity; returns whether it has seen enough.
         prepare : callable
             Puts faults and pushes into the plant; their times count from the start.
         """
@@ -101,17 +104,19 @@ class StudyArm:
         prepare(plant)
         law.reset(q_d, v_d)
         self.observer.reset()
+        self.predictor.reset()
         late, steps = round(DELAY / TIMESTEP), round(PERIOD / TIMESTEP)
         for k in range(round((SETTLING + seconds) / PERIOD)):
             time = k * PERIOD
             reading = sensors.read(time, plant.q, plant.v, plant.effort)
-            residual = self.observer.update(reading.q, reading.v, reading.effort,
-                                            PERIOD if k else 0.0)
-            if time >= SETTLING and judge(time - SETTLING, residual, reading.v):
+            dt = PERIOD if k else 0.0
+            self.observer.update(reading.q, reading.v, reading.effort, dt)
+            counts = self.predictor.update(self.observer.matrices, reading.q, reading.v,
+                                           reading.effort, dt)
+            if time >= SETTLING and judge(time - SETTLING, counts, reading.v):
                 return
             motion.sample_into(begin + time, q_d, v_d, a_d)
-            tau = law.update(reading.q, reading.v, q_d, v_d, a_d, PERIOD if k else 0.0,
-                             adapt=False)
+            tau = law.update(reading.q, reading.v, q_d, v_d, a_d, dt, adapt=False)
             plant.advance(steps=late)
             plant.set_effort(tau)
             plant.advance(steps=steps - late)

@@ -1,156 +1,214 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled steps of `robot_dynamics.control.residual_scales` and `.fault_detector`."""
+"""The compiled steps of `robot_dynamics.control.unexplained` and `.fault_detector`."""
 
 from __future__ import annotations
 
-from robot_dynamics.dynamics.kernels.loading import kernel, part
+import math
+
+from robot_dynamics.dynamics.kernels.loading import kernel, part, routine
+from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute
 
 # What goes on: the values of `robot_dynamics.control.fault_detector.Event`.
 NOTHING, UNDECIDED, FAULT, CONTACT = 0, 1, 2, 3
 
-#: Share of its threshold from which on a joint may be where an alarm comes from: a sound arm
-#: hardly ever shows that much.
-SUSPECT = 0.7
+#: A fault throws other joints off, and where they turn round their friction is not what was
+#: predicted: this share of it counts as noise when it is told which joint is faulty.
+DISTURBED = 0.05
+#: Share of what is seen that one joint leaves unexplained in a contact.
+SPREAD = 0.05
+#: Twice the logarithm of how much likelier the first joint than the second must be for a
+#: decision; without it is waited for `PATIENCE` times as long.
+LEAD = 6.0
+PATIENCE = 3.0
 
 
-@part
-def should_move(velocities, j, at, delay, slow):
-    """Whether a joint moves, by a straight line through its velocities up to a while ago.
-
-    It does if it was fast then, is fast now on that line, and has not turned round on it.
-    A joint that has just been blocked still should move.
-    """
-    length, count = velocities.shape[0], delay + 1
-    total, moment, square = 0.0, 0.0, 0.0
-    for i in range(count):
-        x = i - 0.5 * (count - 1)
-        velocity = velocities[(at - 2 * delay + i) % length, j]
-        total += velocity
-        moment += x * velocity
-        square += x * x
-    slope = moment / square if square > 0.0 else 0.0
-    then = total / count + 0.5 * delay * slope
-    now = then + delay * slope
-    return min(abs(then), abs(now)) > slow and then * now > 0.0
-
-
-@kernel('void(float64[::1], float64[::1], int64[::1], int64, float64, float64[:, ::1],'
-        ' float64[:, ::1], int64[::1], float64[:, ::1], int64[::1])')
-def remember(r, v, windows, delay, slow, residuals, velocities, place, means, moving):
-    """Take a residual in, and work out what is judged of it.
+@kernel('void(float64[:, ::1], int64[::1], float64[:, :, ::1], float64[:, :, ::1], int64[::1],'
+        ' float64[:, ::1])')
+def explain(surprise, lengths, weights, ring, place, acceleration):
+    """Take a surprise in, and work out the accelerations that would explain the last ones.
 
     Parameters
     ----------
-    r, v : (n,)
-        Residual and velocity.
-    windows : (w,)
-        Lengths of the means, increasing. Samples.
-    delay : int
-        Motion up to so long ago says whether a joint should move now. Samples.
-    slow : float
-        Speed up to which it counts as slow.
-    residuals, velocities : (length, n)
-        Rings of the past, of twice the delay at least.
+    surprise : (2, n)
+        In position and velocity.
+    lengths : (w,)
+        Of the windows, increasing.
+    weights : (w, length, 2)
+        Of surprises, the newest first.
+    ring : (length, 2, n)
+        Surprises of the past.
     place : (2,)
-        Where the next sample goes; how many are there.
-    means : (w, n)
-        Size of the mean of the last samples, 0 where they are too few.
-    moving : (n,)
-        1 where the joint should move.
+        Where the next one goes; how many are there.
+    acceleration : (w, n)
+        Of each window; 0 where surprises are too few.
     """
-    length, n = residuals.shape
-    at, count = place[0], min(place[1] + 1, length)
-    known = count >= 2 * delay + 1
+    size, n = ring.shape[0], ring.shape[2]
+    at = place[0]
     for j in range(n):
-        residuals[at, j], velocities[at, j] = r[j], v[j]
-        moving[j] = 1 if known and should_move(velocities, j, at, delay, slow) else 0
-        total, k = 0.0, 0
-        for w in range(windows.size):
-            means[w, j] = 0.0
-            # Nothing is judged before it is known whether a joint should move.
-            if windows[w] <= count and known:
-                while k < windows[w]:
-                    total += residuals[(at - k) % length, j]
-                    k += 1
-                means[w, j] = abs(total) / k
-    place[0], place[1] = (at + 1) % length, count
+        ring[at, 0, j], ring[at, 1, j] = surprise[0, j], surprise[1, j]
+    count = min(place[1] + 1, size)
+    for w in range(lengths.size):
+        for j in range(n):
+            acceleration[w, j] = 0.0
+        if lengths[w] > count:
+            continue
+        for k in range(lengths[w]):
+            row = at - k if at >= k else at - k + size
+            for j in range(n):
+                acceleration[w, j] += weights[w, k, 0] * ring[row, 0, j] \
+                    + weights[w, k, 1] * ring[row, 1, j]
+    place[0], place[1] = (at + 1) % size, count
 
 
-@part
-def threshold_of(thresholds, kind, w, j, inertia):
-    """Return the lower one of the absolute threshold and that per inertia."""
-    threshold = thresholds[0, kind, w, j]
-    by_inertia = thresholds[1, kind, w, j] * inertia
-    if 0.0 < by_inertia < threshold:
-        threshold = by_inertia
-    return threshold
+@routine
+def weigh_window(acceleration, inertia, noise, effort, slow, more, work, share):
+    """Write the share of each joint in one window, and return that of all together, squared.
+
+    With f = M a and its covariance R the fault f_i of joint i alone is at its most likely
+    for f_i = (R^-1 f)_i / (R^-1)_ii, and twice the logarithm of how much likelier that makes
+    what is seen is (R^-1 f)_i^2 / (R^-1)_ii. Its root, with the sign of f_i, is the share of
+    the joint. That of all is f^T R^-1 f.
+
+    Returns
+    -------
+    float
+        0 where something is not finite.
+    """
+    n = acceleration.size
+    R, inverse, f = work[0], work[1], work[2, 0]
+    for i in range(n):
+        f[i] = 0.0
+        for k in range(n):
+            f[i] += inertia[i, k] * acceleration[k]
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(n):
+                total += inertia[i, k] * inertia[j, k] * noise[k] * noise[k]
+            R[i, j] = total
+        R[i, i] += effort[slow[i], i] ** 2 + more[i] ** 2
+        share[i] = 0.0
+        for j in range(n):
+            inverse[i, j] = 1.0 if i == j else 0.0
+    if factorise(R) != SOLVED:
+        return 0.0
+    whole = 0.0
+    for i in range(n):
+        substitute(R, inverse[i])
+        total = 0.0
+        for j in range(n):
+            total += inverse[i, j] * f[j]
+        whole += f[i] * total
+        share[i] = total / math.sqrt(inverse[i, i])
+    if math.isfinite(whole):
+        return max(whole, 0.0)
+    for i in range(n):
+        share[i] = 0.0
+    return 0.0
 
 
-@kernel('void(float64[:, ::1], float64[::1], int64[::1], float64[:, :, :, ::1], float64,'
-        ' float64, float64, float64[:, ::1], float64[::1], int64[::1])')
-def judge(means, inertia, moving, thresholds, now, window, spread, excess, since, event):
-    """Say what goes on, by how far the means are above their thresholds.
+@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1], int64[::1],'
+        ' float64[:, :, ::1], float64[:, ::1], float64[::1])')
+def weigh(acceleration, inertia, noise, effort, slow, work, shares, whole):
+    """Write the shares of the joints in each window, and those of all together.
 
     Parameters
     ----------
-    means, moving
-        As `remember` writes them.
-    inertia : (n,)
-        Length of each row of M.
-    thresholds : (2, 2, w, n)
-        In N m or N, and per inertia: the lower one counts. Each for slow joints, and for
-        those that move.
+    acceleration : (w, n)
+        As `explain` writes it.
+    inertia : (n, n)
+        M.
+    noise, effort : (w, n), (2, w, n)
+        As in `robot_dynamics.control.tolerances.Tolerances`.
+    slow : (n,)
+        1 where a joint is slow.
+    work : (5, n, n)
+        Room for matrices; the fourth is zero.
+    shares, whole : (w, n), (w,)
+        In standard deviations.
+    """
+    for w in range(acceleration.shape[0]):
+        whole[w] = math.sqrt(weigh_window(acceleration[w], inertia, noise[w], effort[:, w], slow,
+                                          work[3, 0], work, shares[w]))
+
+
+@part
+def decide(event, since, now, window, leads):
+    """Decide, when it is time, what goes on."""
+    lead, is_contact = leads[0], leads[1] > 0.0
+    elapsed = now - since[0]
+    if elapsed >= window and (lead >= LEAD or elapsed >= PATIENCE * window):
+        event[1] = CONTACT if is_contact else FAULT
+
+
+@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1], int64[::1],'
+        ' float64[:, ::1], float64[::1], float64[::1], float64, float64, float64[:, :, ::1],'
+        ' float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1], int64[::1])')
+def judge(acceleration, inertia, noise, effort, slow, limit, limit_whole, coulomb, now, window,
+          work, shares, whole, excess, since, leads, event):
+    """Say what goes on, by how far the shares are above their limits.
+
+    Parameters
+    ----------
+    acceleration, inertia, noise, effort, slow, work, shares, whole
+        As for `weigh`.
+    limit, limit_whole : (w, n), (w,)
+        Of shares.
+    coulomb : (n,)
+        Coulomb friction. N m or N.
     now : float
         Time. s.
     window : float
         From an alarm to the decision; and quiet for so long ends an event. s.
-    spread : float
-        Share of the first joint's weight that another one has in a contact.
-    excess : (2, n)
-        Largest mean over threshold of each joint; the same over the larger threshold of the
-        two kinds, its weight.
+    excess : (n + 1,)
+        Largest share over limit of each joint, and of all together.
     since : (2,)
-        When the event began; when a mean was last above its threshold.
+        When the event began; when something was last above its limit.
+    leads : (2,)
+        By how much the first joint is likelier than the second; 1 where it leaves too much
+        unexplained.
     event : (2,)
         Where it is, -1 where nothing goes on; what it is. Both are final with the decision.
     """
-    first, is_alarm = -1, False
-    for j in range(excess.shape[1]):
-        excess[0, j] = excess[1, j] = 0.0
-        for w in range(means.shape[0]):
-            slow = threshold_of(thresholds, 0, w, j, inertia[j])
-            fast = threshold_of(thresholds, 1, w, j, inertia[j])
-            share = means[w, j] / (fast if moving[j] == 1 else slow)
-            weight = means[w, j] / max(slow, fast)
-            # Written so that NaN counts as nothing.
-            if share > excess[0, j]:
-                excess[0, j] = share
-            if weight > excess[1, j]:
-                excess[1, j] = weight
-        # A fault throws other joints off: they stop or turn round where they should not, and
-        # their friction with them. So weights count for where it is, too.
-        if excess[0, j] > SUSPECT and (first < 0 or excess[0, j] * excess[1, j]
-                                       > excess[0, first] * excess[1, first]):
-            first = j
-        is_alarm = is_alarm or excess[0, j] > 1.0
-    if not is_alarm:
-        if event[0] >= 0 and now - since[1] > window:
+    windows, n = acceleration.shape
+    first, largest = 0, 0.0
+    excess[:] = 0.0
+    for w in range(windows):
+        whole[w] = math.sqrt(weigh_window(acceleration[w], inertia, noise[w], effort[:, w], slow,
+                                          work[3, 0], work, shares[w]))
+        excess[n] = max(excess[n], whole[w] / limit_whole[w])
+        of_window = whole[w] / limit_whole[w]
+        for j in range(n):
+            share = abs(shares[w, j]) / limit[w, j]
+            excess[j] = max(excess[j], share)
+            of_window = max(of_window, share)
+        if of_window > largest:
+            first, largest = w, of_window
+    if not largest > 1.0:
+        if event[0] >= 0 and now - since[1] > window and event[1] != UNDECIDED:
             event[0], event[1] = -1, NOTHING
-        elif event[1] == UNDECIDED and now - since[0] >= window:
-            event[1] = FAULT
+        elif event[1] == UNDECIDED:
+            decide(event, since, now, window, leads)
         return
     if event[0] < 0:
-        event[0], event[1] = first, UNDECIDED
-        since[0] = now
+        event[1], since[0] = UNDECIDED, now
     since[1] = now
     if event[1] != UNDECIDED:
         return
-    before = event[0]
-    if excess[0, first] * excess[1, first] > excess[0, before] * excess[1, before]:
-        event[0] = first
-    for j in range(excess.shape[1]):
-        if j != event[0] and excess[0, j] > 1.0 \
-                and excess[1, j] > spread * excess[1, event[0]]:
-            event[1] = CONTACT
-    if event[1] == UNDECIDED and now - since[0] >= window:
-        event[1] = FAULT
+    most = 0.0
+    for j in range(n):
+        work[4, 0, j] = DISTURBED * coulomb[j]
+        most = max(most, limit[first, j])
+    total = weigh_window(acceleration[first], inertia, noise[first], effort[:, first], slow,
+                         work[4, 0], work, shares[first])
+    best, second = 0, 0.0
+    for j in range(n):
+        if abs(shares[first, j]) > abs(shares[first, best]):
+            best = j
+    for j in range(n):
+        if j != best:
+            second = max(second, shares[first, j] ** 2)
+    event[0] = best
+    rest = total - shares[first, best] ** 2
+    leads[0] = shares[first, best] ** 2 - second
+    leads[1] = 1.0 if rest > most * most and rest > SPREAD * total else 0.0
+    decide(event, since, now, window, leads)

@@ -6,72 +6,78 @@ from __future__ import annotations
 from enum import Enum
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from robot_dynamics.control import detection_kernel
-from robot_dynamics.control.checks import not_negative, positive
-from robot_dynamics.control.residual_scales import ResidualScales, shaped_thresholds
+from robot_dynamics.control.checks import positive
+from robot_dynamics.control.motion_predictor import MotionPredictor
+from robot_dynamics.control.tolerances import Tolerances
+from robot_dynamics.control.unexplained import UnexplainedAcceleration
 
 FloatArray = NDArray[np.float64]
 
 #: Time from an alarm to the decision between fault and contact. s.
 WINDOW = 0.01
-#: In a contact another joint has this share of the weight of the first.
-SPREAD = 0.35
 
 
 class Event(Enum):
     """What a detector has found; the name in lower case is what people are told."""
 
     NOTHING = detection_kernel.NOTHING
-    #: A residual is above its threshold, since a moment.
+    #: Something is above its limit, since a moment.
     UNDECIDED = detection_kernel.UNDECIDED
-    #: It stands out alone: the actuator of that joint.
+    #: One joint explains it: its actuator.
     FAULT = detection_kernel.FAULT
-    #: Others are with it: something touches the arm.
+    #: None alone does: something touches the arm.
     CONTACT = detection_kernel.CONTACT
 
 
 class FaultDetector:
-    """Judge the residuals of a `robot_dynamics.control.momentum_observer.MomentumObserver`.
+    """Judge what a `robot_dynamics.control.motion_predictor.MotionPredictor` does not explain.
 
-    An alarm is raised as soon as a mean of a residual is above its threshold. It is at the
-    joint whose residual is largest beside its threshold, times its weight: beside what it
-    may be at rest or in motion, whichever is more. An actuator fault is in one residual
-    only, a contact in those of all joints that carry the link: a moment later it is clear
-    which of them it is, and where. (A contact that one joint alone can feel, such as a twist
-    of the last link about its axis, cannot be told from a fault of that joint.)
+    An effort of joint i that nobody commanded accelerates all joints, by row i of the inverse
+    of M. Noise is in the velocities, each for itself. So each joint is weighed by how much
+    likelier an effort of it alone makes what is seen, given both the noise and what is not
+    known of the efforts (`robot_dynamics.control.detection_kernel.weigh_window`): joints
+    whose axes are near each other's are told apart, and noise of one is none of the other.
+    Several windows are judged, and all joints together, because a contact is in several.
+
+    A moment after an alarm, when the likeliest joint leads clearly, it is decided: an actuator
+    fault where its effort explains what is seen, a contact where it does not. (A contact that
+    one joint alone can feel, such as a twist of the last link about its axis, cannot be told
+    from a fault of that joint.)
 
     Parameters
     ----------
-    scales : ResidualScales
+    predictor : MotionPredictor
         What is judged.
-    thresholds : array_like, shape (2, 2, w, n), flat or not, or one a joint
-        Largest means of a sound arm, in N m or N and per length of a row of M, for slow and
-        for moving joints: see `robot_dynamics.control.threshold_learner`.
+    tolerances : Tolerances
+        What a sound arm may show.
     window : float
-        Time from alarm to decision, and how long residuals must be small again for an event
-        to be over. s.
-    spread : float
-        Share of the first joint's weight that another one must have in a contact.
+        Time from alarm to decision (three times so long where no joint leads), and how long it
+        must be quiet again for an event to be over. s.
 
     Attributes
     ----------
-    excess : ndarray, shape (n,)
-        Largest mean of each joint over its threshold.
+    tolerances : Tolerances
+        May be exchanged.
+    excess : ndarray, shape (n + 1,)
+        Largest share of each joint over its limit, and of all together.
     """
 
-    def __init__(self, scales: ResidualScales, thresholds: ArrayLike, *, window: float = WINDOW,
-                 spread: float = SPREAD):
-        windows, n = scales.means.shape
-        self._scales = scales
-        self.thresholds = shaped_thresholds(thresholds, windows, n)
+    def __init__(self, predictor: MotionPredictor, tolerances: Tolerances, *,
+                 window: float = WINDOW):
+        n = predictor.velocity.size
+        self._predictor = predictor
+        self._unexplained = UnexplainedAcceleration(predictor)
+        self.tolerances = tolerances
         self._window = positive('window', window, 's')
-        self._spread = not_negative('spread', spread)
         self._judge = detection_kernel.judge.load()
-        self._excess = np.zeros((2, n))
-        self.excess = self._excess[0]
-        self._since = np.full(2, -np.inf)
+        self._work = np.zeros((5, n, n))
+        self._shares = np.zeros_like(tolerances.limit)
+        self._whole = np.zeros_like(tolerances.whole)
+        self.excess = np.zeros(n + 1)
+        self._since, self._leads = np.full(2, -np.inf), np.zeros(2)
         self._event = np.array([-1, detection_kernel.NOTHING], dtype=np.int64)
 
     @property
@@ -84,25 +90,30 @@ class FaultDetector:
         """Where it is, -1 where nothing goes on; final with the decision."""
         return int(self._event[0])
 
-    def update(self, residual: FloatArray, inertia: FloatArray, v: FloatArray,
-               now: float) -> Event:
-        """Take residual and velocity of a time, and return what goes on.
+    def update(self, now: float, *, counts: bool) -> Event:
+        """Judge the last surprise of the predictor, and return what goes on.
 
         Parameters
         ----------
-        residual, inertia, v : ndarray, shape (n,)
-            N m or N; length of each row of M, kg m^2 or kg; rad/s or m/s.
         now : float
             s.
+        counts : bool
+            Whether it tells anything, as the predictor has said.
         """
-        scales = self._scales
-        scales.update(residual, inertia, v)
-        self._judge(scales.means, scales.inertia, scales.moving, self.thresholds, now,
-                    self._window, self._spread, self._excess, self._since, self._event)
+        unexplained, tolerances = self._unexplained, self.tolerances
+        unexplained.update(counts=counts)
+        if not counts:
+            # What nobody can judge is not quiet.
+            self._since[1] = now
+            return self.event
+        self._judge(unexplained.acceleration, self._predictor.inertia, tolerances.noise,
+                    tolerances.effort, unexplained.slow, tolerances.limit, tolerances.whole,
+                    self._predictor.coulomb, now, self._window, self._work, self._shares,
+                    self._whole, self.excess, self._since, self._leads, self._event)
         return self.event
 
     def reset(self) -> None:
         """Forget the past, and what goes on."""
-        self._scales.reset()
-        self._excess[:] = 0.0
+        self._unexplained.reset()
+        self.excess[:] = 0.0
         self._event[:] = -1, detection_kernel.NOTHING

@@ -9,9 +9,8 @@ from robot_dynamics.dynamics.kernels.loading import kernel
 
 
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[::1],'
-        ' float64[::1], float64[::1], float64, float64[:, ::1], float64[::1], float64[:, ::1],'
-        ' float64[::1])')
-def observe(M, C, g, joints, gain, v, effort, dt, memory, r, friction, inertia):
+        ' float64[::1], float64[::1], float64, float64[:, ::1], float64[::1], float64[:, ::1])')
+def observe(M, C, g, joints, gain, v, effort, dt, memory, r, friction):
     """Move the residual on by one state.
 
     Parameters
@@ -33,21 +32,15 @@ def observe(M, C, g, joints, gain, v, effort, dt, memory, r, friction, inertia):
         The residual.
     friction : (2, n)
         Residuals that one unit of viscous and of Coulomb friction takes away.
-    inertia : (n,)
-        Length of each row of M.
     """
     n = v.size
     for i in range(n):
         direction = math.tanh(v[i] / joints[2, i])
         momentum = joints[3, i] * v[i]
         rest = -g[i] - joints[0, i] * v[i] - joints[1, i] * direction
-        square = 0.0
         for j in range(n):
             momentum += M[i, j] * v[j]
             rest += C[j, i] * v[j]
-            entry = M[i, j] + (joints[3, i] if i == j else 0.0)
-            square += entry * entry
-        inertia[i] = math.sqrt(square)
         if dt > 0.0:
             share = 1.0 / (1.0 + gain[i] * dt)
             change = momentum - memory[0, i] - dt * (effort[i] + 0.5 * (rest + memory[1, i]))

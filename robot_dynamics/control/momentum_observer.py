@@ -61,8 +61,8 @@ class MomentumObserver:
     friction_residual : ndarray, shape (2, n)
         What r would be if there were nothing but a viscous friction of 1 N m s/rad, and a
         Coulomb friction of 1 N m, that the model does not know.
-    inertia : ndarray, shape (n,)
-        Length of each row of M: the noise of velocities counts with it. kg m^2 or kg.
+    matrices : tuple of ndarray
+        M, C and g at the last state.
     """
 
     def __init__(self, robot: Robot, dynamics: Dynamics, *, gain: ArrayLike = GAIN,
@@ -80,7 +80,9 @@ class MomentumObserver:
         self._described = np.stack([robot.damping, robot.friction])
         self._memory = np.zeros((4, robot.n))
         self._has_begun = False
-        self.residual, self.inertia = np.zeros(robot.n), np.zeros(robot.n)
+        self.residual = np.zeros(robot.n)
+        self.matrices = (np.zeros((robot.n, robot.n)), np.zeros((robot.n, robot.n)),
+                         np.zeros(robot.n))
         self.friction_residual = np.zeros((2, robot.n))
 
     def correct_friction(self, more: ArrayLike) -> None:
@@ -109,7 +111,7 @@ class MomentumObserver:
             where states were missed and nobody knows what has acted since: the residual stays
             as it is then. s.
         """
-        M, C, g = self._dynamics.matrices(q, v)
+        self.matrices = M, C, g = self._dynamics.matrices(q, v)
         is_sound = bool(np.isfinite(effort).all() and np.isfinite(g).all()
                         and np.isfinite(v).all())
         if not is_sound:
@@ -117,7 +119,7 @@ class MomentumObserver:
             return self.residual
         self._observe(M, C, g, self._joints, self._gain, v, effort,
                       dt if self._has_begun else 0.0, self._memory, self.residual,
-                      self.friction_residual, self.inertia)
+                      self.friction_residual)
         self._has_begun = True
         return self.residual
 

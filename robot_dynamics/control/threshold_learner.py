@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ThresholdLearner``: how large the residuals of a sound arm are, and its friction.
+"""``ThresholdLearner``: what a sound arm shows, and its friction.
 
-The largest part of what a residual shows without fault is friction that the description
-does not have. It goes with velocity and direction, as the model's own, so that a run
-without faults tells it by least squares; what is left of the residual then is noise, and
-thresholds can be as low as that.
+The largest part of what an arm does without fault and its model does not explain is friction
+that the description does not have. It goes with velocity and direction, so that a run without
+faults tells it by least squares on the residual of the momentum; what is left then is noise.
 """
 
 from __future__ import annotations
@@ -12,90 +11,100 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.control import detection_kernel
 from robot_dynamics.control.checks import positive
 from robot_dynamics.control.momentum_observer import MomentumObserver
-from robot_dynamics.control.residual_scales import ResidualScales, ScaleSettings
+from robot_dynamics.control.motion_predictor import MotionPredictor
+from robot_dynamics.control.tolerances import Tolerances
+from robot_dynamics.control.unexplained import UnexplainedAcceleration
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
 
-#: Threshold over the largest mean seen. Means of noise have long tails: in some minutes one
-#: sees a tenth more than in the minutes before.
-MARGIN = 1.35
-#: Least threshold of a joint that moves, as a share of that at rest. Where friction dwarfs noise,
-#: as in a wrist, one that turns round a moment before it is expected shows a little of it.
-FLOOR = 0.05
+#: Limit over the largest share that is expected in an hour.
+MARGIN = 1.25
 #: Time for which a joint has to move until its friction is known. s.
 FRICTION_TIME = 3.0
-#: Time between two estimates of the friction, in residuals.
+#: Speed from which on a joint moves. rad/s or m/s.
+MOVING = 0.05
+#: States between two estimates.
 INTERVAL = 50
+#: States until what they show is taken for what a sound arm shows.
+LEAST = 50
+#: What is seen is counted anew after so many states, and after so many times as many, because
+#: first of all friction is not known yet.
+FIRST, GROWTH = 500, 4
 #: Pull of the friction towards the description, as a share of what speaks against it: a joint
 #: that always moves at one speed does not tell one kind of friction from the other.
 PULL = 1e-3
+#: Least spread of efforts, as a share of that of noise in them.
+FLOOR = 0.1
+#: Time for which limits are made. s.
+HORIZON = 3600.0
 
 
 class ThresholdLearner:
-    """Learn thresholds and friction from a run without faults.
+    """Learn tolerances and friction from a run without faults.
 
     Parameters
     ----------
     robot : Robot
         The arm, with the friction that its description has.
-    period : float
-        Time between residuals. s.
-    settings : ScaleSettings, optional
-        What is judged of residuals.
+    predictor : MotionPredictor
+        Gets the friction that is found, while it is found.
     margin : float
-        Threshold over the largest mean seen.
+        Limit over the largest share that is expected in an hour.
 
     Attributes
     ----------
     samples : int
-        How many residuals have been seen.
+        How many states have been seen.
     """
 
-    def __init__(self, robot: Robot, period: float, settings: ScaleSettings | None = None, *,
-                 margin: float = MARGIN):
+    def __init__(self, robot: Robot, predictor: MotionPredictor, *, margin: float = MARGIN):
         self._margin = positive('margin', margin)
         if self._margin < 1.0:
             raise ParameterError(f'is {margin:g}', subject='margin',
                                  remedy='give at least 1: less than what a sound arm shows '
                                         'raises false alarms')
         n = robot.n
-        self._period = period
+        self._predictor, self._period = predictor, predictor.filter.period
         self._least = -np.stack([robot.damping, robot.friction])
-        self._as_described, self._corrected = (_Track(n, period, settings) for _ in range(2))
         # Of each joint: sums of what friction would show times itself, and times the residual.
         self._squares, self._products = np.zeros((n, 2, 2)), np.zeros((n, 2))
-        self._moved = np.zeros(n)
-        self._friction = np.zeros((2, n))
+        self._moved, self._friction = np.zeros(n), np.zeros((2, n))
+        self._unexplained = UnexplainedAcceleration(predictor)
+        # The last begun, and the one before.
+        self._tallies = [_Tally(self._unexplained, 0)]
+        self._next = FIRST
+        predictor.correct_friction(self._friction)
         self.samples = 0
 
-    def update(self, observer: MomentumObserver, v: FloatArray) -> None:
-        """Take the residual of an observer that has the friction of the description.
+    def update(self, observer: MomentumObserver, v: FloatArray, *, counts: bool) -> None:
+        """Take a state.
 
         Parameters
         ----------
         observer : MomentumObserver
-            After its update.
+            With the friction of the description, after its update.
         v : ndarray, shape (n,)
             Measured velocity. rad/s or m/s.
+        counts : bool
+            Whether the predictor's last surprise tells anything.
         """
-        residual, basis = observer.residual, observer.friction_residual
-        self._as_described.update(residual, observer.inertia, v)
-        # With friction D v + F sign(v) beyond the model r = D b_v + F b_F.
-        self._corrected.update(residual - np.sum(self._friction * basis, axis=0),
-                               observer.inertia, v)
-        self._as_described.note(True)
-        self._corrected.note(self._is_known)
-        self._fit(residual, basis, self._as_described.scales.moving)
+        self._unexplained.update(counts=counts)
+        self._fit(observer.residual, observer.friction_residual, np.abs(v) > MOVING)
+        for tally in self._tallies:
+            tally.take()
         self.samples += 1
+        if self.samples == self._next:
+            self._tallies = [self._tallies[-1], _Tally(self._unexplained, self.samples)]
+            self._next *= GROWTH
 
     def begin_anew(self) -> None:
         """Take note of a gap: what comes next has nothing to do with what was."""
-        self._as_described.scales.reset()
-        self._corrected.scales.reset()
+        self._unexplained.reset()
 
     @property
     def friction(self) -> FloatArray:
@@ -103,32 +112,29 @@ class ThresholdLearner:
 
         Zero where a joint has hardly moved. N m s/rad or N s/m, and N m or N.
         """
-        return np.where(self._is_known, self._friction, 0.0)
+        return np.where(self._moved >= FRICTION_TIME, self._friction, 0.0)
 
     @property
-    def thresholds(self) -> FloatArray:
-        """Thresholds with that friction, shape (2, 2, w, n): in N m or N, and per inertia.
+    def tolerances(self) -> Tolerances:
+        """Tolerances with that friction.
 
-        Where a joint was never slow, or never moved, those of the other kind count for both.
+        Of N states the largest share grows with the root of log N: limits are for an hour.
 
         Raises
         ------
         ParameterError
-            Where nothing was learnt, or a joint has shown no residual at all.
+            Where too little was seen, or nothing of some joint.
         """
-        largest = np.where(self._is_known, self._corrected.largest, self._as_described.largest)
-        largest = np.where(largest > 0.0, largest, largest[:, ::-1])
-        if not np.all(largest > 0.0):
-            raise ParameterError('showed no residual of every joint', subject='the run to learn '
+        # So that it has three quarters of the run, or more.
+        tally = next(tally for tally in reversed(self._tallies)
+                     if GROWTH * tally.begin <= self.samples)
+        if tally.count <= 2 * LEAST or not tally.is_complete:
+            raise ParameterError('showed too little of every joint', subject='the run to learn '
                                  'from', remedy='let the arm move all its joints, without '
                                                 'faults, for a minute or more')
-        largest[:, 1] = np.maximum(largest[:, 1], FLOOR * largest[:, 0])
-        return self._margin * largest
-
-    @property
-    def _is_known(self) -> FloatArray:
-        """Of which joints friction is known."""
-        return self._moved >= FRICTION_TIME
+        states = max(HORIZON / self._period, tally.count)
+        factor = self._margin * np.sqrt(np.log(states) / np.log(tally.count - LEAST))
+        return Tolerances(tally.noise, tally.effort, factor * tally.limit, factor * tally.whole)
 
     def _fit(self, residual: FloatArray, basis: FloatArray, moving: FloatArray) -> None:
         """Estimate friction by least squares, from joints that move."""
@@ -140,25 +146,76 @@ class ThresholdLearner:
             pulled = self._squares * (1.0 + PULL * np.eye(2)) + 1e-12 * np.eye(2)
             solved = np.linalg.solve(pulled, self._products[:, :, None])[:, :, 0].T
             self._friction = np.maximum(solved, self._least)
+            self._predictor.correct_friction(self.friction)
 
 
-class _Track:
-    """Scales of a residual, and the largest seen of them, absolute and per inertia."""
+class _Tally:
+    """Spreads and largest shares of what is not explained.
 
-    def __init__(self, n: int, period: float, settings: ScaleSettings | None):
-        self.scales = ResidualScales(n, period, settings)
-        self.largest = np.zeros((2, 2, *self.scales.means.shape))
+    Parameters
+    ----------
+    unexplained : UnexplainedAcceleration
+        What is seen.
+    begin : int
+        State with which it begins.
 
-    def update(self, residual: FloatArray, inertia: FloatArray, v: FloatArray) -> None:
-        """Take a residual."""
-        self.scales.update(np.ascontiguousarray(residual), inertia, v)
+    Attributes
+    ----------
+    count : int
+        States seen.
+    noise, effort, limit, whole : ndarray
+        As in `Tolerances`, limits without margin.
+    """
 
-    def note(self, counts: FloatArray | bool) -> None:
-        """Take the means of joints that count."""
-        scales = self.scales
+    def __init__(self, unexplained: UnexplainedAcceleration, begin: int):
+        self._unexplained, self.begin = unexplained, begin
+        w, n = unexplained.acceleration.shape
+        self.count = 0
+        self._accelerations, self._efforts = np.zeros((w, n)), np.zeros((2, w, n))
+        self._inertias, self._counts = np.zeros((2, n, n)), np.zeros((2, n))
+        self.noise, self.effort = np.zeros((w, n)), np.zeros((2, w, n))
+        self.limit, self.whole = np.zeros((w, n)), np.zeros(w)
+        self._shares, self._of_all = np.zeros((w, n)), np.zeros(w)
+        self._work = np.zeros((5, n, n))
+        self._weigh = detection_kernel.weigh.load()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every joint has shown something in every window."""
+        return bool(np.all(self.noise > 0.0) and np.all(self.effort > 0.0)
+                    and np.all(self.limit > 0.0) and np.all(self.whole > 0.0))
+
+    def take(self) -> None:
+        """Take what is not explained now."""
+        unexplained = self._unexplained
+        inertia, acceleration = unexplained.predictor.inertia, unexplained.acceleration
+        if unexplained.count < unexplained.size:
+            return
+        effort = acceleration @ inertia
+        self._accelerations += acceleration**2
         for kind in (0, 1):
-            of_kind = scales.means * ((scales.moving == kind) & counts)
-            np.fmax(self.largest[0, kind], of_kind, out=self.largest[0, kind])
-            with np.errstate(divide='ignore', invalid='ignore'):
-                per_inertia = np.where(scales.inertia > 0.0, of_kind / scales.inertia, 0.0)
-            np.fmax(self.largest[1, kind], per_inertia, out=self.largest[1, kind])
+            of_kind = unexplained.slow == kind
+            self._efforts[kind] += of_kind * effort**2
+            self._inertias[kind] += of_kind[:, None] * inertia**2
+            self._counts[kind] += of_kind
+        self.count += 1
+        if self.count % INTERVAL == 0:
+            self._spread()
+        if self.count > LEAST:
+            self._weigh(acceleration, inertia, self.noise, self.effort, unexplained.slow,
+                        self._work, self._shares, self._of_all)
+            np.fmax(self.limit, np.abs(self._shares), out=self.limit)
+            np.fmax(self.whole, self._of_all, out=self.whole)
+
+    def _spread(self) -> None:
+        """Estimate spreads: efforts have what the noise of accelerations does not explain."""
+        self.noise = np.sqrt(self._accelerations / self.count)
+        for kind in (0, 1):
+            counts = np.maximum(self._counts[kind], 1.0)
+            from_noise = self.noise**2 @ (self._inertias[kind] / counts[:, None]).T
+            rest = self._efforts[kind] / counts - from_noise
+            self.effort[kind] = np.sqrt(np.maximum(rest, FLOOR**2 * from_noise))
+        # Where a joint was never slow, or never moved, the other kind counts for both.
+        for kind in (0, 1):
+            seen = self._counts[kind] > 0.0
+            self.effort[kind] = np.where(seen, self.effort[kind], self.effort[1 - kind])

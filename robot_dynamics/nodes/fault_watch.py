@@ -19,13 +19,14 @@ from std_srvs.srv import SetBool
 
 from robot_dynamics.control.fault_detector import Event, FaultDetector
 from robot_dynamics.control.momentum_observer import GAIN, MomentumObserver
-from robot_dynamics.control.residual_scales import (
-    ResidualScales,
-    ScaleSettings,
-    default_thresholds,
-    shaped_thresholds,
-)
+from robot_dynamics.control.motion_filter import MotionFilter
+from robot_dynamics.control.motion_predictor import MotionPredictor
 from robot_dynamics.control.threshold_learner import MARGIN, ThresholdLearner
+from robot_dynamics.control.tolerances import (
+    Tolerances,
+    default_tolerances,
+    given_tolerances,
+)
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.model.robot import Robot
@@ -41,20 +42,22 @@ FAULT_PARAMETERS = (
               read_only=True),
     Parameter('faults.gain', GAIN, 'Rate at which the residual of the momentum follows what '
               'happens.', '1/s', 0.1, 1000.0, read_only=True),
-    Parameter('faults.thresholds', (), 'Largest residuals of a sound arm: one a joint, or those '
-              'that learn_thresholds finds; empty means a tenth of the largest efforts.',
-              'N m or N', 1e-9, 1e9),
+    Parameter('faults.thresholds', (), 'Unexplained efforts that are too much for a sound arm: '
+              'one a joint, or what learn_thresholds finds; empty means a tenth of the largest '
+              'efforts.', 'N m or N', 1e-9, 1e9),
     Parameter('faults.friction', (), 'Friction beyond the description, as learn_thresholds finds '
               'it: viscous of each joint, then Coulomb of each; empty for none.',
               'N m s/rad or N s/m, N m or N', -1e9, 1e9),
-    Parameter('faults.margin', MARGIN, 'Thresholds over the largest residuals of the run they are '
-              'learnt from.', '', 1.0, 10.0, read_only=True),
+    Parameter('faults.margin', MARGIN, 'Thresholds over what is expected at most in an hour, by '
+              'the run they are learnt from.', '', 1.0, 10.0, read_only=True),
     Parameter('faults.thresholds_file', '', 'Parameter file that learnt thresholds are written '
               'to; empty for none.', read_only=True),
 )
 
 #: Joint states from which their period is known.
 _COUNT = 50
+#: Period that is supposed until then. s.
+_TYPICAL_PERIOD = 0.002
 #: A state that comes after so many periods comes after some that were missed.
 _MISSED = 2.5
 #: For so long diagnostics, which come once a second, tell of what is over. s.
@@ -84,11 +87,13 @@ class FaultWatch:
         self._node, self._robot = node, robot
         self._values = values
         self._observer = MomentumObserver(robot, dynamics, gain=values['faults.gain'])
-        self._windows = len(ScaleSettings().windows)
-        self._thresholds = self._thresholds_of(values)
+        # Until the period is known; thresholds are checked with it, too.
+        self._filter = MotionFilter(_TYPICAL_PERIOD)
+        self._tolerances_of(values)
         self._observer.correct_friction(self._friction_of(values))
         self._periods: list[float] = []
         self._period = np.inf
+        self._predictor: MotionPredictor | None = None
         self._detector: FaultDetector | None = None
         self._learner: ThresholdLearner | None = None
         self._event, self._joint = Event.NOTHING, -1
@@ -105,25 +110,26 @@ class FaultWatch:
         ParameterError
             Saying why.
         """
-        self._thresholds_of(values)
+        self._tolerances_of(values)
         self._friction_of(values)
 
     def on_parameters(self, values: Values) -> None:
         """Take over thresholds."""
         self._values = values
-        self._thresholds = self._thresholds_of(values)
         if self._learner is None:
-            self._observer.correct_friction(self._friction_of(values))
+            self._correct_friction(self._friction_of(values))
         if self._detector is not None:
-            self._detector.thresholds[:] = self._thresholds
+            self._detector.tolerances = self._tolerances_of(values)
 
     def warm_up(self) -> None:
         """Load what has to be compiled."""
-        n = self._robot.n
-        still, scales = np.zeros(n), ResidualScales(n, 0.002)
-        self._observer.update(np.clip(still, self._robot.limits.lower, self._robot.limits.upper),
-                              still, still, 0.0)
-        FaultDetector(scales, self._thresholds).update(still, still, still, 0.0)
+        still = np.zeros(self._robot.n)
+        place = np.clip(still, self._robot.limits.lower, self._robot.limits.upper)
+        self._observer.update(place, still, still, 0.0)
+        predictor = MotionPredictor(self._robot, self._filter)
+        counts = predictor.update(self._observer.matrices, place, still, still, 0.0)
+        FaultDetector(predictor, self._tolerances_of(self._values)).update(0.0, counts=counts)
+        ThresholdLearner(self._robot, predictor).update(self._observer, still, counts=counts)
         self._observer.reset()
 
     def update(self, q: FloatArray, v: FloatArray, effort: FloatArray, dt: float, now: float,
@@ -148,17 +154,19 @@ class FaultWatch:
             # Begins anew: an arm that nobody drives is held by its brakes, whatever gravity says.
             self._observer.reset()
             if self._detector is not None:
+                self._predictor.reset()
                 self._detector.reset()
             if self._learner is not None:
                 self._learner.begin_anew()
         # Over states that were missed another effort has acted than the one reported now.
-        missed = dt > _MISSED * self._period
-        residual = self._observer.update(q, v, effort, -1.0 if missed else dt)
-        if self._detector is not None and not self._trouble and not missed:
+        known = -1.0 if dt > _MISSED * self._period else dt
+        self._observer.update(q, v, effort, known)
+        if self._detector is not None and not self._trouble:
+            counts = self._predictor.update(self._observer.matrices, q, v, effort, known)
             if self._learner is not None:
-                self._learner.update(self._observer, v)
+                self._learner.update(self._observer, v, counts=counts)
             else:
-                self._detector.update(residual, self._observer.inertia, v, now)
+                self._detector.update(now, counts=counts)
         self._tell(stamp, due=due)
 
     def status(self) -> Status:
@@ -166,7 +174,7 @@ class FaultWatch:
         values = {'thresholds': 'learnt or given' if self._values['faults.thresholds']
                   else 'a tenth of the largest efforts', 'faults': self._counts[Event.FAULT],
                   'contacts': self._counts[Event.CONTACT],
-                  'largest residual over threshold': 'none' if self._detector is None
+                  'largest share of a threshold': 'none' if self._detector is None
                   else f'{self._detector.excess.max():.2f}'}
         if self._trouble:
             return Status(Level.WARN, f'cannot be watched: {self._trouble}', values)
@@ -196,19 +204,27 @@ class FaultWatch:
         self._periods.append(dt)
         if len(self._periods) == _COUNT:
             self._period = float(np.median(self._periods))
-            self._detector = FaultDetector(ResidualScales(self._robot.n, self._period),
-                                           self._thresholds)
+            self._filter = MotionFilter(self._period)
+            self._predictor = MotionPredictor(self._robot, self._filter)
+            self._predictor.correct_friction(self._friction_of(self._values))
+            self._detector = FaultDetector(self._predictor, self._tolerances_of(self._values))
 
-    def _thresholds_of(self, values: Values) -> FloatArray:
-        """Return the thresholds that the parameters ask for, shape (2, 2, w, n)."""
+    def _tolerances_of(self, values: Values) -> Tolerances:
+        """Return what the parameters ask for."""
         given = values['faults.thresholds']
         if not given:
-            return default_thresholds(self._robot, self._windows)
+            return default_tolerances(self._robot, self._filter)
         try:
-            return shaped_thresholds(given, self._windows, self._robot.n)
+            return given_tolerances(given, self._filter, self._robot.n)
         except RobotDynamicsError as error:
             raise ParameterError(error.message, subject='parameter faults.thresholds',
                                  remedy=error.remedy) from error
+
+    def _correct_friction(self, more: FloatArray) -> None:
+        """Tell the friction beyond the description to all that need it."""
+        self._observer.correct_friction(more)
+        if self._predictor is not None:
+            self._predictor.correct_friction(more)
 
     def _friction_of(self, values: Values) -> FloatArray:
         """Return the friction beyond the description that the parameters tell, shape (2, n)."""
@@ -252,7 +268,7 @@ class FaultWatch:
         flags = self._flags.values
         flags[:] = 0.0
         if event is Event.CONTACT:
-            flags[:, _CONTACT] = detector.excess > 1.0
+            flags[:, _CONTACT] = detector.excess[:-1] > 1.0
             flags[self._joint, _CONTACT] = 1.0
         elif event is not Event.NOTHING:
             flags[self._joint, _FAULT] = 1.0 if event is Event.FAULT else 0.5
@@ -283,7 +299,7 @@ class FaultWatch:
         elif request.data:
             self._detector.reset()
             self._observer.correct_friction(np.zeros((2, self._robot.n)))
-            self._learner = ThresholdLearner(self._robot, self._period,
+            self._learner = ThresholdLearner(self._robot, self._predictor,
                                              margin=self._values['faults.margin'])
             response.success, response.message = True, 'learns; call again with false to end'
         elif self._learner is None:
@@ -298,9 +314,10 @@ class FaultWatch:
         self._detector.reset()
         try:
             learnt = {name: [float(f'{x:.4g}') for x in values.ravel()] for name, values in (
-                ('faults.thresholds', learner.thresholds), ('faults.friction', learner.friction))}
+                ('faults.thresholds', learner.tolerances.flat),
+                ('faults.friction', learner.friction))}
         except ParameterError as error:
-            self._observer.correct_friction(self._friction_of(self._values))
+            self._correct_friction(self._friction_of(self._values))
             response.message = str(error)
             return
         result = self._node.set_parameters_atomically(

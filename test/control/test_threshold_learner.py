@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run without faults tells: friction, and thresholds with it."""
+"""What a run without faults tells: friction, and tolerances with it."""
 
 from dataclasses import replace
 
@@ -8,7 +8,8 @@ import pytest
 
 from robot_dynamics.control.fault_detector import Event, FaultDetector
 from robot_dynamics.control.momentum_observer import MomentumObserver
-from robot_dynamics.control.residual_scales import ResidualScales
+from robot_dynamics.control.motion_filter import MotionFilter
+from robot_dynamics.control.motion_predictor import MotionPredictor
 from robot_dynamics.control.threshold_learner import ThresholdLearner
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError
@@ -38,66 +39,83 @@ def motion(robot, seconds, seed, more=MORE, still=()):
     q, v, _ = states(times)
     middle = states(times - 0.5 * PERIOD)
     efforts = dynamics.inverse_dynamics(*middle) + true.armature * middle[2] \
-        + true.damping * middle[1] + true.friction * np.tanh(middle[1] / 0.01)
+        + true.damping * middle[1] + true.friction * np.tanh(middle[1] / 0.001)
     noisy = v + random.normal(scale=0.002, size=v.shape)
     yield from zip(q, noisy, efforts, range(count), strict=True)
 
 
+def watch(robot, states, fault=0.0, friction=None):
+    """Yield what is seen of each state: observer, predictor, whether it counts, velocity."""
+    dynamics = Dynamics(robot)
+    observer, predictor = MomentumObserver(robot, dynamics), MotionPredictor(
+        robot, MotionFilter(PERIOD))
+    if friction is not None:
+        predictor.correct_friction(friction)
+    for q, v, effort, k in states:
+        effort = effort + fault * np.eye(3)[1] * (k > 400)
+        dt = PERIOD if k else 0.0
+        observer.update(q, v, effort, dt)
+        yield observer, predictor, predictor.update(observer.matrices, q, v, effort, dt), v
+
+
 def learn(robot, seconds, **options):
-    observer = MomentumObserver(robot, Dynamics(robot))
-    learner = ThresholdLearner(robot, PERIOD)
-    for q, v, effort, k in motion(robot, seconds, 1, **options):
-        observer.update(q, v, effort, PERIOD if k else 0.0)
-        learner.update(observer, v)
-    return observer, learner
+    learner = None
+    for observer, predictor, counts, v in watch(robot, motion(robot, seconds, 1, **options)):
+        learner = learner or ThresholdLearner(robot, predictor)
+        learner.update(observer, v, counts=counts)
+    return learner
 
 
 def test_friction_beyond_the_description_is_found(robot):
-    _, learner = learn(robot, 10.0)
+    learner = learn(robot, 10.0)
     np.testing.assert_allclose(learner.friction, MORE, atol=0.02)
     assert learner.samples == 5_000
-    # Longer windows have lower thresholds.
-    assert learner.thresholds.shape == (2, 2, 8, 3) and np.all(learner.thresholds > 0.0)
-    assert np.all(learner.thresholds[0, 1, -1] < 0.5 * learner.thresholds[0, 1, 0])
+    tolerances = learner.tolerances
+    # In longer windows noise is averaged away.
+    assert tolerances.noise.shape == (5, 3) and np.all(tolerances.flat > 0.0)
+    assert np.all(np.diff(tolerances.noise, axis=0) < 0.0)
 
 
 def test_no_false_alarm_after_it_and_small_faults_are_seen(robot):
-    observer, learner = learn(robot, 16.0)
-    observer.correct_friction(learner.friction)
+    learner = learn(robot, 16.0)
     for fault, wanted in ((0.0, Event.NOTHING), (0.5, Event.FAULT)):
-        observer.reset()
-        detector = FaultDetector(ResidualScales(3, PERIOD), learner.thresholds)
-        events = set()
-        for q, v, effort, k in motion(robot, 4.0, 2):
-            effort = effort + fault * np.eye(3)[1]
-            observer.update(q, v, effort, PERIOD if k else 0.0)
-            if k > 200:
-                events.add(detector.update(observer.residual, observer.inertia, v, k * PERIOD))
+        detector, events = None, set()
+        for k, (_, predictor, counts, _) in enumerate(
+                watch(robot, motion(robot, 4.0, 2), fault, learner.friction)):
+            detector = detector or FaultDetector(predictor, learner.tolerances)
+            events.add(detector.update(k * PERIOD, counts=counts))
+            if fault and detector.event is Event.FAULT:
+                assert detector.joint == 1
         assert wanted in events
         assert fault or events == {Event.NOTHING}
 
 
 def test_a_joint_that_rests_keeps_the_friction_of_the_description(robot):
-    _, learner = learn(robot, 10.0, still=(2,))
+    learner = learn(robot, 10.0, still=(2,))
     assert not np.any(learner.friction[:, 2])
     np.testing.assert_allclose(learner.friction[:, :2], MORE[:, :2], atol=0.03)
     # It was never seen to move: what it shows at rest counts for both.
-    np.testing.assert_array_equal(learner.thresholds[:, 0, :, 2], learner.thresholds[:, 1, :, 2])
+    effort = learner.tolerances.effort
+    np.testing.assert_array_equal(effort[0, :, 2], effort[1, :, 2])
+
+
+def test_limits_are_for_an_hour_however_short_the_run(robot):
+    short, long = learn(robot, 5.0).tolerances, learn(robot, 14.0).tolerances
+    assert 0.6 < np.median(short.limit / long.limit) < 1.6
 
 
 def test_friction_never_falls_below_none(robot):
-    observer, learner = learn(robot, 10.0, more=np.full((2, 3), -0.15))
+    learner = learn(robot, 10.0, more=np.full((2, 3), -0.15))
     assert np.all(learner.friction >= -np.stack([robot.damping, robot.friction]))
-    observer.correct_friction(np.full((2, 3), -9.0))
-    none = replace(robot, damping=np.zeros(3), friction=np.zeros(3))
-    without = MomentumObserver(none, Dynamics(none))
-    for q, v, effort, k in motion(robot, 0.1, 3):
-        np.testing.assert_array_equal(observer.update(q, v, effort, PERIOD if k else 0.0),
-                                      without.update(q, v, effort, PERIOD if k else 0.0))
 
 
 def test_it_says_what_is_wrong(robot):
+    predictor = MotionPredictor(robot, MotionFilter(PERIOD))
     with pytest.raises(ParameterError, match='margin'):
-        ThresholdLearner(robot, PERIOD, margin=0.5)
+        ThresholdLearner(robot, predictor, margin=0.5)
     with pytest.raises(ParameterError, match='without'):
-        ThresholdLearner(robot, PERIOD).thresholds  # noqa: B018
+        ThresholdLearner(robot, predictor).tolerances  # noqa: B018
+    learner = ThresholdLearner(robot, predictor)
+    learner.begin_anew()
+    with pytest.raises(ParameterError, match='showed too little'):
+        learner.tolerances  # noqa: B018

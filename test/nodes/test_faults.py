@@ -90,14 +90,18 @@ def test_learns_then_finds_a_block_and_a_push(start, observer, tmp_path):
     system.wait(90.0, lambda: bool(system.modes) and system.modes[-1].data == 'tracking')
     system.wait(20.0, lambda: system.said() == 'no fault, no contact')
     observer.spin(2.0)
-    assert system.ask(SetBool, 'inverse_dynamics/learn_thresholds',
-                      SetBool.Request(data=True)).success
-    observer.spin(6.0)
-    answer = system.ask(SetBool, 'inverse_dynamics/learn_thresholds',
-                        SetBool.Request(data=False))
+    # A busy machine may deliver too few states in a row for any window to fill.
+    for _ in range(5):
+        assert system.ask(SetBool, 'inverse_dynamics/learn_thresholds',
+                          SetBool.Request(data=True)).success
+        observer.spin(6.0)
+        answer = system.ask(SetBool, 'inverse_dynamics/learn_thresholds',
+                            SetBool.Request(data=False))
+        if answer.success:
+            break
     assert answer.success, answer.message
     written = yaml.safe_load(file.read_text())['inverse_dynamics']['ros__parameters']
-    assert len(written['faults.thresholds']) == 4 * 8 * 7
+    assert len(written['faults.thresholds']) == 4 * 5 * 7 + 5
     assert len(written['faults.friction']) == 2 * 7
     got = system.ask(GetParameters, 'inverse_dynamics/get_parameters',
                      GetParameters.Request(names=['faults.thresholds']))
