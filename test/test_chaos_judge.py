@@ -287,6 +287,17 @@ def test_who_does_not_lead_the_arm_owes_nothing(records, mode):
     assert findings(records) == []
 
 
+@pytest.mark.parametrize(('mode', 'answered', 'count'), [
+    ('safe', True, 1), ('safe', False, 0), ('tracking', False, 1)])
+def test_who_is_safe_and_answers_nothing_has_said_his_safe_command(records, mode, answered, count):
+    records.modes = [(0, 'tracking'), (LAST - 500 * MS, mode)]
+    del records.commands[-COPIES:]
+    if not answered:
+        records.commands = [command for command in records.commands
+                            if command.published < LAST - 400 * MS]
+    assert len(findings(records)) == count
+
+
 def test_commands_that_were_not_heard_are_counted(records):
     numbers = {}
     assert unheard(records.commands[:100], numbers) == 0

@@ -43,8 +43,8 @@ _ROUNDING = 1e-12
 _CARRIES = 0.02
 #: Before a loss that is judged states were good for at least so long. ns.
 _GOOD_BEFORE = 300_000_000
-#: A state is taken up within this, or never; and estimates are told within this after a loss. ns.
-_SEEN, _TOLD = 25_000_000, 300_000_000
+#: A state is taken up within this, or never; and nothing is learnt for so long after a loss. ns.
+_SEEN, _TOLD = 50_000_000, 700_000_000
 #: The copies of a safe command are published within this. ns.
 _ALL_COPIES = 50_000_000
 
@@ -65,7 +65,8 @@ def judge(records: Records, duties: Duties, absences: Sequence[Interval]) -> Ver
                       largest_speed=max((speed for _, speed in records.speeds), default=0.0))
     _judge_efforts(records.commands, duties, verdict)
     for begin, end in _gaps(records, duties):
-        if not _is_silent_by_right(begin, duties, absences) and _was_active(records, begin.time):
+        if _leads(records, duties, begin.time) \
+                and not _is_silent_by_right(begin, duties, absences):
             # Whoever lets go of the arm meanwhile says so with a safe command more.
             end = min([end, *(gone for gone, _ in absences if gone > begin.time)])
             _judge_loss(records, duties, begin, end, verdict)
@@ -128,10 +129,18 @@ def _is_silent_by_right(begin: Relayed, duties: Duties, absences: Sequence[Inter
     return any(gone < end and back > begin.time for gone, back in absences)
 
 
-def _was_active(records: Records, time: int) -> bool:
-    """Whether the arm was the controller's at a time."""
+def _leads(records: Records, duties: Duties, time: int) -> bool:
+    """Whether the arm was the controller's at a time.
+
+    One that is safe and answers no states has said its safe command already: what was good
+    when it was sent to it has come too late, or too seldom, to be believed again.
+    """
     index = bisect_right([at for at, _ in records.modes], time) - 1
-    return index >= 0 and records.modes[index][1] not in ('waiting', 'stopped')
+    if index < 0 or records.modes[index][1] in ('waiting', 'stopped'):
+        return False
+    timeout = int(duties.state_timeout * NANOSECONDS)
+    return records.modes[index][1] != 'safe' or any(
+        time - timeout < command.published < time + timeout // 2 for command in records.commands)
 
 
 def _judge_loss(records: Records, duties: Duties, begin: Relayed, end: int, verdict: Verdict
