@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sqlite3
 import struct
@@ -51,7 +52,9 @@ def measure_speed(folder: Path, samples: int, runs: int = 3) -> list[str]:
              '', 'Stages: ' + ', '.join(f'{stage} {seconds:.2f} s'
                                         for stage, seconds in found['stages'].items())
              + f'. Verdict {found["verdict"]}, predictions with '
-               f'{100 * found["validation"]:.2f} % error.']
+               f'{100 * found["validation"]:.2f} % error. Load of the machine '
+               f'{os.getloadavg()[0]:.1f}, of {os.cpu_count()} cores: where that is more, others '
+               'have delayed it.']
     print('\n'.join(lines))
     return lines
 

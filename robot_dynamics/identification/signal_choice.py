@@ -41,6 +41,11 @@ LONGEST_VELOCITY_LAG, CLEAR = 0.5, 0.5
 SOURCE_GAIN = 0.02
 #: By how much a lag has to predict better than none.
 LAG_GAIN = 0.01
+#: A fit takes most of a lag: what it leaves has to promise this part of that gain at least.
+HOPELESS = 0.01
+#: Velocities are measured ones only at cut-offs where those of positions leave no more than
+#: this multiple of the least squared error.
+NEAR = 4.0
 #: Largest lag believed, s.
 LARGEST_LAG = 0.1
 
@@ -108,11 +113,15 @@ class SignalChooser:
         highest = 0.1 / self.dataset.period
         cutoffs = sorted({min(first * factor, highest) for factor in FACTORS}) \
             if cutoff is None else [cutoff]
-        candidates = [replace(base, cutoff=one, velocity=source)
-                      for source in sources for one in cutoffs]
+        candidates = [replace(base, cutoff=one, velocity=sources[0]) for one in cutoffs]
         best = candidates[0]
-        if len(candidates) > 1:
+        if len(cutoffs) * len(sources) > 1:
             scores = [self.score(candidate) for candidate in candidates]
+            for source in sources[1:]:
+                near = [replace(one, velocity=source) for one, score
+                        in zip(candidates, scores, strict=True) if score <= NEAR * min(scores)]
+                candidates = candidates + near
+                scores += [self.score(candidate) for candidate in near]
             best = candidates[preferred(candidates, scores)]
             choices.append(Choice(
                 'signals', f'cut-off {best.cutoff:.3g} Hz, velocity from {best.velocity}',
@@ -181,12 +190,16 @@ class SignalChooser:
                                  axis=1) for x in (predicted, slope))
         return segment.effort[kept] - told, change, told
 
-    def _lags(self, settings: SignalSettings) -> tuple[FloatArray, FloatArray]:
-        """Return by how much efforts of each joint come later still, s, and how sure that is."""
+    def _lags(self, settings: SignalSettings) -> tuple[FloatArray, FloatArray, float]:
+        """Return by how much efforts of each joint come later still, s, and how sure that is.
+
+        And by how much the score would fall if nothing but the prediction came later.
+        """
         halves = self._halves(settings)
         error, slope = (np.concatenate([half[k] for half in halves]) for k in (0, 1))
         squares = np.maximum(np.sum(slope ** 2, axis=0), 1e-300)
-        return -np.sum(error * slope, axis=0) / squares, squares * self._weights()
+        lags, information = -np.sum(error * slope, axis=0) / squares, squares * self._weights()
+        return lags, information, 2.0 * float(information @ lags ** 2) / len(error)
 
     def _with_lag(self, settings: SignalSettings) -> tuple[SignalSettings, Choice]:
         """Return the settings with a lag, where all joints agree that there is one."""
@@ -195,8 +208,10 @@ class SignalChooser:
         steps: list[float] = []
         for _ in range(_LAG_STEPS):
             try:
-                lags, information = self._lags(trial)
+                lags, information, fall = self._lags(trial)
             except RobotDynamicsError:
+                return settings, none
+            if not steps and fall < HOPELESS * LAG_GAIN * before:
                 return settings, none
             step = float(np.sum(lags * information) / np.sum(information))
             # A fit takes part of a lag, always the same: what is left shrinks geometrically.
