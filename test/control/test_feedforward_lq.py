@@ -388,21 +388,27 @@ FINGERS = """
 MIMIC = '<mimic joint="left_finger" multiplier="-0.5"/>'
 
 
-@pytest.mark.parametrize('gain', ['one_step', 'riccati'])
+@pytest.mark.parametrize(('gain', 'rate'), [('one_step', 0.0), ('one_step', 3.0),
+                                            ('riccati', 0.0), ('riccati', 3.0)])
 @pytest.mark.parametrize('text', [
     SMALL.format(kind='revolute', more=''), SMALL.format(kind='prismatic', more=''),
     SMALL.format(kind='continuous', more=FINGERS.format(mimic='')),
     SMALL.format(kind='revolute', more=FINGERS.format(mimic=MIMIC)),
 ], ids=['hinge', 'slide', 'tree', 'mimic'])
-def test_arms_of_every_kind(text, gain):
+def test_arms_of_every_kind(text, gain, rate):
     robot = Robot.from_urdf(text)
-    law = law_of(robot, gain=gain)
+    law = law_of(robot, gain=gain, design=FeedbackDesign(disturbance_rate=rate))
     q, v, q_d, v_d, a_d = np.random.default_rng(3).normal(size=(5, robot.n)) * 0.1
-    tau = law.update(q, v, q_d, v_d, a_d, T, adapt=False)
+    for _ in range(2):
+        tau = law.update(q, v, q_d, v_d, a_d, T, adapt=True)
     assert tau.shape == (robot.n,) and np.all(np.isfinite(tau))
-    # All joints are as stiff as was asked for.
-    stiffness = np.diag(np.linalg.solve(law.model.inertia(q_d), law.K)[:, :robot.n])
-    np.testing.assert_allclose(stiffness, law.design.stiffness, rtol=0.15)
+    # All joints are as stiff as was asked for, and make up for torques as soon.
+    gains = np.linalg.solve(law.model.inertia(q_d), law.K)
+    stiffness = np.diag(gains[:, :robot.n])
+    np.testing.assert_allclose(stiffness, law.design.held_stiffness, rtol=0.15)
+    if rate:
+        np.testing.assert_allclose(np.diag(gains[:, 2 * robot.n:]), rate * law.design.stiffness,
+                                   rtol=0.15)
 
 
 def test_certificate_along_a_trajectory(arm3, states):
