@@ -127,6 +127,29 @@ def test_every_way_to_store_is_read(make, options):
     assert run.estimate_names == ('x/m', 'y/m')
 
 
+@pytest.mark.parametrize('options', [
+    {}, {'storage': StoragePlugin.SQLITE3},
+    {'storage': StoragePlugin.SQLITE3, 'compression': CompressionMode.MESSAGE}])
+def test_batches_hold_what_comes_one_by_one(make, monkeypatch, options):
+    def states(types):
+        return {name: kind for name, kind in types.items() if kind == STATE}
+
+    path = make(**options)
+    single: dict[str, list[bytes]] = {}
+    for name, _, data in bags.stream_topics(path, states):
+        single.setdefault(name, []).append(data)
+    monkeypatch.setattr(bags, 'BATCH', 700)
+    batches = list(bags.stream_batches(path, states))
+    together: dict[str, list[bytes]] = {}
+    for name, messages in batches:
+        together.setdefault(name, []).extend(messages)
+    assert together == single
+    assert len(batches) > 2 * len(single)
+    monkeypatch.setattr(bags, 'MAX_TOTAL', 1000)
+    with pytest.raises(RecordingError, match='holds more than'):
+        list(bags.stream_batches(path, states))
+
+
 def test_what_rosbags_reads_is_read_the_same(bag):
     with Reader(bag) as reader:
         expected = sorted((connection.topic, time, bytes(data))

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+
+from robot_dynamics.identification.estimators.linear import triangles
+from robot_dynamics.identification.normal import Normal, selection
+from robot_dynamics.identification.signals import SignalSettings
+from robot_dynamics.identification.stack import Stack
+
+TERMS = ('offset', 'viscous', 'coulomb', 'load', 'dahl', 'load_dahl')
+
+
+@pytest.fixture(scope='module')
+def stack(three):
+    return Stack(three.robot, three.log(seconds=8.0), SignalSettings(4.0), TERMS)
+
+
+@pytest.mark.parametrize('gravity', [(0.0, 0.0, -9.81), (0.3, -0.2, -9.7), (0.0, 1.0, 0.0)])
+@pytest.mark.parametrize('is_tilted', [False, True])
+def test_products_of_a_model_are_those_of_its_columns(three, stack, gravity, is_tilted):
+    """Also where a column of a tilt has a part of one, or none at all."""
+    gravity = np.array(gravity)
+    tilted = np.ones(stack.n_rigid) if is_tilted else None
+    features = tuple(range(0, len(stack.features), 2))
+    products = Normal(stack, 4).of_model(features, gravity, tilted)
+    for j, rows in enumerate(stack.joints):
+        T, where = selection(stack, rows.columns, features, gravity, tilted)
+        A = np.zeros((len(rows.y), products.shape[-1] - 1))
+        A[:, where] = rows.A @ T
+        A = np.column_stack([A, rows.y])
+        wanted = A.T @ A
+        np.testing.assert_allclose(products[:, j].sum(axis=0), wanted,
+                                   atol=1e-11 * np.max(np.abs(wanted)))
+
+
+def test_products_follow_other_loads(three, stack):
+    gravity = three.robot.gravity
+    normal, features = Normal(stack, 4), tuple(range(len(stack.features)))
+    some = features[::3]
+    before, fewer = normal.of_model(features, gravity), normal.of_model(some, gravity)
+    stack.with_loads(2.0 * three.robot.parameters)
+    normal.reload()
+    after = normal.of_model(features, gravity)
+    np.testing.assert_allclose(after, Normal(stack, 4).of_model(features, gravity))
+    place = stack.n_rigid + next(k for k, one in enumerate(stack.features)
+                                 if one.term == 'load' and one.axis == 1)
+    np.testing.assert_allclose(after[:, 1, place, place], 4.0 * before[:, 1, place, place])
+    assert normal.of_model(some, gravity) is not fewer
+    stack.with_loads(three.robot.parameters)
+
+
+def test_triangles_have_the_products_of_their_joints():
+    random = np.random.default_rng(0)
+    joint = np.repeat([0, 1, 2], [40, 50, 3])
+    W = random.normal(size=(93, 7))
+    W[joint == 1, 2:5] = 0.0
+    R, owner = triangles(W, joint)
+    assert len(R) == 7 + 4 + 3
+    for j in range(3):
+        np.testing.assert_allclose(R[owner == j].T @ R[owner == j],
+                                   W[joint == j].T @ W[joint == j], atol=1e-12)
