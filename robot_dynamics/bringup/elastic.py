@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from robot_dynamics.bringup.controllers import find_controller
 from robot_dynamics.bringup.descriptions import Description
+from robot_dynamics.bringup.identification import identified_files
 from robot_dynamics.elastic.configuration import (
     joints_from_yaml,
     read_elastic_tags,
@@ -52,3 +53,21 @@ def elastic_joints(wanted: str, controller: str, description: Description) -> st
                            f'{error.message})', subject='elastic_joints',
                            remedy='give the path of a file, see docs/elastic.md') from error
     return DESCRIPTION if source == DESCRIPTION else str(content)
+
+
+def identified_springs(folder: str) -> dict[str, str]:
+    """Return the parameter of controllers that names identified motors and springs.
+
+    Parameters
+    ----------
+    folder : str
+        Where ``robot-dynamics identify`` has written.
+
+    Returns
+    -------
+    dict of str to str
+        Nothing where joints were identified as rigid ones.
+    """
+    from robot_dynamics.identification.outputs.elastic import ELASTIC_JOINTS
+    path = identified_files(folder).parent / ELASTIC_JOINTS
+    return {'elastic_joints': str(path)} if path.is_file() else {}

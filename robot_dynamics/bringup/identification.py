@@ -5,7 +5,9 @@ Reads rosbag2 recordings (MCAP or SQLite), CSV or NPZ files, or listens to an ar
 Writes identified.urdf, parameters.yaml (for any node, and for launch files:
 identified:=FOLDER), covariance.npz, result.json and report.html; with a payload in the YAML,
 payload.yaml. With output_error in the YAML, drives of servos are identified, of which there
-are no covariances. Exit status 1 where no URDF could be written.
+are no covariances. With elastic_joints, from recordings of links and motors, joints with
+springs: elastic_joints.yaml beside the others, covariances in result.json. Exit status 1 where
+no URDF could be written.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robot_dynamics.errors import BringupError
+from robot_dynamics.errors import BringupError, InertiaError
 
 if TYPE_CHECKING:
     from robot_dynamics.bringup.identification_inputs import Inputs
@@ -40,6 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--config', type=Path, metavar='YAML',
                         help='what is special about the recording: names, units, drives, and '
                              'what is not to be chosen (docs/identification.md)')
+    parser.add_argument('--elastic-joints', metavar='YAML',
+                        help='motors and springs, where joints are elastic: a file, the name of '
+                             'one of this package, or description for the tags of the URDF; '
+                             'elastic_joints of the YAML if not given '
+                             '(docs/elastic_identification.md)')
     parser.add_argument('--data', type=Path, metavar='DIR',
                         help='where paths in the YAML begin, beside its own folder')
     parser.add_argument('--live', type=_seconds, metavar='SECONDS',
@@ -59,31 +66,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Identify, write, and print the verdict."""
     from robot_dynamics.bringup.identification_drives import SECTION, drive_results
+    from robot_dynamics.bringup.identification_elastic import KEY, elastic_results, wanted_joints
     from robot_dynamics.bringup.identification_inputs import read_inputs
+    from robot_dynamics.identification.outputs.elastic import ELASTIC_JOINTS
     from robot_dynamics.identification.outputs.make import COVARIANCE, PARAMETERS, RESULT, URDF
     from robot_dynamics.identification.outputs.payload_file import PAYLOAD
     from robot_dynamics.report.files import write_file
     begin = time.perf_counter()
     inputs = read_inputs(options.recordings, options.robot, options.config, options.data)
     refused = None
-    if SECTION in inputs.content:
-        if options.live is not None:
-            raise BringupError('goes with recordings only', subject=SECTION,
-                               remedy='leave --live out')
+    springs = wanted_joints(inputs.content, options.elastic_joints)
+    special = SECTION if SECTION in inputs.content else KEY if springs else None
+    if special is not None and options.live is not None:
+        raise BringupError('goes with recordings only', subject=special,
+                           remedy='leave --live out')
+    if special == SECTION:
+        if springs:
+            raise BringupError(f'and {SECTION} are both given', subject=KEY,
+                               remedy='leave one of them out')
         files, text, rows = drive_results(inputs, PAGE)
+    elif special == KEY:
+        files, text, rows, refused = elastic_results(
+            inputs, springs, options.output, PAGE,
+            allow_inconsistent=options.allow_inconsistent)
     else:
         files, text, rows, refused = _arm_results(inputs, options)
     for name, data in files.items():
         write_file(options.output, name, data)
-    for name in (URDF, PARAMETERS, COVARIANCE, RESULT, PAYLOAD):
+    for name in (URDF, PARAMETERS, COVARIANCE, RESULT, PAYLOAD, ELASTIC_JOINTS):
         if name not in files:
             # What an earlier run left is not of this recording.
             (options.output / name).unlink(missing_ok=True)
     print(text)
     print(f'\n{options.output / PAGE} ({rows:,} rows, {time.perf_counter() - begin:.1f} s)')
     if refused is not None:
-        print(f'robot-dynamics identify: no URDF was written: {refused}; or give '
-              '--allow-inconsistent', file=sys.stderr)
+        hint = '; or give --allow-inconsistent' if isinstance(refused, InertiaError) else ''
+        print(f'robot-dynamics identify: no URDF was written: {refused}{hint}', file=sys.stderr)
         return 1
     return 0
 

@@ -17,7 +17,7 @@ from robot_dynamics.bringup.controllers import (
     standby_controllers,
 )
 from robot_dynamics.bringup.descriptions import load_description
-from robot_dynamics.bringup.elastic import elastic_joints
+from robot_dynamics.bringup.elastic import elastic_joints, identified_springs
 from robot_dynamics.bringup.identification import identified_files
 from robot_dynamics.bringup.parameter_files import read_parameter_file
 from robot_dynamics.bringup.payload import fit_payload
@@ -179,7 +179,7 @@ class System:
         controller = CONTROLLERS[name]
         return self._node(controller.node, {**self._model(), 'rate': self.rate,
                                             **self._patience(), **controller.parameters,
-                                            **(self._elastic() if controller.is_elastic else {}),
+                                            **(self._springs() if controller.is_elastic else {}),
                                             **parameters},
                           files=self._model_files())
 
@@ -208,6 +208,11 @@ class System:
             return {}
         told = elastic_joints(self.elastic_joints, self.controller, load_description(self.robot))
         return {'elastic_joints': told} if told else {}
+
+    def _springs(self) -> Parameters:
+        """Return what a controller is told of elastic joints: as identified, if they were."""
+        return {**self._elastic(),
+                **(identified_springs(self.identified) if self.identified else {})}
 
     def _patience(self) -> Parameters:
         """Return how a controller goes on after states had stopped.

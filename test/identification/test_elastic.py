@@ -228,8 +228,16 @@ def test_tables_of_motor_shafts(robot, tmp_path):
     alone = load_elastic_dataset(path, robot, ElasticDatasetSettings(
         DatasetSettings(position_side='motor', effort_kind='motor_torque'), encoders='motors'))
     np.testing.assert_allclose(alone.dataset.segments[0].position, q[:, 2:], atol=1e-9)
-    free = load_elastic_dataset(path, robot)
+    free = load_elastic_dataset(path, robot, ElasticDatasetSettings(
+        DatasetSettings(position_side='motor', position_scale=[2.0, 1.0], position_offset=0.5)))
     assert not np.any(free.dataset.segments[0].effort[:, :2])
+    np.testing.assert_allclose(free.dataset.segments[0].position, q * [2.0, 1.0, 2.0, 1.0] + 0.5,
+                               atol=1e-9)
+    # Angles of shafts for those over gear ratios.
+    with pytest.raises(RecordingError, match=r'motor_joint1: moves 7.* position: {side: motor}'):
+        load_elastic_dataset(path, robot)
+    with pytest.raises(ParameterError, match='unsigned_bits'):
+        elastic_settings_from({'effort': {'unsigned_bits': 16}})
 
 
 def test_recordings_with_a_topic_for_motors(robot, tmp_path):

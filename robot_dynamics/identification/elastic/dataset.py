@@ -21,6 +21,7 @@ from robot_dynamics.identification.elastic.reading import (
     ElasticDatasetSettings,
     joined,
     read_sides,
+    require_same_motion,
 )
 from robot_dynamics.model.arrays import real_array
 from robot_dynamics.model.findings import Finding, Severity
@@ -163,10 +164,10 @@ def _from_logs(links: Log | None, motors: Log | None, robot: ElasticRobot,
     """Convert to q, theta and S^T tau, and clean."""
     n, joints = robot.n, robot.joints
     motor_scale, effort_scale = settings.scales(joints.gear_ratio)
+    links, motors = (_in_units(log, settings, scale) for log, scale in
+                     ((links, np.ones(n)), (motors, motor_scale)))
     if motors is not None:
-        motors = replace(motors, position=motors.position * motor_scale,
-                         velocity=motors.velocity * motor_scale,
-                         effort=motors.effort * effort_scale)
+        motors = replace(motors, effort=motors.effort * effort_scale)
     if links is None:
         log, encoders = motors, Encoders.of_motors(n)
     elif motors is None:
@@ -175,6 +176,7 @@ def _from_logs(links: Log | None, motors: Log | None, robot: ElasticRobot,
         is_told = settings.has_link_efforts and not np.all(np.isnan(links.effort))
         outside = links.effort if is_told else np.zeros_like(links.effort)
         log = joined(replace(links, effort=outside), motors)
+        require_same_motion(log, joints.gear_ratio)
         encoders = Encoders.both(n)
     require_fit(encoders, robot)
     if np.all(np.isnan(log.effort[:, -n:])):
@@ -192,3 +194,13 @@ def _from_logs(links: Log | None, motors: Log | None, robot: ElasticRobot,
                 bool(np.all(np.isfinite(cleaned.velocity))), counts=cleaned.counts,
                 findings=findings, source=log.source, velocity_source=settings.log.velocity),
         encoders)
+
+
+def _in_units(log: Log | None, settings: ElasticDatasetSettings, scale: FloatArray) -> Log | None:
+    """Return positions and velocities of a side in rad or m, seen from the joints."""
+    if log is None:
+        return None
+    n = len(scale)
+    scale = scale * settings.log.of_joints('position_scale', n)
+    return replace(log, velocity=log.velocity * scale, position=log.position * scale
+                   + settings.log.of_joints('position_offset', n))

@@ -77,7 +77,7 @@ def identify_elastic(data: ElasticDataset, robot: ElasticRobot,
         robot, data.encoders, order, base, fit.x[:r], fit.covariance[:r, :r], structural,
         losses(whole, structural), friction, friction_deviations, settings.estimator, in_sample,
         validation, problem.stack.settings, problem.condition(fit), verdict,
-        data.dataset.findings + stiff + findings)
+        data.dataset.findings + stiff + findings, problem.curves(fit, speeds))
 
 
 def _with_seen_springs(data: ElasticDataset, robot: ElasticRobot,
@@ -160,7 +160,9 @@ def _judged(base: BaseParameters, structural: BaseParameters, validation: Residu
             'hardly tells some parameters apart', 'move faster, in more ways'))
     for name, value, sd in zip(base.base_names, fit.x, np.sqrt(np.diag(fit.covariance)),
                                strict=False):
-        if name.endswith(('/stiffness', '/rotor_inertia')) and value < 2.0 * sd:
+        # A combination may have either sign.
+        if ' ' not in name and name.endswith(('/stiffness', '/rotor_inertia')) \
+                and value < 2.0 * sd:
             verdict = POOR if value < 0.0 else verdict
             findings.append(Finding(
                 Severity.WARNING, name, f'is {value:.3g} +- {sd:.2g}', 'record more motion under '

@@ -18,6 +18,7 @@ from robot_dynamics.identification.elastic.friction import (
     find_speeds,
     stribeck_columns,
 )
+from robot_dynamics.identification.elastic.result import Curves
 from robot_dynamics.identification.elastic.settings import ElasticEstimateSettings
 from robot_dynamics.identification.estimators.linear import Equations, LinearFit, estimate
 from robot_dynamics.identification.result import Residuals
@@ -115,22 +116,41 @@ class Problem:
                   ) -> tuple[Residuals, Residuals]:
         """Return what is left of the efforts, in the fit and of each half from the other."""
         equations = self.equations(speeds)
-        middle = len(self.stack.time) // 2
-        first = equations.order < middle
-        left = np.empty(len(equations.y))
-        for train in (first, ~first):
-            part = replace(equations, W=equations.W[train], y=equations.y[train],
-                           joint=equations.joint[train], order=equations.order[train],
-                           Z=None if equations.Z is None else equations.Z[train])
-            x = estimate('wls' if equations.Z is None else 'iv', part).x
-            left[~train] = equations.y[~train] - equations.W[~train] @ x
+        early = equations.order < self._middle
+        x = self._halves(equations)
+        left = equations.y - np.where(early, equations.W @ x[1], equations.W @ x[0])
         return self._residuals(equations, fit.residual), self._residuals(equations, left)
+
+    def curves(self, fit: LinearFit, speeds: StribeckSpeeds | None) -> Curves:
+        """Return filtered efforts, those of the fit, and those that each half did not see."""
+        stack = self.stack
+        W = stack.W[..., self._columns] if speeds is None else \
+            self._with_friction(stack, speeds, None)
+        x = self._halves(self.equations(speeds))
+        early = np.arange(len(stack.time)) < self._middle
+        held = np.where(early[:, np.newaxis], W @ x[1], W @ x[0])
+        return Curves(stack.time, stack.y, W @ fit.x[:W.shape[2]], held)
 
     def condition(self, fit: LinearFit) -> float:
         """Return the condition number of the weighted base columns of unit length."""
         equations = self.stack.equations(self._columns)
         W = equations.W / fit.sigma[equations.joint, np.newaxis]
         return float(np.linalg.cond(W / np.linalg.norm(W, axis=0)))
+
+    @property
+    def _middle(self) -> int:
+        return len(self.stack.time) // 2
+
+    def _halves(self, equations: Equations) -> tuple[FloatArray, FloatArray]:
+        """Return what the first half of the recording tells alone, and the second."""
+        first = equations.order < self._middle
+        out = []
+        for train in (first, ~first):
+            part = replace(equations, W=equations.W[train], y=equations.y[train],
+                           joint=equations.joint[train], order=equations.order[train],
+                           Z=None if equations.Z is None else equations.Z[train])
+            out.append(estimate('wls' if equations.Z is None else 'iv', part).x)
+        return out[0], out[1]
 
     def _residuals(self, equations: Equations, left: FloatArray) -> Residuals:
         count, encoders = len(self.stack.rubbing), self.stack.data.encoders

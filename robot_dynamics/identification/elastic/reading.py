@@ -35,6 +35,11 @@ FloatArray = NDArray[np.float64]
 SIDES = ('both', 'links', 'motors')
 #: Stamps of links and motors are the same times where so many of them are equal.
 _SAME = 0.9
+#: Motors that move in step with their links by another factor than this one or its inverse are
+#: told in another unit: no spring gives way that much and stays in step.
+MOST_GIVEN = 2.0
+# In step: correlation of both; and links that move less say nothing, rad or m.
+_IN_STEP, _STANDS = 0.9, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +80,9 @@ class ElasticDatasetSettings:
         if not isinstance(self.has_link_efforts, bool):
             raise ParameterError(f'is {self.has_link_efforts!r}', subject='links.efforts',
                                  remedy='say true or false')
+        if self.log.unsigned_bits is not None:
+            raise ParameterError('is not known of motors of elastic joints',
+                                 subject='effort.unsigned_bits', remedy='leave it out')
         if self.log.coupling is not None or np.any(np.asarray(self.log.gear_ratio) != 1.0):
             raise ParameterError('belongs to the robot', subject='effort.gear_ratio or coupling',
                                  remedy='give it in the description of the elastic joints')
@@ -127,8 +135,18 @@ def read_sides(path: Path, robot: ElasticRobot, settings: ElasticDatasetSettings
             # In a topic of their own motors may be called as their joints are.
             rename.update({rename.get(name, name): motor
                            for name, motor in zip(joints, motors, strict=True)})
-        motors_log = _read(path, motors, settings.log, settings.motor_topic,
-                           ('position', 'effort'), rename)
+        try:
+            motors_log = _read(path, motors, settings.log, settings.motor_topic,
+                               ('position', 'effort'), rename)
+        except RecordingError as error:
+            if links_log is None:
+                raise
+            # Links were read: what is wrong is that motors are not there.
+            raise RecordingError(
+                f'tells nothing of the motors: {error.message}', subject=error.subject,
+                remedy=f'record the states of the motors, give motors.topic or motors.prefix, or '
+                       f'say encoders: links where only links have encoders; {error.remedy}'
+            ) from error
     return links_log, motors_log
 
 
@@ -159,6 +177,40 @@ def joined(links: Log, motors: Log) -> Log:
         sides = [_at(stamps, links), (motors.position, motors.velocity, motors.effort)]
     together = (np.concatenate(pair, axis=1) for pair in zip(*sides, strict=True))
     return Log(links.names + motors.names, stamps, *together, dropped, motors.source)
+
+
+def require_same_motion(log: Log, gear_ratio: FloatArray) -> None:
+    """Refuse motors that go where their links do, but in another unit or the other way.
+
+    Parameters
+    ----------
+    log : Log
+        Positions of n links, then of n motors.
+    gear_ratio : ndarray, shape (n,)
+        Of the motors.
+
+    Raises
+    ------
+    RecordingError
+        Naming the joint, and what to look at.
+    """
+    n = len(gear_ratio)
+    good = log.position[np.all(np.isfinite(log.position), axis=1)]
+    if len(good) < 2:
+        return
+    moved = good - good.mean(axis=0)
+    for joint, ratio in enumerate(gear_ratio):
+        link, motor = moved[:, joint], moved[:, n + joint]
+        sizes = np.sqrt(np.mean(link**2)), np.sqrt(np.mean(motor**2))
+        step = float(np.mean(link * motor))
+        if sizes[0] < _STANDS or abs(step) < _IN_STEP * sizes[0] * sizes[1]:
+            continue
+        factor = step / sizes[0]**2
+        if not 1.0 / MOST_GIVEN < factor < MOST_GIVEN:
+            raise RecordingError(
+                f'moves {factor:.4g} times as far as its link', subject=log.names[n + joint],
+                remedy=f'say position: {{side: motor}} for angles of shafts (its gear ratio is '
+                       f'{ratio:g}), correct gear_ratio, or names')
 
 
 def _at(stamps: NDArray[np.int64], log: Log) -> tuple[FloatArray, ...]:

@@ -22,6 +22,25 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
+class Curves:
+    """Efforts over time, low-passed as the equations were.
+
+    Parameters
+    ----------
+    time : ndarray, shape (M,)
+        s.
+    measured, fitted, held : ndarray, shape (M, m)
+        Of each coordinate that is measured: as it was, by the fit, and by a fit to the half
+        of the recording that has not seen it. N m or N.
+    """
+
+    time: FloatArray
+    measured: FloatArray
+    fitted: FloatArray
+    held: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class ElasticIdentification:
     """What a recording of links and motors tells.
 
@@ -60,6 +79,8 @@ class ElasticIdentification:
         Whether to use it.
     findings : tuple of Finding
         What a user should know.
+    curves : Curves
+        Efforts over time.
     """
 
     robot: ElasticRobot
@@ -79,6 +100,7 @@ class ElasticIdentification:
     condition: float
     verdict: str
     findings: tuple[Finding, ...]
+    curves: Curves
 
     @property
     def deviations(self) -> FloatArray:
@@ -98,6 +120,15 @@ class ElasticIdentification:
             self.base.independent, self.values, self.deviations, strict=True)
             if kinds[self.base.names[k]] == 'independent'}
 
+    def nearest_parameters(self) -> FloatArray:
+        """Return the parameters nearest to the description with these base parameters."""
+        described = self.robot.parameters(self.order)
+        B = self.base.matrix
+        # Relative to their size, so that a mass does not give way for an inertia.
+        size = np.abs(described) + 1e-3 * np.max(np.abs(self.values), initial=1.0)
+        back = size[:, np.newaxis] * np.linalg.pinv(B * size)
+        return described + back @ (self.values - B @ described)
+
     def identified_robot(self) -> ElasticRobot:
         """Return the robot nearest to its description that has these base parameters.
 
@@ -106,13 +137,7 @@ class ElasticIdentification:
         ParameterError
             Where a stiffness or a rotor inertia came out negative.
         """
-        described = self.robot.parameters(self.order)
-        B = self.base.matrix
-        # Relative to their size, so that a mass does not give way for an inertia.
-        size = np.abs(described) + 1e-3 * np.max(np.abs(self.values), initial=1.0)
-        back = size[:, np.newaxis] * np.linalg.pinv(B * size)
-        return self.robot.with_parameters(described + back @ (self.values - B @ described),
-                                          self.order)
+        return self.robot.with_parameters(self.nearest_parameters(), self.order)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in plain types, for JSON and YAML."""

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -69,3 +71,19 @@ class ElasticEstimateSettings:
                                      remedy='give a positive number')
         if not (isinstance(self.lag, Real) and np.isfinite(self.lag)):
             raise ParameterError(f'is {self.lag!r}', subject='lag', remedy='give seconds')
+
+
+def elastic_estimate_settings(content: Mapping[str, Any]) -> ElasticEstimateSettings:
+    """Return settings out of the ``estimate`` section of a YAML."""
+    part = content.get('estimate', {})
+    known = [field.name for field in fields(ElasticEstimateSettings)]
+    if part == 'auto':
+        part = {}
+    if not isinstance(part, Mapping):
+        raise ParameterError(f'is {part!r}', subject='estimate', remedy='give auto, or '
+                             + ', '.join(known))
+    for key in part:
+        if key not in known:
+            raise ParameterError('is no setting for elastic joints', subject=f'estimate.{key}',
+                                 remedy='choose among ' + ', '.join(known))
+    return ElasticEstimateSettings(**part)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import yaml
 
@@ -15,7 +17,7 @@ _HEAD = """\
 """
 
 
-def parameter_file(urdf: str, robot: Robot) -> str:
+def parameter_file(urdf: str, robot: Robot, more: Mapping[str, str] | None = None) -> str:
     """Return a ROS 2 parameter file for all nodes, complete in itself.
 
     Parameters
@@ -24,6 +26,8 @@ def parameter_file(urdf: str, robot: Robot) -> str:
         The identified URDF.
     robot : Robot
         The identified robot: its joints, base and gravity, which a URDF does not say.
+    more : mapping of str to str, optional
+        What else nodes are told.
 
     Returns
     -------
@@ -35,5 +39,6 @@ def parameter_file(urdf: str, robot: Robot) -> str:
               'base_link': robot.base_name}
     if np.any(robot.gravity):
         values['gravity'] = [float(x) for x in robot.gravity]
+    values.update(more or {})
     return _HEAD + yaml.safe_dump({'/**': {'ros__parameters': values}}, allow_unicode=True,
                                   width=float('inf'), sort_keys=False)

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``robot-dynamics identify`` of joints with springs: from a simulated arm to its files."""
+
+import json
+
+import numpy as np
+import pytest
+import yaml
+
+from robot_dynamics.bringup.cli import main
+from robot_dynamics.bringup.identification import identified_files
+from robot_dynamics.bringup.system import System
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.elastic.robot import ElasticRobot
+from robot_dynamics.model.modify import with_scaled_masses
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.shipped import resolve_robot
+from robot_dynamics.simulation.elastic_plant import ElasticPlant
+
+FILES = {'identified.urdf', 'elastic_joints.yaml', 'parameters.yaml', 'result.json',
+         'report.html'}
+#: Samples a second, Hz, and how long the arm moves, s.
+RATE, SECONDS = 500, 8
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return ElasticRobot.from_yaml('planar_2r', Robot.from_urdf(resolve_robot('planar_2r')))
+
+
+@pytest.fixture(scope='module')
+def moved(robot):
+    """Time, positions of links and motors, and efforts of motors, of a simulated arm."""
+    plant, gravity = ElasticPlant(robot, timestep=1e-3), Dynamics(robot.links).gravity_torque
+    t = np.arange(RATE * SECONDS) / RATE
+    w, size = 2 * np.pi * np.array([[0.3, 0.45], [0.8, 0.95]]), np.array([[0.5, 0.6], [0.2, 0.3]])
+    goal = np.sum(size * np.sin(w * t[:, None, None] + [[0.0, 1.0], [2.0, 3.0]]), axis=1)
+    plant.reset(goal[0])
+    q, tau = np.empty((len(t), 4)), np.empty((len(t), 2))
+    for k, (wanted, pull) in enumerate(zip(goal, gravity(goal), strict=True)):
+        before = plant.effort
+        plant.set_effort(80.0 * (wanted - plant.motor_q) - 6.0 * plant.motor_v + pull)
+        q[k] = *plant.q, *plant.motor_q
+        # At a step a filter sees the mean of both sides.
+        tau[k] = 0.5 * (before + plant.effort)
+        plant.advance(steps=1000 // RATE)
+    return t, 1e-6 * np.round(q / 1e-6), tau
+
+
+@pytest.fixture(scope='module')
+def work(robot, moved, tmp_path_factory):
+    """A folder with a log, and a description that is wrong in masses, motors and springs."""
+    folder = tmp_path_factory.mktemp('elastic')
+    (folder / 'arm.urdf').write_text(with_scaled_masses(robot.links, 1.3).to_urdf())
+    (folder / 'springs.yaml').write_text(
+        'every_joint: {gear_ratio: 50, spring_damping: 0.5}\n'
+        'joints:\n  joint1: {rotor_inertia: 3.0e-4, stiffness: 2600}\n'
+        '  joint2: {rotor_inertia: 2.0e-4, stiffness: 700}\n')
+    t, q, tau = moved
+    names = [*robot.links.joint_names, *robot.coordinate_names[2:]]
+    effort = np.hstack([np.zeros_like(tau), tau])
+    np.savez(folder / 'log.npz', time=t, position=q, effort=effort, names=names)
+    np.savez(folder / 'links.npz', time=t, position=q[:, :2], effort=tau, names=names[:2])
+    np.savez(folder / 'other.npz', time=t, position=q, effort=effort,
+             names=[*names[:2], 'drive_1', 'drive_2'])
+    np.savez(folder / 'short.npz', time=t[:20], position=q[:20], effort=effort[:20], names=names)
+    np.savez(folder / 'nan.npz', time=t, position=np.full_like(q, np.nan), effort=effort,
+             names=names)
+    np.savez(folder / 'shafts.npz', time=t, position=q * [1.0, 1.0, 50.0, 50.0], effort=effort,
+             names=names)
+    return folder
+
+
+def identify(work, log, content='', *more):
+    (work / 'log.yaml').write_text(f'elastic_joints: springs.yaml\n{content}')
+    return main(['identify', str(work / log), '--robot', str(work / 'arm.urdf'), '--config',
+                 str(work / 'log.yaml'), '--output', str(work / 'out'), *more])
+
+
+def test_from_a_recording_to_a_controller(work, robot, capsys):
+    assert identify(work, 'log.npz') == 0
+    out = capsys.readouterr().out
+    assert out.startswith('Good: ')
+    assert 'told by themselves: ' in out and 'only together: link2/m, link1/mx, link1/Jzz' in out
+    assert 'unidentifiable: link1/m, ' in out and 'less than' not in out
+    output = work / 'out'
+    assert {path.name for path in output.iterdir()} == FILES
+    # What a controller reads, as its parameters name it.
+    told = yaml.safe_load((output / 'parameters.yaml').read_text())['/**']['ros__parameters']
+    links = Robot.from_urdf(told['robot_description'].encode(), joints=told['joints'],
+                            base_link=told['base_link'])
+    found = ElasticRobot.from_yaml(told['elastic_joints'], links)
+    np.testing.assert_allclose(found.joints.stiffness, robot.joints.stiffness, rtol=0.01)
+    np.testing.assert_allclose(found.joints.rotor_inertia, robot.joints.rotor_inertia, rtol=0.02)
+    np.testing.assert_allclose(found.joints.coulomb, robot.joints.coulomb, atol=0.05)
+    np.testing.assert_allclose(found.joints.viscous, robot.joints.viscous, atol=0.05)
+    np.testing.assert_array_equal(found.joints.spring_damping, [0.5, 0.5])
+    np.testing.assert_allclose(found.rotor_axes, robot.rotor_axes, atol=1e-12)
+    q = np.random.default_rng(1).uniform(-1.0, 1.0, (20, 2))
+    np.testing.assert_allclose(Dynamics(links).gravity_torque(q),
+                               Dynamics(robot.links).gravity_torque(q), atol=0.05)
+    result = json.loads((output / 'result.json').read_text())
+    assert (result['verdict'], result['rank'], result['structural_rank']) == ('good', 14, 14)
+    assert result['rows'] == RATE * SECONDS
+    assert np.array(result['covariance']).shape == (14, 14)
+    assert result['partners']['link2/m'] == ['link1/mx', 'link1/Jzz']
+    page = (output / 'report.html').read_text()
+    assert page.index('Good: ') < page.index('Springs and motors')
+    assert '{{' not in page and 'motor_joint2' in page
+    # The simulated arm stays as described; its controller has what was identified.
+    processes = {one.node: one for one in System(
+        robot='planar_2r', controller='elastic_pd', identified=str(output)).processes()}
+    assert processes['elastic_pd_controller'].parameters['elastic_joints'] == \
+        str(identified_files(str(output)).parent / 'elastic_joints.yaml')
+    assert processes['simulated_arm'].parameters['elastic_joints'].endswith('planar_2r.yaml')
+
+
+@pytest.mark.parametrize(('log', 'side'), [('links.npz', 'links'), ('log.npz', 'motors')])
+def test_one_encoder_a_joint(work, log, side, capsys):
+    # A file that another run has left.
+    (work / 'out').mkdir(exist_ok=True)
+    (work / 'out' / 'covariance.npz').write_bytes(b'old')
+    assert identify(work, log, f'encoders: {side}\n') == 0
+    out = capsys.readouterr().out
+    assert f'{side.capitalize()} alone were measured' in out
+    assert '  joint1/stiffness: cannot be told any more' in out
+    assert 'A stiffness needs encoders on both sides of its spring' in out
+    assert 'joint1/rotor_inertia: only together with link2/m' in out
+    assert {path.name for path in (work / 'out').iterdir()} == FILES
+    springs = yaml.safe_load((work / 'out' / 'elastic_joints.yaml').read_text())['joints']
+    assert springs['joint1']['stiffness'] == 2600.0
+    # That of joint 2 rides on link 1, and is told all the same.
+    assert springs['joint2']['rotor_inertia'] == pytest.approx(1e-4, rel=0.1)
+    assert 'told in combination' in (work / 'out' / 'report.html').read_text()
+
+
+@pytest.mark.parametrize(('log', 'content', 'words'), [
+    ('links.npz', '', 'tells nothing of the motors: lacks some of motor_joint1, motor_joint2; '
+                      'record the states of the motors'),
+    ('other.npz', '', 'lacks some of motor_joint1'),
+    ('short.npz', '', 'too short'),
+    ('nan.npz', '', 'usable'),
+    ('shafts.npz', '', 'motor_joint1: moves 49.6'),
+    ('log.npz', 'encoders: none\n', 'encoders'),
+    ('log.npz', 'estimate: {strength: 3}\n', 'estimate.strength: is no setting for elastic'),
+    ('log.npz', 'payload: {without: log.npz}\n', 'payload: is told of rigid arms only'),
+    ('log.npz', 'output_error: {}\n', 'are both given')])
+def test_what_cannot_be_is_refused_by_name(work, log, content, words, capsys):
+    assert identify(work, log, content) == 1
+    error = capsys.readouterr().err
+    assert words in error and len(error.strip().splitlines()) == 1
+
+
+def test_springs_that_cannot_be_are_refused(work, capsys):
+    assert identify(work, 'log.npz', '', '--live', '3') == 1
+    assert 'leave --live out' in capsys.readouterr().err
+    assert identify(work, 'log.npz', '', '--elastic-joints', 'arm7') == 1
+    assert 'joint' in capsys.readouterr().err
+    (work / 'log.yaml').write_text('elastic_joints: [1]\n')
+    assert main(['identify', str(work / 'log.npz'), '--robot', str(work / 'arm.urdf'),
+                 '--config', str(work / 'log.yaml')]) == 1
+    assert 'elastic_joints: is [1]' in capsys.readouterr().err
+
+
+def test_names_of_motors_can_be_given(work, capsys):
+    assert identify(work, 'other.npz', 'names: {drive_1: motor_joint1, drive_2: motor_joint2}\n'
+                                       'estimate: {cutoff: 10}\n') == 0
+    assert capsys.readouterr().out.startswith('Good: ')
+
+
+def test_efforts_with_the_wrong_sign_leave_no_model(work, capsys):
+    assert identify(work, 'log.npz', 'effort: {sign: -1}\nestimate: {cutoff: 10}\n') == 1
+    captured = capsys.readouterr()
+    assert captured.out.startswith('Not to be used: ')
+    assert 'came out as -' in captured.err and 'check sign' in captured.err
+    assert '--allow-inconsistent' not in captured.err
+    assert {path.name for path in (work / 'out').iterdir()} == {'result.json', 'report.html'}
+    assert 'No URDF and no parameter file' in (work / 'out' / 'report.html').read_text()
+    assert 'came out as' in json.loads((work / 'out' / 'result.json').read_text())['refused']
