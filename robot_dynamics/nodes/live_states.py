@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 import rclpy
 from rclpy.context import Context
+from rclpy.exceptions import NameValidationException
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
@@ -55,7 +56,7 @@ def listen(seconds: float, take: Take, *, topic: str | None = None, namespace: s
     Raises
     ------
     BringupError
-        When ROS 2 itself cannot be started.
+        When ROS 2 itself cannot be started, or a name is none.
     RecordingError
         When nobody says anything.
     """
@@ -67,10 +68,18 @@ def listen(seconds: float, take: Take, *, topic: str | None = None, namespace: s
                            subject='ROS 2', remedy='see what the environment says of RMW, domain '
                                                    'and DDS profiles') from error
     try:
-        node = Node(f'_identify_{os.getpid()}', context=context, namespace=namespace,
-                    use_global_arguments=False, enable_rosout=False,
-                    start_parameter_services=False)
-        _Listener(node, topic).listen(seconds, take, patience, is_over)
+        try:
+            node = Node(f'_identify_{os.getpid()}', context=context, namespace=namespace,
+                        use_global_arguments=False, enable_rosout=False,
+                        start_parameter_services=False)
+            listener = _Listener(node, topic)
+        # rclpy looks at namespaces, and what lies below it at topics.
+        except (NameValidationException, RuntimeError) as error:
+            raise BringupError(f'is no name in ROS 2: {" ".join(str(error).split())}',
+                               subject=topic or namespace, remedy='give namespace and topic as '
+                                                                  'ros2 topic list has them'
+                               ) from error
+        listener.listen(seconds, take, patience, is_over)
     finally:
         context.try_shutdown()
 

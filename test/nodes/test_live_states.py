@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics.bringup.cli import main
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import RecordingError
+from robot_dynamics.errors import BringupError, RecordingError
 from robot_dynamics.identification.dataset import load_dataset
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot
@@ -92,6 +92,9 @@ def test_silence_ends_with_a_word(domain, tmp_path):
     with pytest.raises(RecordingError, match='says nothing within 1 s'):
         listen(5.0, lambda topic, messages: None, domain=domain, patience=1.0)
     listen(5.0, lambda topic, messages: None, domain=domain, is_over=lambda: True)
+    for names in ({'namespace': 'a b'}, {'topic': '1 2'}):
+        with pytest.raises(BringupError, match='is no name'):
+            listen(1.0, lambda topic, messages: None, domain=domain, **names)
 
 
 @pytest.mark.parametrize('arguments', [['x.npz', '--live', '1'],
