@@ -86,7 +86,9 @@ def test_from_a_recording_to_a_controller(work, robot, capsys):
     output = work / 'out'
     assert {path.name for path in output.iterdir()} == FILES
     # What a controller reads, as its parameters name it.
-    told = yaml.safe_load((output / 'parameters.yaml').read_text())['/**']['ros__parameters']
+    sections = yaml.safe_load((output / 'parameters.yaml').read_text())
+    told = {**sections['/**']['ros__parameters'],
+            **sections['/**/elastic_pd_controller']['ros__parameters']}
     links = Robot.from_urdf(told['robot_description'].encode(), joints=told['joints'],
                             base_link=told['base_link'])
     found = ElasticRobot.from_yaml(told['elastic_joints'], links)

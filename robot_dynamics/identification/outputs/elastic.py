@@ -26,6 +26,8 @@ from robot_dynamics.model.findings import Finding, Severity
 
 #: The file of motors and springs.
 ELASTIC_JOINTS = 'elastic_joints.yaml'
+#: The node that has them; others would ask why they are told.
+CONTROLLER = 'elastic_pd_controller'
 #: Base parameters that had to move by more standard deviations are told of.
 MOVED = 3.0
 
@@ -80,8 +82,8 @@ def make_elastic_outputs(found: ElasticIdentification, data: ElasticDataset, urd
         findings += more
         files[URDF] = text.encode()
         files[ELASTIC_JOINTS] = elastic_joints_yaml(robot).encode()
-        files[PARAMETERS] = parameter_file(text, links, {
-            'elastic_joints': str(folder.resolve() / ELASTIC_JOINTS)}).encode()
+        files[PARAMETERS] = parameter_file(text, links, {CONTROLLER: {
+            'elastic_joints': str(folder.resolve() / ELASTIC_JOINTS)}}).encode()
     except (InertiaError, ParameterError) as error:
         robot, refused = None, error
     files[RESULT] = (json.dumps(finite(_content(found, data, robot, refused)), indent=1,

@@ -17,7 +17,8 @@ _HEAD = """\
 """
 
 
-def parameter_file(urdf: str, robot: Robot, more: Mapping[str, str] | None = None) -> str:
+def parameter_file(urdf: str, robot: Robot,
+                   special: Mapping[str, Mapping[str, str]] | None = None) -> str:
     """Return a ROS 2 parameter file for all nodes, complete in itself.
 
     Parameters
@@ -26,8 +27,8 @@ def parameter_file(urdf: str, robot: Robot, more: Mapping[str, str] | None = Non
         The identified URDF.
     robot : Robot
         The identified robot: its joints, base and gravity, which a URDF does not say.
-    more : mapping of str to str, optional
-        What else nodes are told.
+    special : mapping of str to mapping, optional
+        What single nodes are told besides, by name.
 
     Returns
     -------
@@ -39,6 +40,8 @@ def parameter_file(urdf: str, robot: Robot, more: Mapping[str, str] | None = Non
               'base_link': robot.base_name}
     if np.any(robot.gravity):
         values['gravity'] = [float(x) for x in robot.gravity]
-    values.update(more or {})
-    return _HEAD + yaml.safe_dump({'/**': {'ros__parameters': values}}, allow_unicode=True,
-                                  width=float('inf'), sort_keys=False)
+    sections = {'/**': values}
+    sections.update({f'/**/{node}': dict(own) for node, own in (special or {}).items()})
+    return _HEAD + yaml.safe_dump(
+        {name: {'ros__parameters': one} for name, one in sections.items()}, allow_unicode=True,
+        width=float('inf'), sort_keys=False)
