@@ -11,6 +11,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
 
+from robot_dynamics.bringup import blas_threads  # noqa: F401 (before whatever loads numpy)
+
+# isort: split
 from robot_dynamics.bringup import demo, excite, formulas, identification, stiffness, switch
 from robot_dynamics.bringup.arguments import ARGUMENTS
 from robot_dynamics.bringup.command import child_environment
