@@ -28,6 +28,8 @@ MARGIN = 1.25
 FRICTION_TIME = 3.0
 #: Speed from which on a joint moves. rad/s or m/s.
 MOVING = 0.05
+#: It has to, since so long: what held it while it turned round is in the residual for a while. s.
+SINCE = 0.06
 #: States between two estimates.
 INTERVAL = 50
 #: States until what they show is taken for what a sound arm shows.
@@ -74,6 +76,7 @@ class ThresholdLearner:
         # Of each joint: sums of what friction would show times itself, and times the residual.
         self._squares, self._products = np.zeros((n, 2, 2)), np.zeros((n, 2))
         self._moved, self._friction = np.zeros(n), np.zeros((2, n))
+        self._since = np.zeros(n)
         self._unexplained = UnexplainedAcceleration(predictor)
         # The last begun, and the one before.
         self._tallies = [_Tally(self._unexplained, 0)]
@@ -94,7 +97,8 @@ class ThresholdLearner:
             Whether the predictor's last surprise tells anything.
         """
         self._unexplained.update(counts=counts)
-        self._fit(observer.residual, observer.friction_residual, np.abs(v) > MOVING)
+        self._since = np.where(np.abs(v) > MOVING, self._since + self._period, 0.0)
+        self._fit(observer.residual, observer.friction_residual, self._since > SINCE)
         for tally in self._tallies:
             tally.take()
         self.samples += 1
