@@ -13,7 +13,7 @@ NOTHING, UNDECIDED, FAULT, CONTACT = 0, 1, 2, 3
 
 #: A fault throws other joints off, and where they turn round their friction is not what was
 #: predicted: this share of it counts as noise when it is told which joint is faulty.
-DISTURBED = 0.05
+DISTURBED = 0.1
 #: Share of what is seen that one joint leaves unexplained in a contact.
 SPREAD = 0.05
 #: Twice the logarithm of how much likelier the first joint than the second must be for a
