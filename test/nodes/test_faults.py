@@ -17,6 +17,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes import qos
 
 pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
@@ -107,8 +109,9 @@ def test_learns_then_finds_a_block_and_a_push(start, observer, tmp_path):
                      GetParameters.Request(names=['faults.thresholds']))
     assert list(got.values[0].double_array_value) == written['faults.thresholds']
     # The machine that runs this test may be busy, and what that does to the loop be learnt;
-    # from here on those for an arm that nobody knows.
-    system.set('inverse_dynamics', faults__thresholds=[], faults__friction=[])
+    # from here on a tenth of the largest efforts.
+    efforts = Robot.from_urdf(resolve_robot('arm7')).limits.effort
+    system.set('inverse_dynamics', faults__thresholds=list(0.1 * efforts), faults__friction=[])
     system.lead()
     names = json.loads(system.names[-1].data)
     system.set('simulated_arm', fault__joint=names[JOINT], fault__kind='block',
