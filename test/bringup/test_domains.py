@@ -9,6 +9,9 @@ from robot_dynamics.bringup import domains
 from robot_dynamics.bringup.domains import PRIVATE_DOMAINS, private_domain
 from robot_dynamics.errors import BringupError
 
+# Tests that run beside it take domains, too.
+pytestmark = pytest.mark.ros
+
 
 def test_ports_of_the_highest_domain_are_not_ephemeral():
     assert 7400 + 250 * max(PRIVATE_DOMAINS) + 249 < 32768
