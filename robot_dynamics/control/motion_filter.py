@@ -36,6 +36,8 @@ FloatArray = NDArray[np.float64]
 
 #: After a start surprises count once their spread is within so much of what it becomes.
 SETTLED = 1.1
+#: States that come faster are none of an arm, and their windows too long to be worked out. s.
+SHORTEST_PERIOD = 2e-5
 #: Corrections after which the gain is taken for that of all times.
 _LONGEST = 1000
 
@@ -99,6 +101,9 @@ class MotionFilter:
     def __init__(self, period: float, settings: FilterSettings | None = None):
         self.settings = settings = FilterSettings() if settings is None else settings
         self.period = period = positive('period', period, 's')
+        if period < SHORTEST_PERIOD:
+            raise ParameterError(f'is {period:g} s', subject='period',
+                                 remedy=f'give {SHORTEST_PERIOD:g} s or more')
         self.lengths = np.array([max(2, round(window / period)) for window in settings.windows],
                                 dtype=np.int64)
         self.gains, spreads = _gains(period, settings)

@@ -19,7 +19,7 @@ from std_srvs.srv import SetBool
 
 from robot_dynamics.control.fault_detector import Event, FaultDetector
 from robot_dynamics.control.momentum_observer import GAIN, MomentumObserver
-from robot_dynamics.control.motion_filter import MotionFilter
+from robot_dynamics.control.motion_filter import SHORTEST_PERIOD, MotionFilter
 from robot_dynamics.control.motion_predictor import MotionPredictor
 from robot_dynamics.control.threshold_learner import MARGIN, ThresholdLearner
 from robot_dynamics.control.tolerances import (
@@ -197,6 +197,8 @@ class FaultWatch:
         """Return why nothing can be said now, empty where something can."""
         if not np.isfinite(effort).all():
             return 'joint_states tell no effort; see effort_kind'
+        if self._period < SHORTEST_PERIOD:
+            return f'joint_states are {self._period:.2g} s apart by their stamps; stamp them in s'
         return '' if np.any(effort) else 'nobody drives the arm'
 
     def _measure_period(self, dt: float) -> None:
@@ -204,6 +206,9 @@ class FaultWatch:
         self._periods.append(dt)
         if len(self._periods) == _COUNT:
             self._period = float(np.median(self._periods))
+            self._periods.clear()
+            if self._period < SHORTEST_PERIOD:
+                return
             self._filter = MotionFilter(self._period)
             self._predictor = MotionPredictor(self._robot, self._filter)
             self._predictor.correct_friction(self._friction_of(self._values))

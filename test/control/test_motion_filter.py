@@ -68,6 +68,7 @@ def test_after_a_start_it_is_settled_within_a_few_states():
 
 @pytest.mark.parametrize(('call', 'says'), [
     (lambda: MotionFilter(0.0), 'period'),
+    (lambda: MotionFilter(1e-9), 'period'),
     (lambda: FilterSettings(windows=()), 'windows'),
     (lambda: FilterSettings(windows=(0.2, 0.1)), 'windows'),
     (lambda: FilterSettings(velocity_noise=0.0), 'velocity_noise'),

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""States whose stamps tell no period of an arm: no windows are made of them."""
+
+from unittest.mock import MagicMock
+
+import numpy as np
+import pytest
+
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.shipped import resolve_robot
+from robot_dynamics.nodes.diagnostics import Level
+from robot_dynamics.nodes.fault_watch import FAULT_PARAMETERS, FaultWatch
+
+
+@pytest.fixture
+def watch():
+    robot = Robot.from_urdf(resolve_robot('planar_2r'))
+    values = {parameter.name: parameter.default for parameter in FAULT_PARAMETERS}
+    return FaultWatch(MagicMock(), robot, Dynamics(robot), values)
+
+
+def tell(watch, period, count=120):
+    q, effort = np.array([0.3, -0.2]), np.array([1.0, 0.5])
+    for k in range(count):
+        watch.update(q, np.zeros(2), effort, period, period * k, int(1e9 * period * k), due=False)
+    return watch.status()
+
+
+def test_stamps_in_another_unit_are_told(watch):
+    status = tell(watch, 2e-9)
+    assert status.level == Level.WARN
+    assert status.message == 'cannot be watched: joint_states are 2e-09 s apart by their ' \
+        'stamps; stamp them in s'
+    # It begins as soon as they are right.
+    assert 'cannot' not in tell(watch, 0.002).message
+
+
+def test_stamps_in_s_are_watched(watch):
+    assert 'cannot' not in tell(watch, 0.002).message
