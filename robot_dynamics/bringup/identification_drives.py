@@ -59,12 +59,17 @@ def servo_logs(inputs: Inputs, section: Mapping[str, Any]) -> tuple[ServoLog, ..
     What the section says beside a source also counts for a log of that name that is given.
     """
     own = section.get('logs', [])
-    own = [one for one in own if isinstance(one, Mapping) and isinstance(one.get('source'), str)] \
-        if isinstance(own, list) else []
+    own = own if isinstance(own, list) else []
     if inputs.recordings:
-        named = {Path(one['source']).name: one for one in own}
+        named = {Path(one['source']).name: one for one in own if _has_source(one)}
         logs = [{**named.get(path.name, {}), 'source': str(path.absolute())}
                 for path in inputs.recordings]
     else:
-        logs = [{**one, 'source': str(inputs.path(one['source']).absolute())} for one in own]
+        # Those without a source are refused by who reads them.
+        logs = [{**one, 'source': str(inputs.path(one['source']).absolute())}
+                if _has_source(one) else one for one in own]
     return read_servo_logs({**section, 'logs': logs}, Path(), inputs.robot.joint_names)
+
+
+def _has_source(log: Any) -> bool:
+    return isinstance(log, Mapping) and isinstance(log.get('source'), str)

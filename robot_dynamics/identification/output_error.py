@@ -57,6 +57,8 @@ LOST = 10.0
 SAME = 0.01
 #: An entry nearer to its bound than this part of its scale is at it.
 AT_BOUND = 1e-4
+#: With shorter steps a search does not end. s.
+SHORTEST_STEP = 1e-5
 #: Standard deviations above this part of the value are told of.
 VAGUE = 0.3
 
@@ -92,11 +94,14 @@ class OutputErrorSettings:
                                                       for name in self.known):
             raise ParameterError(f'are {self.known!r}', subject='known parameters',
                                  remedy='give values by name: ' + ', '.join(PARAMETERS))
-        if not (isinstance(self.step, (int, float)) and 0.0 < self.step <= 0.1):
+        if not (isinstance(self.step, (int, float)) and SHORTEST_STEP <= self.step <= 0.1):
             raise ParameterError(f'is {self.step!r}', subject='step', remedy='give 0.001 or so, s')
         if not (isinstance(self.starts, int) and 1 <= self.starts <= SAMPLES):
             raise ParameterError(f'are {self.starts!r}', subject='starts',
                                  remedy=f'give 1 to {SAMPLES}')
+        if not (isinstance(self.seed, int) and self.seed >= 0):
+            raise ParameterError(f'is {self.seed!r}', subject='seed',
+                                 remedy='give a whole number from 0 on')
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,22 +178,34 @@ def identify_drives(robot: Robot, logs: Sequence[ServoLog],
     -------
     OutputError
         Parameters and how well they explain the logs.
+
+    Raises
+    ------
+    RecordingError
+        Where logs do not fit the robot, or a joint is lost whatever its drive.
     """
     settings = OutputErrorSettings() if settings is None else settings
     layout = _layout(robot, settings)
     search = Search(robot, logs, layout, settings)
     found = search.best()
+    x = found[0][0]
+    errors = _mean_error(robot, logs, layout, x, settings.step)
+    lost = [name for name, error in zip(robot.joint_names, errors, strict=True)
+            if not np.isfinite(error)]
+    if lost:
+        raise RecordingError('runs away whatever its drive', subject=', '.join(lost),
+                             remedy='check signs and units: position and goal in rad or m, supply '
+                                    'in V and above zero, the law of the servo')
     validation = np.zeros(robot.n)
     halves = halves_of(logs)
     told = tuple(Search(robot, half, layout, settings).best()[0][0] for half in halves)
-    for x, held in zip(told, halves[::-1], strict=True):
-        validation += _mean_error(robot, held, layout, x, settings.step) * _rows(held)
+    for half, held in zip(told, halves[::-1], strict=True):
+        validation += _mean_error(robot, held, layout, half, settings.step) * _rows(held)
     validation /= _rows(halves[0]) + _rows(halves[1])
-    x = found[0][0]
     deviations = search.deviations(x)
     costs = tuple(cost for _, cost in found)
-    return OutputError(layout, x, deviations, _mean_error(robot, logs, layout, x, settings.step),
-                       validation, costs, _findings(layout, x, deviations, costs, logs), told)
+    return OutputError(layout, x, deviations, errors, validation, costs,
+                       _findings(layout, x, deviations, costs, logs), told)
 
 
 def simulate_servos(robot: Robot, log: ServoLog, layout: Layout, x: FloatArray,

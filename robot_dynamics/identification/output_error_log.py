@@ -35,6 +35,8 @@ QUANTITIES = ('time', 'position', 'goal', 'velocity', 'supply', 'enabled')
 #: What is said of a servo.
 LAW = ('proportional', 'derivative', 'limit', 'supply')
 _USUAL = {'derivative': 0.0, 'limit': np.inf, 'supply': 1.0}
+#: Rows further apart tell nothing of a motion: their times are in other units. s.
+LONGEST_PERIOD = 1.0
 # Rows that tell the velocity at the beginning, where none was measured.
 _FIRST_ROWS = 8
 
@@ -197,7 +199,11 @@ def _pieces(path: Path, columns: Mapping[str, FloatArray], law: FloatArray, brok
         raise RecordingError(f'has {len(rows)} usable rows', subject=str(path),
                              remedy='record some seconds of a moving arm')
     steps = np.diff(time[rows])
-    breaks = np.flatnonzero(steps > GAP_PERIODS * np.median(steps)) + 1
+    period = float(np.median(steps))
+    if period > LONGEST_PERIOD:
+        raise RecordingError(f'has rows that are {period:.3g} s apart', subject=str(path),
+                             remedy='give times in s, and rows that follow the motion')
+    breaks = np.flatnonzero(steps > GAP_PERIODS * period) + 1
     if len(breaks):
         counts['gaps'] = len(breaks)
     out = []

@@ -80,6 +80,10 @@ def friction_of(friction: str | Sequence[str]) -> tuple[str, ...]:
             raise ParameterError(f'is {friction!r}', subject='friction', remedy='choose among '
                                  + ', '.join(CLASSES) + ', or list some of ' + ', '.join(known))
         return CLASSES[friction]
+    if not isinstance(friction, Sequence):
+        raise ParameterError(f'is {friction!r}', subject='friction',
+                             remedy='name one of ' + ', '.join(CLASSES) + ', or list some of '
+                                    + ', '.join(known))
     names = tuple(friction)
     for name in names:
         if name not in known:

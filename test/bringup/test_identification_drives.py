@@ -104,3 +104,13 @@ def test_wrong_sections(work, tmp_path, capsys, section, word):
                  '--output', str(tmp_path / 'out')]) == 1
     assert word in capsys.readouterr().err
     assert not (tmp_path / 'out').exists()
+
+
+def test_a_log_without_a_source_is_not_passed_over(work, tmp_path, capsys):
+    content = yaml.safe_load(CONFIG)
+    content['output_error']['logs'].append({'sorce': 'runs/third.csv', 'proportional': 1.0})
+    (work / 'misspelt.yaml').write_text(yaml.safe_dump(content))
+    assert main(['identify', '--config', str(work / 'misspelt.yaml'), '--output',
+                 str(tmp_path / 'out')]) == 1
+    assert 'give each a source' in capsys.readouterr().err
+    assert not (tmp_path / 'out').exists()

@@ -248,10 +248,14 @@ def test_logs_are_read_and_what_is_left_out_is_counted(pendulum, tmp_path):
     ({'logs': [{'source': 'run.csv', 'proportional': 1}], 'keys': {'position': 'x'}}, 'lacks'),
     ({'logs': [{'source': 'run.csv', 'proportional': 1}], 'keys': {'colour': 'x'}}, 'no setting'),
     ({'logs': [{'source': 'run.csv', 'proportional': 1}], 'servo': 3}, 'no mapping'),
-    ({'logs': [{'source': 'no.csv', 'proportional': 1}]}, 'cannot be read')])
+    ({'logs': [{'source': 'no.csv', 'proportional': 1}]}, 'cannot be read'),
+    ({'logs': [{'source': 'ms.csv', 'proportional': 1}]}, '5 s apart; give times in s')])
 def test_logs_that_cannot_be(tmp_path, section, words):
     (tmp_path / 'run.csv').write_text('time,position,goal\n' + '\n'.join(
         f'{k},{k},{k}' for k in range(50)))
+    # 5 ms between two rows.
+    (tmp_path / 'ms.csv').write_text('time,position,goal\n' + '\n'.join(
+        f'{5 * k},{k},{k}' for k in range(50)))
     with pytest.raises((ParameterError, RecordingError), match=words):
         read_servo_logs(section, tmp_path, ('j',))
 
@@ -267,7 +271,8 @@ def test_json_that_is_no_table(tmp_path):
 @pytest.mark.parametrize('settings', [
     {'friction': 'sticky'}, {'friction': ['sticky']}, {'friction': ['load', 'load_motor']},
     {'friction': ['stribeck']}, {'known': {'colour': 1.0}}, {'known': 3}, {'step': 0.0},
-    {'starts': 0}])
+    {'step': 1e-9}, {'starts': 0}, {'friction': None}, {'friction': 1}, {'seed': 'x'},
+    {'seed': -1}])
 def test_settings_that_cannot_be(settings):
     with pytest.raises(ParameterError):
         OutputErrorSettings(**settings)
@@ -281,6 +286,9 @@ def test_wrong_robots_and_logs(pendulum, three, recorded):
     still = replace(recorded[0], position=np.zeros_like(recorded[0].position))
     with pytest.raises(RecordingError, match='does not move'):
         identify_drives(pendulum, [still])
+    backwards = replace(recorded[0], supply=-7.4 * np.ones_like(recorded[0].supply))
+    with pytest.raises(RecordingError, match=r'runs away.*check signs'):
+        identify_drives(pendulum, [backwards], OutputErrorSettings(step=5e-3, starts=1))
     with pytest.raises(ParameterError, match='give a number'):
         identify_drives(pendulum, recorded, OutputErrorSettings(known={'gain': 'much'}))
     with pytest.raises(ParameterError, match='no setting'):
