@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields
 from time import perf_counter
 from typing import Any
@@ -184,7 +184,7 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     if dataset.joint_names != robot.joint_names:
         raise ParameterError('is of other joints: ' + ', '.join(dataset.joint_names),
                              subject=dataset.source, remedy='load it with this robot')
-    _require_motion(dataset)
+    require_motion(dataset)
     if dataset.is_gravity_compensated:
         robot = robot.with_gravity((0.0, 0.0, 0.0))
     always = ('armature',) if settings.armature else ()
@@ -238,8 +238,16 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
         float(stack.time[chooser.normal.first_row(BLOCKS // 2)]), missing, clock.seconds, fewer)
 
 
-def _require_motion(dataset: Dataset) -> None:
-    """Refuse a recording that says nothing of any parameter."""
+def require_motion(dataset: Dataset, driven: Collection[str] | None = None) -> None:
+    """Refuse a recording that says nothing of any parameter.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The recording.
+    driven : collection of str, optional
+        Joints that need efforts to move; all of them, if not given.
+    """
     position, effort = (np.concatenate([getattr(segment, name) for segment in dataset.segments])
                         for name in ('position', 'effort'))
     moved = np.ptp(position, axis=0)
@@ -247,7 +255,7 @@ def _require_motion(dataset: Dataset) -> None:
         raise RecordingError('shows an arm at rest', subject=dataset.source,
                              remedy='record it while it moves')
     idle = [name for name, one, size in zip(dataset.joint_names, effort.T, moved, strict=True)
-            if size >= LEAST_MOTION and not np.any(one)]
+            if size >= LEAST_MOTION and not np.any(one) and (driven is None or name in driven)]
     if idle:
         raise RecordingError('moves and has no efforts but zeros', subject=', '.join(idle),
                              remedy='record its effort or current, or leave it out of joints')

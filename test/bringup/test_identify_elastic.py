@@ -66,6 +66,8 @@ def work(robot, moved, tmp_path_factory):
     np.savez(folder / 'short.npz', time=t[:20], position=q[:20], effort=effort[:20], names=names)
     np.savez(folder / 'nan.npz', time=t, position=np.full_like(q, np.nan), effort=effort,
              names=names)
+    np.savez(folder / 'idle.npz', time=t, position=q, effort=0.0 * effort, names=names)
+    np.savez(folder / 'still.npz', time=t, position=0.0 * q + 0.3, effort=effort, names=names)
     np.savez(folder / 'shafts.npz', time=t, position=q * [1.0, 1.0, 50.0, 50.0], effort=effort,
              names=names)
     return folder
@@ -143,6 +145,10 @@ def test_one_encoder_a_joint(work, log, side, capsys):
     ('short.npz', '', 'too short'),
     ('nan.npz', '', 'usable'),
     ('shafts.npz', '', 'motor_joint1: moves 49.6'),
+    ('idle.npz', '', 'motor_joint1, motor_joint2: moves and has no efforts but zeros'),
+    # The efforts of this log stand beside its motors.
+    ('log.npz', 'encoders: links\n', 'joint1, joint2: moves and has no efforts but zeros'),
+    ('still.npz', '', 'shows an arm at rest'),
     ('log.npz', 'encoders: none\n', 'encoders'),
     ('log.npz', 'estimate: {strength: 3}\n', 'estimate.strength: is no setting for elastic'),
     ('log.npz', 'payload: {without: log.npz}\n', 'payload: is told of rigid arms only'),

@@ -23,6 +23,7 @@ from robot_dynamics.identification.elastic.resolution import unseen_springs
 from robot_dynamics.identification.elastic.result import ElasticIdentification
 from robot_dynamics.identification.elastic.settings import ElasticEstimateSettings
 from robot_dynamics.identification.estimators.linear import LinearFit
+from robot_dynamics.identification.identify import require_motion
 from robot_dynamics.identification.judge import CONDITION, FAIR_ERROR, GOOD_ERROR
 from robot_dynamics.identification.result import FAIR, GOOD, POOR, Residuals
 from robot_dynamics.identification.signals import SignalSettings, cutoff_of
@@ -62,6 +63,7 @@ def identify_elastic(data: ElasticDataset, robot: ElasticRobot,
     if data.dataset.joint_names != data.encoders.names(robot):
         raise RecordingError('is of other joints: ' + ', '.join(data.dataset.joint_names),
                              subject=data.source, remedy='load it with this robot')
+    require_motion(data.dataset, _driven(data, robot))
     dynamics, order = ElasticDynamics(robot), settings.parameters
     data, stiff = _with_seen_springs(data, robot, settings)
     whole = measured_base_parameters(dynamics, Encoders.both(robot.n), order)
@@ -78,6 +80,12 @@ def identify_elastic(data: ElasticDataset, robot: ElasticRobot,
         losses(whole, structural), friction, friction_deviations, settings.estimator, in_sample,
         validation, problem.stack.settings, problem.condition(fit), verdict,
         data.dataset.findings + stiff + findings, problem.curves(fit, speeds))
+
+
+def _driven(data: ElasticDataset, robot: ElasticRobot) -> tuple[str, ...]:
+    """Return the coordinates that motors drive: motors, and links where those are not measured."""
+    return tuple(robot.coordinate_names[k] for k in data.encoders.measured
+                 if k >= robot.n or not data.encoders.motors[k])
 
 
 def _with_seen_springs(data: ElasticDataset, robot: ElasticRobot,
