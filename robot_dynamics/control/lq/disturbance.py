@@ -29,6 +29,8 @@ is a fifteenth.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from robot_dynamics.dynamics.kernels.loading import kernel_on_demand
@@ -105,10 +107,11 @@ def gain_with_estimate(dq, dv, M, rate, regulator, K):
 
 @kernel_on_demand('void(float64[:, ::1], float64[::1], float64, float64[::1], float64[::1])')
 def add_error(K, e, dt, bound, effort):
-    """Add dt K_i e to an effort, within its bounds."""
+    """Add dt K_i e to an effort, within its bounds; what is no number would stay for ever."""
     n = e.size
     for i in range(n):
         total = 0.0
         for j in range(n):
             total += K[i, 2 * n + j] * e[j]
-        effort[i] = min(max(effort[i] + dt * total, -bound[i]), bound[i])
+        if math.isfinite(dt * total):
+            effort[i] = min(max(effort[i] + dt * total, -bound[i]), bound[i])

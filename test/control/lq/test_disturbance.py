@@ -146,6 +146,16 @@ def test_it_rests_where_nobody_knows_what_happened(dt):
     np.testing.assert_array_equal(summed.effort, before)
 
 
+@pytest.mark.parametrize('wrong', [np.nan, np.inf, -np.inf])
+def test_what_is_no_number_is_not_summed_up(wrong):
+    summed = SummedDisturbance(np.array([np.inf, 3.0]), T)
+    K = np.hstack([np.zeros((2, 4)), 10.0 * np.eye(2)])
+    summed.add(K, np.array([wrong, 0.5]), T)
+    np.testing.assert_array_equal(summed.effort, 0.0)
+    summed.add(K, np.array([0.5, 0.3]), T)
+    np.testing.assert_allclose(summed.effort, [5.0 * T, 3.0 * T])
+
+
 @pytest.mark.parametrize(('design', 'subject'), [
     ({'disturbance_rate': -1.0}, 'disturbance_rate'),
     ({'disturbance_rate': np.nan}, 'disturbance_rate'),
