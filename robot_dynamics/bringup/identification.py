@@ -13,6 +13,7 @@ no URDF could be written.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 from pathlib import Path
@@ -173,7 +174,11 @@ def _dataset(inputs: Inputs, options: argparse.Namespace) -> tuple[Any, dict[str
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    # Written so that NaN fails.
     if not 0.0 < seconds <= LONGEST_LISTENING:
         raise argparse.ArgumentTypeError(f'{text} is not above 0 and up to '
                                          f'{LONGEST_LISTENING:g}')

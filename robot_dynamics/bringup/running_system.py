@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from robot_dynamics.bringup.doctor.environment import LAST_DOMAIN
 from robot_dynamics.bringup.doctor.looking import on_this_machine, says_how_far
 from robot_dynamics.bringup.domains import listening_domains
 from robot_dynamics.bringup.session import require_ros
@@ -31,8 +32,11 @@ def running_system(domain: int | None = None) -> Iterator[int | None]:
     Raises
     ------
     BringupError
-        When there is no ROS 2, or several domains are in use.
+        When there is no ROS 2 or no such domain, or several are in use.
     """
+    if domain is not None and not 0 <= domain <= LAST_DOMAIN:
+        raise BringupError(f'is {domain}', subject='ROS domain',
+                           remedy=f'give one from 0 to {LAST_DOMAIN}')
     require_ros()
     domain = _domain_in_use() if domain is None else domain
     if domain is None or says_how_far(os.environ):

@@ -174,6 +174,13 @@ def test_the_help_names_the_choices(capsys):
         assert option in text
 
 
+@pytest.mark.parametrize('seconds', ['x', '', '0', '-1', 'nan', 'inf', '3601'])
+def test_times_to_listen_that_cannot_be(seconds, capsys):
+    with pytest.raises(SystemExit):
+        main(['identify', f'--live={seconds}'])
+    assert f'--live: {seconds} is not above 0 and up to 3600' in capsys.readouterr().err
+
+
 def test_joints_that_the_log_does_not_have_can_be_left_out(work, tmp_path):
     robot = Robot.from_urdf(work / 'arm.urdf')
     config = tmp_path / 'log.yaml'
