@@ -259,6 +259,12 @@ def require_motion(dataset: Dataset, driven: Collection[str] | None = None) -> N
     if idle:
         raise RecordingError('moves and has no efforts but zeros', subject=', '.join(idle),
                              remedy='record its effort or current, or leave it out of joints')
+    stuck = [name for name, one, size in zip(dataset.joint_names, effort.T, moved, strict=True)
+             if size >= LEAST_MOTION and np.any(one) and not np.ptp(one) > 0.0]
+    if stuck:
+        raise RecordingError('moves while its effort stays the same', subject=', '.join(stuck),
+                             remedy='record the effort or current that moves it, or leave it out '
+                                    'of joints')
 
 
 class _Clock:

@@ -25,7 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError, RecordingError
-from robot_dynamics.identification.dataset.cleaning import GAP_PERIODS, SHORTEST_SEGMENT
+from robot_dynamics.identification.dataset.cleaning import (
+    GAP_PERIODS,
+    LONGEST_PERIOD,
+    SHORTEST_SEGMENT,
+)
 from robot_dynamics.identification.dataset.table_log import read_table
 
 FloatArray = NDArray[np.float64]
@@ -35,8 +39,6 @@ QUANTITIES = ('time', 'position', 'goal', 'velocity', 'supply', 'enabled')
 #: What is said of a servo.
 LAW = ('proportional', 'derivative', 'limit', 'supply')
 _USUAL = {'derivative': 0.0, 'limit': np.inf, 'supply': 1.0}
-#: Rows further apart tell nothing of a motion: their times are in other units. s.
-LONGEST_PERIOD = 1.0
 # Rows that tell the velocity at the beginning, where none was measured.
 _FIRST_ROWS = 8
 

@@ -180,6 +180,9 @@ def test_wrong_arrays(three):
         dataset_from_arrays(three.robot, [], np.zeros((0, 3)), np.zeros((0, 3)))
     with pytest.raises(RecordingError):
         dataset_from_arrays(three.robot, t[:5], q[:5], tau[:5])
+    # Times in ms.
+    with pytest.raises(RecordingError, match='s apart; give times in s'):
+        dataset_from_arrays(three.robot, 1e3 * t, q, tau)
 
 
 @pytest.mark.parametrize('content', [

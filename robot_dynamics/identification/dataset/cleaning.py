@@ -18,6 +18,8 @@ BoolArray = NDArray[np.bool_]
 
 #: A pause of more than so many sampling periods splits a log.
 GAP_PERIODS = 8.0
+#: Rows further apart tell nothing of a motion: their times are in other units. s.
+LONGEST_PERIOD = 1.0
 #: Rows a segment must have to be of use.
 SHORTEST_SEGMENT = 16
 #: An effort is a spike where it leaves its neighbours by more than so many of their larger
@@ -227,6 +229,9 @@ def _segmented(time: FloatArray, position: FloatArray, velocity: FloatArray, eff
     """Split at gaps and leave out what is too short between two of them."""
     steps = np.diff(time)
     period = float(np.median(steps))
+    if period > LONGEST_PERIOD:
+        raise RecordingError(f'has rows that are {period:.3g} s apart', subject=source,
+                             remedy='give times in s, and rows that follow the motion')
     splits = np.flatnonzero(steps > GAP_PERIODS * period) + 1
     if len(splits):
         counts['gaps'] = len(splits)
