@@ -55,7 +55,9 @@ def predict(M, C, g, q, v, effort, dt, joints, gain, memory, surprise, velocity,
     for i in range(n):
         for j in range(n):
             inertia[i, j] = M[i, j] + (joints[2, i] if i == j else 0.0)
-            factor[i, j] = inertia[i, j]
+            # Damping counts at the end of the interval: that of a joint of next to no inertia
+            # brings it to its speed at once, and would throw a prediction about otherwise.
+            factor[i, j] = inertia[i, j] + (dt * joints[0, i] if i == j else 0.0)
             inverse[i, j] = 1.0 if i == j else 0.0
     joint = factorise(factor)
     if joint != SOLVED:

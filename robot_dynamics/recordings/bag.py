@@ -48,12 +48,12 @@ class Topic:
     times: list[int] = field(default_factory=list)
 
 
-def read_topics(path: Path, choose: Choice) -> dict[str, Topic]:
+def read_topics(path: str | Path, choose: Choice) -> dict[str, Topic]:
     """Read some topics of a recording.
 
     Parameters
     ----------
-    path : Path
+    path : str or Path
         Folder of a rosbag2 recording, or an MCAP or SQLite file.
     choose : callable
         Returns which topics to read.
@@ -68,6 +68,7 @@ def read_topics(path: Path, choose: Choice) -> dict[str, Topic]:
     RecordingError
         When there is no recording or it is damaged, or a topic has another type.
     """
+    path = Path(path)
     wanted, files, compressed = _opened(path, choose)
     with _readable(path):
         messages = sorted(_bounded(files, wanted, path), key=itemgetter(1))

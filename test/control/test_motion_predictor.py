@@ -116,3 +116,19 @@ def test_joints_of_several_coordinates_are_refused():
     robot = Robot.from_urdf(resolve_robot('arm7'), floating_base=True)
     with pytest.raises(ModelError, match='motion predictor'):
         MotionPredictor(robot, MotionFilter(PERIOD))
+
+
+def test_a_light_joint_with_much_damping_is_predicted():
+    """Its speed is there at once: T D / I is 20, and explicit steps would be thrown about."""
+    robot = arm('planar_3r')
+    robot = replace(robot, damping=np.full(robot.n, 1.0), friction=np.zeros(robot.n),
+                    armature=np.zeros(robot.n))
+    predictor, n = MotionPredictor(robot, MotionFilter(0.002)), robot.n
+    light, none = np.diag(np.full(n, 1e-4)), np.zeros((n, n))
+    tau, v, q, worst = np.full(n, 0.5), np.zeros(n), np.zeros(n), 0.0
+    for k in range(100):
+        predictor.update((light, none, np.zeros(n)), q, v, tau, 0.002 if k else 0.0)
+        worst = max(worst, np.abs(predictor.surprise[1]).max()) if k > 5 else 0.0
+        v = tau + (v - tau) * np.exp(-20.0)
+        q = q + 0.002 * v
+    assert worst < 0.01

@@ -66,6 +66,15 @@ def test_known_springs_are_found(play, is_given):
     assert ('backlash' in text) == (play == LOAD) and ('hysteresis' in text) == (play == DIRECTION)
 
 
+def test_efforts_and_velocities_are_no_positions():
+    values = joint(LOAD)
+    for signal in ('effort', 'velocity'):
+        values[f'motor_elbow/{signal}'] = values[f'elbow/{signal}'] = values['elbow_effort']
+    (log,) = joint_logs(columns(values), stiffness_settings(None))
+    assert (log.name, log.about.motor, log.about.link) \
+        == ('elbow', 'motor_elbow_position', 'elbow_position')
+
+
 def test_torques_of_the_motor_and_scales():
     values = joint(LOAD)
     t, theta = values['time'], values['motor_elbow_position'] / RATIO

@@ -38,6 +38,8 @@ SIGNALS = ('motor', 'link', 'torque', 'acceleration')
 FEWEST = 64
 # How columns of motors and links are called, without a YAML.
 _POSITIONS = ('{}/position', '{}_position', 'position_{}', '{}_pos', 'q_{}', '{}')
+# What a bare name may end in that is no position.
+_NO_POSITION = ('effort', 'torque', 'current', 'velocity', 'acceleration')
 _EFFORTS = ('{}/effort', '{}_effort', 'effort_{}', '{}_torque', 'tau_{}')
 
 
@@ -220,6 +222,8 @@ def _found(columns: Columns) -> dict[str, JointColumns]:
             if name.startswith(before + 'motor_') and name.endswith(after):
                 joint = name[len(before) + len('motor_'):len(name) - len(after)]
                 link = form.format(joint)
+                if form == '{}' and joint.endswith(_NO_POSITION):
+                    break
                 if joint and joint not in out and link in columns.values:
                     efforts = [one.format(who) for who in (f'motor_{joint}', joint)
                                for one in _EFFORTS]
