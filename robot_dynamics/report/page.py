@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.report.payload import payload
@@ -17,7 +18,7 @@ from robot_dynamics.report.summary import Summary
 from robot_dynamics.report.text import figures, interrupted, ratio, verdict
 
 _PAGE = Path(__file__).with_name('page')
-_SCRIPTS = ('chart.js', 'tabs.js', 'arm.js', 'report.js')
+_SCRIPTS = ('chart.js', 'tabs.js', 'theme.js', 'arm.js', 'report.js')
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,6 @@ def render_page(recording: Recording, summary: Summary, robot: Robot | None,
     """
     story = story or Story()
     name = robot.name if robot is not None else recording.controller
-    # A script element ends, or does not, by what follows a '<', wherever it stands.
-    data = json.dumps(payload(recording, summary, robot, story.truth),
-                      separators=(',', ':'), allow_nan=False).replace('<', '\\u003c')
     return filled(page_part('report.html'), {
         'title': escape(f'{name}: {verdict(summary)}'), 'robot': escape(name),
         'verdict': escape(verdict(summary)), 'story': escape(story.text),
@@ -64,7 +62,8 @@ def render_page(recording: Recording, summary: Summary, robot: Robot | None,
         'tiles': _tiles(summary), 'windows': _windows(summary),
         'joint_table': _joint_table(summary), 'facts': facts_table(story.facts),
         'estimate_note': _ESTIMATE_NOTE, 'loop_note': _loop_note(summary),
-        'css': page_part('report.css'), 'js': '\n'.join(map(page_part, _SCRIPTS)), 'data': data})
+        'css': page_part('report.css'), 'js': '\n'.join(map(page_part, _SCRIPTS)),
+        'data': embedded(payload(recording, summary, robot, story.truth))})
 
 
 _ESTIMATE_NOTE = (
@@ -76,6 +75,18 @@ _ESTIMATE_NOTE = (
 def page_part(name: str) -> str:
     """Return a file of the page: a template, a style or a script."""
     return (_PAGE / name).read_text(encoding='utf-8').rstrip('\n')
+
+
+def embedded(data: Any) -> str:
+    """Return plain data as JSON that may stand in a script element."""
+    # It ends, or does not, by what follows a '<', wherever that stands.
+    return json.dumps(data, separators=(',', ':'), allow_nan=False).replace('<', '\\u003c')
+
+
+def tiles(figures_and_words: Iterable[tuple[str, str]]) -> str:
+    """Return key figures, each with what it is."""
+    return '\n'.join(f'<div class="tile"><strong>{value}</strong><span>{text}</span></div>'
+                     for value, text in figures_and_words)
 
 
 def filled(template: str, values: Mapping[str, str]) -> str:

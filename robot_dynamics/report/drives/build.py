@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -19,14 +18,14 @@ from robot_dynamics.model.robot import Robot
 from robot_dynamics.report.drives.text import drives_sentence, lengths, unit_of
 from robot_dynamics.report.identification.markup import finding_items, items, table
 from robot_dynamics.report.identification.text import VERDICT_COLOURS, percent
-from robot_dynamics.report.page import facts_table, filled, page_part
+from robot_dynamics.report.page import embedded, facts_table, filled, page_part, tiles
 
 FloatArray = NDArray[np.float64]
 
 #: Samples of a curve, at most.
 SAMPLES = 1500
 
-_SCRIPTS = ('chart.js', 'tabs.js', 'drives.js')
+_SCRIPTS = ('chart.js', 'tabs.js', 'theme.js', 'pair.js', 'drives.js')
 
 
 def drives_page(found: OutputError, judged: DriveVerdict, runs: Sequence[Simulated],
@@ -42,9 +41,6 @@ def drives_page(found: OutputError, judged: DriveVerdict, runs: Sequence[Simulat
     robot : Robot
         The arm.
     """
-    # A script element ends, or does not, by what follows a '<', wherever it stands.
-    data = json.dumps(finite(curves(runs, robot)), separators=(',', ':'),
-                      allow_nan=False).replace('<', '\\u003c')
     return filled(page_part('drives.html'), {
         'title': escape(f'{robot.name}: {drives_sentence(judged)}'),
         'robot': escape(robot.name), 'verdict': escape(drives_sentence(judged)),
@@ -54,7 +50,8 @@ def drives_page(found: OutputError, judged: DriveVerdict, runs: Sequence[Simulat
         'log_table': _logs(runs, robot), 'parameter_table': _parameters(found, robot),
         'findings': finding_items(found.findings), 'facts': facts_table(_facts(found)),
         'css': page_part('report.css') + '\n' + page_part('identification.css'),
-        'js': '\n'.join(map(page_part, _SCRIPTS)), 'data': data})
+        'js': '\n'.join(map(page_part, _SCRIPTS)),
+        'data': embedded(finite(curves(runs, robot)))})
 
 
 def curves(runs: Sequence[Simulated], robot: Robot) -> list[dict[str, Any]]:
@@ -100,13 +97,12 @@ def _story(runs: Sequence[Simulated]) -> str:
 
 def _tiles(found: OutputError, judged: DriveVerdict, robot: Robot) -> str:
     unit = ' and '.join(sorted(set(lengths(robot))))
-    tiles = [(percent(judged.validation), 'of the motion off where nothing was seen'),
-             (percent(judged.in_sample), 'in what was fitted'),
-             (f'{np.mean(found.validation):.3g} <small>{unit}</small>',
-              'mean error, not seen'),
-             (f'{np.mean(found.mean_error):.3g} <small>{unit}</small>', 'mean error, fitted')]
-    return '\n'.join(f'<div class="tile"><strong>{value}</strong><span>{text}</span></div>'
-                     for value, text in tiles)
+    figures = [(percent(judged.validation), 'of the motion off where nothing was seen'),
+               (percent(judged.in_sample), 'in what was fitted'),
+               (f'{np.mean(found.validation):.3g} <small>{unit}</small>',
+                'mean error, not seen'),
+               (f'{np.mean(found.mean_error):.3g} <small>{unit}</small>', 'mean error, fitted')]
+    return tiles(figures)
 
 
 def _logs(runs: Sequence[Simulated], robot: Robot) -> str:

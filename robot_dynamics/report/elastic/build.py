@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from html import escape
 from typing import Any
 
@@ -25,14 +24,14 @@ from robot_dynamics.report.elastic.text import (
 )
 from robot_dynamics.report.identification.markup import finding_items, items, table
 from robot_dynamics.report.identification.text import VERDICT_COLOURS, percent, short
-from robot_dynamics.report.page import facts_table, filled, page_part
+from robot_dynamics.report.page import embedded, facts_table, filled, page_part, tiles
 
 FloatArray = NDArray[np.float64]
 
 #: Samples of a curve, at most.
 SAMPLES = 1500
 
-_SCRIPTS = ('chart.js', 'tabs.js', 'elastic.js')
+_SCRIPTS = ('chart.js', 'tabs.js', 'theme.js', 'pair.js', 'elastic.js')
 
 
 def elastic_page(found: ElasticIdentification, data: ElasticDataset, outputs: ElasticOutputs
@@ -46,9 +45,6 @@ def elastic_page(found: ElasticIdentification, data: ElasticDataset, outputs: El
     outputs : ElasticOutputs
         The other files, whose findings are told too.
     """
-    # A script element ends, or does not, by what follows a '<', wherever it stands.
-    curves = json.dumps(finite(_curves(found)), separators=(',', ':'),
-                        allow_nan=False).replace('<', '\\u003c')
     robot = found.robot.links
     return filled(page_part('elastic.html'), {
         'title': escape(f'{robot.name}: {elastic_sentence(found)}'), 'robot': escape(robot.name),
@@ -60,7 +56,8 @@ def elastic_page(found: ElasticIdentification, data: ElasticDataset, outputs: El
         'findings': finding_items((*found.findings, *outputs.findings)),
         'facts': facts_table(_facts(found, data)),
         'css': page_part('report.css') + '\n' + page_part('identification.css'),
-        'js': '\n'.join(map(page_part, _SCRIPTS)), 'data': curves})
+        'js': '\n'.join(map(page_part, _SCRIPTS)),
+        'data': embedded(finite(_curves(found)))})
 
 
 def _curves(found: ElasticIdentification) -> list[dict[str, Any]]:
@@ -99,7 +96,7 @@ def _notice(outputs: ElasticOutputs) -> str:
 
 def _tiles(found: ElasticIdentification) -> str:
     kinds = list(found.classes.values())
-    tiles = [
+    figures = [
         (percent(found.validation.total), 'error on what was not seen'),
         (percent(found.in_sample.total), 'error on what was fitted'),
         (f'{found.base.rank} <small>of {found.structural.rank}</small>',
@@ -108,8 +105,7 @@ def _tiles(found: ElasticIdentification) -> str:
          'parameters told by themselves'),
         (f'{found.condition:.3g}', 'condition number'),
     ]
-    return '\n'.join(f'<div class="tile"><strong>{value}</strong><span>{text}</span></div>'
-                     for value, text in tiles)
+    return tiles(figures)
 
 
 def _springs(found: ElasticIdentification) -> str:

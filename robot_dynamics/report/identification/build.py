@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from html import escape
 
 from robot_dynamics.identification.dataset import Dataset
@@ -16,9 +15,9 @@ from robot_dynamics.report.identification.text import (
     percent,
     verdict_sentence,
 )
-from robot_dynamics.report.page import facts_table, filled, page_part
+from robot_dynamics.report.page import embedded, facts_table, filled, page_part, tiles
 
-_SCRIPTS = ('chart.js', 'tabs.js', 'identification.js')
+_SCRIPTS = ('chart.js', 'tabs.js', 'theme.js', 'identification.js')
 
 
 def identification_page(found: Identification, dataset: Dataset, outputs: Outputs) -> str:
@@ -31,9 +30,6 @@ def identification_page(found: Identification, dataset: Dataset, outputs: Output
     outputs : Outputs
         The other files, whose findings are told too.
     """
-    # A script element ends, or does not, by what follows a '<', wherever it stands.
-    data = json.dumps(finite(charts(found, dataset, outputs.friction)), separators=(',', ':'),
-                      allow_nan=False).replace('<', '\\u003c')
     robot = found.model.robot
     return filled(page_part('identification.html'), {
         'title': escape(f'{robot.name}: {verdict_sentence(found)}'), 'robot': escape(robot.name),
@@ -46,7 +42,8 @@ def identification_page(found: Identification, dataset: Dataset, outputs: Output
         'parameter_table': tables.parameters(found), 'friction_table': tables.friction(found),
         'facts': facts_table(_facts(found, dataset)),
         'css': page_part('report.css') + '\n' + page_part('identification.css'),
-        'js': '\n'.join(map(page_part, _SCRIPTS)), 'data': data})
+        'js': '\n'.join(map(page_part, _SCRIPTS)),
+        'data': embedded(finite(charts(found, dataset, outputs.friction)))})
 
 
 def _story(found: Identification, dataset: Dataset) -> str:
@@ -69,15 +66,14 @@ def _tiles(found: Identification) -> str:
     rigid = 10 * found.model.robot.n_bodies
     told = int((found.base.independent < rigid).sum())
     untold = sum(len(one.parameters) for one in found.missing)
-    tiles = [
+    figures = [
         (percent(found.validation.total), 'error on what was not seen'),
         (percent(found.in_sample.total), 'error on what was fitted'),
         (f'{found.base.condition:.3g}', 'condition number of the base'),
         (f'{told} <small>of {told + untold}</small>', 'combinations of masses told'),
         ('yes' if found.is_consistent else 'no', 'every body can exist'),
     ]
-    return '\n'.join(f'<div class="tile"><strong>{value}</strong><span>{text}</span></div>'
-                     for value, text in tiles)
+    return tiles(figures)
 
 
 def _facts(found: Identification, dataset: Dataset) -> list[tuple[str, str]]:

@@ -58,12 +58,5 @@ for (const group of pairs) for (const chart of group)
 
 function redraw() { for (const chart of pairs.flat()) chart.draw(); }
 
-const dark = window.matchMedia('(prefers-color-scheme: dark)');
-function setTheme(name) { document.documentElement.dataset.theme = name; redraw(); }
-byId('theme').addEventListener('click', () =>
-  setTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark'));
-dark.addEventListener('change', event => setTheme(event.matches ? 'dark' : 'light'));
-window.addEventListener('resize', redraw);
-
 showJoint(0);
-setTheme(dark.matches ? 'dark' : 'light');
+followTheme(byId('theme'), redraw);

@@ -102,14 +102,7 @@ function redraw() {
   drawHistogram(byId('latency'), run.loop.latency_histogram, '--c0');
 }
 
-const dark = window.matchMedia('(prefers-color-scheme: dark)');
-function setTheme(name) { document.documentElement.dataset.theme = name; redraw(); }
-byId('theme').addEventListener('click', () =>
-  setTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark'));
-dark.addEventListener('change', event => setTheme(event.matches ? 'dark' : 'light'));
-window.addEventListener('resize', redraw);
-
 showTorque(Math.min(1, run.joints.length - 1));
 now = run.adaptation === null ? begin : Math.max(begin, run.adaptation - 3);
-setTheme(dark.matches ? 'dark' : 'light');
+followTheme(byId('theme'), redraw);
 if (!window.matchMedia('(prefers-reduced-motion: reduce)').matches) setPlaying(true); else setPlaying(false);
