@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -28,6 +28,7 @@ from robot_dynamics.identification.choose import (
 )
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.dataset.plausibility import plausibility
+from robot_dynamics.identification.estimate_section import read_estimate
 from robot_dynamics.identification.estimators.consistent import fit_consistent
 from robot_dynamics.identification.estimators.essential import Essential, essential
 from robot_dynamics.identification.estimators.linear import (
@@ -147,18 +148,7 @@ class EstimateSettings:
 
 def estimate_settings(content: Mapping[str, Any]) -> EstimateSettings:
     """Return settings out of the ``estimate`` section of a YAML."""
-    part = content.get('estimate', {})
-    known = [field.name for field in fields(EstimateSettings)]
-    if part == 'auto':
-        part = {}
-    if not isinstance(part, Mapping):
-        raise ParameterError(f'is {part!r}', subject='estimate', remedy='give auto, or '
-                             + ', '.join(known))
-    for key in part:
-        if key not in known:
-            raise ParameterError('is no setting', subject=f'estimate.{key}',
-                                 remedy='choose among ' + ', '.join(known))
-    return EstimateSettings(**part)
+    return read_estimate(EstimateSettings, content, 'is no setting')
 
 
 def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None = None

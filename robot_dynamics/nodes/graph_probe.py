@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -26,7 +25,6 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from robot_dynamics.errors import BringupError
 from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.convert import to_nanoseconds
 from robot_dynamics.nodes.graph_questions import Interview
@@ -44,6 +42,7 @@ from robot_dynamics.nodes.graph_seen import (
     Topic,
     choose_states_topic,
 )
+from robot_dynamics.nodes.started_context import started_context
 
 #: Discovery is over when nothing new has come up for so long, or after the longest time, in
 #: which DDS announces everybody at least once more. s.
@@ -72,13 +71,7 @@ def look(seconds: float = 4.0, *, namespace: str | None = None,
     BringupError
         When ROS 2 itself cannot be started.
     """
-    context = Context()
-    try:
-        rclpy.init(args=[], context=context, domain_id=domain)
-    except RuntimeError as error:
-        raise BringupError(f'cannot be started: {" ".join(str(error).split())}',
-                           subject='ROS 2', remedy='see what the environment says of RMW, domain '
-                                                   'and DDS profiles') from error
+    context = started_context(domain)
     try:
         return _Look(context).look(seconds, namespace)
     finally:

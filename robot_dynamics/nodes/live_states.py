@@ -11,8 +11,6 @@ import os
 import time
 from collections.abc import Callable, Sequence
 
-import rclpy
-from rclpy.context import Context
 from rclpy.exceptions import NameValidationException
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -21,6 +19,7 @@ from sensor_msgs.msg import JointState
 from robot_dynamics.errors import BringupError, RecordingError
 from robot_dynamics.nodes.fetched import FetchedSubscription
 from robot_dynamics.nodes.graph_seen import JOINT_STATE_TYPE
+from robot_dynamics.nodes.started_context import started_context
 
 #: Time between two looks at what has come, and between two looks for topics. s.
 _PACE, _DISCOVERY = 0.02, 0.25
@@ -60,13 +59,7 @@ def listen(seconds: float, take: Take, *, topic: str | None = None, namespace: s
     RecordingError
         When nobody says anything.
     """
-    context = Context()
-    try:
-        rclpy.init(args=[], context=context, domain_id=domain)
-    except RuntimeError as error:
-        raise BringupError(f'cannot be started: {" ".join(str(error).split())}',
-                           subject='ROS 2', remedy='see what the environment says of RMW, domain '
-                                                   'and DDS profiles') from error
+    context = started_context(domain)
     try:
         try:
             node = Node(f'_identify_{os.getpid()}', context=context, namespace=namespace,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from robot_dynamics.elastic.parameters import ParameterOrder
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.identification.estimate_section import read_estimate
 from robot_dynamics.identification.estimators.linear import ESTIMATORS
 
 #: Kinds of friction: f_s and f_v, or those of eq. 43, or what predicts better.
@@ -75,15 +76,4 @@ class ElasticEstimateSettings:
 
 def elastic_estimate_settings(content: Mapping[str, Any]) -> ElasticEstimateSettings:
     """Return settings out of the ``estimate`` section of a YAML."""
-    part = content.get('estimate', {})
-    known = [field.name for field in fields(ElasticEstimateSettings)]
-    if part == 'auto':
-        part = {}
-    if not isinstance(part, Mapping):
-        raise ParameterError(f'is {part!r}', subject='estimate', remedy='give auto, or '
-                             + ', '.join(known))
-    for key in part:
-        if key not in known:
-            raise ParameterError('is no setting for elastic joints', subject=f'estimate.{key}',
-                                 remedy='choose among ' + ', '.join(known))
-    return ElasticEstimateSettings(**part)
+    return read_estimate(ElasticEstimateSettings, content, 'is no setting for elastic joints')
