@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from importlib import metadata
-from pathlib import Path
 
 from robot_dynamics.bringup.domains import private_domain
 from robot_dynamics.bringup.security import require_domain
-from robot_dynamics.model.shipped import candidate_folders
-
-#: Where Fast DDS looks for its profiles: from 3.0 on (Kilted), and before it.
-_PROFILES, _OLDER_PROFILES = 'FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE'
-#: Version of rclpy from which on ROS 2 comes with Fast DDS 3.
-_RCLPY_OF_FAST_DDS_3 = 8
+from robot_dynamics.nodes.fast_dds import (
+    PROFILES,
+    REACH,
+    is_fast_dds,
+    profile_variable,
+    this_machine_profile,
+)
 
 
 def dds_environment(base: Mapping[str, str]) -> dict[str, str]:
@@ -38,11 +37,11 @@ def dds_environment(base: Mapping[str, str]) -> dict[str, str]:
     """
     require_domain(base)
     chosen: dict[str, str] = {}
-    reach = base.get('ROS_AUTOMATIC_DISCOVERY_RANGE')
+    reach = base.get(REACH)
     if not base.get('ROS_DOMAIN_ID') and reach in (None, '', 'LOCALHOST', 'OFF'):
         chosen['ROS_DOMAIN_ID'] = str(private_domain())
     if reach is None and not base.get('ROS_LOCALHOST_ONLY'):
-        chosen['ROS_AUTOMATIC_DISCOVERY_RANGE'] = reach = 'LOCALHOST'
+        chosen[REACH] = reach = 'LOCALHOST'
         if base.get('ROS_DISTRO') == 'humble':  # knows only the older variable
             chosen['ROS_LOCALHOST_ONLY'] = '1'
     if reach == 'LOCALHOST' or base.get('ROS_LOCALHOST_ONLY') == '1':
@@ -69,27 +68,9 @@ def launch_environment(base: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in chosen.items() if name != 'ROS_DOMAIN_ID'}
 
 
-def this_machine_profile() -> Path | None:
-    """Return ``config/dds/this_machine.xml``, None where it is not installed."""
-    paths = (folder / 'dds' / 'this_machine.xml' for folder in candidate_folders('config'))
-    return next((path for path in paths if path.is_file()), None)
-
-
 def _profiles(base: Mapping[str, str]) -> dict[str, str]:
     """Return the variable that names our Fast DDS profile, unless the user has one."""
-    middleware = base.get('RMW_IMPLEMENTATION') or 'rmw_fastrtps_cpp'
     path = this_machine_profile()
-    if path is None or 'fastrtps' not in middleware or base.get(_PROFILES) \
-            or base.get(_OLDER_PROFILES):
+    if path is None or not is_fast_dds(base) or any(map(base.get, PROFILES)):
         return {}
-    return {_PROFILES if _has_fast_dds_3() else _OLDER_PROFILES: os.fspath(path)}
-
-
-def _has_fast_dds_3() -> bool:
-    """Whether the ROS 2 of this Python has Fast DDS 3 or later; so where it has none."""
-    for name in ('rclpy', 'ros-rclpy'):
-        try:
-            return int(metadata.version(name).split('.')[0]) >= _RCLPY_OF_FAST_DDS_3
-        except metadata.PackageNotFoundError:
-            continue
-    return True
+    return {profile_variable(): os.fspath(path)}

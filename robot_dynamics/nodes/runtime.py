@@ -27,6 +27,7 @@ from robot_dynamics.nodes.parameters import Parameter, Values
 from robot_dynamics.nodes.ros_arguments import readable_arguments
 from robot_dynamics.nodes.spinning import SPIN, make_spinner
 from robot_dynamics.nodes.stopping import StoppedEarlyError, StopRequest
+from robot_dynamics.nodes.transports import without_shared_memory
 
 RCLError: type[RuntimeError] = _rclpy.RCLError
 
@@ -113,7 +114,8 @@ def _run(make_node: Callable[[StopRequest], RuntimeNode], args: Sequence[str] | 
     # rcl would say the same as we do once more, and on another line.
     set_logger_level('rcl', LoggingSeverity.FATAL)
     try:
-        with readable_arguments(sys.argv if args is None else args) as readable:
+        with without_shared_memory(), \
+                readable_arguments(sys.argv if args is None else args) as readable:
             rclpy.init(args=readable, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
         return _refuse(f'ROS 2 cannot be started: {error}')

@@ -7,6 +7,7 @@ import rclpy
 from rclpy.context import Context
 
 from robot_dynamics.errors import BringupError
+from robot_dynamics.nodes.transports import without_shared_memory
 
 
 def started_context(domain: int | None) -> Context:
@@ -24,7 +25,8 @@ def started_context(domain: int | None) -> Context:
     """
     context = Context()
     try:
-        rclpy.init(args=[], context=context, domain_id=domain)
+        with without_shared_memory():
+            rclpy.init(args=[], context=context, domain_id=domain)
     except RuntimeError as error:
         raise BringupError(f'cannot be started: {" ".join(str(error).split())}',
                            subject='ROS 2', remedy='see what the environment says of RMW, domain '

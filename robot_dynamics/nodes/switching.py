@@ -21,16 +21,15 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import rclpy
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.client import Client
-from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from robot_dynamics.errors import BringupError
+from robot_dynamics.nodes.started_context import started_context
 
 #: Longest time for finding everybody, for a transition that builds a model, and for others. s.
 _DISCOVERY, _CONFIGURE, _ANSWER = 5.0, 90.0, 10.0
@@ -64,12 +63,7 @@ class Switcher:
         self._clients: dict[str, Client] = {}
 
     def __enter__(self) -> Switcher:
-        self._context = Context()
-        try:
-            rclpy.init(args=[], context=self._context, domain_id=self._domain)
-        except RuntimeError as error:
-            raise BringupError(f'cannot be started: {" ".join(str(error).split())}',
-                               subject='ROS 2', remedy='source its setup.bash') from error
+        self._context = started_context(self._domain)
         self._node = Node('switch', context=self._context, enable_rosout=False,
                           start_parameter_services=False)
         self._executor = SingleThreadedExecutor(context=self._context)

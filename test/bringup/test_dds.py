@@ -2,14 +2,13 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
 from robot_dynamics.bringup import dds
 from robot_dynamics.bringup.command import child_environment
 from robot_dynamics.bringup.domains import PRIVATE_DOMAINS
+from robot_dynamics.nodes import fast_dds
 
 
 def test_systems_are_private_by_default():
@@ -60,7 +59,7 @@ PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 
 @pytest.mark.parametrize(('newer', 'name'), [(True, PROFILES[0]), (False, PROFILES[1])])
 def test_fast_dds_is_told_where_it_looks(monkeypatch, newer, name):
-    monkeypatch.setattr(dds, '_has_fast_dds_3', lambda: newer)
+    monkeypatch.setattr(fast_dds, 'has_fast_dds_3', lambda: newer)
     environment = child_environment({})
     assert {key for key in PROFILES if key in environment} == {name}
     assert environment[name].endswith('this_machine.xml')
@@ -75,35 +74,66 @@ def test_the_profile_is_not_forced_on_anybody(wish):
         key: wish.get(key) for key in PROFILES}
 
 
-def test_nobody_who_is_killed_can_block_others():
-    """Shared memory has locks, which a process that is killed keeps."""
-    profile = ElementTree.parse(dds.this_machine_profile())
-    space = '{http://www.eprosima.com}'
-    assert [kind.text for kind in profile.iter(f'{space}type')] == ['UDPv4']
-    assert [use.text for use in profile.iter(f'{space}useBuiltinTransports')] == ['false']
-
-
-def test_no_socket_listens_beyond_this_machine():
+@pytest.fixture
+def run_beside_node():
+    """Run code beside a node, as a node of ours begins; return what was printed."""
     pytest.importorskip('rclpy', reason='ROS 2 (rclpy) is not installed')
-    code = (
-        'import os, rclpy\n'
-        'rclpy.init(); node = rclpy.create_node("listener")\n'
+
+    def run(environment, code):
+        environment = {key: value for key, value in environment.items() if value is not None}
+        begin = ('import os\n'
+                 'from rclpy.node import Node\n'
+                 'from robot_dynamics.nodes.started_context import started_context\n'
+                 'node = Node("listener", context=started_context(None))\n')
+        return subprocess.run([sys.executable, '-c', begin + code], env=environment, text=True,
+                              check=True, capture_output=True).stdout.splitlines()
+
+    return run
+
+
+@pytest.fixture
+def environment():
+    """What our commands give their nodes, whatever runs the tests."""
+    return child_environment(
+        {key: value for key, value in os.environ.items() if key not in PROFILES})
+
+
+#: Fast DDS maps its shared memory, and then it has a name.
+SHARED = ('import re\n'
+          'print(*re.findall("/dev/shm/fast.*", open("/proc/self/maps").read()), sep="\\n")')
+
+
+@pytest.mark.parametrize('wish', [
+    {}, {'ROS_LOCALHOST_ONLY': '1'},
+    # Any range but this machine takes the transports of Fast DDS; this one disturbs nobody.
+    {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'OFF', **dict.fromkeys(PROFILES)}])
+def test_nobody_who_is_killed_can_block_others(run_beside_node, environment, wish):
+    """Shared memory has locks, which a process that is killed keeps."""
+    assert [line for line in run_beside_node({**environment, **wish}, SHARED) if line] == []
+
+
+def test_who_asks_for_shared_memory_has_it(run_beside_node, environment):
+    wish = {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'OFF', **dict.fromkeys(PROFILES),
+            'FASTDDS_BUILTIN_TRANSPORTS': 'DEFAULT'}
+    assert [line for line in run_beside_node({**environment, **wish}, SHARED) if line]
+
+
+def test_the_range_is_back_when_ros_is_there(run_beside_node, environment):
+    code = 'print(os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"])'
+    assert run_beside_node(environment, code) == ['LOCALHOST']
+
+
+def test_no_socket_is_open_beyond_this_machine(run_beside_node, environment):
+    listed = run_beside_node(environment, (
         'mine = {os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")\n'
         '        if os.path.exists(f"/proc/self/fd/{fd}")}\n'
         'for kind in ("udp", "udp6", "tcp", "tcp6"):\n'
         '    for line in open(f"/proc/net/{kind}").readlines()[1:]:\n'
         '        fields = line.split()\n'
         '        if f"socket:[{fields[9]}]" in mine:\n'
-        '            print(kind, *fields[1].split(":"))\n')
-    environment = child_environment(
-        {key: value for key, value in os.environ.items() if key not in PROFILES})
-    listed = subprocess.run([sys.executable, '-c', code], env=environment, text=True, check=True,
-                            capture_output=True).stdout.splitlines()
+        '            print(kind, *fields[1].split(":"))\n'))
     port = 7400 + 250 * int(environment['ROS_DOMAIN_ID'])
     sockets = [line.split() for line in listed]
     assert any(port <= int(number, 16) < port + 250 for _, _, number in sockets), listed
-    # 127.0.0.1, as the kernel writes it. Fast DDS reads from sockets with a number of their
-    # own; those it only sends from have the number the kernel gave them.
-    ephemeral = int(Path('/proc/sys/net/ipv4/ip_local_port_range').read_text().split()[0])
-    assert [line for line in listed if int(line.split()[2], 16) < ephemeral
-            and line.split()[:2] != ['udp', '0100007F']] == []
+    # 127.0.0.1, as the kernel writes it.
+    assert [line for line in listed if line.split()[:2] != ['udp', '0100007F']] == []

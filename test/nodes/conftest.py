@@ -25,6 +25,7 @@ from rclpy.node import Node  # noqa: E402
 
 from robot_dynamics.bringup.command import child_environment  # noqa: E402
 from robot_dynamics.nodes.base import NodeParts  # noqa: E402
+from robot_dynamics.nodes.transports import without_shared_memory  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -57,7 +58,8 @@ def make_node(domain: int) -> Iterator[Callable[..., Node]]:
 
     def make(name: str, *arguments: str) -> Node:
         context = Context()
-        rclpy.init(args=['--ros-args', *arguments], context=context, domain_id=domain)
+        with without_shared_memory():
+            rclpy.init(args=['--ros-args', *arguments], context=context, domain_id=domain)
         node = PartsNode(name, context=context)
         contexts.append((context, node))
         return node
@@ -66,6 +68,29 @@ def make_node(domain: int) -> Iterator[Callable[..., Node]]:
     for context, node in contexts:
         node.destroy_node()
         context.try_shutdown()
+
+
+class Messages(list[Any]):
+    """Messages of a topic, as they come; the last one is waited for where none is there yet.
+
+    A node under test may have found another one and gone on before this observer has found it.
+
+    Parameters
+    ----------
+    wait : callable
+        Serves callbacks until something is so, for some seconds at most.
+    topic : str
+        Where they come from.
+    """
+
+    def __init__(self, wait: Callable[[float, Callable[[], bool]], bool], topic: str):
+        super().__init__()
+        self._wait, self._topic = wait, topic
+
+    def __getitem__(self, index: Any) -> Any:
+        if index == -1 and not self:
+            assert self._wait(30.0, lambda: bool(self)), f'nothing comes on {self._topic}'
+        return super().__getitem__(index)
 
 
 class Observer:
@@ -84,7 +109,7 @@ class Observer:
 
     def collect(self, message_type: type, topic: str, profile: Any) -> list[Any]:
         """Return a list that fills with the messages of a topic."""
-        messages: list[Any] = []
+        messages = Messages(self.spin, topic)
         self.node.create_subscription(message_type, topic, messages.append, profile)
         return messages
 

@@ -59,6 +59,10 @@ class System:
     def is_in(self, mode):
         return bool(self.modes) and self.modes[-1].data == mode
 
+    def heard(self):
+        """What came so far."""
+        return [mode.data for mode in self.modes], len(self._states), self.item('state')
+
     def item(self, name):
         """The last diagnostics item of a name, and its values."""
         items = [status for array in self._diagnostics for status in array.status
@@ -76,7 +80,7 @@ def system(start, observer):
 def test_tracks_with_gains_computed_ahead(system, gain, rate):
     system.run(gain=gain, **{'feedback.disturbance_rate': rate})
     spin = system.observer.spin
-    assert spin(90.0, lambda: system.is_in('tracking'))
+    assert spin(90.0, lambda: system.is_in('tracking')), system.heard()
 
     del system.errors[:]
     spin(system.move(WAY, 0.2) + 2.0)
@@ -106,7 +110,7 @@ def test_an_excessive_error_makes_it_safe_and_it_says_why(system):
     """The arm carries 2 kg that the model knows nothing of, and hardly anything is tolerated."""
     system.run(arm={'payload_mass': 2.0, 'payload_com': [0.0, 0.0, 0.15]}.items(),
                **{'schedule.eps2': 0.02, 'feedback.ahead': False})
-    assert system.observer.spin(90.0, lambda: system.is_in('tracking'))
+    assert system.observer.spin(90.0, lambda: system.is_in('tracking')), system.heard()
     system.move(WAY, 0.5)
     assert system.observer.spin(30.0, lambda: system.is_in('safe'))
     assert system.observer.spin(30.0, lambda: system.item('state')[0] is not None

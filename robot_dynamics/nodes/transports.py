@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No shared memory for what this process sends: who is killed there holds up those who send.
+
+Fast DDS sends between processes of one machine through shared memory. Where a listener is
+killed, its lock may stay taken, and whoever sends to it waits, for up to seconds: a controller
+that has a safe command to send as well. ``rqt`` or ``ros2 topic echo`` is such a listener.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from robot_dynamics.nodes.fast_dds import REACH, names_this_machine_profile
+
+#: Which transports Fast DDS has where nothing else says it, from 2.11 on (Iron).
+BUILTIN = 'FASTDDS_BUILTIN_TRANSPORTS'
+
+
+@contextmanager
+def without_shared_memory() -> Iterator[None]:
+    """While ROS 2 is initialised, let nothing add shared memory to its transports.
+
+    Limited to this machine (``ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST``), the middleware adds it
+    to whatever a profile says. Our profile limits DDS to 127.0.0.1 already, so where it is used
+    the range says no more than that the profile decides. Without a profile Fast DDS is asked
+    for UDP alone, unless the user has asked for something else.
+
+    The range is read while ROS 2 is initialised, and is as it was afterwards; the transports
+    are read when the first node is made.
+    """
+    os.environ.setdefault(BUILTIN, 'UDPv4')
+    changed = _left_to_profile(os.environ)
+    before = {name: os.environ.get(name) for name in changed}
+    os.environ.update(changed)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _left_to_profile(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what makes the middleware leave everything to our profile, where it is used."""
+    if environment.get('ROS_DISTRO') == 'humble' or not names_this_machine_profile(environment):
+        return {}
+    older = {'ROS_LOCALHOST_ONLY': ''} if environment.get('ROS_LOCALHOST_ONLY') else {}
+    return {REACH: 'SYSTEM_DEFAULT', **older}
