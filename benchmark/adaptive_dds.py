@@ -43,6 +43,7 @@ from robot_dynamics.bringup.system import System
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.transports import without_shared_memory
 
 DOCUMENT = DOCS / 'control.md'
 RATE, ROBOT = 500.0, 'arm7'
@@ -75,7 +76,8 @@ class Observer:
 
     def __init__(self, environment: dict[str, str], limits: np.ndarray, controller: str):
         self._context = Context()
-        rclpy.init(args=[], context=self._context, domain_id=int(environment['ROS_DOMAIN_ID']))
+        with without_shared_memory():
+            rclpy.init(args=[], context=self._context, domain_id=int(environment['ROS_DOMAIN_ID']))
         self.node = Node('observer', context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)

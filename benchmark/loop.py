@@ -39,6 +39,7 @@ from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.convert import trajectory_message
+from robot_dynamics.nodes.transports import without_shared_memory
 
 HERE = Path(__file__).resolve().parent
 DOCUMENT = DOCS / 'performance_loop.md'
@@ -136,7 +137,8 @@ class Run:
         """Run the processes for the time of the setting and return what they noted."""
         setting = self.setting
         common = {'robot': ROBOT, 'spin': setting.spin}
-        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+        with without_shared_memory():
+            rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
         node = rclpy.create_node('benchmark')
         try:
             modes: list[str] = []

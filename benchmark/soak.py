@@ -36,6 +36,7 @@ from robot_dynamics.bringup.command import child_environment
 from robot_dynamics.bringup.runner import Line, ProcessRunner
 from robot_dynamics.bringup.system import System
 from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.transports import without_shared_memory
 
 DOCUMENT = DOCS / 'reliability.md'
 ROBOT, RATE = 'arm7', 500.0
@@ -80,7 +81,8 @@ class Observer:
 
     def __init__(self, environment: dict[str, str]):
         self._context = Context()
-        rclpy.init(args=[], context=self._context, domain_id=int(environment['ROS_DOMAIN_ID']))
+        with without_shared_memory():
+            rclpy.init(args=[], context=self._context, domain_id=int(environment['ROS_DOMAIN_ID']))
         self._node = Node('observer', context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)

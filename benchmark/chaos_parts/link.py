@@ -24,6 +24,7 @@ from std_msgs.msg import Float64MultiArray, String
 
 from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.convert import to_nanoseconds, write_stamp
+from robot_dynamics.nodes.transports import without_shared_memory
 
 from .cores import Cores, Couriers
 from .ears import Ears, heard, messages
@@ -284,7 +285,8 @@ class _Relay:
 
 def _run(pipe: Connection, velocity_limit: dict[str, float]) -> None:
     """Relay until the other end of the pipe is closed."""
-    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    with without_shared_memory():
+        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     relay = _Relay(velocity_limit)
     gc.collect()
     gc.freeze()

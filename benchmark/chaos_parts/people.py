@@ -20,6 +20,7 @@ from trajectory_msgs.msg import JointTrajectory
 from robot_dynamics.control.trajectory_points import TrajectoryPoint
 from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.convert import trajectory_message
+from robot_dynamics.nodes.transports import without_shared_memory
 
 from .rig import CONTROLLER
 
@@ -41,7 +42,8 @@ class People:
     """
 
     def __init__(self) -> None:
-        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+        with without_shared_memory():
+            rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node('chaos_people')
         self._references = self._node.create_publisher(
             JointTrajectory, f'{CONTROLLER}/reference', qos.command())

@@ -3,18 +3,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
 from robot_dynamics.bringup.domains import private_domain
 from robot_dynamics.bringup.security import require_domain
-from robot_dynamics.nodes.fast_dds import (
-    PROFILES,
-    REACH,
-    is_fast_dds,
-    profile_variable,
-    this_machine_profile,
-)
+from robot_dynamics.nodes.fast_dds import REACH, profile_to_take, reaches_this_machine
 
 
 def dds_environment(base: Mapping[str, str]) -> dict[str, str]:
@@ -41,11 +34,11 @@ def dds_environment(base: Mapping[str, str]) -> dict[str, str]:
     if not base.get('ROS_DOMAIN_ID') and reach in (None, '', 'LOCALHOST', 'OFF'):
         chosen['ROS_DOMAIN_ID'] = str(private_domain())
     if reach is None and not base.get('ROS_LOCALHOST_ONLY'):
-        chosen[REACH] = reach = 'LOCALHOST'
+        chosen[REACH] = 'LOCALHOST'
         if base.get('ROS_DISTRO') == 'humble':  # knows only the older variable
             chosen['ROS_LOCALHOST_ONLY'] = '1'
-    if reach == 'LOCALHOST' or base.get('ROS_LOCALHOST_ONLY') == '1':
-        chosen.update(_profiles(base))
+    if reaches_this_machine({**base, **chosen}):
+        chosen.update(profile_to_take(base))
     return chosen
 
 
@@ -66,11 +59,3 @@ def launch_environment(base: Mapping[str, str]) -> dict[str, str]:
         return {}
     chosen = dds_environment({**base, 'ROS_DOMAIN_ID': base.get('ROS_DOMAIN_ID') or '0'})
     return {name: value for name, value in chosen.items() if name != 'ROS_DOMAIN_ID'}
-
-
-def _profiles(base: Mapping[str, str]) -> dict[str, str]:
-    """Return the variable that names our Fast DDS profile, unless the user has one."""
-    path = this_machine_profile()
-    if path is None or not is_fast_dds(base) or any(map(base.get, PROFILES)):
-        return {}
-    return {profile_variable(): os.fspath(path)}

@@ -33,17 +33,42 @@ def names_this_machine_profile(environment: Mapping[str, str]) -> bool:
         The environment of a process.
     """
     ours = this_machine_profile()
-    named = environment.get(profile_variable())
-    return ours is not None and bool(named) and is_fast_dds(environment) \
+    named = environment.get(_profile_variable())
+    return ours is not None and bool(named) and _is_fast_dds(environment) \
         and os.path.realpath(named) == os.path.realpath(ours)
 
 
-def is_fast_dds(environment: Mapping[str, str]) -> bool:
+def profile_to_take(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variable that names our Fast DDS profile, unless the user has one.
+
+    Parameters
+    ----------
+    environment : mapping of str to str
+        The environment of a process.
+    """
+    path = this_machine_profile()
+    if path is None or not _is_fast_dds(environment) or any(map(environment.get, PROFILES)):
+        return {}
+    return {_profile_variable(): os.fspath(path)}
+
+
+def reaches_this_machine(environment: Mapping[str, str]) -> bool:
+    """Whether nodes look for others on this machine only.
+
+    Parameters
+    ----------
+    environment : mapping of str to str
+        The environment of a process.
+    """
+    return environment.get(REACH) == 'LOCALHOST' or environment.get('ROS_LOCALHOST_ONLY') == '1'
+
+
+def _is_fast_dds(environment: Mapping[str, str]) -> bool:
     """Whether the middleware of an environment is Fast DDS."""
     return 'fastrtps' in (environment.get('RMW_IMPLEMENTATION') or 'rmw_fastrtps_cpp')
 
 
-def profile_variable() -> str:
+def _profile_variable() -> str:
     """Return the name of the variable that this version of Fast DDS reads."""
     return PROFILES[0] if has_fast_dds_3() else PROFILES[1]
 

@@ -12,7 +12,12 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from robot_dynamics.nodes.fast_dds import REACH, names_this_machine_profile
+from robot_dynamics.nodes.fast_dds import (
+    REACH,
+    names_this_machine_profile,
+    profile_to_take,
+    reaches_this_machine,
+)
 
 #: Which transports Fast DDS has where nothing else says it, from 2.11 on (Iron).
 BUILTIN = 'FASTDDS_BUILTIN_TRANSPORTS'
@@ -23,14 +28,16 @@ def without_shared_memory() -> Iterator[None]:
     """While ROS 2 is initialised, let nothing add shared memory to its transports.
 
     Limited to this machine (``ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST``), the middleware adds it
-    to whatever a profile says. Our profile limits DDS to 127.0.0.1 already, so where it is used
-    the range says no more than that the profile decides. Without a profile Fast DDS is asked
-    for UDP alone, unless the user has asked for something else.
+    to whatever a profile says. Our profile limits DDS to 127.0.0.1 by itself, so it is taken,
+    unless the user has another, and the range says no more than that the profile decides. With
+    any other range Fast DDS is asked for UDP alone, unless the user has asked for something else.
 
-    The range is read while ROS 2 is initialised, and is as it was afterwards; the transports
-    are read when the first node is made.
+    The range is read while ROS 2 is initialised, and is as it was afterwards; profile and
+    transports are read when the first node is made, and stay.
     """
     os.environ.setdefault(BUILTIN, 'UDPv4')
+    if reaches_this_machine(os.environ):
+        os.environ.update(profile_to_take(os.environ))
     changed = _left_to_profile(os.environ)
     before = {name: os.environ.get(name) for name in changed}
     os.environ.update(changed)
@@ -46,7 +53,8 @@ def without_shared_memory() -> Iterator[None]:
 
 def _left_to_profile(environment: Mapping[str, str]) -> dict[str, str]:
     """Return what makes the middleware leave everything to our profile, where it is used."""
-    if environment.get('ROS_DISTRO') == 'humble' or not names_this_machine_profile(environment):
+    if environment.get('ROS_DISTRO') == 'humble' or not reaches_this_machine(environment) \
+            or not names_this_machine_profile(environment):
         return {}
     older = {'ROS_LOCALHOST_ONLY': ''} if environment.get('ROS_LOCALHOST_ONLY') else {}
     return {REACH: 'SYSTEM_DEFAULT', **older}

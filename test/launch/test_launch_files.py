@@ -33,6 +33,7 @@ from robot_dynamics.bringup.domains import private_domain  # noqa: E402
 from robot_dynamics.bringup.launching import node_actions  # noqa: E402
 from robot_dynamics.bringup.system import System  # noqa: E402
 from robot_dynamics.bringup.warmup import warm_up  # noqa: E402
+from robot_dynamics.nodes.transports import without_shared_memory  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.timeout(180)]
 
@@ -94,7 +95,8 @@ class Ear:
 
     def __enter__(self):
         self.context = Context()
-        rclpy.init(context=self.context)
+        with without_shared_memory():
+            rclpy.init(context=self.context)
         self.node = Node('ear', context=self.context, enable_rosout=False)
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)

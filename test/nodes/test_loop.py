@@ -23,6 +23,7 @@ from robot_dynamics.bringup.command import child_environment
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.transports import without_shared_memory
 
 pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
 
@@ -42,7 +43,8 @@ class System:
         self._environment = environment
         domain = int(environment['ROS_DOMAIN_ID'])
         self._context = Context()
-        rclpy.init(args=[], context=self._context, domain_id=domain)
+        with without_shared_memory():
+            rclpy.init(args=[], context=self._context, domain_id=domain)
         self.node = Node('observer', context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
