@@ -23,7 +23,7 @@ from robot_dynamics.bringup.doctor.robot import joint_count, robot_line, robot_t
 from robot_dynamics.bringup.excitation import excitation_processes, run_excitation
 from robot_dynamics.bringup.session import require_ros, run_until_stopped
 from robot_dynamics.bringup.system import NO_PLANT, System, find_plant
-from robot_dynamics.bringup.warmup import warm_up
+from robot_dynamics.bringup.warmup import every_node, warm_up
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.shipped import shipped_robots
 
@@ -114,7 +114,7 @@ def _add_up(commands: argparse._SubParsersAction) -> None:
                     help='Lead the arm through this plan of robot-dynamics excite, once, record '
                          'it into the folder of --record, and end.')
     up.add_argument('--seconds', type=float, metavar='SECONDS',
-                    help='End by itself after so long.')
+                    help='End by itself so long after the nodes have been started.')
     up.set_defaults(run=_up)
 
 
@@ -148,14 +148,15 @@ def _up(options: argparse.Namespace) -> int:
     require_ros()
     environment = child_environment()
     print(_banner(system, environment), flush=True)
-    # Nodes compile what is missing, too; done before, none waits for another's compiler.
-    warm_up()
+    folder = '' if options.record is None else str(options.record)
+    processes = excitation_processes(system, options.excitation, folder) if led \
+        else system.processes()
+    # Nodes compile what is missing, too; done before, none waits for another's compiler, nor
+    # is it counted among the seconds that the system runs.
+    warm_up(processes)
     if led:
-        folder = '' if options.record is None else str(options.record)
-        done = run_excitation(excitation_processes(system, options.excitation, folder),
-                              environment, options.seconds)
-        return 0 if done else 1
-    run_until_stopped(system.processes(), options.seconds, environment=environment)
+        return 0 if run_excitation(processes, environment, options.seconds) else 1
+    run_until_stopped(processes, options.seconds, environment=environment)
     return 0
 
 
@@ -196,7 +197,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _warmup(options: argparse.Namespace) -> int:
-    print(f'ready after {warm_up():.2f} s')
+    print(f'ready after {warm_up(every_node()):.2f} s')
     return 0
 
 

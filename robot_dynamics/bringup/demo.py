@@ -156,9 +156,10 @@ def run(options: argparse.Namespace) -> int:
     check_writable(plan.output)
     require_ros()
     # Nodes compile what is missing, too; done before, the user sees what takes so long.
-    warm_up()
+    processes = plan.processes()
+    warm_up(processes)
     watch = Watch(plan, unit=unit_of(description.robot))
-    finished = run_until_stopped(plan.processes(), on_line=watch.on_line, is_over=watch.is_over)
+    finished = run_until_stopped(processes, on_line=watch.on_line, is_over=watch.is_over)
     if not finished:
         say('stopped; the recording so far is in ' + str(plan.recording))
         return 130

@@ -1,26 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles the kernels that most nodes need, before the first node starts."""
+"""Compiles the kernels that nodes need, before the first node starts."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Sequence
 
 import robot_dynamics
+from robot_dynamics.bringup.controllers import CONTROLLER_NODES
+from robot_dynamics.bringup.processes import NodeProcess
+from robot_dynamics.dynamics.kernels.loading import Kernel
 from robot_dynamics.dynamics.warmup import warm_up as warm_up_imported
 
 # What of the other rooms a node needs these import.
 _ROOMS = ('control', 'simulation')
 
+#: What nodes ask for beside the kernels of every loop: module of the package, and its kernels.
+_OF_NODES = {
+    'feedforward_lq_controller': {
+        'dynamics.kernels.effort_derivatives': ('effort_derivatives', 'many_effort_derivatives'),
+        'control.lq.kernels': ('riccati_gain_of',),
+        'control.lq.apply_kernel': ('apply_feedback',)},
+    'gravity_compensation_controller': {'control.guiding': ('guide', 'feel')},
+    'elastic_pd_controller': {
+        'dynamics.kernels.effort_derivatives': ('effort_derivatives', 'many_effort_derivatives'),
+        'elastic.rotors': ('add_rotor_matrices', 'rotor_columns', 'add_rotor_derivatives')},
+}
 
-def warm_up() -> float:
+#: The same for an arm whose joints are elastic.
+_OF_ELASTIC_ARMS = {'elastic.rotors': ('add_rotor_matrices',), 'elastic.motion': ('advance',)}
+
+
+def warm_up(processes: Sequence[NodeProcess] = ()) -> float:
     """Load or compile the kernels of a control loop; return the seconds it took.
 
     Nodes do this themselves. Done before, several that start together need not wait
     for each other, and the user sees what takes so long.
+
+    Parameters
+    ----------
+    processes : sequence of NodeProcess
+        What is going to run: what these ask for comes along.
     """
     import_kernels()
-    return warm_up_imported()
+    return warm_up_imported(kernels_of(processes))
+
+
+def every_node() -> tuple[NodeProcess, ...]:
+    """Return one process of each kind that asks for kernels of its own."""
+    return (NodeProcess('simulated_arm', parameters={'elastic_joints': 'description'}),
+            *(NodeProcess(node) for node in CONTROLLER_NODES))
+
+
+def kernels_of(processes: Sequence[NodeProcess]) -> tuple[Kernel, ...]:
+    """Return the kernels that nodes ask for beside those of every loop, each once."""
+    found: dict[Kernel, None] = {}
+    for process in processes:
+        wanted = _OF_NODES.get(process.node, {})
+        if process.node == 'simulated_arm' and process.parameters.get('elastic_joints'):
+            wanted = _OF_ELASTIC_ARMS
+        for name, kernels in wanted.items():
+            module = importlib.import_module(f'robot_dynamics.{name}')
+            found.update(dict.fromkeys(getattr(module, kernel) for kernel in kernels))
+    return tuple(found)
 
 
 def import_kernels() -> None:

@@ -9,13 +9,19 @@ robots that float are among them once there is a `Dynamics` of such a robot.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from robot_dynamics.dynamics import equations  # noqa: F401 (defines the kernels)
-from robot_dynamics.dynamics.kernels.loading import all_kernels, progress
+from robot_dynamics.dynamics.kernels.loading import Kernel, all_kernels, progress
 
 
-def warm_up() -> float:
+def warm_up(more: Sequence[Kernel] = ()) -> float:
     """Compile or load every kernel that the imported modules define.
+
+    Parameters
+    ----------
+    more : sequence of Kernel
+        Kernels on demand that somebody is going to ask for.
 
     Returns
     -------
@@ -23,11 +29,12 @@ def warm_up() -> float:
         Seconds that it took.
     """
     start = time.perf_counter()
-    missing = [kernel for kernel in all_kernels() if not kernel.is_cached]
+    kernels = tuple(dict.fromkeys((*all_kernels(), *more)))
+    missing = [kernel for kernel in kernels if not kernel.is_cached]
     if missing:
         progress(f'compiling {len(missing)} kernels, once, in some {2 * len(missing)} s; '
                  f'kept in {missing[0].directory.parent}')
-    for kernel in all_kernels():
+    for kernel in kernels:
         kernel.load(announce=False)
     seconds = time.perf_counter() - start
     if missing:
