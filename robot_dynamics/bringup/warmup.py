@@ -21,7 +21,8 @@ _OF_NODES = {
     'feedforward_lq_controller': {
         'dynamics.kernels.effort_derivatives': ('effort_derivatives', 'many_effort_derivatives'),
         'control.lq.kernels': ('riccati_gain_of',),
-        'control.lq.apply_kernel': ('apply_feedback',)},
+        'control.lq.apply_kernel': ('apply_feedback', 'tracking_errors'),
+        'control.lq.gain_table': ('nearest_knot',)},
     'gravity_compensation_controller': {'control.guiding': ('guide', 'feel')},
     'elastic_pd_controller': {
         'dynamics.kernels.effort_derivatives': ('effort_derivatives', 'many_effort_derivatives'),
