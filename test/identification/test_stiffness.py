@@ -5,6 +5,8 @@ import json
 
 import numpy as np
 import pytest
+from rosbags.rosbag2 import Writer
+from rosbags.typesys import Stores, get_typestore
 
 from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification.stiffness.columns import Columns, read_columns
@@ -159,6 +161,55 @@ def test_recordings_and_archives(cases, tmp_path):
     assert bag.time_of(name)[0] >= 0.0 and len(bag.named(name)) > 10
     np.savez(tmp_path / 'log.npz', time=np.arange(9.0), q=np.ones((9, 2)))
     assert list(read_columns(tmp_path / 'log.npz').values) == ['time', 'q/1', 'q/2']
+
+
+@pytest.fixture
+def record(tmp_path):
+    """Record joint states: topic, name of the joint, position and effort by message."""
+    def write(*topics):
+        store = get_typestore(Stores.ROS2_HUMBLE)
+        kind = 'sensor_msgs/msg/JointState'
+        JointState, Header, Time = (store.types[name] for name in (
+            kind, 'std_msgs/msg/Header', 'builtin_interfaces/msg/Time'))
+        with Writer(tmp_path / 'bag', version=9) as writer:
+            for topic, name, rows in topics:
+                connection = writer.add_connection(topic, kind, typestore=store)
+                for time, position, effort in rows:
+                    stamp = round(1e9 * time)
+                    position, effort = np.atleast_1d(position), np.atleast_1d(effort)
+                    writer.write(connection, stamp, store.serialize_cdr(JointState(
+                        Header(Time(stamp // 10**9, stamp % 10**9), ''), [name], position,
+                        np.empty(0), effort), kind))
+        return tmp_path / 'bag'
+    return write
+
+
+@pytest.mark.parametrize(('motor_topic', 'motor'), [
+    ('/arm/motor_states', 'motor_elbow'), ('/arm/motor_states', 'elbow'),
+    ('/motors', 'motor_elbow')])
+def test_the_states_of_links_and_motors_are_found_by_themselves(record, motor_topic, motor):
+    values = joint(None, seconds=10.0)
+    t, link, torque = (values[name] for name in ('time', 'elbow_position', 'elbow_effort'))
+    theta = values['motor_elbow_position'] / RATIO
+    path = record(('/arm/controller/tracking_error', 'elbow', zip(t, 0.0 * link, torque,
+                                                                  strict=True)),
+                  ('/arm/joint_states', 'elbow', zip(t, link, 7.0 * torque, strict=True)),
+                  ('/arm/inverse_dynamics/torque', 'elbow', zip(t, link, 3.0 * torque,
+                                                                strict=True)),
+                  (motor_topic, motor, zip(t, theta, torque, strict=True)))
+    (report,) = examine(joint_logs(read_columns(path)))
+    assert report.name == 'elbow'
+    assert report.spring.ratio == pytest.approx(1.0, rel=2e-3)
+    assert report.spring.stiffness == pytest.approx(STIFFNESS, rel=0.05)
+
+
+def test_topics_that_nothing_tells_apart_are_named(record):
+    t = np.arange(100) / 100.0
+    rows = [(time, np.sin(time), 1.0) for time in t]
+    path = record(('/one', 'elbow', rows), ('/two', 'elbow', rows),
+                  ('/motors', 'motor_elbow', rows))
+    with pytest.raises(RecordingError, match='among: /one:elbow/position, /two:elbow/position'):
+        joint_logs(read_columns(path))
 
 
 @pytest.mark.parametrize('content', [

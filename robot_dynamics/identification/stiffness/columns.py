@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,8 @@ FloatArray = NDArray[np.float64]
 _JOINT_STATE = 'sensor_msgs/msg/JointState'
 _TIMES = ('t', 'time', 'times', 'stamp', 'timestamp', 'time_s', 'sec')
 _TABLES = ('.csv', '.txt', '.dat', '.tsv', '.asc')
+_QUANTITIES = ('position', 'velocity', 'effort')
+_POSITION = '/position'
 #: Largest table that is read, bytes.
 LARGEST = 2**30
 
@@ -69,7 +71,8 @@ def read_columns(path: Path) -> Columns:
         A table of numbers, separated by commas, semicolons or blanks, with or without a line
         of names; an NPZ archive of plain arrays; or a rosbag2 recording, of which the columns
         are ``joint/position``, ``joint/velocity`` and ``joint/effort``, after ``topic:``
-        where several topics name the joint.
+        where several topics name the joint. Of those the states of the joint have the plain
+        names too, and the states of motors in a topic of their own are ``motor_joint/...``.
     """
     if path.suffix in _TABLES:
         return _table(path)
@@ -149,7 +152,7 @@ def _recording(path: Path) -> Columns:
             seconds = (rows.stamps - origin) * 1e-9
             for k, joint in enumerate(rows.names):
                 parts += [(topic, f'{joint}/{quantity}', seconds, getattr(rows, quantity)[:, k])
-                          for quantity in ('position', 'velocity', 'effort')
+                          for quantity in _QUANTITIES
                           if np.any(np.isfinite(getattr(rows, quantity)[:, k]))]
     several = {name for _, name, _, _ in parts
                if len({topic for topic, other, _, _ in parts if other == name}) > 1}
@@ -161,4 +164,40 @@ def _recording(path: Path) -> Columns:
     if not columns:
         raise RecordingError('has no joint states', subject=str(path),
                              remedy='record the joint states of motors and links')
+    for plain, key in _plain_names(columns, several).items():
+        columns[plain], times[plain] = columns[key], times[key]
     return Columns(columns, times, str(path))
+
+
+def _plain_names(columns: Mapping[str, FloatArray], several: Collection[str]) -> dict[str, str]:
+    """Return which columns of several topics are the states of joints, and of motors.
+
+    A controller tells errors and models under the names of joints too, less often than
+    states come. Where nothing tells them apart no topic is chosen.
+    """
+    topics: dict[str, list[str]] = {}
+    for key in columns:
+        topic, _, name = key.rpartition(':')
+        if name in several and name.endswith(_POSITION):
+            topics.setdefault(name.removesuffix(_POSITION), []).append(topic)
+    out = {}
+    for joint, known in topics.items():
+        motors = [topic for topic in known if topic.rpartition('/')[2].startswith('motor')]
+        links = [topic for topic in known if topic not in motors]
+        for who, ours in ((joint, links), (f'motor_{joint}', motors)):
+            chosen = _states(ours, lambda topic, joint=joint: len(
+                columns[f'{topic}:{joint}{_POSITION}']))
+            if chosen is not None and f'{who}{_POSITION}' not in columns:
+                out.update({f'{who}/{quantity}': f'{chosen}:{joint}/{quantity}'
+                            for quantity in _QUANTITIES
+                            if f'{chosen}:{joint}/{quantity}' in columns})
+    return out
+
+
+def _states(topics: Sequence[str], count: Callable[[str], int]) -> str | None:
+    """Return the topic of states among some, None where two are as likely."""
+    ranked = sorted(((topic.endswith('states'), count(topic), topic) for topic in topics),
+                    reverse=True)
+    if not ranked or (len(ranked) > 1 and ranked[0][:2] == ranked[1][:2]):
+        return None
+    return ranked[0][2]

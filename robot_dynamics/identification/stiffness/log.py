@@ -163,9 +163,12 @@ def joint_logs(columns: Columns, settings: StiffnessSettings | None = None
     settings = StiffnessSettings() if settings is None else settings
     joints = settings.joints or _found(columns)
     if not joints:
-        raise RecordingError('names no joint with a motor', subject=columns.source,
-                             remedy='name columns in a YAML (--settings); the log has: '
-                                    + ', '.join(list(columns.values)[:20]))
+        positions = [name for name in columns.values if 'position' in name]
+        raise RecordingError('names no joint together with a motor_<joint>',
+                             subject=columns.source,
+                             remedy='record the states of the motors too, or name the columns of '
+                                    'motor and link in a YAML (--settings), among: '
+                                    + ', '.join((positions or list(columns.values))[:20]))
     return tuple(_joint(columns, name, about, settings) for name, about in joints.items())
 
 
