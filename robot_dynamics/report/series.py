@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
+#: A recording has a gap where the next sample is so many times further than usual.
+GAP = 2.5
 #: Samples of a chart: five minutes at 40 Hz, and less often in longer runs.
 MOST_SAMPLES = 12_000
 
@@ -63,6 +65,35 @@ def sample(time: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
         Where the result is wanted, s. Before the first sample it is the first.
     """
     return values[np.clip(np.searchsorted(time, at, side='right') - 1, 0, None)]
+
+
+def with_gaps(time: FloatArray, values: FloatArray, most: int) -> tuple[FloatArray, FloatArray]:
+    """Return at most so many of the samples, and a row of nan wherever a recording has a gap.
+
+    Parameters
+    ----------
+    time : ndarray, shape (k,)
+        Ascending times, s, evenly spaced but for gaps.
+    values : ndarray, shape (k, m)
+        Samples.
+    most : int
+        How many samples are wanted; rows of nan come on top.
+
+    Returns
+    -------
+    time : ndarray, shape (l,)
+        A row of nan stands in the middle of its gap.
+    values : ndarray, shape (l, m)
+        A line through them has a hole where nothing was recorded.
+    """
+    steps = np.diff(time)
+    piece = np.concatenate([[0], np.cumsum(steps > GAP * np.median(steps))]) if len(steps) \
+        else np.zeros(len(time))
+    thin = slice(None, None, max(1, -(-len(time) // most)))
+    time, values, piece = time[thin], values[thin], piece[thin]
+    gaps = np.flatnonzero(np.diff(piece)) + 1
+    return (np.insert(time, gaps, 0.5 * (time[gaps - 1] + time[gaps])),
+            np.insert(values, gaps, np.nan, axis=0))
 
 
 def worst(time: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:

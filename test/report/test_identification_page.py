@@ -85,12 +85,18 @@ def test_charts_say_what_was_measured(page, result):
     for name in ('measured', 'predicted', 'held', 'residual', 'held_residual'):
         assert len(efforts[name]) == n
         assert len(efforts[name][0]) == len(efforts['time'])
-    left = np.array(efforts['measured']) - np.array(efforts['predicted'])
-    np.testing.assert_allclose(left, efforts['residual'], atol=2e-2)
-    # The stretch that is drawn holds the worst three seconds, as far as a piece goes.
-    assert efforts['time'][0] <= found.worst[0][0] + 3.0
-    assert efforts['time'][-1] >= found.worst[0][0]
-    assert np.all(np.diff(efforts['time']) > 0.0)
+    measured, predicted, residual = (np.array(efforts[name], dtype=float) for name in (
+        'measured', 'predicted', 'residual'))
+    np.testing.assert_allclose(measured - predicted, residual, atol=2e-2)
+    # The stretch that is drawn holds the worst three seconds, the gap as a hole in all lines.
+    time = np.array(efforts['time'])
+    assert time[0] <= found.worst[0][0] and time[-1] >= found.worst[0][0] + 3.0
+    assert np.all(np.diff(time) > 0.0)
+    (gap,) = np.flatnonzero(np.isnan(measured).any(axis=0))
+    assert 12.0 < time[gap] < 17.0 and np.isnan(residual[:, gap]).all()
+    assert time[gap - 1] > 10.0 and time[gap + 1] < 19.0
+    for one in data['overview']['errors']:
+        assert one.count(None) == 1
     spectra = data['spectra']
     assert len(spectra['effort'][0]) == len(spectra['frequency'])
     assert len(data['overview']['errors']) == n

@@ -10,6 +10,7 @@ from robot_dynamics.report.series import (
     moving_rms,
     rounded,
     sample,
+    with_gaps,
     worst,
 )
 
@@ -63,3 +64,17 @@ def test_rounding_keeps_figures_and_makes_valid_json():
     values = np.array([[1.23456e-7, np.nan], [-98765.4, 0.0]])
     assert rounded(values) == [[1.235e-7, None], [-98770.0, 0.0]]
     json.dumps(rounded(values), allow_nan=False)
+
+
+def test_gaps_are_holes_in_a_line():
+    time = np.concatenate([np.arange(100) * 0.01, 5.0 + np.arange(100) * 0.01])
+    values = np.column_stack([time, -time])
+    t, out = with_gaps(time, values, 1000)
+    assert len(t) == 201 and np.all(np.diff(t) > 0.0)
+    assert np.flatnonzero(np.isnan(out).any(axis=1)).tolist() == [100]
+    np.testing.assert_allclose(np.delete(out, 100, axis=0), values)
+    t, out = with_gaps(time, values, 20)
+    assert len(t) == 21 and np.isnan(out).all(axis=1).sum() == 1
+    for one in (time[:0], time[:1]):
+        t, out = with_gaps(one, values[:len(one)], 20)
+        assert len(t) == len(out) == len(one) and not np.isnan(out).any()

@@ -7,7 +7,6 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.base_parameters import COMBINED, INDEPENDENT, UNIDENTIFIABLE
 from robot_dynamics.identification.elastic.dataset import ElasticDataset
@@ -25,8 +24,7 @@ from robot_dynamics.report.elastic.text import (
 from robot_dynamics.report.identification.markup import finding_items, items, table
 from robot_dynamics.report.identification.text import VERDICT_COLOURS, percent, short
 from robot_dynamics.report.page import embedded, facts_table, filled, page_part, tiles
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.report.series import rounded, with_gaps
 
 #: Samples of a curve, at most.
 SAMPLES = 1500
@@ -63,21 +61,20 @@ def elastic_page(found: ElasticIdentification, data: ElasticDataset, outputs: El
 def _curves(found: ElasticIdentification) -> list[dict[str, Any]]:
     """Return efforts of every coordinate that is measured, in plain types."""
     curves, units = found.curves, units_of(found)
-    step = max(1, -(-len(curves.time) // SAMPLES))
+    time, values = with_gaps(curves.time, np.hstack((curves.measured, curves.fitted, curves.held)),
+                             SAMPLES)
+    sides = np.hsplit(values, 3)
     out = []
     for k, name in enumerate(found.encoders.names(found.robot)):
-        measured, fitted, held = (one[::step, k] for one in (curves.measured, curves.fitted,
-                                                             curves.held))
+        measured, fitted, held = (side[:, k] for side in sides)
         out.append({'name': name, 'unit': units[found.encoders.measured[k]],
-                    'time': np.round(curves.time[::step], 4).tolist(),
-                    'measured': _short(measured), 'fitted': _short(fitted), 'held': _short(held),
-                    'error': _short(measured - fitted), 'held_error': _short(measured - held)})
+                    'time': np.round(time, 4).tolist(),
+                    'measured': rounded(measured), 'fitted': rounded(fitted),
+                    'held': rounded(held),
+                    'error': rounded(measured - fitted),
+                    'held_error': rounded(measured - held)})
     # Motors first: they have efforts, links mostly none.
     return sorted(out, key=lambda one: not one['name'].startswith('motor_'))
-
-
-def _short(values: FloatArray) -> list[float]:
-    return [float(f'{value:.4g}') for value in values]
 
 
 def _story(found: ElasticIdentification, data: ElasticDataset) -> str:

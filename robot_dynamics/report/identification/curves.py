@@ -21,6 +21,7 @@ from robot_dynamics.identification.signals.motion import Motion
 from robot_dynamics.identification.stack import TRIM
 from robot_dynamics.report.identification.friction_curves import friction_curves
 from robot_dynamics.report.identification.text import units
+from robot_dynamics.report.series import rounded, with_gaps
 
 FloatArray = NDArray[np.float64]
 
@@ -93,18 +94,18 @@ def settled(part: Predicted) -> Predicted:
 
 def _efforts(found: Identification, parts: list[Predicted]) -> dict[str, Any]:
     """Return efforts of the stretch around the worst three seconds, or of the beginning."""
-    worst = found.worst[0][0] if found.worst else float(parts[0].motion.time[0])
-    part = next((one for one in parts if one.motion.time[0] <= worst + 3.0
-                 and worst <= one.motion.time[-1]), parts[0])
-    time = part.motion.time
-    start = max(float(time[0]), min(worst + 1.5 - 0.5 * STRETCH, float(time[-1]) - STRETCH))
-    kept = np.flatnonzero((time >= start) & (time <= start + STRETCH))
-    kept = kept[::max(1, -(-len(kept) // SAMPLES))]
-    return {'time': _rounded(time[kept], 4),
-            'measured': _columns(part.measured[kept]), 'predicted': _columns(part.fitted[kept]),
-            'held': _columns(part.held[kept]),
-            'residual': _columns((part.measured - part.fitted)[kept]),
-            'held_residual': _columns((part.measured - part.held)[kept])}
+    first, last = (float(part.motion.time[end]) for part, end in ((parts[0], 0), (parts[-1], -1)))
+    worst = found.worst[0][0] + 1.5 if found.worst else first
+    start = max(first, min(worst - 0.5 * STRETCH, last - STRETCH))
+    time, *curves = (np.concatenate(pieces) for pieces in zip(*(
+        (part.motion.time, part.measured, part.fitted, part.held) for part in parts), strict=True))
+    kept = (time >= start) & (time <= start + STRETCH)
+    time, values = with_gaps(time[kept], np.hstack(curves)[kept], SAMPLES)
+    measured, fitted, held = np.hsplit(values, 3)
+    return {'time': _rounded(time, 4),
+            'measured': _columns(measured), 'predicted': _columns(fitted),
+            'held': _columns(held), 'residual': _columns(measured - fitted),
+            'held_residual': _columns(measured - held)}
 
 
 def _overview(parts: list[Predicted]) -> dict[str, Any]:
@@ -119,8 +120,9 @@ def _overview(parts: list[Predicted]) -> dict[str, Any]:
                             for column in ((one.measured - one.held) ** 2).T], axis=1)
         times.append(one.motion.time[0] + window * (np.arange(len(count)) + 0.5))
         errors.append(np.sqrt(squares / count[:, np.newaxis]))
-    return {'time': _rounded(np.concatenate(times), 3), 'window': window,
-            'errors': _columns(np.concatenate(errors))}
+    time, values = np.concatenate(times), np.concatenate(errors)
+    time, values = with_gaps(time, values, len(time))
+    return {'time': _rounded(time, 3), 'window': window, 'errors': _columns(values)}
 
 
 def _spectra(found: Identification, parts: list[Predicted]) -> dict[str, Any]:
@@ -139,9 +141,9 @@ def _spectra(found: Identification, parts: list[Predicted]) -> dict[str, Any]:
     return {'frequency': _rounded(frequency[1:], 5), **out}
 
 
-def _columns(values: FloatArray) -> list[list[float]]:
-    """Return columns as lists, with as many figures as anybody can see."""
-    return [[float(f'{value:.4g}') for value in column] for column in values.T]
+def _columns(values: FloatArray) -> list[list[float | None]]:
+    """Return columns as lists, with as many figures as anybody can see; None for nan."""
+    return [rounded(column) for column in values.T]
 
 
 def _rounded(values: FloatArray, digits: int) -> list[float]:

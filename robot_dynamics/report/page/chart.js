@@ -1,5 +1,7 @@
 // Line charts and histograms on a canvas: axes, phase band, cursor, legend.
 
+const FONT = '12px system-ui, sans-serif';
+
 const cssColor = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function prepare(canvas) {
@@ -86,13 +88,14 @@ class Chart {
   draw() {
     const { context: c, width, height } = prepare(this.canvas), m = this.margin, o = this.options;
     const [t0, t1] = this.domain(), [low, high] = this.range();
+    c.font = FONT;
+    m.left = this.roomFor(c, this.ticks([low, high]));
     const across = o.xLog ? t => Math.log(t / t0) / Math.log(t1 / t0) : t => (t - t0) / (t1 - t0);
     const x = t => m.left + across(t) * (width - m.left - m.right);
     const share = o.log
       ? v => (Math.log10(v) - Math.log10(low)) / (Math.log10(high) - Math.log10(low))
       : v => (v - low) / (high - low);
     const y = v => height - m.bottom - share(v) * (height - m.top - m.bottom);
-    c.font = '12px system-ui, sans-serif';
     this.drawBand(c, x, height);
     this.drawGrid(c, x, y, [low, high], width, height);
     c.save();
@@ -114,16 +117,25 @@ class Chart {
     const m = this.margin;
     c.lineWidth = 1; c.strokeStyle = cssColor('--grid'); c.fillStyle = cssColor('--soft');
     c.textAlign = 'right'; c.textBaseline = 'middle';
-    const ticks = this.options.log ? this.decades(low, high) : niceTicks(low, high, 5);
-    for (const tick of ticks) {
+    for (const tick of this.ticks([low, high])) {
       c.beginPath(); c.moveTo(m.left, y(tick)); c.lineTo(width - m.right, y(tick)); c.stroke();
       c.fillText(label(tick), m.left - 8, y(tick));
     }
     c.textAlign = 'center'; c.textBaseline = 'top';
     const [t0, t1] = this.domain(), unit = this.options.xUnit ?? ' s';
     const times = this.options.xLog ? this.decades(t0, t1) : niceTicks(t0, t1, Math.max(3, width / 110));
-    times.forEach((tick, i) => c.fillText(label(tick) + (i === times.length - 1 ? unit : ''),
-      x(tick), height - m.bottom + 8));
+    times.forEach((tick, i) => {
+      const text = label(tick) + (i === times.length - 1 ? unit : '');
+      const half = 0.5 * c.measureText(text).width;
+      c.fillText(text, Math.min(x(tick), width - half), height - m.bottom + 8);
+    });
+  }
+
+  ticks([low, high]) { return this.options.log ? this.decades(low, high) : niceTicks(low, high, 5); }
+
+  // Charts below each other keep the same margin unless a label needs more.
+  roomFor(c, ticks) {
+    return Math.max(52, 12 + Math.ceil(Math.max(0, ...ticks.map(tick => c.measureText(label(tick)).width))));
   }
 
   decades(low, high) {
@@ -198,7 +210,7 @@ function drawHistogram(canvas, { edges, counts }, color) {
   counts.forEach((count, i) => {
     if (count) c.fillRect(x(edges[i]) + 0.5, y(count), Math.max(1, x(edges[i + 1]) - x(edges[i]) - 1), height - bottom - y(count));
   });
-  c.font = '12px system-ui, sans-serif'; c.fillStyle = cssColor('--soft');
+  c.font = FONT; c.fillStyle = cssColor('--soft');
   c.textAlign = 'center'; c.textBaseline = 'top';
   for (const tick of niceTicks(0, last, 6)) c.fillText(label(tick), x(tick), height - bottom + 8);
   c.strokeStyle = cssColor('--line');
