@@ -18,7 +18,7 @@ import numpy as np
 
 from robot_dynamics.control.gains import FeedbackGains
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.dynamics.kernels.loading import kernel
+from robot_dynamics.dynamics.kernels.quick import quick_kernel
 from robot_dynamics.errors import StateError
 from robot_dynamics.model.robot import FloatArray, Robot
 
@@ -81,6 +81,10 @@ class LinearFeedback:
         self.e, self.e_dot, self.s = np.zeros(robot.n), np.zeros(robot.n), np.zeros(robot.n)
         self.v_r, self.a_r = np.zeros(robot.n), np.zeros(robot.n)
         self.mass_matrix = np.zeros((robot.n, robot.n))
+        self._still = np.zeros(robot.n)
+        # M of the last update, and what comes with it: C at rest and g.
+        self._matrices = (np.zeros((robot.n, robot.n)), np.zeros((robot.n, robot.n)),
+                          np.zeros(robot.n))
         self.effort = np.zeros(robot.n)
         self.largest_s = 0.0
 
@@ -99,7 +103,8 @@ class LinearFeedback:
             Where one of them is not finite; names the joint.
         """
         self.note_errors(q, v, q_d, v_d, a_d)
-        return self.answer_errors(self._dynamics.mass_matrix(q))
+        return self.answer_errors(
+            self._dynamics.matrices(q, self._still, self._matrices)[0])
 
     def note_errors(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                     a_d: FloatArray) -> None:
@@ -137,8 +142,8 @@ class LinearFeedback:
         return -self.gains.bandwidth * momentum
 
 
-@kernel('i8(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], b1[::1], f8[::1], f8[::1], '
-        'f8[::1], f8[::1], f8[::1])')
+@quick_kernel('i8(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], b1[::1], f8[::1], '
+              'f8[::1], f8[::1], f8[::1], f8[::1])')
 def tracking_errors(q, v, q_d, v_d, a_d, rates, turns, e, e_dot, s, v_r, a_r):
     """Write errors and reference motion; return the first joint that is not finite, or -1."""
     for i in range(q.size):
@@ -154,8 +159,7 @@ def tracking_errors(q, v, q_d, v_d, a_d, rates, turns, e, e_dot, s, v_r, a_r):
     return -1
 
 
-@kernel('float64(float64[:, ::1], float64[::1], float64, float64, float64[::1], float64[::1], '
-        'float64[::1])')
+@quick_kernel('f8(f8[:, ::1], f8[::1], f8, f8, f8[::1], f8[::1], f8[::1])')
 def apply_gains(mass_matrix, rotors, bandwidth, stiffness, s, e, effort):
     """Add the rotors to M, write omega_D M s + K_P e, and return the largest entry of s."""
     largest = 0.0

@@ -6,7 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.control.adaptation_kernel import ACCEPTED, NOT_FINITE, TOO_LARGE
-from robot_dynamics.dynamics.kernels.loading import kernel_on_demand, part
+from robot_dynamics.dynamics.kernels.loading import part
+from robot_dynamics.dynamics.kernels.quick import quick_kernel_on_demand
 
 #: Largest |A|_F of one step, the relative change of a pseudo-inertia. Sound gains stay
 #: below 0.01; more than this is a loop gone unstable.
@@ -24,8 +25,8 @@ CONE_PRIOR = 22    # 16, P0
 CONE_WIDTH = 38
 
 
-@kernel_on_demand('int64(float64[::1], float64[::1], float64, float64[:, ::1], float64[::1], '
-        'float64[:, ::1], float64[::1], float64, float64[::1])')
+@quick_kernel_on_demand('i8(f8[::1], f8[::1], f8, f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], f8, '
+                        'f8[::1])')
 def natural_step(estimate, gradient, dt, constants, gains, ranges, prior, leakage, target):
     """Move the estimate along the natural gradient; return an outcome.
 
@@ -86,7 +87,7 @@ def natural_step(estimate, gradient, dt, constants, gains, ranges, prior, leakag
     return ACCEPTED
 
 
-@kernel_on_demand('float64(float64[::1], float64[::1], float64[:, ::1], float64[::1])')
+@quick_kernel_on_demand('f8(f8[::1], f8[::1], f8[:, ::1], f8[::1])')
 def loop_power(estimate, gradient, constants, gains):
     """Return y . Gamma(P) y: gamma tr(U P U P) of every body, and what the joint terms add."""
     bodies = constants.shape[0]

@@ -22,11 +22,11 @@ from robot_dynamics.control.adaptation_kernel import (
     admit,
     is_positive_definite,
 )
-from robot_dynamics.dynamics.kernels.loading import kernel_on_demand, part
+from robot_dynamics.dynamics.kernels.loading import part
+from robot_dynamics.dynamics.kernels.quick import quick_kernel_on_demand
 
 
-@kernel_on_demand('int64(float64[::1], float64[::1], float64, float64[:, ::1], float64[:, ::1], '
-        'float64[::1])')
+@quick_kernel_on_demand('i8(f8[::1], f8[::1], f8, f8[:, ::1], f8[:, ::1], f8[::1])')
 def propose_restricted(estimate, gradient, dt, constants, gain, target):
     """Write estimate + dt Gamma_U gradient to target; return an outcome.
 
@@ -63,9 +63,7 @@ def propose_restricted(estimate, gradient, dt, constants, gain, target):
     return ACCEPTED if length <= LARGEST_RELATIVE_STEP * (1.0 + largest_trace) else TOO_LARGE
 
 
-@kernel_on_demand('int64(float64[::1], float64[:, ::1], float64[:, ::1], float64[::1], '
-                  'float64[:, ::1], '
-        'float64[::1])')
+@quick_kernel_on_demand('i8(f8[::1], f8[:, ::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[::1])')
 def settle_restricted(target, constants, ranges, prior, projection, estimate):
     """Move the estimate near target, among the bodies that have what is known.
 
@@ -120,8 +118,7 @@ def is_admissible(target, constants, ranges):
     return good
 
 
-@kernel_on_demand('int64(float64[::1], float64[:, ::1], float64[:, ::1], float64[::1], float64, '
-        'float64[::1])')
+@quick_kernel_on_demand('i8(f8[::1], f8[:, ::1], f8[:, ::1], f8[::1], f8, f8[::1])')
 def settle_in_ball(target, constants, ranges, prior, radius, estimate):
     """Move the estimate to the point next to target that is not too far from the prior.
 
@@ -132,9 +129,10 @@ def settle_in_ball(target, constants, ranges, prior, radius, estimate):
     for k in range(target.size):
         if not np.isfinite(target[k]):
             return NOT_FINITE
+    d, p, work = np.empty(10), np.empty((4, 4)), np.empty((4, 4))
     distance = 0.0
     for b in range(constants.shape[0]):
-        distance += squared_distance(target, prior, b, constants)
+        distance += squared_distance(target, prior, b, constants, d, p, work)
     share = 1.0 if distance <= radius * radius else radius / np.sqrt(distance)
     for i in range(inertial):
         estimate[i] = prior[i] + share * (target[i] - prior[i])
@@ -145,10 +143,12 @@ def settle_in_ball(target, constants, ranges, prior, radius, estimate):
 
 
 @part
-def squared_distance(target, prior, b, constants):
-    """Return |L^-1 dP L^-T|_F^2 of body b, for the difference of its parameters."""
+def squared_distance(target, prior, b, constants, d, p, work):
+    """Return |L^-1 dP L^-T|_F^2 of body b, for the difference of its parameters.
+
+    d (10,), p and work (4, 4) are for work.
+    """
     o = 10 * b
-    d, p, work = np.empty(10), np.empty((4, 4)), np.empty((4, 4))
     for i in range(10):
         d[i] = target[o + i] - prior[o + i]
     half = 0.5 * (d[4] + d[7] + d[9])

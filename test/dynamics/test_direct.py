@@ -27,7 +27,8 @@ def test_arrays_lie_as_expected_here():
 
 
 def test_the_check_of_the_layout_finds_a_wrong_place(monkeypatch):
-    for name in ('TYPE', 'DATA', 'DIMENSIONS', 'SHAPE', 'BASE', 'DESCRIPTOR', 'FLAGS'):
+    for name in ('TYPE', 'DATA', 'DIMENSIONS', 'SHAPE', 'BASE', 'DESCRIPTOR', 'FLAGS',
+                 'TYPE_NUMBER', 'BYTE_ORDER'):
         with monkeypatch.context() as changed:
             changed.setattr(direct, name, getattr(direct, name) - 8)
             assert not direct.layout_is_as_expected(), name

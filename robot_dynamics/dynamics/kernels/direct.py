@@ -54,6 +54,10 @@ BASE = 48        # address of the object whose memory a view shows, or 0
 DESCRIPTOR = 56  # address of the element type
 FLAGS = 64       # int
 
+# And in the PyArray_Descr of an element type:
+BYTE_ORDER = 26   # char
+TYPE_NUMBER = 28  # int
+
 #: Bodies up to which a kernel's workspace is put on the stack: some 60 kB. The smallest
 #: that a system gives a thread by default has 128.
 LARGEST = 64
@@ -236,7 +240,8 @@ def layout_is_as_expected() -> bool:
     if ctypes.sizeof(ctypes.c_void_p) != 8:
         return False
     return all(_fields_are_in_place(array) for array in (
-        np.zeros(3), np.zeros((2, 5)), np.zeros((4, 3)).T, np.zeros(6, np.float32)[::2]))
+        np.zeros(3), np.zeros((2, 5)), np.zeros((4, 3)).T, np.zeros(6, np.float32)[::2],
+        np.zeros(2, bool), np.zeros(2, np.dtype(np.float64).newbyteorder())))
 
 
 def _fields_are_in_place(array: np.ndarray) -> bool:
@@ -263,6 +268,8 @@ def _fields_are_in_place(array: np.ndarray) -> bool:
             and integer(start + DIMENSIONS) == array.ndim
             and word(start + BASE) == (0 if array.base is None else id(array.base))
             and word(start + DESCRIPTOR) == id(array.dtype)
+            and integer(id(array.dtype) + TYPE_NUMBER) == array.dtype.num
+            and ctypes.string_at(id(array.dtype) + BYTE_ORDER, 1) == array.dtype.byteorder.encode()
             and integer(start + FLAGS) & (READABLE | WRITEABLE) == expected
             and all(word(shape + 8 * axis) == length
                     for axis, length in enumerate(array.shape)))
