@@ -22,6 +22,8 @@ IntArray = NDArray[np.int64]
 
 #: Relative errors of predictions up to which a model is good, and fair.
 GOOD_ERROR, FAIR_ERROR = 0.10, 0.25
+#: A single joint may be off by this factor more.
+JOINT = 2.0
 #: Predictions of another half may be worse than the fit by this factor.
 OVERFIT = 2.5
 #: Condition numbers of a base from which on a motion hardly tells its parameters apart.
@@ -32,6 +34,20 @@ LARGE_TILT = 5.0
 VAGUE = 0.3
 
 _PIECE = 3.0
+
+
+def grade(total: float, joints: FloatArray) -> str:
+    """Return good, fair or poor by relative errors, of all joints together and of each.
+
+    Parameters
+    ----------
+    total : float
+        Relative error of all joints together: strong joints decide it.
+    joints : ndarray, shape (n,)
+        Relative error of each.
+    """
+    error = float(np.max(np.append(joints / JOINT, total)))
+    return GOOD if error <= GOOD_ERROR else FAIR if error <= FAIR_ERROR else POOR
 
 
 def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters,
@@ -63,8 +79,11 @@ def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters
     """
     reasons = [f'predicts the other half of the recording with {100 * validation.total:.1f} % '
                f'error, its own with {100 * in_sample.total:.1f} %']
-    verdict = (GOOD if validation.total <= GOOD_ERROR else
-               FAIR if validation.total <= FAIR_ERROR else POOR)
+    verdict = grade(validation.total, validation.relative)
+    if verdict != grade(validation.total, validation.relative[:0]):
+        name = model.robot.joint_names[validation.worst]
+        reasons.append(f'{name} by itself is {100 * validation.relative[validation.worst]:.0f} % '
+                       'of its effort off: do not rely on its efforts')
     if validation.total > OVERFIT * in_sample.total + 0.01:
         verdict = POOR if verdict == POOR else FAIR
         reasons.append('predicts much worse than it fits: the two halves say different things')

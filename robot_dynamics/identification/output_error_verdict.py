@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.identification.judge import FAIR_ERROR, GOOD_ERROR, OVERFIT
+from robot_dynamics.identification.judge import OVERFIT, grade
 from robot_dynamics.identification.output_error import OutputError, simulate_servos
 from robot_dynamics.identification.output_error_log import ServoLog
-from robot_dynamics.identification.result import FAIR, GOOD, POOR
+from robot_dynamics.identification.result import FAIR, POOR
 from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -34,6 +34,8 @@ class DriveVerdict:
     in_sample, validation : float
         Mean errors of simulated positions by that, of all joints: of the logs as they are, and
         of halves simulated with what the other halves tell.
+    worst : (str, float)
+        The joint that is furthest off where nothing was seen, and its error by its motion.
     """
 
     verdict: str
@@ -41,6 +43,7 @@ class DriveVerdict:
     motion: FloatArray
     in_sample: float
     validation: float
+    worst: tuple[str, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +82,19 @@ def judge_drives(found: OutputError, logs: Sequence[ServoLog]) -> DriveVerdict:
                        for error in (found.mean_error, found.validation))
     reasons = [f'simulated from commands alone, positions are {100 * outside:.1f} % of the motion '
                f'off in halves that were not seen, and {100 * inside:.1f} % in what was fitted']
-    verdict = GOOD if outside <= GOOD_ERROR else FAIR if outside <= FAIR_ERROR else POOR
+    joints = found.validation / motion
+    # The first joint that ran away, if one did.
+    worst = int(np.argmax(np.nan_to_num(joints, nan=np.inf)))
+    name, share = found.layout.joints[worst], float(joints[worst])
+    verdict = grade(outside, joints) if np.isfinite(outside) else POOR
+    if verdict != grade(outside, joints[:0]):
+        reasons.append(f'{name} by itself is {100 * share:.0f} % of its motion off: do not rely '
+                       'on its drive')
     if not np.isfinite(outside) or outside > OVERFIT * inside + 0.01:
         verdict = POOR if verdict == POOR else FAIR
         reasons.append('simulates much worse what it has not seen: the halves of the logs say '
                        'different things')
-    return DriveVerdict(verdict, tuple(reasons), motion, inside, outside)
+    return DriveVerdict(verdict, tuple(reasons), motion, inside, outside, (name, share))
 
 
 def simulated(robot: Robot, found: OutputError, logs: Sequence[ServoLog], step: float

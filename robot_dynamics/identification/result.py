@@ -52,6 +52,11 @@ class Residuals:
         return cls(np.sqrt(errors / np.maximum(rows, 1.0)), np.sqrt(errors / safe),
                    float(np.sqrt(np.sum(errors) / np.sum(safe))))
 
+    @property
+    def worst(self) -> int:
+        """Number of the joint with the largest relative error."""
+        return int(np.argmax(self.relative))
+
 
 @dataclass(frozen=True, eq=False)
 class Identification:

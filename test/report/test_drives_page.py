@@ -52,6 +52,22 @@ def test_the_verdict_counts_what_was_not_seen(result):
     # Far worse than what was fitted.
     assert judged.verdict == 'fair'
     assert len(judged.reasons) == 2
+    name, share = judged.worst
+    assert name == 'joint3' and share == pytest.approx(np.max(found.validation / motion))
+    assert f'worst of all {name}' in drives_sentence(judged)
+
+
+def test_one_servo_that_is_far_off_is_no_good_drive(result):
+    found, _, runs = result
+    motion = np.mean(np.abs(runs[0].log.position - runs[0].log.position.mean(axis=0)), axis=0)
+    off = replace(found, mean_error=np.array([0.01, 0.25, 0.01]) * motion,
+                  validation=np.array([0.01, 0.25, 0.01]) * motion)
+    judged = judge_drives(off, [runs[0].log])
+    assert judged.validation < 0.1 and judged.verdict == 'fair'
+    assert 'joint2 by itself is 25 % of its motion off' in judged.reasons[1]
+    lost = judge_drives(replace(off, validation=np.array([1.0, np.nan, 1.0])), [runs[0].log])
+    assert lost.verdict == 'poor' and lost.worst[0] == 'joint2'
+    assert drives_sentence(lost)
 
 
 def test_halves_are_simulated_with_what_the_others_tell(result):

@@ -142,6 +142,10 @@ def test_the_words_for_a_terminal(result):
     assert sum('N m' in line or ' N ' in line for line in lines) >= 3
     assert any(line.startswith('missing: ') and 'swing' in line for line in lines)
     assert len(lines) < 40
+    assert lines[0].count('worst of all') == 1 and lines[0].count('joint') == 1
+    off = replace(found.validation, relative=np.array([0.02, 0.21, 0.03]))
+    assert verdict_sentence(replace(found, validation=off, verdict='fair')).endswith(
+        'worst of all ' + found.model.robot.joint_names[1] + ' with 21.0\N{NO-BREAK SPACE}%.')
     poor = replace(found, verdict='poor')
     assert verdict_sentence(poor).startswith('Not to be used')
     assert units(found.model.robot) == ('N m', 'N', 'N m')

@@ -24,8 +24,8 @@ from robot_dynamics.identification.elastic.result import ElasticIdentification
 from robot_dynamics.identification.elastic.settings import ElasticEstimateSettings
 from robot_dynamics.identification.estimators.linear import LinearFit
 from robot_dynamics.identification.identify import require_motion
-from robot_dynamics.identification.judge import CONDITION, FAIR_ERROR, GOOD_ERROR
-from robot_dynamics.identification.result import FAIR, GOOD, POOR, Residuals
+from robot_dynamics.identification.judge import CONDITION, grade
+from robot_dynamics.identification.result import POOR, Residuals
 from robot_dynamics.identification.signals import SignalSettings, cutoff_of
 from robot_dynamics.identification.signals.spectrum import OF_RATE
 from robot_dynamics.model.findings import Finding, Severity
@@ -156,8 +156,7 @@ def _judged(base: BaseParameters, structural: BaseParameters, validation: Residu
             condition: float, fit: LinearFit) -> tuple[str, tuple[Finding, ...]]:
     """Return a verdict and what to do."""
     findings = []
-    verdict = (GOOD if validation.total <= GOOD_ERROR else
-               FAIR if validation.total <= FAIR_ERROR else POOR)
+    verdict = grade(validation.total, validation.relative)
     if base.rank < structural.rank:
         findings.append(Finding(
             Severity.WARNING, 'recording', f'tells {base.rank} of {structural.rank} base '

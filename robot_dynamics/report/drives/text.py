@@ -9,14 +9,15 @@ from robot_dynamics.identification.output_error_verdict import DriveVerdict
 from robot_dynamics.model.findings import Severity
 from robot_dynamics.model.joint_types import JointType
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.report.identification.text import VERDICT_WORDS, percent
+from robot_dynamics.report.identification.text import VERDICT_WORDS, percent, worst_joint
 
 
 def drives_sentence(judged: DriveVerdict) -> str:
     """Return in one sentence whether to use drives."""
     return (f'{VERDICT_WORDS[judged.verdict]}: simulated from commands alone, servos are '
             f'{percent(judged.validation)} of their motion off where nothing was seen, '
-            f'{percent(judged.in_sample)} in what was fitted.')
+            f'{percent(judged.in_sample)} in what was fitted'
+            f'{worst_joint(len(judged.motion), *judged.worst)}.')
 
 
 def lengths(robot: Robot) -> tuple[str, ...]:

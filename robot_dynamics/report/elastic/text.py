@@ -13,7 +13,7 @@ from robot_dynamics.identification.elastic.result import ElasticIdentification
 from robot_dynamics.identification.outputs.elastic import ElasticOutputs
 from robot_dynamics.model.findings import Severity
 from robot_dynamics.model.joint_types import JointType
-from robot_dynamics.report.identification.text import VERDICT_WORDS, percent, short
+from robot_dynamics.report.identification.text import VERDICT_WORDS, percent, short, worst_joint
 
 _UNITS = {'rotor_inertia': ('kg m²', 'kg m²'), 'coulomb': ('N m', 'N'),
           'viscous': ('N m s/rad', 'N s/m'), 'stiffness': ('N m/rad', 'N/m')}
@@ -45,9 +45,12 @@ class Told:
 
 def elastic_sentence(found: ElasticIdentification) -> str:
     """Return in one sentence whether to use it."""
+    names = found.encoders.names(found.robot)
     return (f'{VERDICT_WORDS[found.verdict]}: the model predicts efforts that it has not seen '
             f'with {percent(found.validation.total)} error, its own with '
-            f'{percent(found.in_sample.total)}.')
+            f'{percent(found.in_sample.total)}'
+            + worst_joint(len(names), names[found.validation.worst],
+                          found.validation.relative[found.validation.worst]) + '.')
 
 
 def encoders_sentence(encoders: Encoders) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from robot_dynamics.identification.result import Identification
@@ -19,9 +20,18 @@ _LONGEST = 160
 
 def verdict_sentence(found: Identification) -> str:
     """Return in one sentence whether to use it."""
+    names, worst = found.model.robot.joint_names, found.validation.worst
     return (f'{VERDICT_WORDS[found.verdict]}: the model predicts motion that it has not seen with '
             f'{percent(found.validation.total)} error, its own with '
-            f'{percent(found.in_sample.total)}.')
+            f'{percent(found.in_sample.total)}'
+            + worst_joint(len(names), names[worst], found.validation.relative[worst]) + '.')
+
+
+def worst_joint(count: int, name: str, share: float) -> str:
+    """Return which of some joints is furthest off, and by how much; nothing of one alone."""
+    if count < 2:
+        return ''
+    return f'; worst of all {name}' + (f' with {percent(share)}' if math.isfinite(share) else '')
 
 
 def percent(share: float) -> str:
