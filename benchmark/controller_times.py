@@ -62,11 +62,14 @@ class Subject:
         Takes the number of the sample.
     wanted : float
         Largest median. us.
+    learner : AdaptiveController, optional
+        What learns at each call: frozen, it would be timed for doing nothing.
     """
 
     name: str
     call: Call
     wanted: float = np.inf
+    learner: AdaptiveController | None = None
 
 
 class Motion:
@@ -99,20 +102,21 @@ def subjects(robot: Robot, motion: Motion) -> list[Subject]:
         law.reset(motion.q[0], motion.v[0])
         return lambda k: law.update(*motion.state(k), PERIOD, adapt=adapt)
 
-    def adaptive(law: str) -> Call:
-        return step(AdaptiveController(robot, adaptation=AdaptationGains(law=law)), adapt=True)
+    def adaptive(name: str, law: str, wanted: float = np.inf) -> Subject:
+        learner = AdaptiveController(robot, adaptation=AdaptationGains(law=law))
+        return Subject(name, step(learner, adapt=True), wanted, learner)
 
     found = [Subject(UNIT, _pinocchio(motion)),
              Subject('PD + gravity', step(PDGravityController(robot)), 8.0),
              Subject('computed torque', step(ComputedTorqueController(robot)), 8.0),
              Subject('Slotine-Li, learns nothing', step(AdaptiveController(
                  robot, adaptation=AdaptationGains(law='gradient'))), 8.0),
-             Subject('gradient', adaptive('gradient'), 10.0),
-             Subject('gradient, kept at bodies (`projection`)', adaptive('projection')),
-             Subject('`composite`', adaptive('composite')),
-             Subject('`memory`', adaptive('memory')),
-             Subject('natural + composite (`natural`)', adaptive('natural'), 20.0),
-             Subject('`natural_memory`', adaptive('natural_memory'))]
+             adaptive('gradient', 'gradient', 10.0),
+             adaptive('gradient, kept at bodies (`projection`)', 'projection'),
+             adaptive('`composite`', 'composite'),
+             adaptive('`memory`', 'memory'),
+             adaptive('natural + composite (`natural`)', 'natural', 20.0),
+             adaptive('`natural_memory`', 'natural_memory')]
     for gain in ('one_step', 'riccati'):
         law = FeedforwardLQController(robot, gain=gain,
                                       schedule=Schedule(update_period=1e9, eps2=100.0))
@@ -149,6 +153,9 @@ def measure(found: Sequence[Subject], rounds: int) -> list[float]:
                 start = time.perf_counter()
                 subject.call(turn * CALLS + call)
                 times[i, turn, call] = time.perf_counter() - start
+            if subject.learner is not None and subject.learner.frozen:
+                raise SystemExit(f'{subject.name} learns nothing any more: '
+                                 f'{subject.learner.frozen_reason}')
     return (1e6 * np.median(times, axis=(1, 2))).tolist()
 
 

@@ -23,6 +23,7 @@ import math
 import numpy as np
 
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.kernels.loading import part
 from robot_dynamics.dynamics.kernels.quick import quick_kernel
 from robot_dynamics.model.robot import FloatArray
 
@@ -64,6 +65,7 @@ class PredictionError:
         self.known = np.zeros(self._sample.shape[1])
         # Middle of the last interval: q, v, a; then the velocity at its end.
         self._motion = np.zeros((4, dynamics.n))
+        self._middle = tuple(self._motion[:3])
         self._is_first = True
 
     def reset(self) -> None:
@@ -93,7 +95,7 @@ class PredictionError:
             return
         motion = self._motion
         self._describe(q, v, dt, motion)
-        self._dynamics.regressor(motion[0], motion[1], motion[2], self._terms, self._sample)
+        self._dynamics.regressor(*self._middle, self._terms, self._sample)
         # From zero on: regressor and effort are late alike, and what is true of the ones
         # not filtered is true of these from the first sample.
         share = 1.0 - math.exp(-self._rate * dt)
@@ -133,11 +135,10 @@ def filter_interval(sample, motion, effort, rotors, known, share, filtered):
     """Move what is filtered by a share of the way to the new interval."""
     last = sample.shape[1]
     for i in range(sample.shape[0]):
-        moved = effort[i] - rotors[i] * motion[2, i]
-        for k in range(last):
-            filtered[i, k] += share * (sample[i, k] - filtered[i, k])
-            moved -= sample[i, k] * known[k]
+        moved = effort[i] - rotors[i] * motion[2, i] - row_times(sample, i, known)
         filtered[i, last] += share * (moved - filtered[i, last])
+        for k in range(np.uint64(last)):
+            filtered[i, k] += share * (sample[i, k] - filtered[i, k])
 
 
 @quick_kernel('void(f8[:, ::1], f8[::1], f8, f8[:, ::1], f8[::1])')
@@ -145,9 +146,26 @@ def add_prediction_error(filtered, estimate, weight, mass_matrix, gradient):
     """Add Y^T W (tau - Y pi) to the gradient, W_ii = weight / M_ii."""
     last = estimate.size
     for i in range(filtered.shape[0]):
-        error = filtered[i, last]
-        for k in range(last):
-            error -= filtered[i, k] * estimate[k]
+        error = filtered[i, last] - row_times(filtered, i, estimate)
         error *= weight / mass_matrix[i, i]
-        for k in range(last):
+        for k in range(np.uint64(last)):
             gradient[k] += filtered[i, k] * error
+
+
+@part
+def row_times(matrix, i, x):
+    """Return the product of the first entries of a row with x.
+
+    In four sums side by side: an addition waits for none but the fourth before it.
+    """
+    whole = np.uint64(x.size - x.size % 4)
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for k in range(np.uint64(0), whole, np.uint64(4)):
+        a += matrix[i, k] * x[k]
+        b += matrix[i, k + np.uint64(1)] * x[k + np.uint64(1)]
+        c += matrix[i, k + np.uint64(2)] * x[k + np.uint64(2)]
+        d += matrix[i, k + np.uint64(3)] * x[k + np.uint64(3)]
+    total = (a + b) + (c + d)
+    for k in range(whole, np.uint64(x.size)):
+        total += matrix[i, k] * x[k]
+    return total

@@ -63,6 +63,9 @@ class Learning:
                  feedback: LinearFeedback, gains: AdaptationGains, constraints: FloatArray,
                  rotors: FloatArray):
         self.adaptation, self.gains = adaptation, gains
+        # None where steps need not be shortened.
+        self._natural = adaptation if isinstance(adaptation, NaturalAdaptation) else None
+        self._has_dead_zone = gains.parts.has_dead_zone
         self._feedback = feedback
         self._weight = gains.composite_weight / feedback.gains.bandwidth
         self.prediction = PredictionError(dynamics, gains.terms, gains.composite_cutoff, rotors)
@@ -134,15 +137,14 @@ class Learning:
 
     def _move(self, gradient: FloatArray, dt: float) -> StepOutcome:
         """Move the estimates along the gradients, and to where the memory leads."""
-        gains = self.gains
-        if gains.parts.has_dead_zone:
-            gradient *= _beyond(self._feedback.s, gains.dead_zone)
-        natural = self.adaptation if isinstance(self.adaptation, NaturalAdaptation) else None
-        share = 1.0 if natural is None else natural.share(
-            gradient, self._feedback.s, self._feedback.mass_matrix)
+        feedback = self._feedback
+        if self._has_dead_zone:
+            gradient *= _beyond(feedback.s, self.gains.dead_zone)
+        share = 1.0 if self._natural is None else self._natural.share(
+            gradient, feedback.s, feedback.mass_matrix)
         if self._weight > 0.0:
             self.prediction.add_gradient(self.adaptation.estimate, self._weight,
-                                         self._feedback.mass_matrix, gradient)
+                                         feedback.mass_matrix, gradient)
         outcome = self.adaptation.step(gradient, share * dt)
         if outcome is StepOutcome.ACCEPTED and self.memory is not None:
             return self.memory.move(self.prediction.filtered, dt)

@@ -43,7 +43,7 @@ from robot_dynamics.control.adaptation import (
     TermMetric,
     body_constants,
 )
-from robot_dynamics.control.natural_kernel import loop_power, natural_step
+from robot_dynamics.control.natural_kernel import allowed_share, natural_step
 from robot_dynamics.model.consistency import (
     parameters_from_pseudo_inertia,
     project_to_consistent,
@@ -92,7 +92,7 @@ class NaturalAdaptation(Estimates):
         P = pseudo_inertia(project_to_consistent(prior))
         P[learnt] += LEAST_SHARE * bodies.matrices[learnt]
         super().__init__(parameters_from_pseudo_inertia(P), bodies, terms, leakage)
-        self._step, self._power = natural_step.load(), loop_power.load()
+        self._step, self._share = natural_step.load(), allowed_share.load()
         self._fastest = float(largest_frequency)
         self._constants = np.array([
             np.concatenate([[float(learnt[b]), bodies.gain],
@@ -114,9 +114,8 @@ class NaturalAdaptation(Estimates):
         mass_matrix : ndarray, shape (n, n)
             M.
         """
-        power = self._power(self.estimate, gradient, self._constants, self._term_gains)
-        allowed = self._fastest**2 * float(s @ mass_matrix @ s)
-        return allowed / power if power > allowed else 1.0
+        return self._share(self.estimate, gradient, s, mass_matrix, self._fastest,
+                           self._constants, self._term_gains)
 
     def step(self, gradient: FloatArray, dt: float) -> StepOutcome:
         """Move the estimates along a gradient for a time, or refuse to.

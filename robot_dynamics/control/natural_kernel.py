@@ -48,7 +48,7 @@ def natural_step(estimate, gradient, dt, constants, gains, ranges, prior, leakag
         if not np.isfinite(gradient[k]):
             return NOT_FINITE
     P, L = np.empty((4, 4)), np.empty((4, 4))
-    A, work = np.empty((4, 4)), np.empty((4, 4))
+    A, work, other = np.empty((4, 4)), np.empty((4, 4)), np.empty((4, 4))
     for b in range(bodies):
         if constants[b, LEARNT] == 0.0:
             for i in range(10):
@@ -61,14 +61,14 @@ def natural_step(estimate, gradient, dt, constants, gains, ranges, prior, leakag
                     P[i, j] += FLOOR * constants[b, MATRIX + 4 * i + j]
             if not factor(P, L):
                 return NOT_FINITE
-        exponent(gradient, b, dt * constants[b, CONE_GAIN], L, A, work)
+        exponent(gradient, b, dt * constants[b, CONE_GAIN], L, A, work, other)
         size = 0.0
         for i in range(4):
             for j in range(4):
                 size += A[i, j] * A[i, j]
         if not size <= LARGEST_EXPONENT * LARGEST_EXPONENT:
             return TOO_LARGE
-        move(L, A, work, P)
+        move(L, A, work, other, P)
         for i in range(4):
             for j in range(4):
                 P[i, j] += leakage * dt * (constants[b, CONE_PRIOR + 4 * i + j] - P[i, j])
@@ -87,7 +87,31 @@ def natural_step(estimate, gradient, dt, constants, gains, ranges, prior, leakag
     return ACCEPTED
 
 
-@quick_kernel_on_demand('f8(f8[::1], f8[::1], f8[:, ::1], f8[::1])')
+@quick_kernel_on_demand('f8(f8[::1], f8[::1], f8[::1], f8[:, ::1], f8, f8[:, ::1], f8[::1])')
+def allowed_share(estimate, gradient, s, mass_matrix, fastest, constants, gains):
+    """Return min(1, w^2 s^T M s / (y . Gamma(P) y)) for the largest frequency w.
+
+    Parameters
+    ----------
+    estimate, gradient : (10 nb + m,)
+        Bodies, then m joint terms; y = Yr^T s.
+    s, mass_matrix : (n,), (n, n)
+        Sliding variable, and M.
+    fastest : float
+        w. rad/s.
+    constants, gains : (nb, CONE_WIDTH), (m,)
+        Of each body and of the joint terms.
+    """
+    momentum = 0.0
+    for i in range(s.size):
+        for j in range(s.size):
+            momentum += s[i] * mass_matrix[i, j] * s[j]
+    allowed = fastest * fastest * momentum
+    power = loop_power(estimate, gradient, constants, gains)
+    return allowed / power if power > allowed else 1.0
+
+
+@part
 def loop_power(estimate, gradient, constants, gains):
     """Return y . Gamma(P) y: gamma tr(U P U P) of every body, and what the joint terms add."""
     bodies = constants.shape[0]
@@ -170,9 +194,8 @@ def write_dual(gradient, b, U):
 
 
 @part
-def exponent(gradient, b, step, L, A, work):
-    """Write A = step L^T U L with tr(U P) = gradient . parameters."""
-    U = np.empty((4, 4))
+def exponent(gradient, b, step, L, A, work, U):
+    """Write A = step L^T U L with tr(U P) = gradient . parameters; work and U are for work."""
     write_dual(gradient, b, U)
     for i in range(4):
         for j in range(4):
@@ -180,25 +203,26 @@ def exponent(gradient, b, step, L, A, work):
             for k in range(j, 4):
                 work[i, j] += U[i, k] * L[k, j]
     for i in range(4):
-        for j in range(4):
-            A[i, j] = 0.0
+        for j in range(i, 4):
+            total = 0.0
             for k in range(i, 4):
-                A[i, j] += step * L[k, i] * work[k, j]
+                total += step * L[k, i] * work[k, j]
+            A[i, j] = A[j, i] = total
 
 
 @part
-def move(L, A, work, P):
-    """Write P = (L S)(L S)^T with S = 1 + A/2 + A^2/8.
+def move(L, A, work, S, P):
+    """Write P = (L S)(L S)^T with S = 1 + A/2 + A^2/8; work and S are for work.
 
     To third order L exp(A) L^T. x^2/8 + x/2 + 1 has no real root, so that P is positive
     definite for every symmetric A.
     """
-    S = np.empty((4, 4))
     for i in range(4):
-        for j in range(4):
-            S[i, j] = 0.5 * A[i, j] + (1.0 if i == j else 0.0)
+        for j in range(i, 4):
+            total = 0.5 * A[i, j] + (1.0 if i == j else 0.0)
             for k in range(4):
-                S[i, j] += 0.125 * A[i, k] * A[k, j]
+                total += 0.125 * A[i, k] * A[k, j]
+            S[i, j] = S[j, i] = total
     for i in range(4):
         for j in range(4):
             work[i, j] = 0.0

@@ -49,6 +49,7 @@ from robot_dynamics.control.loaded_model import LoadedModel
 from robot_dynamics.control.metric import body_metric, term_metric
 from robot_dynamics.control.natural import NaturalAdaptation
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.kernels.quick import quick_kernel
 from robot_dynamics.errors import InertiaError, ParameterError
 from robot_dynamics.model.consistency import check_body
 from robot_dynamics.model.robot import FloatArray, Robot
@@ -132,6 +133,7 @@ class AdaptiveController(WithFeedback):
         self._has_rotors = bool(np.any(self._rotors))
         self.learning = Learning(dynamics, self.adaptation, self.feedback, gains,
                                  self._constraints, self._rotors)
+        self._sum = sum_of.load()
         self._applied = np.zeros(robot.n)
         self.tau_model = np.zeros(robot.n)
         self.tau_feedback = self.feedback.effort
@@ -227,7 +229,7 @@ class AdaptiveController(WithFeedback):
         """Return the effort for this state and desired motion; see `TrackingController`."""
         feedback = self.feedback
         feedback.update(q, v, q_d, v_d, a_d)
-        np.add(self.estimate, self._load, out=self.parameters)
+        self._sum(self.estimate, self._load, self.parameters)
         self.tau_model, gradient = self.dynamics.adaptive_terms(
             q, v, feedback.v_r, feedback.a_r, feedback.s, self.parameters, self.gains.terms)
         if self._has_rotors:
@@ -235,7 +237,7 @@ class AdaptiveController(WithFeedback):
         # Until efforts have gone over to what is carried, they differ from what is true.
         self.learning.learn(q, v, v_d, self._applied, dt, gradient,
                             adapt=adapt and not self.model.changes)
-        np.add(self.tau_model, self.tau_feedback, out=self._tau)
+        self._sum(self.tau_model, self.tau_feedback, self._tau)
         self._applied[:] = self._tau
         return self._tau
 
@@ -288,6 +290,13 @@ class AdaptiveController(WithFeedback):
         still, bodies = np.zeros(self.robot.n), self.adaptation.bodies
         return self.dynamics.adaptive_terms(q, still, still, still, still,
                                             bodies + self._load[:bodies.size])[0]
+
+
+@quick_kernel('void(f8[::1], f8[::1], f8[::1])')
+def sum_of(one, other, out):
+    """Write the sum of two vectors."""
+    for i in range(out.size):
+        out[i] = one[i] + other[i]
 
 
 def make_feedback(robot: Robot, dynamics: Dynamics, gains: FeedbackGains | JointGains | None, *,
