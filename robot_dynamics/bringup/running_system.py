@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from robot_dynamics.bringup.doctor.environment import LAST_DOMAIN
-from robot_dynamics.bringup.doctor.looking import on_this_machine, says_how_far
+from robot_dynamics.bringup.doctor.looking import looks_further, on_this_machine
 from robot_dynamics.bringup.domains import listening_domains
 from robot_dynamics.bringup.session import require_ros
 from robot_dynamics.errors import BringupError
@@ -39,7 +39,7 @@ def running_system(domain: int | None = None) -> Iterator[int | None]:
                            remedy=f'give one from 0 to {LAST_DOMAIN}')
     require_ros()
     domain = _domain_in_use() if domain is None else domain
-    if domain is None or says_how_far(os.environ):
+    if domain is None or looks_further(os.environ):
         yield domain
     else:
         with on_this_machine():
@@ -48,7 +48,7 @@ def running_system(domain: int | None = None) -> Iterator[int | None]:
 
 def _domain_in_use() -> int | None:
     """Return the domain of the system on this machine; None leaves it to the environment."""
-    if os.environ.get('ROS_DOMAIN_ID') or says_how_far(os.environ):
+    if os.environ.get('ROS_DOMAIN_ID') or looks_further(os.environ):
         return None
     domains = listening_domains()
     if len(domains) > 1:

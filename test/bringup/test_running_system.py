@@ -43,6 +43,16 @@ def test_what_the_user_says_counts(listening, monkeypatch):
         assert (domain, os.environ[REACH]) == (3, 'SUBNET')
 
 
+@pytest.mark.parametrize('name', [REACH, 'ROS_LOCALHOST_ONLY'])
+def test_who_keeps_to_this_machine_means_the_system_here(listening, monkeypatch, name):
+    listening(7)
+    value = 'LOCALHOST' if name == REACH else '1'
+    monkeypatch.setenv(name, value)
+    with running_system() as domain:
+        assert (domain, os.environ[REACH]) == (7, 'LOCALHOST')
+    assert os.environ[name] == value and (name == REACH or REACH not in os.environ)
+
+
 def test_nobody_or_several(listening):
     listening()
     with running_system() as domain:

@@ -52,6 +52,16 @@ def test_one_in_the_domain_that_was_named(look_around):
     assert remark.message == 'this system keeps to this machine'
 
 
+@pytest.mark.parametrize('environment', [{REACH: 'LOCALHOST'}, {'ROS_LOCALHOST_ONLY': '1'}])
+def test_who_keeps_to_this_machine_has_named_no_domain(look_around, environment):
+    graph, (remark,), looks = look_around([57], [57], **environment)
+    assert graph.domain == 57 and not graph.is_empty
+    assert [number for number, _, _ in looks] == [0, 57]
+    assert remark.remedy == 'to speak to it set ROS_DOMAIN_ID=57'
+    graph, (remark,), looks = look_around([57], [57], ROS_DOMAIN_ID='3', **environment)
+    assert graph.is_empty and '--domain 57' in remark.remedy
+
+
 def test_humble_knows_the_older_variable(look_around):
     looks = look_around([57], [57], ROS_DISTRO='humble')[2]
     assert looks[1] == (57, 'LOCALHOST', '1')

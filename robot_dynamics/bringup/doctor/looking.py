@@ -51,16 +51,18 @@ def look_around(seconds: float, *, namespace: str | None, domain: int | None
     others = [number for number in here if number != graph.domain]
     if not graph.is_empty:
         return graph, _elsewhere(others)
-    if not says_how_far(os.environ):
-        candidates = [graph.domain] if graph.domain in here else [] if asked else others
+    if not looks_further(os.environ):
+        candidates = [] if keeps_here(os.environ) else \
+            [number for number in here if number == graph.domain]
+        candidates = candidates or ([] if asked else others)
         if len(candidates) == 1:
             with on_this_machine():
                 found = look(seconds, namespace=namespace, domain=candidates[0])
             if not found.is_empty:
                 where = '' if found.domain == graph.domain else f', in domain {found.domain}'
+                reach = '' if keeps_here(os.environ) else f'{_REACH}=LOCALHOST and '
                 return found, [note('ROS 2', f'this system keeps to this machine{where}',
-                                    'to speak to it set ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST '
-                                    f'and ROS_DOMAIN_ID={found.domain}')]
+                                    f'to speak to it set {reach}ROS_DOMAIN_ID={found.domain}')]
     return graph, _elsewhere(others)
 
 
@@ -90,18 +92,31 @@ def _elsewhere(domains: list[int]) -> list[Remark]:
                  f'robot-dynamics doctor --domain {domains[0]}')]
 
 
-def says_how_far(environment: Mapping[str, str]) -> bool:
-    """Whether the user has said how far discovery reaches."""
-    return _REACH in environment or _OLDER_REACH in environment
+def looks_further(environment: Mapping[str, str]) -> bool:
+    """Whether the user has said how far discovery reaches, and not that it ends here."""
+    return (_REACH in environment or _OLDER_REACH in environment) and not keeps_here(environment)
+
+
+def keeps_here(environment: Mapping[str, str]) -> bool:
+    """Whether the user has said that discovery ends at this machine.
+
+    That names no domain: a system in a domain of its own is meant as much as without it.
+    """
+    reach = environment.get(_REACH)
+    return reach == 'LOCALHOST' if reach is not None else environment.get(_OLDER_REACH) == '1'
 
 
 @contextmanager
 def on_this_machine() -> Iterator[None]:
     """Keep discovery to this machine inside the block."""
     names = [_REACH, _OLDER_REACH] if os.environ.get('ROS_DISTRO') == 'humble' else [_REACH]
+    before = {name: os.environ.get(name) for name in names}
     os.environ.update(zip(names, ('LOCALHOST', '1'), strict=False))
     try:
         yield
     finally:
-        for name in names:
-            del os.environ[name]
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
