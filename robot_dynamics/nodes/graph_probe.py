@@ -223,7 +223,8 @@ class _Look:
         others = tuple(name for name, types in sorted(topics.items())
                        if name != states and name.rpartition('/')[2] == STATES
                        and JOINT_STATE_TYPE in types)
-        interesting = {states, description, CLOCK, *commands, *others}
+        taken = [topic for node in nodes if node.is_controller for topic in node.states_topics]
+        interesting = {states, description, CLOCK, *commands, *others, *taken}
         return GraphSeen(
             domain=self._ears_node.context.get_domain_id(), namespace=namespace, seconds=seconds,
             middleware=get_rmw_implementation_identifier(), nodes=nodes,

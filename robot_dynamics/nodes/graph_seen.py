@@ -173,7 +173,7 @@ class GraphSeen:
     nodes : tuple of NodeSeen
         Every node but the one that looks.
     topics : mapping of str to Topic
-        Those that matter for an arm, by full name.
+        Those that matter for an arm, by full name, with those that controllers take states from.
     services : mapping of str to tuple of str
         Types by full name.
     states_topic, description_topic : str
@@ -250,7 +250,9 @@ def choose_states_topic(topics: Topics, controllers: tuple[NodeSeen, ...],
     if namespace is not None:
         wanted = '/'.join(['', *filter(None, namespace.split('/')), STATES])
         controllers = tuple(node for node in controllers if is_inside(node.name, namespace))
-    taken = [topic for node in controllers for topic in node.states_topics]
+    # Those that command come first: others stand by, for other states perhaps.
+    taken = [topic for node in sorted(controllers, key=lambda node: not node.commanded_topics)
+             for topic in node.states_topics]
     if taken:
         wanted = taken[0]
     elif namespace is None and found and wanted not in found:

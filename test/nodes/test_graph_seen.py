@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
 import pytest
 
 from robot_dynamics.nodes.graph_seen import (
@@ -34,6 +36,15 @@ def controller(name, topic):
 def test_which_joint_states(topics, controllers, namespace, chosen):
     nodes = tuple(controller(*text.split()) for text in controllers)
     assert choose_states_topic({name: STATES for name in topics}, nodes, namespace) == chosen
+
+
+def test_who_commands_says_where_the_arm_is_heard():
+    waiting, active = controller('/a', '/joint_states'), controller('/b', '/motor_states')
+    active = replace(active, publishes={**active.publishes,
+                                        '/commands': ('std_msgs/msg/Float64MultiArray',)})
+    assert active.commanded_topics and not waiting.commanded_topics
+    topics = {name: STATES for name in ('/joint_states', '/motor_states')}
+    assert choose_states_topic(topics, (waiting, active), None) == '/motor_states'
 
 
 def test_names_in_namespaces():

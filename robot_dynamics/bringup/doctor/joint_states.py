@@ -23,7 +23,7 @@ from robot_dynamics.bringup.doctor.wishes import (
 )
 from robot_dynamics.control.joint_state import Note, Reason
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.nodes.graph_seen import GraphSeen, StateSample, Topic
+from robot_dynamics.nodes.graph_seen import GraphSeen, NodeSeen, StateSample, Topic
 
 #: What to do about messages that a controller turns away for what they say. Those turned
 #: away for their time are judged by `pace`.
@@ -54,14 +54,18 @@ def judge_states(graph: GraphSeen, robot: Robot | None) -> list[Remark]:
     """
     topic, samples = graph.topic(graph.states_topic), graph.states
     controller = first_controller(graph)
+    elsewhere = [] if controller is None else _taken_elsewhere(graph, controller)
+    if elsewhere:
+        # What it asks for is told there; these are the states of links, which have no efforts.
+        controller = None
     told = None if controller is None else Wishes.of(controller)
-    wishes = told or Wishes()
+    wishes = told or Wishes(effort_kind='none' if elsewhere else Wishes.effort_kind)
     if controller is not None and (prefix := motor_prefix(controller)):
         samples = tuple(_of_motors(sample, prefix) for sample in samples)
     if not topic.publishers and not samples:
         return [error(topic.name, 'nobody publishes it', 'start the driver of the arm, or '
                       'joint_state_broadcaster; where it has another name, remap joint_states')]
-    remarks = judge_publishers(topic, samples, wishes)
+    remarks = [*elsewhere, *judge_publishers(topic, samples, wishes)]
     if not samples:
         return [*remarks, error(topic.name, 'is published and nothing comes',
                                 'activate the hardware and joint_state_broadcaster (ros2 control '
@@ -84,6 +88,16 @@ def judge_states(graph: GraphSeen, robot: Robot | None) -> list[Remark]:
         remarks += [*judge_motion(topic.name, robot, replayed, samples),
                     *judge_efforts(topic.name, robot, replayed, None if told is None else wishes)]
     return remarks
+
+
+def _taken_elsewhere(graph: GraphSeen, controller: NodeSeen) -> list[Remark]:
+    """Say where a controller takes states from, where that is not the topic listened to."""
+    topics = [graph.topic(name) for name in controller.states_topics]
+    told = [topic for topic in topics if topic.publishers]
+    if not told or any(topic.name == graph.states_topic for topic in topics):
+        return []
+    return [note(topic.name, f'{controller.base_name} takes its states from here; published by '
+                 + listed(publisher.node for publisher in topic.publishers)) for topic in told]
 
 
 def _of_motors(sample: StateSample, prefix: str) -> StateSample:

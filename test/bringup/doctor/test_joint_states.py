@@ -59,9 +59,18 @@ def test_motors_behind_springs_are_judged_under_the_names_of_their_joints(
         assert 'the 7 joints of the description' in ' '.join(
             remark.message for remark in remarks)
     # A driver that tells of links only is found out.
-    remarks = judge_states(replace(healthy, nodes=(elastic, *healthy.nodes[1:])), robot)
+    links_only = replace(healthy, nodes=(elastic, *healthy.nodes[1:]))
+    remarks = judge_states(links_only, robot)
     assert any(remark.level is Level.ERROR and 'no joint of the description' in remark.message
                for remark in remarks), remarks
+    # One that tells of motors elsewhere is not; links have no efforts.
+    topic = Topic('/motor_states', (Endpoint('/driver', JOINT_STATE_TYPE),))
+    remarks = judge_states(replace(
+        links_only, topics={**healthy.topics, topic.name: topic},
+        states=tuple(replace(sample, effort=()) for sample in healthy.states)), robot)
+    assert is_well(remarks)
+    (told,) = [remark for remark in remarks if remark.subject == topic.name]
+    assert told.message == 'elastic_pd_controller takes its states from here; published by /driver'
 
 
 def test_without_a_description_the_rest_is_judged(healthy, is_well):
