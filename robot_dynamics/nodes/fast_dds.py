@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from importlib import metadata
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from robot_dynamics.model.shipped import candidate_folders
@@ -77,7 +77,7 @@ def has_fast_dds_3() -> bool:
     """Whether the ROS 2 of this Python has Fast DDS 3 or later; so where it has none."""
     for name in ('rclpy', 'ros-rclpy'):
         try:
-            return int(metadata.version(name).split('.')[0]) >= _RCLPY_OF_FAST_DDS_3
-        except metadata.PackageNotFoundError:
+            return int(version(name).split('.')[0]) >= _RCLPY_OF_FAST_DDS_3
+        except PackageNotFoundError:
             continue
     return True
