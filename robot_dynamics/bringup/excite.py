@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from robot_dynamics.bringup.descriptions import DH_SUFFIXES, load_description
+from robot_dynamics.bringup.progress import progress_bar
 from robot_dynamics.errors import BringupError
 from robot_dynamics.identification.excitation.design import (
     KINDS,
@@ -30,9 +29,6 @@ from robot_dynamics.identification.excitation.playback import check_plan
 from robot_dynamics.model.robot import Robot
 
 SUMMARY = 'design a motion from which the parameters of an arm can be told'
-
-_WIDTH = 30
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
@@ -103,24 +99,6 @@ def run(options: argparse.Namespace) -> int:
     plan.write(options.output)
     print('\n'.join([*summary(plan, made), f'\n{options.output}']))
     return 0
-
-
-def progress_bar(width: int = _WIDTH) -> Callable[[float], None]:
-    """Return what draws how much is done, on a terminal and nowhere else."""
-    last = -1
-
-    def draw(share: float) -> None:
-        nonlocal last
-        done = round(100 * share)
-        if done == last or not sys.stderr.isatty():
-            return
-        last = done
-        filled = int(width * share)
-        end = '\n' if share >= 1.0 else ''
-        print(f'\r[{"#" * filled}{"." * (width - filled)}] {done:3d} %', end=end,
-              file=sys.stderr, flush=True)
-
-    return draw
 
 
 def summary(plan: ExcitationPlan, made: Design) -> list[str]:

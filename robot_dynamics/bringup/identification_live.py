@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import io
+import sys
 
 import numpy as np
 
+from robot_dynamics.bringup.progress import progress_bar
 from robot_dynamics.bringup.running_system import running_system
 from robot_dynamics.bringup.session import StopFlag
 from robot_dynamics.identification.dataset.collecting import JointStateCollector
@@ -43,8 +45,15 @@ def live_log(robot: Robot, settings: DatasetSettings, seconds: float, namespace:
     collector = JointStateCollector(robot.joint_names, settings.names)
     with running_system(domain) as number, StopFlag().listening() as stop:
         from robot_dynamics.nodes.live_states import listen
+        where = '' if number is None else f' in ROS domain {number}'
+        print(f'listening to {settings.topic or "joint states"}{where} for {seconds:g} s from the '
+              'first message on; Ctrl-C ends it early and keeps what there is', file=sys.stderr,
+              flush=True)
         listen(seconds, collector.take, topic=settings.topic, namespace=namespace,
-               domain=number, is_over=lambda: stop.is_set)
+               domain=number, is_over=lambda: stop.is_set, progress=progress_bar())
+    # A bar that was left in the middle has not ended its line.
+    end = '\n' if stop.is_set and sys.stderr.isatty() else ''
+    print(f'{end}heard {collector.count:,} messages', file=sys.stderr, flush=True)
     return collector.log('live')
 
 

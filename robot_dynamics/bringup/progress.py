@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a running system shows: a live line from its recorder, and the complaints of its nodes."""
+"""How things go: a live line from a recorder, the complaints of nodes, how much is done."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from robot_dynamics.bringup.runner import Line
 
 #: The bar is logarithmic: from the smallest to the largest error in mrad or mm.
 _SMALLEST, _LARGEST, _WIDEST, _NARROWEST = 0.1, 1000.0, 32, 8
+
+#: Width of a bar that says how much is done.
+_BAR = 30
 
 _LOG_LINE = re.compile(r'\[([A-Z]+)\] \[[0-9.]+\] \[[^]]*\]: (.*)')
 
@@ -108,3 +113,21 @@ def bar(value: float, width: int = _WIDEST) -> str:
         return '▏'
     share = math.log(min(value, _LARGEST) / _SMALLEST) / math.log(_LARGEST / _SMALLEST)
     return '█' * max(1, round(share * width))
+
+
+def progress_bar(width: int = _BAR) -> Callable[[float], None]:
+    """Return what draws how much is done, on a terminal and nowhere else."""
+    last = -1
+
+    def draw(share: float) -> None:
+        nonlocal last
+        done = round(100 * share)
+        if done == last or not sys.stderr.isatty():
+            return
+        last = done
+        filled = int(width * share)
+        end = '\n' if share >= 1.0 else ''
+        print(f'\r[{"#" * filled}{"." * (width - filled)}] {done:3d} %', end=end,
+              file=sys.stderr, flush=True)
+
+    return draw

@@ -32,7 +32,8 @@ Take = Callable[[str, Sequence[bytes]], None]
 
 def listen(seconds: float, take: Take, *, topic: str | None = None, namespace: str = '',
            domain: int | None = None, patience: float = 15.0,
-           is_over: Callable[[], bool] = lambda: False) -> None:
+           is_over: Callable[[], bool] = lambda: False,
+           progress: Callable[[float], None] = lambda share: None) -> None:
     """Pass joint states on for some time, counted from the first one.
 
     Parameters
@@ -51,6 +52,8 @@ def listen(seconds: float, take: Take, *, topic: str | None = None, namespace: s
         How long to wait for the first one. s.
     is_over : callable
         Asked now and then whether to end early.
+    progress : callable
+        Told now and then which share of the time is over: 0 until the first one has come.
 
     Raises
     ------
@@ -72,7 +75,7 @@ def listen(seconds: float, take: Take, *, topic: str | None = None, namespace: s
                                subject=topic or namespace, remedy='give namespace and topic as '
                                                                   'ros2 topic list has them'
                                ) from error
-        listener.listen(seconds, take, patience, is_over)
+        listener.listen(seconds, take, patience, is_over, progress)
     finally:
         context.try_shutdown()
 
@@ -87,7 +90,7 @@ class _Listener:
         self._next_look = 0.0
 
     def listen(self, seconds: float, take: Take, patience: float,
-               is_over: Callable[[], bool]) -> None:
+               is_over: Callable[[], bool], progress: Callable[[float], None]) -> None:
         end, heard = time.monotonic() + patience, False
         while time.monotonic() < end and not is_over():
             self._discover()
@@ -99,7 +102,10 @@ class _Listener:
                     take(name, messages)
                     if not heard:
                         end, heard = time.monotonic() + seconds, True
+            progress(1.0 - max(0.0, end - time.monotonic()) / seconds if heard else 0.0)
             time.sleep(_PACE)
+        if heard and not is_over():
+            progress(1.0)
         if not heard and not is_over():
             raise RecordingError(
                 f'says nothing within {patience:.0f} s', subject=self._wanted or 'joint_states',

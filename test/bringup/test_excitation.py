@@ -11,7 +11,7 @@ from robot_dynamics.bringup.excitation import (
     default_config,
     excitation_processes,
 )
-from robot_dynamics.bringup.excite import progress_bar
+from robot_dynamics.bringup.progress import progress_bar
 from robot_dynamics.bringup.system import System
 from robot_dynamics.errors import BringupError
 from robot_dynamics.identification.excitation.plan import ExcitationPlan

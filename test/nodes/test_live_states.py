@@ -75,6 +75,9 @@ def test_an_arm_that_runs_is_identified(make_node, motion, tmp_path):
             process.kill()
         said, errors = process.communicate()
     assert process.returncode == 0, (said, errors)
+    first, *_, last = errors.splitlines()
+    assert first.startswith('listening to joint states') and 'for 4 s' in first
+    assert last.startswith('heard ') and last.endswith(' messages')
     content = json.loads((output / 'result.json').read_text())
     assert content['source'] == 'live:/arm/joint_states'
     q, v, a = np.random.default_rng(1).normal(size=(3, 50, 3)) * 0.5
@@ -92,6 +95,11 @@ def test_silence_ends_with_a_word(domain, tmp_path):
     with pytest.raises(RecordingError, match='says nothing within 1 s'):
         listen(5.0, lambda topic, messages: None, domain=domain, patience=1.0)
     listen(5.0, lambda topic, messages: None, domain=domain, is_over=lambda: True)
+    shares = []
+    with pytest.raises(RecordingError):
+        listen(5.0, lambda topic, messages: None, domain=domain, patience=0.5,
+               progress=shares.append)
+    assert shares and set(shares) == {0.0}
     for names in ({'namespace': 'a b'}, {'topic': '1 2'}):
         with pytest.raises(BringupError, match='is no name'):
             listen(1.0, lambda topic, messages: None, domain=domain, **names)
