@@ -5,21 +5,8 @@ from __future__ import annotations
 
 import math
 
-from robot_dynamics.dynamics.kernels.loading import kernel, part, routine
+from robot_dynamics.dynamics.kernels.loading import kernel, routine
 from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute
-
-# What goes on: the values of `robot_dynamics.control.fault_detector.Event`.
-NOTHING, UNDECIDED, FAULT, CONTACT = 0, 1, 2, 3
-
-#: A fault throws other joints off, and where they turn round their friction is not what was
-#: predicted: this share of it counts as noise when it is told which joint is faulty.
-DISTURBED = 0.1
-#: Share of what is seen that one joint leaves unexplained in a contact.
-SPREAD = 0.05
-#: Twice the logarithm of how much likelier the first joint than the second must be for a
-#: decision; without it is waited for `PATIENCE` times as long.
-LEAD = 6.0
-PATIENCE = 3.0
 
 
 @kernel('void(float64[:, ::1], int64[::1], float64[:, :, ::1], float64[:, :, ::1], int64[::1],'
@@ -61,7 +48,7 @@ def explain(surprise, lengths, weights, ring, place, acceleration):
 
 
 @routine
-def weigh_window(acceleration, inertia, noise, effort, slow, more, work, share):
+def weigh_window(acceleration, inertia, noise, effort, slow, work, share):
     """Write the share of each joint in one window, and return that of all together, squared.
 
     With f = M a and its covariance R the fault f_i of joint i alone is at its most likely
@@ -85,7 +72,7 @@ def weigh_window(acceleration, inertia, noise, effort, slow, more, work, share):
             for k in range(n):
                 total += inertia[i, k] * inertia[j, k] * noise[k] * noise[k]
             R[i, j] = total
-        R[i, i] += effort[slow[i], i] ** 2 + more[i] ** 2
+        R[i, i] += effort[slow[i], i] ** 2
         share[i] = 0.0
         for j in range(n):
             inverse[i, j] = 1.0 if i == j else 0.0
@@ -121,31 +108,22 @@ def weigh(acceleration, inertia, noise, effort, slow, work, shares, whole):
         As in `robot_dynamics.control.tolerances.Tolerances`.
     slow : (n,)
         1 where a joint is slow.
-    work : (5, n, n)
-        Room for matrices; the fourth is zero.
+    work : (3, n, n)
+        Room for matrices.
     shares, whole : (w, n), (w,)
         In standard deviations.
     """
     for w in range(acceleration.shape[0]):
         whole[w] = math.sqrt(weigh_window(acceleration[w], inertia, noise[w], effort[:, w], slow,
-                                          work[3, 0], work, shares[w]))
+                                          work, shares[w]))
 
 
-@part
-def decide(event, since, now, window, leads):
-    """Decide, when it is time, what goes on."""
-    lead, is_contact = leads[0], leads[1] > 0.0
-    elapsed = now - since[0]
-    if elapsed >= window and (lead >= LEAD or elapsed >= PATIENCE * window):
-        event[1] = CONTACT if is_contact else FAULT
-
-
-@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1], int64[::1],'
-        ' float64[:, ::1], float64[::1], float64[::1], float64, float64, float64[:, :, ::1],'
-        ' float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1], int64[::1])')
-def judge(acceleration, inertia, noise, effort, slow, limit, limit_whole, coulomb, now, window,
-          work, shares, whole, excess, since, leads, event):
-    """Say what goes on, by how far the shares are above their limits.
+@kernel('int64(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1], int64[::1],'
+        ' float64[:, ::1], float64[::1], float64[:, :, ::1], float64[:, ::1], float64[::1],'
+        ' float64[::1])')
+def judge(acceleration, inertia, noise, effort, slow, limit, limit_whole, work, shares, whole,
+          excess):
+    """Work out how far the shares are above their limits.
 
     Parameters
     ----------
@@ -153,62 +131,26 @@ def judge(acceleration, inertia, noise, effort, slow, limit, limit_whole, coulom
         As for `weigh`.
     limit, limit_whole : (w, n), (w,)
         Of shares.
-    coulomb : (n,)
-        Coulomb friction. N m or N.
-    now : float
-        Time. s.
-    window : float
-        From an alarm to the decision; and quiet for so long ends an event. s.
     excess : (n + 1,)
         Largest share over limit of each joint, and of all together.
-    since : (2,)
-        When the event began; when something was last above its limit.
-    leads : (2,)
-        By how much the first joint is likelier than the second; 1 where it leaves too much
-        unexplained.
-    event : (2,)
-        Where it is, -1 where nothing goes on; what it is. Both are final with the decision.
+
+    Returns
+    -------
+    int
+        The window in which most is above its limit, -1 where nothing is.
     """
     windows, n = acceleration.shape
-    first, largest = 0, 0.0
+    first, largest = -1, 1.0
     excess[:] = 0.0
     for w in range(windows):
         whole[w] = math.sqrt(weigh_window(acceleration[w], inertia, noise[w], effort[:, w], slow,
-                                          work[3, 0], work, shares[w]))
-        excess[n] = max(excess[n], whole[w] / limit_whole[w])
+                                          work, shares[w]))
         of_window = whole[w] / limit_whole[w]
+        excess[n] = max(excess[n], of_window)
         for j in range(n):
             share = abs(shares[w, j]) / limit[w, j]
             excess[j] = max(excess[j], share)
             of_window = max(of_window, share)
         if of_window > largest:
             first, largest = w, of_window
-    if not largest > 1.0:
-        if event[0] >= 0 and now - since[1] > window and event[1] != UNDECIDED:
-            event[0], event[1] = -1, NOTHING
-        elif event[1] == UNDECIDED:
-            decide(event, since, now, window, leads)
-        return
-    if event[0] < 0:
-        event[1], since[0] = UNDECIDED, now
-    since[1] = now
-    if event[1] != UNDECIDED:
-        return
-    most = 0.0
-    for j in range(n):
-        work[4, 0, j] = DISTURBED * coulomb[j]
-        most = max(most, limit[first, j])
-    total = weigh_window(acceleration[first], inertia, noise[first], effort[:, first], slow,
-                         work[4, 0], work, shares[first])
-    best, second = 0, 0.0
-    for j in range(n):
-        if abs(shares[first, j]) > abs(shares[first, best]):
-            best = j
-    for j in range(n):
-        if j != best:
-            second = max(second, shares[first, j] ** 2)
-    event[0] = best
-    rest = total - shares[first, best] ** 2
-    leads[0] = shares[first, best] ** 2 - second
-    leads[1] = 1.0 if rest > most * most and rest > SPREAD * total else 0.0
-    decide(event, since, now, window, leads)
+    return first

@@ -96,6 +96,8 @@ class MotionFilter:
         Of surprises in position and velocity, the newest first.
     noise : ndarray, shape (w,)
         Standard deviation of the accelerations by the noise expected. rad/s^2 or m/s^2.
+    corrected : float
+        Standard deviation of a corrected velocity, as a share of that of a measured one.
     """
 
     def __init__(self, period: float, settings: FilterSettings | None = None):
@@ -107,6 +109,8 @@ class MotionFilter:
         self.lengths = np.array([max(2, round(window / period)) for window in settings.windows],
                                 dtype=np.int64)
         self.gains, spreads = _gains(period, settings)
+        # K = P R^-1, with P the covariance after the correction and R that of what is measured.
+        self.corrected = float(np.sqrt(self.gains[-1][1, 1]))
         close = np.diagonal(spreads, axis1=1, axis2=2) \
             <= SETTLED**2 * np.diagonal(spreads[-1])
         self.settled = int(np.argmax(close.all(axis=1)))

@@ -41,6 +41,11 @@ class MotionPredictor:
         Predicted velocity. rad/s or m/s.
     inertia : ndarray, shape (n, n)
         M with the armature.
+    motion : ndarray, shape (6, n)
+        What is told of the last state, by the rows of
+        `robot_dynamics.control.prediction_kernel`. rad/s or m/s, N m or N.
+    step : float
+        Time since the state before. s.
     """
 
     def __init__(self, robot: Robot, motion_filter: MotionFilter):
@@ -53,12 +58,13 @@ class MotionPredictor:
         self._memory, self._work = np.zeros((4, n)), np.zeros((2, n, n))
         self._corrections = -1
         self.surprise, self.velocity = np.zeros((2, n)), np.zeros(n)
-        self.inertia = np.zeros((n, n))
+        self.inertia, self.motion = np.zeros((n, n)), np.zeros((6, n))
+        self.step = 0.0
 
     @property
-    def coulomb(self) -> FloatArray:
-        """Coulomb friction that is known of, shape (n,). N m or N."""
-        return self._joints[1]
+    def friction(self) -> FloatArray:
+        """Viscous and Coulomb friction known of, shape (2, n). N m s/rad or N s/m, N m or N."""
+        return self._joints[:2]
 
     def correct_friction(self, more: ArrayLike) -> None:
         """Take friction for larger than described; never for less than none.
@@ -93,7 +99,8 @@ class MotionPredictor:
         outcome = self._predict(*matrices, q, v, effort, dt if goes_on else 0.0, self._joints,
                                 gains[min(max(self._corrections, 0), len(gains) - 1)],
                                 self._memory, self.surprise, self.velocity, self.inertia,
-                                self._work)
+                                self.motion, self._work)
+        self.step = dt
         if outcome != SOLVED:
             self.reset()
             return False

@@ -10,12 +10,16 @@ from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute
 ROUNDS = 4
 #: Rows of what is remembered: position, velocity, Coulomb friction, C v + g.
 POSITION, VELOCITY, COULOMB, REST = 0, 1, 2, 3
+#: Rows of what is told of a state: measured, predicted and corrected velocity, effort that has
+#: acted, C^T v - g, Coulomb friction as an effort.
+MEASURED, PREDICTED, CORRECTED, ACTING, REMAINDER, HOLDING = range(6)
 
 
 @kernel('int64(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[::1],'
         ' float64[::1], float64, float64[:, ::1], float64[:, ::1], float64[:, ::1],'
-        ' float64[:, ::1], float64[::1], float64[:, ::1], float64[:, :, ::1])')
-def predict(M, C, g, q, v, effort, dt, joints, gain, memory, surprise, velocity, inertia, work):
+        ' float64[:, ::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1])')
+def predict(M, C, g, q, v, effort, dt, joints, gain, memory, surprise, velocity, inertia, motion,
+            work):
     """Predict the state that is measured now, and correct the prediction.
 
     Coulomb friction is what stops a joint, as far as it can: of the efforts in [-F, F] the
@@ -42,6 +46,8 @@ def predict(M, C, g, q, v, effort, dt, joints, gain, memory, surprise, velocity,
         Predicted velocity.
     inertia : (n, n)
         M with the armature.
+    motion : (6, n)
+        What is told of the state, see the rows' names.
     work : (2, n, n)
         Room for a factorisation and the inverse of the inertia.
 
@@ -100,4 +106,9 @@ def predict(M, C, g, q, v, effort, dt, joints, gain, memory, surprise, velocity,
         memory[REST, i] = g[i]
         for j in range(n):
             memory[REST, i] += C[i, j] * memory[VELOCITY, j]
+        motion[MEASURED, i], motion[PREDICTED, i] = v[i], velocity[i]
+        motion[CORRECTED, i], motion[ACTING, i] = memory[VELOCITY, i], effort[i]
+        motion[REMAINDER, i], motion[HOLDING, i] = -g[i], memory[COULOMB, i]
+        for j in range(n):
+            motion[REMAINDER, i] += C[j, i] * v[j]
     return joint

@@ -180,7 +180,7 @@ class _Tally:
         self.noise, self.effort = np.zeros((w, n)), np.zeros((2, w, n))
         self.limit, self.whole = np.zeros((w, n)), np.zeros(w)
         self._shares, self._of_all = np.zeros((w, n)), np.zeros(w)
-        self._work = np.zeros((5, n, n))
+        self._work = np.zeros((3, n, n))
         self._weigh = detection_kernel.weigh.load()
 
     @property

@@ -8,6 +8,7 @@ import pytest
 
 from robot_dynamics.control.fault_detector import Event, FaultDetector
 from robot_dynamics.control.motion_filter import MotionFilter
+from robot_dynamics.control.prediction_kernel import CORRECTED, MEASURED, PREDICTED
 from robot_dynamics.control.tolerances import given_tolerances
 from robot_dynamics.errors import ParameterError
 
@@ -22,14 +23,16 @@ SLIP = 0.05
 class Bench:
     """A detector of three joints, with 0.6 N m beside noise as too much, and time."""
 
-    def __init__(self, thresholds=0.6, inertia=COUPLED, coulomb=(0.0, 0.0, 0.0), **options):
+    def __init__(self, thresholds=0.6, inertia=COUPLED, coulomb=0.0, speed=0.5,
+                 **options):
         self.predictor = SimpleNamespace(
             filter=FILTER, surprise=np.zeros((2, 3)), velocity=np.full(3, 0.5), inertia=inertia,
-            coulomb=np.array(coulomb))
+            friction=np.array([[0.0] * 3, [coulomb] * 3]), motion=np.zeros((6, 3)), step=PERIOD)
         self.detector = FaultDetector(self.predictor, given_tolerances(thresholds, FILTER, 3),
                                       **options)
         self.now = 0.0
-        self.error = np.zeros((2, 3))
+        self.error, self.moved = np.zeros((2, 3)), np.zeros(3)
+        self.speed = self.predictor.motion[:3] = speed
 
     def feed(self, effort, count=1, noise=0.0, random=None):
         """Let an effort that nobody commanded act, and return what is said of each state."""
@@ -42,6 +45,11 @@ class Bench:
             if noise:
                 surprise[1] += random.normal(scale=noise, size=3)
             self.error = before - FILTER.gains[-1] @ surprise
+            self.moved += PERIOD * acceleration
+            measured = self.speed + self.moved + surprise[1] - before[1]
+            self.predictor.motion[MEASURED] = measured
+            self.predictor.motion[PREDICTED] = measured - surprise[1]
+            self.predictor.motion[CORRECTED] = self.speed + self.moved - self.error[1]
             self.predictor.surprise[:] = surprise
             events.append(self.say())
         return events
@@ -83,9 +91,39 @@ def test_what_no_joint_explains_alone_is_a_contact():
 
 
 def test_friction_of_joints_that_are_thrown_off_is_no_contact():
-    effort = [0.0, 0.5, 2.0]
-    assert Bench(0.02).feed(effort, 60)[-1] is Event.CONTACT
-    assert Bench(0.02, coulomb=(5.0, 5.0, 5.0)).feed(effort, 60)[-1] is Event.FAULT
+    # The first joint throws the second off, whose friction is not what was predicted then.
+    near = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 0.5]])
+    arm = {'thresholds': 0.02, 'inertia': near, 'speed': 0.0}
+    assert Bench(**arm).feed([4.0, 1.5, 0.0], 60)[-1] is Event.CONTACT
+    bench = Bench(**arm, coulomb=3.0)
+    assert bench.feed([4.0, 1.5, 0.0], 60)[-1] is Event.FAULT and bench.detector.joint == 0
+    # Nothing throws the third off; and friction of a fast joint is what it was.
+    assert Bench(**arm, coulomb=3.0).feed([4.0, 0.0, 2.5], 60)[-1] is Event.CONTACT
+    arm['speed'] = 0.5
+    assert Bench(**arm, coulomb=3.0).feed([4.0, 1.5, 0.0], 60)[-1] is Event.CONTACT
+
+
+def test_a_fault_that_changes_is_one_fault():
+    bench, random = Bench(), np.random.default_rng(0)
+    bench.feed(np.zeros(3), 100, 0.004, random)
+    events = [said for effort in (60.0, -20.0, 9.0, -9.0, 3.0, 0.0, 40.0, 1.0)
+              for said in bench.feed([0.0, effort, 0.0], 1, 0.004, random)]
+    assert events[-1] is Event.FAULT and bench.detector.joint == 1
+
+
+def test_a_gap_while_nothing_is_decided_leaves_what_was_seen():
+    bench = Bench()
+    events = bench.feed([0.0, 0.0, 6.0], 40)
+    found = events.index(Event.UNDECIDED) + 1
+    bench = Bench()
+    assert bench.feed([0.0, 0.0, 6.0], found)[-1] is Event.UNDECIDED
+    assert bench.say(counts=False) is Event.UNDECIDED
+    assert bench.feed(np.zeros(3), 6)[-1] is Event.FAULT and bench.detector.joint == 2
+    # No more is to be had from an inertia that is none.
+    bench = Bench()
+    bench.feed([0.0, 0.0, 6.0], found)
+    bench.predictor.inertia = np.full((3, 3), np.nan)
+    assert [bench.say() for _ in range(6)][-1] is Event.FAULT and bench.detector.joint == 2
 
 
 def test_an_event_is_over_when_it_has_been_quiet_for_a_while():
@@ -140,7 +178,8 @@ def test_values_that_are_none_are_no_alarm_and_are_forgotten():
 
 def test_a_robot_of_one_joint_is_watched():
     predictor = SimpleNamespace(filter=FILTER, surprise=np.zeros((2, 1)), velocity=np.ones(1),
-                                inertia=np.ones((1, 1)), coulomb=np.zeros(1))
+                                inertia=np.ones((1, 1)), friction=np.zeros((2, 1)),
+                                motion=np.ones((6, 1)), step=PERIOD)
     detector = FaultDetector(predictor, given_tolerances(1.0, FILTER, 1))
     predictor.surprise[1] = 0.2
     events = [detector.update(PERIOD * k, counts=True) for k in range(20)]

@@ -80,7 +80,7 @@ def test_a_joint_that_sticks_is_predicted_to_stick_and_to_break_loose():
     assert moved(3.0 * COULOMB) < 1e-4
     # Never less than none.
     predictor.correct_friction(np.full((2, 3), -9.0))
-    assert not np.any(predictor.coulomb)
+    assert not np.any(predictor.friction)
     assert moved(0.5 * COULOMB) > 1e-4
 
 
