@@ -97,6 +97,15 @@ class Verdict:
         """Whether the monitor now holds a new complete state."""
         return self.outcome is Outcome.ACCEPTED
 
+    @property
+    def aftermath(self) -> str:
+        """What became of this message, for who asks why no further state is known."""
+        if self.accepted:
+            return 'nothing has come since the last, which was complete'
+        if self.outcome is Outcome.PARTIAL:
+            return f'the last message made no complete state: {self}'
+        return f'the last message was turned away: {self}'
+
     def __str__(self) -> str:
         return self.reason.value if self.joint is None else f'{self.joint}: {self.reason.value}'
 

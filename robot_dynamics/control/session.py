@@ -104,6 +104,11 @@ class ControlSession:
         self._last_accepted = self._last_good = -math.inf
 
     @property
+    def last_heard(self) -> str:
+        """What became of the last message, for who asks why no further state is known."""
+        return 'nothing has come' if self.verdict is None else self.verdict.aftermath
+
+    @property
     def has_command(self) -> bool:
         """Whether something that was sent acts on the arm, and more will follow."""
         return self._outlet.has_sent
@@ -188,7 +193,7 @@ class ControlSession:
             return None
         if self.mode in _ACTIVE:
             self._go_safe(Cause.STATES_STOPPED, f'no good one for {now - self._last_good:.3f} s; '
-                                                f'last message: {self.verdict}')
+                                                f'{self.last_heard}')
         if self._is_lost(now) and now - self._last_accepted > self.settings.state_timeout:
             # A position that jumped for good is a first one when states are good again.
             self.monitor.forget()

@@ -187,7 +187,7 @@ class EffortControllerNode(ManagedNode):
         if reason is not None:
             return reason
         if time.monotonic() - self._accepted_at > values['state_timeout']:
-            return f'no complete joint state; last message: {session.verdict or "none"}'
+            return f'no complete joint state on {states}; {session.last_heard}'
         return None
 
     def rival(self) -> str | None:

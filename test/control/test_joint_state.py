@@ -50,6 +50,15 @@ def test_names_by_the_ten_thousand_cost_little_and_are_not_kept(within):
     assert len(guard._layouts) == 1
 
 
+def test_what_became_of_a_message_is_told():
+    guard = monitor()
+    assert feed(guard, 1.0, [0.1], names=NAMES[:1]).aftermath == (
+        f'the last message made no complete state: b: {Reason.WAITING.value}')
+    assert feed(guard, 1.01, [0.1] * 3).aftermath == (
+        'nothing has come since the last, which was complete')
+    assert feed(guard, 1.0, [0.1] * 3).aftermath.startswith('the last message was turned away: ')
+
+
 def test_joints_are_found_by_name_in_any_order_between_foreign_ones():
     guard = monitor()
     assert guard.update(1.0, 1.0, ['gripper', 'c', 'a', 'b'], [9.0, 3.0, 1.0, 2.0],

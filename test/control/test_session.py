@@ -154,6 +154,7 @@ def test_silence_makes_it_safe_in_time_and_it_says_why(bench):
     assert last + 0.1 < bench.now <= last + 0.1 + PERIOD + 1e-9
     assert bench.session.cause is Cause.STATES_STOPPED
     assert 'no good one for 0.1' in bench.session.reason
+    assert bench.session.reason.endswith('nothing has come since the last, which was complete')
     np.testing.assert_array_equal(command.effort, bench.controller.gravity)
     assert command.is_safe
     assert [bench.tick() is not None for _ in range(6)] == [True] * 4 + [False] * 2
