@@ -24,7 +24,7 @@ from robot_dynamics.bringup.excitation import excitation_processes, run_excitati
 from robot_dynamics.bringup.session import require_ros, run_until_stopped
 from robot_dynamics.bringup.system import NO_PLANT, System, find_plant
 from robot_dynamics.bringup.warmup import every_node, warm_up
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import BringupError, RobotDynamicsError
 from robot_dynamics.model.shipped import shipped_robots
 
 
@@ -111,8 +111,11 @@ def _add_up(commands: argparse._SubParsersAction) -> None:
                             metavar=argument.name.upper(), help=argument.text)
     up.add_argument('--record', type=Path, metavar='FOLDER', help='Record into this folder.')
     up.add_argument('--excitation', default='', metavar='FILE',
-                    help='Lead the arm through this plan of robot-dynamics excite, once, record '
-                         'it into the folder of --record, and end.')
+                    help='Lead the arm through this plan of robot-dynamics excite, record it into '
+                         'the folder of --record, and end.')
+    up.add_argument('--periods', type=int, metavar='NUMBER',
+                    help='How often the plan of --excitation is played, once by default: periods '
+                         'can be averaged (docs/excitation.md).')
     up.add_argument('--seconds', type=float, metavar='SECONDS',
                     help='End by itself so long after the nodes have been started.')
     up.set_defaults(run=_up)
@@ -142,6 +145,9 @@ def _add_report(commands: argparse._SubParsersAction) -> None:
 def _up(options: argparse.Namespace) -> int:
     values = {argument.name: getattr(options, argument.name) for argument in ARGUMENTS}
     led = bool(options.excitation)
+    if options.periods is not None and not led:
+        raise BringupError('are given, and no plan', subject='--periods',
+                           remedy='give the plan by --excitation')
     system = System(**values, record=None if led else options.record)
     if system.plant != NO_PLANT:
         find_plant(system.plant)
@@ -149,8 +155,9 @@ def _up(options: argparse.Namespace) -> int:
     environment = child_environment()
     print(_banner(system, environment), flush=True)
     folder = '' if options.record is None else str(options.record)
-    processes = excitation_processes(system, options.excitation, folder) if led \
-        else system.processes()
+    processes = excitation_processes(
+        system, options.excitation, folder, 1 if options.periods is None else options.periods) \
+        if led else system.processes()
     # Nodes compile what is missing, too; done before, none waits for another's compiler, nor
     # is it counted among the seconds that the system runs.
     warm_up(processes)

@@ -20,6 +20,8 @@ from robot_dynamics.errors import BringupError
 from robot_dynamics.model.shipped import candidate_folders
 
 NODE = 'excitation'
+#: As the node has it.
+MOST_PERIODS = 1000
 
 #: Name, default and text of the launch arguments beside those of a system.
 EXCITATION_ARGUMENTS = {
@@ -62,9 +64,11 @@ def excitation_processes(system: System, plan: str, output: str = '', periods: s
                            'excite')
     try:
         count = int(periods)
-    except ValueError as error:
+    except ValueError:
+        count = 0
+    if not 1 <= count <= MOST_PERIODS:
         raise BringupError(f'is {periods!r}', subject='periods',
-                           remedy='give a whole number') from error
+                           remedy=f'give a whole number from 1 to {MOST_PERIODS}')
     path = Path(config).expanduser() if config else default_config()
     own = read_parameter_file(path).get(NODE, {})
     tracks = find_controller(system.controller).tracks

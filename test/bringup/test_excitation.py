@@ -87,6 +87,18 @@ def test_what_runs_to_play_a_plan(plan, tmp_path):
     assert 'robot_description' not in others[-1].parameters
 
 
+def test_up_says_how_often_a_plan_is_played(plan, tmp_path, monkeypatch, capsys):
+    played = []
+    monkeypatch.setattr(cli, 'require_ros', lambda: None)
+    monkeypatch.setattr(cli, 'run_excitation',
+                        lambda processes, *_: played.append(processes[-1].parameters))
+    for periods, count in (((), 1), (('--periods', '5'), 5)):
+        cli.main(['up', '--robot', 'rpr', '--excitation', str(plan), *periods])
+        assert played[-1]['periods'] == count
+    assert cli.main(['up', '--robot', 'rpr', '--periods', '5']) == 1
+    assert '--periods' in capsys.readouterr().err and len(played) == 2
+
+
 def test_an_arm_controlled_by_position_needs_no_controller_of_ours(plan, tmp_path):
     config = tmp_path / 'mine.yaml'
     config.write_text('excitation:\n  ros__parameters:\n    play_as: trajectory\n')
@@ -99,7 +111,8 @@ def test_an_arm_controlled_by_position_needs_no_controller_of_ours(plan, tmp_pat
 
 @pytest.mark.parametrize(('changes', 'wanted'), [
     ({'plan': ''}, 'plan: is not given'), ({'plan': '/no/such'}, '/no/such: is no file'),
-    ({'periods': 'many'}, 'periods'), ({'config': '/no/such.yaml'}, 'no/such.yaml')])
+    ({'periods': 'many'}, 'periods'), ({'periods': 0}, 'from 1 to 1000'),
+    ({'periods': '1001'}, 'from 1 to 1000'), ({'config': '/no/such.yaml'}, 'no/such.yaml')])
 def test_what_cannot_be_played_is_refused(plan, changes, wanted):
     with pytest.raises(BringupError, match=wanted):
         excitation_processes(System(robot='rpr'), **{'plan': str(plan), **changes})
