@@ -209,6 +209,8 @@ class ExcitationNode(PlainNode):
                                  remedy='start the arm and its controller first')
             return
         self._session.prepare(self._monitor.q, self._monitor.v)
+        for note in self._session.notes:
+            self.get_logger().warning(note)
         # That took a while; the motion begins now.
         self._fetch_state()
         self._session.begin(self._now() + self.parameters.values['lead'])

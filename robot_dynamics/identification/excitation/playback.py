@@ -14,7 +14,7 @@ from robot_dynamics.control.references import (
     Sequence,
 )
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.identification.excitation.effort_bound import EffortEnclosure
 from robot_dynamics.identification.excitation.feasible import poses_of
 from robot_dynamics.identification.excitation.limits import (
@@ -32,6 +32,8 @@ FloatArray = NDArray[np.float64]
 _PEAK_SLOPE = 15.0 / 8.0
 #: Shortest stop. s.
 SHORTEST_STOP = 0.3
+#: How far an arm may hang outside its range, as a share of it, and at most. rad or m.
+SAG, MOST_SAG = 0.02, 0.05
 # Rest before and after the periods. s.
 _DWELL = 0.5
 # Samples of the way to the start and of stops, and places at which stops are tried.
@@ -119,6 +121,46 @@ def playback(plan: ExcitationPlan, pose: FloatArray, *, periods: int = 1,
                      Hold(start, _DWELL)), way.duration + _DWELL)
 
 
+def within_range(robot: Robot, pose: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
+    """Return a pose within the range of every joint, and what had to be changed.
+
+    An arm that sags may hang a little outside. From farther away the reference would jump by
+    that much when it begins.
+
+    Parameters
+    ----------
+    robot : Robot
+        The arm.
+    pose : ndarray, shape (n,)
+        Where it is.
+
+    Returns
+    -------
+    inside : ndarray, shape (n,)
+        The nearest pose within.
+    notes : tuple of str
+        A line for each joint that is not there.
+
+    Raises
+    ------
+    StateError
+        Where a joint is farther outside than sagging explains.
+    """
+    lower, upper = robot.limits.lower, robot.limits.upper
+    inside = np.clip(pose, lower, upper)
+    notes = []
+    for j in np.flatnonzero(~(inside == pose)):
+        name, text = robot.joint_names[j], (f'is at {pose[j]:.4g}, outside its range from '
+                                            f'{lower[j]:.4g} to {upper[j]:.4g}')
+        # Written so that NaN is outside.
+        if not abs(pose[j] - inside[j]) <= min(SAG * (upper[j] - lower[j]), MOST_SAG):
+            raise StateError(text, subject=name,
+                             remedy='move it back by other means, or correct the limits of the '
+                                    'description')
+        notes.append(f'{name} {text}: the way to the start begins at {inside[j]:.4g}')
+    return inside, tuple(notes)
+
+
 def stop_duration(plan: ExcitationPlan) -> float:
     """Return in what time the motion can stop with no more deceleration than its limits. s."""
     return max(SHORTEST_STOP, float(np.max(
@@ -152,7 +194,7 @@ def check_plan(plan: ExcitationPlan, robot: Robot, clearance: Clearance | None =
 
 def check_approach(plan: ExcitationPlan, robot: Robot, way: Reference, duration: float,
                    clearance: Clearance | None = None) -> None:
-    """Refuse a way to the start on which efforts are beyond limits or something is touched.
+    """Refuse a way that begins out of range, takes efforts beyond limits or touches something.
 
     Parameters
     ----------
@@ -164,6 +206,7 @@ def check_approach(plan: ExcitationPlan, robot: Robot, way: Reference, duration:
         When it is there. s.
     """
     samples = way.sample_many(np.linspace(0.0, duration, _SAMPLES))
+    within_range(robot, samples[0][0])
     _check_efforts(_own_limits(plan, robot), EffortEnclosure(Dynamics(robot)), 0.0, samples,
                    'the way to the start')
     if clearance is not None:

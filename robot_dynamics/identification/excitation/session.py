@@ -19,6 +19,7 @@ from robot_dynamics.identification.excitation.playback import (
     check_plan,
     playback,
     stop_duration,
+    within_range,
 )
 from robot_dynamics.model.robot import Robot
 
@@ -80,6 +81,8 @@ class ExcitationSession:
         self._reference: Reference | None = None
         self._begin = self._first = 0.0
         self._stop: float | None = None
+        #: What is to be said of the pose it begins from.
+        self.notes: tuple[str, ...] = ()
         #: Why it stops.
         self.reason = ''
 
@@ -115,8 +118,7 @@ class ExcitationSession:
             joint = int(np.argmax(np.abs(v)))
             raise StateError(f'moves at {v[joint]:.3g}', subject=self._robot.joint_names[joint],
                              remedy='let the arm come to rest first')
-        # A sagging arm may hang a little outside.
-        pose = np.clip(q, self._robot.limits.lower, self._robot.limits.upper)
+        pose, self.notes = within_range(self._robot, q)
         reference, first = playback(self.plan, pose, periods=self._periods,
                                     approach=self._approach)
         check_approach(self.plan, self._robot, reference, first, self._clearance)

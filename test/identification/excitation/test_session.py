@@ -9,6 +9,7 @@ from robot_dynamics.identification.excitation.limits import MotionLimits
 from robot_dynamics.identification.excitation.plan import ExcitationPlan
 from robot_dynamics.identification.excitation.playback import (
     Stopping,
+    check_approach,
     check_plan,
     playback,
     stop_duration,
@@ -124,6 +125,27 @@ def test_no_motion_from_where_it_cannot_begin(arm):
     with pytest.raises(StateError, match='is not prepared'):
         session.begin(0.0)
     assert not session.has_begun
+
+
+def test_an_arm_outside_its_range_begins_at_its_edge_or_not_at_all(arm):
+    robot, plan, pose = arm
+    name, upper = robot.joint_names[0], robot.limits.upper
+    session = ExcitationSession(plan, robot)
+    session.prepare(pose, np.zeros(3))
+    assert session.notes == ()
+    sagging = np.where(np.arange(3) == 0, upper + 0.02, pose)
+    session.prepare(sagging, np.zeros(3))
+    (note,) = session.notes
+    assert note.startswith(f'{name} is at ') and f'begins at {upper[0]:.4g}' in note
+    session.begin(0.0)
+    reference, elapsed, duration = session.ahead(0.0, 100.0)
+    q = reference.sample_many(elapsed + np.linspace(0.0, duration, 500))[0]
+    assert np.all(q <= upper) and q[0, 0] == pytest.approx(upper[0], abs=1e-9)
+    far = np.where(np.arange(3) == 0, upper + 0.3, pose)
+    with pytest.raises(StateError, match=f'{name}: is at .*, outside its range'):
+        session.prepare(far, np.zeros(3))
+    with pytest.raises(StateError, match=name):
+        check_approach(plan, robot, *playback(plan, far))
 
 
 def test_plans_are_checked_against_the_robot(arm, robots):
