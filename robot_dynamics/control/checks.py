@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import math
+import reprlib
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,15 +14,33 @@ from robot_dynamics.errors import ControlError, DimensionError, ParameterError
 from robot_dynamics.model.arrays import real_array
 
 
+def number(name: str, value: Any, unit: str = '') -> float:
+    """Return a setting as a float, which may be nan or infinite, or refuse what is no number.
+
+    Raises
+    ------
+    ParameterError
+        Where it is a text, a list, nothing or too large for a float.
+    """
+    try:
+        if isinstance(value, (str, bytes)) or np.ndim(value) != 0:
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(f'is {reprlib.repr(value)}, which is no number', subject=name,
+                             remedy='set it to a number' + (f' in {unit}' if unit else '')
+                             ) from None
+
+
 def positive(name: str, value: float, unit: str = '') -> float:
     """Return a setting as a float, or refuse one that is not finite and positive.
 
     Raises
     ------
     ParameterError
-        Where it is zero, negative or not finite.
+        Where it is no number, zero, negative or not finite.
     """
-    value = float(value)
+    value = number(name, value, unit)
     # Written so that NaN fails.
     if not (value > 0.0 and math.isfinite(value)):
         raise ParameterError(f'is {value:g}, which is not a positive number', subject=name,
@@ -31,7 +51,7 @@ def positive(name: str, value: float, unit: str = '') -> float:
 
 def not_negative(name: str, value: float, unit: str = '') -> float:
     """Return a setting as a float, or refuse one that is not finite or below zero."""
-    value = float(value)
+    value = number(name, value, unit)
     if not (value >= 0.0 and math.isfinite(value)):
         raise ParameterError(f'is {value:g}, which is not zero or a positive number',
                              subject=name, remedy='set it to a finite value from zero up'

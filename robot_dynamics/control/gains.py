@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from robot_dynamics.control.checks import not_negative, positive
+from robot_dynamics.control.checks import not_negative, number, positive
 from robot_dynamics.control.update_laws import UPDATE_LAWS, UpdateLaw, update_law
 from robot_dynamics.dynamics.joint_terms import check_terms
 from robot_dynamics.errors import ControlError, ParameterError
@@ -129,7 +129,7 @@ class AdaptationGains:
             not_negative(name, getattr(self, name), unit)
         for name in ('rest_after', 'rest_sliding'):
             # Written so that NaN fails; inf is never.
-            if not getattr(self, name) >= 0.0:
+            if not number(name, getattr(self, name)) >= 0.0:
                 raise ParameterError(f'is {getattr(self, name)}', subject=name,
                                      remedy='set it to zero or a positive number')
         update_law(self.law)

@@ -23,6 +23,7 @@ with S the covariance of e. Velocities tell of it first, positions more surely a
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.control.checks import positive
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.arrays import real_array
 
 FloatArray = NDArray[np.float64]
 
@@ -38,6 +40,10 @@ FloatArray = NDArray[np.float64]
 SETTLED = 1.1
 #: States that come faster are none of an arm, and their windows too long to be worked out. s.
 SHORTEST_PERIOD = 2e-5
+#: Smallest and largest noise.
+SENSIBLE = (1e-12, 1e6)
+#: States of a window at most; it is looked through at every state.
+LONGEST_WINDOW = 10_000
 #: Corrections after which the gain is taken for that of all times.
 _LONGEST = 1000
 
@@ -63,14 +69,19 @@ class FilterSettings:
     windows: Sequence[float] = (0.004, 0.008, 0.016, 0.032, 0.064)
 
     def __post_init__(self) -> None:
-        if len(self.windows) == 0 or list(self.windows) != sorted(set(self.windows)):
-            raise ParameterError(f'are {list(self.windows)}', subject='windows',
+        windows = real_array(self.windows, 'windows', 'give increasing times in s')
+        # Written so that NaN fails.
+        if windows.ndim != 1 or windows.size == 0 or not np.all(np.diff(windows) > 0.0):
+            raise ParameterError(f'are {reprlib.repr(self.windows)}', subject='windows',
                                  remedy='give increasing times in s')
-        positive('windows', self.windows[0], 's')
-        positive('windows', self.windows[-1], 's')
-        positive('velocity_noise', self.velocity_noise)
-        positive('position_noise', self.position_noise)
-        positive('wander', self.wander)
+        positive('windows', windows[0], 's')
+        positive('windows', windows[-1], 's')
+        for name in ('velocity_noise', 'position_noise', 'wander'):
+            value, (low, high) = positive(name, getattr(self, name)), SENSIBLE
+            if not low <= value <= high:
+                raise ParameterError(f'is {value:g}', subject=name,
+                                     remedy=f'give {low:g} to {high:g}, whose squares can be '
+                                            'told from each other')
 
 
 class MotionFilter:
@@ -101,11 +112,19 @@ class MotionFilter:
     """
 
     def __init__(self, period: float, settings: FilterSettings | None = None):
-        self.settings = settings = FilterSettings() if settings is None else settings
+        settings = FilterSettings() if settings is None else settings
+        if not isinstance(settings, FilterSettings):
+            raise ParameterError(f'are {reprlib.repr(settings)}', subject='settings',
+                                 remedy='give FilterSettings')
+        self.settings = settings
         self.period = period = positive('period', period, 's')
         if period < SHORTEST_PERIOD:
             raise ParameterError(f'is {period:g} s', subject='period',
                                  remedy=f'give {SHORTEST_PERIOD:g} s or more')
+        if settings.windows[-1] > LONGEST_WINDOW * period:
+            raise ParameterError(f'{settings.windows[-1]:g} s has more than {LONGEST_WINDOW} '
+                                 f'states in it', subject='windows',
+                                 remedy='give shorter windows, or a longer period')
         self.lengths = np.array([max(2, round(window / period)) for window in settings.windows],
                                 dtype=np.int64)
         self.gains, spreads = _gains(period, settings)

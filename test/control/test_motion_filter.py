@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.motion_filter import FilterSettings, MotionFilter
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import RobotDynamicsError
 
 PERIOD = 0.002
 
@@ -73,7 +73,22 @@ def test_after_a_start_it_is_settled_within_a_few_states():
     (lambda: FilterSettings(windows=(0.2, 0.1)), 'windows'),
     (lambda: FilterSettings(velocity_noise=0.0), 'velocity_noise'),
     (lambda: FilterSettings(wander=np.inf), 'wander'),
+    (lambda: FilterSettings(wander='0.1'), 'wander'),
+    (lambda: FilterSettings(velocity_noise=None), 'velocity_noise'),
+    (lambda: FilterSettings(position_noise=[1e-5, 1e-5]), 'position_noise'),
+    (lambda: FilterSettings(position_noise=10**400), 'position_noise'),
+    (lambda: FilterSettings(position_noise=1e-200), 'position_noise'),
+    (lambda: FilterSettings(wander=1e200), 'wander'),
+    (lambda: FilterSettings(windows=None), 'windows'),
+    (lambda: FilterSettings(windows=0.1), 'windows'),
+    (lambda: FilterSettings(windows='abc'), 'windows'),
+    (lambda: FilterSettings(windows=('a', 'b')), 'windows'),
+    (lambda: FilterSettings(windows=[[0.1, 0.2], [0.1, 0.2]]), 'windows'),
+    (lambda: FilterSettings(windows=(0.1, np.nan)), 'windows'),
+    (lambda: MotionFilter('a'), 'period'),
+    (lambda: MotionFilter(0.002, {'wander': 1.0}), 'settings'),
+    (lambda: MotionFilter(0.002, FilterSettings(windows=(0.1, 1e12))), 'windows'),
 ])
 def test_wrong_inputs_are_named(call, says):
-    with pytest.raises(ParameterError, match=says):
+    with pytest.raises(RobotDynamicsError, match=says):
         call()

@@ -30,7 +30,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from robot_dynamics.control.checks import not_negative, positive
+from robot_dynamics.control.checks import not_negative, number, positive
 from robot_dynamics.errors import ParameterError
 
 
@@ -60,8 +60,9 @@ class FeedbackDesign:
         positive('bandwidth', self.bandwidth, '1/s')
         positive('time_constant', self.time_constant, 's')
         not_negative('disturbance_rate', self.disturbance_rate, '1/s')
-        if not 0.0 < self.largest_disturbance <= 1.0:
-            raise ParameterError(f'is {self.largest_disturbance:g}, which is no share of a limit',
+        largest = number('largest_disturbance', self.largest_disturbance)
+        if not 0.0 < largest <= 1.0:
+            raise ParameterError(f'is {largest:g}, which is no share of a limit',
                                  subject='largest_disturbance',
                                  remedy='set it above 0, to 1 at most; for nothing set '
                                         'disturbance_rate to 0')

@@ -56,9 +56,17 @@ def test_with_equal_weights_the_slow_pole_is_of_the_length_of_minutes():
 
 
 @pytest.mark.parametrize('values', [(0.0, 1.0), (1.0, 0.0), (-3.0, 1.0), (np.nan, 1.0),
-                                    (np.inf, 1.0), (1.0, np.inf)])
+                                    (np.inf, 1.0), (1.0, np.inf), ('40', 1.0), (None, 1.0),
+                                    (1.0, [0.1, 0.2]), (10**400, 1.0), (1j, 1.0)])
 def test_what_is_no_positive_number_is_refused(values):
     with pytest.raises(ParameterError, match=r'bandwidth|time_constant'):
         FeedbackDesign(*values)
     with pytest.raises(ParameterError):
         weight_of_time_constant(*values)
+
+
+@pytest.mark.parametrize('name', ['disturbance_rate', 'largest_disturbance'])
+@pytest.mark.parametrize('value', ['0.5', None, [0.5], 10**400, np.nan])
+def test_what_a_disturbance_cannot_be_is_refused(name, value):
+    with pytest.raises(ParameterError, match=name):
+        FeedbackDesign(**{name: value})
