@@ -17,6 +17,7 @@ from robot_dynamics.control.composite import PredictionError
 from robot_dynamics.control.feedback import LinearFeedback
 from robot_dynamics.control.gains import AdaptationGains
 from robot_dynamics.control.known import unknown_directions
+from robot_dynamics.control.likely_velocity import LikelyVelocity
 from robot_dynamics.control.memory import RegressionMemory
 from robot_dynamics.control.metric import effective_inertias, typical_motions
 from robot_dynamics.control.natural import NaturalAdaptation
@@ -69,6 +70,7 @@ class Learning:
         self._feedback = feedback
         self._weight = gains.composite_weight / feedback.gains.bandwidth
         self.prediction = PredictionError(dynamics, gains.terms, gains.composite_cutoff, rotors)
+        self._velocity = LikelyVelocity(dynamics.n)
         self.memory: _Memory | None = None
         if gains.parts.remembers and self._weight > 0.0:
             inertias = effective_inertias(dynamics, typical_motions(dynamics.robot))
@@ -80,6 +82,7 @@ class Learning:
     def reset(self) -> None:
         """Forget filters and finite differences; keep what was learnt."""
         self.prediction.reset()
+        self._velocity.reset()
         self._rest.reset()
 
     def forget(self) -> None:
@@ -119,11 +122,12 @@ class Learning:
         gains = self.gains
         if not 0.0 < dt <= gains.longest_step:
             self.prediction.skip(v)
+            self._velocity.skip()
             if adapt and not self.is_latched:
                 self.frozen_reason = 'the time step is too long' if dt > 0.0 else ''
             return
         if self._weight > 0.0:
-            self.prediction.observe(q, v, effort, dt)
+            self.prediction.observe(q, self._velocity.observe(v, v_d, dt), effort, dt)
         if not adapt or self.is_latched:
             self._rest.reset()
             return

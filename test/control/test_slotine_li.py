@@ -264,6 +264,20 @@ def test_what_was_applied_counts_not_what_was_asked_for(arm3):
     assert np.max(np.abs(error)) > 1.0
 
 
+def test_noise_of_a_joint_that_stands_still_teaches_nothing(arm3):
+    # The last joint is held, and what is measured of its velocity is noise: it has no
+    # friction and no rotor whose efforts could be told from that.
+    terms = ('viscous', 'armature')
+    law = AdaptiveController(arm3, adaptation=AdaptationGains(law='composite', terms=terms))
+    random, moves = np.random.default_rng(0), np.array([1.0, 1.0, 0.0])
+    for k in range(1000):
+        t = 0.002 * k
+        q_d, v_d, a_d = (x * moves for x in (np.sin(t), np.cos(t), -np.sin(t)))
+        law.update(q_d, v_d + 0.005 * random.standard_normal(3), q_d, v_d, a_d, 0.002, adapt=True)
+    of_last = [law.estimate_names.index(f'{arm3.joint_names[2]}/{term}') for term in terms]
+    np.testing.assert_allclose(law.learning.prediction.filtered[2, of_last], 0.0, atol=1e-12)
+
+
 def test_reset_keeps_what_was_learnt_and_forget_does_not(arm3):
     law = AdaptiveController(arm3)
     before = law.estimate.copy()
