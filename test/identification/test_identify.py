@@ -10,6 +10,8 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification.choose import Chooser
 from robot_dynamics.identification.dataset import DatasetSettings, dataset_from_arrays
+from robot_dynamics.identification.estimators import consistent
+from robot_dynamics.identification.estimators.consistent import prior_of
 from robot_dynamics.identification.estimators.linear import Equations, estimate
 from robot_dynamics.identification.friction import FAMILIES
 from robot_dynamics.identification.identify import (
@@ -370,3 +372,30 @@ def test_rotors_are_estimated_where_efforts_ask_for_them(three, inertia):
     choice = next(one for one in found.choices if one.what == 'armature')
     assert choice.value == ('estimated' if inertia else 'none')
     assert bool(found.friction('armature')) == bool(inertia)
+
+
+@pytest.mark.parametrize('size', [1e-9, 1e-12])
+def test_efforts_that_move_no_arm_are_refused_in_a_line_or_no_good(three, size):
+    """Their bodies have no extent that rounding leaves: matrices of theirs have no inverse.
+
+    Whether a pivot is zero in the end is up to the processor's arithmetic.
+    """
+    t, q, _, _ = three.motion(seconds=20.0)
+    noise = size * np.random.default_rng(0).normal(size=q.shape)
+    try:
+        found = identify(dataset_from_arrays(three.robot, t, q, noise), three.robot,
+                         replace(PLAIN, strength=10.0))
+    except RecordingError as error:
+        assert 'efforts of the recording: ' in str(error) and 'check their unit' in str(error)
+    else:
+        assert found.verdict == 'poor'
+
+
+def test_matrices_without_an_inverse_are_an_error_of_ours(monkeypatch):
+    def singular(*_):
+        raise np.linalg.LinAlgError('Singular matrix')
+
+    prior = prior_of(np.array([[1.0, 0.0, 0.0, 0.0, 0.1, 0.0, 0.0, 0.1, 0.0, 0.1]]))
+    monkeypatch.setattr(consistent._Problem, 'slopes', singular)
+    with pytest.raises(RecordingError, match='efforts of the recording: .*check their unit'):
+        consistent.fit_consistent(np.eye(10), np.ones(10), prior, 1.0)

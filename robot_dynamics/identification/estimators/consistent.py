@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.model.consistency import parameters_from_pseudo_inertia, pseudo_inertia
 
 FloatArray = NDArray[np.float64]
@@ -108,14 +108,31 @@ def fit_consistent(H: FloatArray, h: FloatArray, prior: FloatArray, strength: fl
     -------
     ConsistentFit
         The minimum.
+
+    Raises
+    ------
+    RecordingError
+        Where the recording wants bodies of no mass or extent, which rounding cannot tell from
+        none: so do efforts in another unit, or of an arm that is not moved by them.
     """
     if not 0.0 < strength < np.inf:
         raise ParameterError(f'is {strength!r}', subject='prior strength',
                              remedy='give a positive number')
-    problem = _Problem(H, h, prior, strength)
+    try:
+        return _minimum(_Problem(H, h, prior, strength), prior, strength, start)
+    except np.linalg.LinAlgError:
+        raise RecordingError(
+            'explain bodies of hardly any mass or extent only', subject='efforts of the recording',
+            remedy='check their unit, and that they move this arm; or give a stronger pull '
+                   'towards the description (estimate.strength)') from None
+
+
+def _minimum(problem: _Problem, prior: FloatArray, strength: float, start: FloatArray | None
+             ) -> ConsistentFit:
+    """Return the minimum by a damped Newton method."""
     rigid = problem.rigid
     # Unknowns are scaled by their curvature, so that none is lost in rounding.
-    scale = _inverse_roots(np.diag(H)[:rigid] + strength * _curvature(prior))
+    scale = _inverse_roots(problem.diagonal[:rigid] + strength * _curvature(prior))
     x = (parameters_from_pseudo_inertia(prior).ravel() if start is None
          else np.array(start[:rigid], dtype=np.float64))
     value = problem.value(x)
@@ -154,6 +171,7 @@ class _Problem:
     def __init__(self, H: FloatArray, h: FloatArray, prior: FloatArray, strength: float):
         self._H, self._strength, self._bodies = H, strength, len(prior)
         self.rigid = rigid = 10 * self._bodies
+        self.diagonal = np.diag(H)
         F, B = H[rigid:, rigid:], H[:rigid, rigid:]
         scale = _inverse_roots(np.diag(F))
         scaled = F * scale[:, np.newaxis] * scale
