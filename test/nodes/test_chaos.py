@@ -22,8 +22,6 @@ from benchmark.chaos_parts.stage import NOT_AT_ALL, TOO_BUSY, Stage
 
 SCRIPT = Path(__file__).resolve().parents[2] / 'benchmark' / 'chaos.py'
 MINUTES, SEED = 10, 1
-#: Commands heard meanwhile at least: a tenth of what a machine lets through that has time.
-COMMANDS = 400
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(
     sys.platform != 'linux', reason='what the machine takes is told by /proc')]
@@ -48,28 +46,16 @@ def check(done, runs):
     return outcomes, [outcome['verdict'] for outcome in outcomes]
 
 
-# What is open in docs/reliability.md is found now and then.
-@pytest.mark.flaky(reruns=2)
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize('system', range(len(SETUPS)))
-def test_whatever_happens_the_arm_is_safe(tmp_path, system):
-    """Half a minute for each system; ten minutes of all of them on request, see below."""
-    done, runs = chaos(tmp_path / 'runs.json', '--system', str(system), '--minutes', '0.4')
-    outcomes, verdicts = check(done, runs)
-    assert sum(outcome['seconds'] for outcome in outcomes) >= 24.0
-    # Where nothing happens, nothing is wrong.
-    assert sum(verdict['commands'] for verdict in verdicts) > COMMANDS
-    assert len({outcome['name'] for outcome in outcomes}) == len(outcomes)
-
-
-@pytest.mark.skipif('ROBOT_DYNAMICS_CHAOS' not in os.environ, reason='ten minutes of chaos on '
-                    'request: set ROBOT_DYNAMICS_CHAOS=1')
+# Nothing is open; but what is found once in hours of it says little of the change at hand.
+@pytest.mark.flaky(reruns=1)
 @pytest.mark.timeout(1800)
-def test_ten_minutes_of_it(tmp_path):
+def test_whatever_happens_the_arm_is_safe(tmp_path):
+    """Ten minutes of it, of three systems side by side."""
     done, runs = chaos(tmp_path / 'runs.json', '--minutes', str(MINUTES))
     outcomes, verdicts = check(done, runs)
     assert sum(outcome['seconds'] for outcome in outcomes) >= 60.0 * MINUTES
-    # A third of what a machine lets through that has time: on a busy one it goes into recoveries.
+    # Where nothing happens, nothing is wrong. This is a third of what a machine lets through that
+    # has time: on a busy one it goes into recoveries.
     assert sum(verdict['commands'] for verdict in verdicts) > 20_000
     assert sum(len(verdict['losses']) for verdict in verdicts) >= 8
     names = {scenario.name for setup in SETUPS for scenario in catalogue(setup)}
