@@ -180,9 +180,29 @@ def test_wrong_arrays(three):
         dataset_from_arrays(three.robot, [], np.zeros((0, 3)), np.zeros((0, 3)))
     with pytest.raises(RecordingError):
         dataset_from_arrays(three.robot, t[:5], q[:5], tau[:5])
-    # Times in ms.
+    # Times in ms, and in ns since 1970.
+    for time in (1e3 * t, 1.7e18 + 1e9 * t):
+        with pytest.raises(RecordingError, match='s apart; give times in s'):
+            dataset_from_arrays(three.robot, time, q, tau)
+
+
+@pytest.mark.filterwarnings('error')
+def test_times_of_any_kind_cause_no_warning(three, tmp_path):
+    t, q, v, a = three.motion(seconds=5.0)
+    tau = three.efforts(q, v, a)
     with pytest.raises(RecordingError, match='s apart; give times in s'):
-        dataset_from_arrays(three.robot, 1e3 * t, q, tau)
+        dataset_from_arrays(three.robot, 1.7e18 + 1e9 * t, q, tau)
+    path = tmp_path / 'log.npz'
+    np.savez(path, time=np.round(1.7e18 + 1e9 * t).astype(np.int64), position=q, effort=tau)
+    with pytest.raises(RecordingError, match='s apart; give times in s'):
+        load_dataset(path, three.robot)
+    # A time that was spoilt is the time of no row, wherever it stands.
+    for place, wrong in ((0, 1e300), (500, -1e308), (-1, 1e308), (7, np.inf), (8, 9e9)):
+        time = 1.7e9 + t
+        time[place] = wrong
+        dataset = dataset_from_arrays(three.robot, time, q, tau)
+        assert dataset.counts['rows without a time'] == 1
+        assert dataset.duration == pytest.approx(5.0, abs=0.1)
 
 
 @pytest.mark.parametrize('content', [

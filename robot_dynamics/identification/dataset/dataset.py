@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.errors import DimensionError, RecordingError
 from robot_dynamics.identification.dataset.bag_log import PARTS_MISSING, read_bag
 from robot_dynamics.identification.dataset.cleaning import Cleaned, clean
-from robot_dynamics.identification.dataset.log import Log
+from robot_dynamics.identification.dataset.log import Log, stamps_of
 from robot_dynamics.identification.dataset.settings import DatasetSettings
 from robot_dynamics.identification.dataset.table_log import read_csv, read_npz
 from robot_dynamics.model.arrays import real_array
@@ -233,9 +233,7 @@ def dataset_from_arrays(robot: Robot, time: ArrayLike, q: ArrayLike, tau: ArrayL
         if clock.ndim != 1 or array.shape != (len(clock), robot.n):
             raise DimensionError(f'has shape {array.shape}', subject=name,
                                  remedy=f'give one row of {robot.n} numbers for each time')
-    good = np.isfinite(clock)
-    origin = clock[good][0] if np.any(good) else 0.0
-    stamps = np.round((clock[good] - origin) * 1e9).astype(np.int64)
+    stamps, good = stamps_of(clock)
     log = Log(robot.joint_names, stamps, arrays['q'][good], arrays['v'][good],
               arrays['tau'][good], {'rows without a time': int(np.count_nonzero(~good))}, 'arrays')
     return dataset_from_log(log, robot, settings)

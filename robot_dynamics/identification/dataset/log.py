@@ -13,6 +13,10 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
+#: Times that are further from the middle one do not fit a stamp in ns. s.
+_LONGEST = 4e9
+
+
 @dataclass(frozen=True, eq=False)
 class Log:
     """Rows of a log, in the order of the file; nothing is converted or left out yet.
@@ -43,6 +47,30 @@ class Log:
     def count(self) -> int:
         """Number of rows."""
         return len(self.stamps)
+
+
+def stamps_of(time: FloatArray) -> tuple[IntArray, NDArray[np.bool_]]:
+    """Return the stamps of rows, and which rows have one.
+
+    Parameters
+    ----------
+    time : ndarray, shape (N,)
+        As written, s.
+
+    Returns
+    -------
+    stamps : ndarray of int64, shape (M,)
+        Of the rows that have a time, ns since the first of them.
+    good : ndarray of bool, shape (N,)
+        Which these are: the time is finite, and no century away from the others.
+    """
+    good = np.isfinite(time)
+    if not np.any(good):
+        return np.empty(0, dtype=np.int64), good
+    middle = np.sort(time[good])[np.count_nonzero(good) // 2]
+    with np.errstate(over='ignore', invalid='ignore'):
+        good &= np.abs(time - middle) <= _LONGEST
+    return np.round((time[good] - time[good][0]) * 1e9).astype(np.int64), good
 
 
 def in_order(names: Sequence[str], wanted: Sequence[str]) -> tuple[int, ...] | None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import RecordingError
-from robot_dynamics.identification.dataset.log import Log, in_order
+from robot_dynamics.identification.dataset.log import Log, in_order, stamps_of
 
 FloatArray = NDArray[np.float64]
 
@@ -148,10 +148,8 @@ def _log(joints: Sequence[str], time: FloatArray | None, rate: float | None,
                                  remedy='give rate, the rows a second')
         time = np.arange(count) / rate
     time = time[:count]
-    good = np.isfinite(time)
+    stamps, good = stamps_of(time)
     dropped['rows without a time'] = int(np.count_nonzero(~good))
-    origin = float(time[good][0]) if np.any(good) else 0.0
-    stamps = np.round((time[good] - origin) * 1e9).astype(np.int64)
     empty = np.full((count, len(joints)), np.nan)
     return Log(tuple(joints), stamps, *(columns.get(name, empty)[:count][good]
                                         for name in _QUANTITIES), dropped, str(path))

@@ -15,7 +15,7 @@ from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import DimensionError, RecordingError
 from robot_dynamics.identification.dataset.cleaning import clean
 from robot_dynamics.identification.dataset.dataset import Dataset, Segment
-from robot_dynamics.identification.dataset.log import Log
+from robot_dynamics.identification.dataset.log import Log, stamps_of
 from robot_dynamics.identification.elastic.encoders import Encoders, require_fit
 from robot_dynamics.identification.elastic.reading import (
     ElasticDatasetSettings,
@@ -136,9 +136,7 @@ def elastic_dataset_from_arrays(
         if array is not None and array.shape != shape:
             raise DimensionError(f'has shape {array.shape}', subject=name,
                                  remedy=f'give one row of {robot.n} numbers for each time')
-    good = np.isfinite(clock)
-    origin = clock[good][0] if np.any(good) else 0.0
-    stamps = np.round((clock[good] - origin) * 1e9).astype(np.int64)
+    stamps, good = stamps_of(clock)
     dropped = {'rows without a time': int(np.count_nonzero(~good))}
 
     def log(position: str, velocity: str, force: str) -> Log | None:
