@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time as clock
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,14 +22,22 @@ from sections import DOCS, write_section
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from faults_arm import SETTLING, StudyArm, study_motion
+from faults_arm import PERIOD, QUALITY, SETTLING, TIMESTEP, StudyArm, study_motion
 
 from robot_dynamics.control.fault_detector import Event, FaultDetector
 from robot_dynamics.control.threshold_learner import ThresholdLearner
+from robot_dynamics.model.robot import FloatArray
 from robot_dynamics.simulation.faults import Fault, FaultKind
+from robot_dynamics.simulation.faulty_plant import FaultyPlant
 
 KINDS = ('fourier', 'poses')
 LEARNING, HORIZON = 240.0, 0.5
+#: Largest of the noise of all states of an hour, in standard deviations.
+SURE = float(np.sqrt(2.0 * np.log(3600.0 / PERIOD)))
+#: States whose time is taken.
+TIMED = 5000
+#: Of whose times a perfect observer's are told.
+IDEAL = 'incipient block (20 1/s), at any time'
 #: Faults: name, kind, size, least speed of the joint when it begins.
 FAULTS = (
     ('hard block, joint above 0.4 rad/s', FaultKind.BLOCK, 1e5, 0.4),
@@ -47,6 +56,8 @@ class Outcomes:
     """What trials of one kind have come to."""
 
     times: list[float] = field(default_factory=list)
+    #: When one could know who knows the fault, its instant and the arm, but for the noise.
+    ideal: list[float] = field(default_factory=list)
     right: int = 0
     judged: int = 0
 
@@ -54,12 +65,17 @@ class Outcomes:
         """Return a row of the table."""
         times = 1e3 * np.array(self.times)
         found = int(np.isfinite(times).sum())
-        spread = [np.sort(times)[min(int(share * times.size), times.size - 1)]
-                  for share in (0.5, 0.9, 1.0)]
-        texts = ' | '.join('-' if not np.isfinite(t) else f'{t:.0f}' for t in spread)
+        texts = ' | '.join(_spread(times))
         within = int((times <= 20.0).sum())
         return (f'| {name} | {found}/{times.size} | {texts} | {within}/{times.size} | '
                 f'{self.right}/{found} | {self.judged}/{found} |')
+
+
+def _spread(times) -> list[str]:
+    """Return median, 90 % and the worst of times in ms."""
+    spread = [np.sort(times)[min(int(share * times.size), times.size - 1)]
+              for share in (0.5, 0.9, 1.0)]
+    return ['-' if not np.isfinite(t) else f'{t:.0f}' for t in spread]
 
 
 class Study:
@@ -105,7 +121,30 @@ class Study:
         self.arm.run(self.motions[kind], 3.0, seconds, self._noise(), watch)
         return alarms
 
-    def fault(self, kind: FaultKind, size: float, least_speed: float, trials: int) -> Outcomes:
+    def time_per_state(self) -> FloatArray:
+        """Return medians: observer, prediction, detector, detector with an alarm. us."""
+        arm, random = self.arm, np.random.default_rng(0)
+        # The second one finds friction that no effort is for, and never decides what it is.
+        detectors = self._detector(), FaultDetector(arm.predictor, self.tolerances, window=1e9)
+        noise = QUALITY.velocity_noise * random.standard_normal((TIMED, arm.true.n))
+        arm.predictor.reset()
+        times = np.zeros((TIMED, 5))
+        for k in range(TIMED):
+            q, v, a = self.motions['fourier'].sample(3.0 + k * PERIOD)
+            effort, dt = arm.dynamics.inverse_dynamics(q, v, a), PERIOD if k else 0.0
+            v = v + noise[k]
+            times[k, 0] = clock.perf_counter()
+            arm.observer.update(q, v, effort, dt)
+            times[k, 1] = clock.perf_counter()
+            counts = arm.predictor.update(arm.observer.matrices, q, v, effort, dt)
+            for i, detector in enumerate(detectors):
+                times[k, 2 + i] = clock.perf_counter()
+                detector.update(k * PERIOD, counts=counts)
+            times[k, 4] = clock.perf_counter()
+        return 1e6 * np.median(np.diff(times, axis=1), axis=0)
+
+    def fault(self, kind: FaultKind, size: float, least_speed: float, trials: int, *,
+              with_ideal: bool = False) -> Outcomes:
         """Try a fault at each joint in turn, on both motions."""
         outcomes = Outcomes()
         names = self.arm.true.joint_names
@@ -118,6 +157,8 @@ class Study:
             outcomes.times.append(found)
             outcomes.right += np.isfinite(found) and detector.joint == joint
             outcomes.judged += detector.event is Event.FAULT
+            if with_ideal:
+                outcomes.ideal.append(self._ideal(motion, begin, fault))
         return outcomes
 
     def push(self, forces) -> Outcomes:
@@ -132,6 +173,29 @@ class Study:
             outcomes.right += bool(np.isfinite(found))
             outcomes.judged += detector.event is Event.CONTACT
         return outcomes
+
+    def _ideal(self, motion, begin: float, fault: Fault) -> float:
+        """Return when the noise leaves no doubt, to one who knows all but whether it is there.
+
+        What is seen differs by the motion of the arm less that of one without the fault under
+        the same efforts. Twice the logarithm of the likelihood of it is on average the sum of
+        its squares over the variances of the noise: it has to be as large as the largest of
+        noise.
+        """
+        arm, twin = self.arm, FaultyPlant(self.arm.true, timestep=TIMESTEP)
+        evidence, found = 0.0, np.inf
+        position_noise = QUALITY.position_resolution / np.sqrt(12.0)
+
+        def watch(time, counts, v):
+            nonlocal evidence, found
+            evidence += np.sum(((arm.plant.q - twin.q) / position_noise) ** 2) \
+                + np.sum(((arm.plant.v - twin.v) / QUALITY.velocity_noise) ** 2)
+            if evidence >= SURE**2:
+                found = time - SETTLING
+            return np.isfinite(found)
+
+        arm.run(motion, begin, SETTLING + HORIZON, 0, watch, lambda p: p.add_fault(fault), twin)
+        return found
 
     def _try(self, motion, begin, prepare) -> tuple[FaultDetector, float]:
         """Return the detector when it has decided, and when the alarm came after the fault."""
@@ -171,8 +235,11 @@ def tables(study: Study, trials: int, minutes: float) -> str:
     rows = ['| what | found | median ms | 90 % | worst | within 20 ms | right joint '
             '| called right |',
             '|---|---|---|---|---|---|---|---|']
+    ideal = np.zeros(0)
     for name, kind, size, speed in FAULTS:
-        rows.append(study.fault(kind, size, speed, trials).row(name))
+        outcomes = study.fault(kind, size, speed, trials, with_ideal=name == IDEAL)
+        rows.append(outcomes.row(name))
+        ideal = np.append(ideal, 1e3 * np.array(outcomes.ideal))
     axes = np.vstack([np.eye(3), -np.eye(3)])
     anywhere = study.random.normal(size=(trials, 3))
     anywhere /= np.linalg.norm(anywhere, axis=1, keepdims=True)
@@ -189,8 +256,16 @@ def tables(study: Study, trials: int, minutes: float) -> str:
         tolerances.limit[0], tolerances.limit[-1], tolerances.whole)]
     unknown = study.arm.true.friction - study.arm.model.friction
     found = ' '.join(f'{x:.2g}' for x in study.friction[1])
+    median, most, worst = _spread(ideal)
+    observer, prediction, judging, telling = study.time_per_state()
     return '\n'.join([
-        *rows, '', f'False alarms, other noise and other stretches of the motions: {quiet}; '
+        *rows, '', f'An observer that knows the arm, its friction, the joint and the instant, and '
+        f'has these sensors, needs for {IDEAL}: median {median} ms, 90 % {most} ms, worst '
+        f'{worst} ms; {int((ideal <= 150.0).sum())}/{ideal.size} within 150 ms.', '',
+        f'One state takes {observer + prediction + judging:.0f} us (observer with the matrices '
+        f'{observer:.0f}, prediction {prediction:.0f}, judging {judging:.0f}; medians), '
+        f'{telling - judging:.0f} us more while it is not decided which joint it is.', '',
+        f'False alarms, other noise and other stretches of the motions: {quiet}; '
         f'in the trials before anything was wrong: {study.early}.', '',
         'Learnt, joint by joint: spread of unexplained accelerations, rad/s^2, shortest window '
         f'{texts[0]}, longest {texts[1]}; spread of unexplained efforts, longest window, N m '

@@ -76,7 +76,8 @@ class StudyArm:
 
     def run(self, motion: Reference, begin: float, seconds: float, seed: int,
             judge: Callable[[float, bool, FloatArray], bool],
-            prepare: Callable[[FaultyPlant], None] = lambda plant: None) -> None:
+            prepare: Callable[[FaultyPlant], None] = lambda plant: None,
+            twin: FaultyPlant | None = None) -> None:
         """Follow a motion from some point of it, until a judge has seen enough.
 
         Parameters
@@ -94,13 +95,17 @@ class StudyArm:
             measured velocity; returns whether it has seen enough.
         prepare : callable
             Puts faults and pushes into the plant; their times count from the start.
+        twin : FaultyPlant, optional
+            Gets the same efforts, and no fault.
         """
         plant, law, (q_d, v_d, a_d) = self.plant, self.law, self._desired
+        plants = [plant] if twin is None else [plant, twin]
         sensors = JointSensors(QUALITY, seed=seed)
         motion.sample_into(begin, q_d, v_d, a_d)
-        plant.clear_faults()
-        plant.reset(q_d, v_d)
-        plant.set_effort(self.dynamics.inverse_dynamics(q_d, v_d, a_d))
+        for arm in plants:
+            arm.clear_faults()
+            arm.reset(q_d, v_d)
+            arm.set_effort(self.dynamics.inverse_dynamics(q_d, v_d, a_d))
         prepare(plant)
         law.reset(q_d, v_d)
         self.observer.reset()
@@ -117,6 +122,7 @@ class StudyArm:
                 return
             motion.sample_into(begin + time, q_d, v_d, a_d)
             tau = law.update(reading.q, reading.v, q_d, v_d, a_d, dt, adapt=False)
-            plant.advance(steps=late)
-            plant.set_effort(tau)
-            plant.advance(steps=steps - late)
+            for arm in plants:
+                arm.advance(steps=late)
+                arm.set_effort(tau)
+                arm.advance(steps=steps - late)
