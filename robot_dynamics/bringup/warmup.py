@@ -23,6 +23,8 @@ _OF_NODES = {
         'control.lq.kernels': ('riccati_gain_of',),
         'control.lq.apply_kernel': ('apply_feedback', 'tracking_errors'),
         'control.lq.gain_table': ('nearest_knot',)},
+    # It looks at all of a motion before the first command.
+    'excitation': {'dynamics.kernels.lanes_dynamics': ('inverse_dynamics',)},
     'gravity_compensation_controller': {'control.guiding': ('guide', 'feel')},
     'elastic_pd_controller': {
         'dynamics.kernels.effort_derivatives': ('effort_derivatives', 'many_effort_derivatives'),
@@ -51,7 +53,7 @@ def warm_up(processes: Sequence[NodeProcess] = ()) -> float:
 def every_node() -> tuple[NodeProcess, ...]:
     """Return one process of each kind that asks for kernels of its own."""
     return (NodeProcess('simulated_arm', parameters={'elastic_joints': 'description'}),
-            *(NodeProcess(node) for node in CONTROLLER_NODES))
+            *(NodeProcess(node) for node in (*CONTROLLER_NODES, 'excitation')))
 
 
 def kernels_of(processes: Sequence[NodeProcess]) -> tuple[Kernel, ...]:
