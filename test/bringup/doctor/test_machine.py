@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import os
 import subprocess
 import sys
 import time
@@ -73,7 +74,8 @@ def test_a_node_and_its_share_are_seen():
         finally:
             process.kill()
     (found,) = [item for item in seen.processes if item.pid == process.pid]
-    assert (found.node, found.domain, found.nice) == ('made_up', 77, 0)
+    # As nice as whoever runs the tests.
+    assert (found.node, found.domain, found.nice) == ('made_up', 77, os.nice(0))
     assert 0.02 < found.cpu < 1.3
     assert not found.is_real_time
     assert seen.cores >= 1
