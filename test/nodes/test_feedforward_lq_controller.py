@@ -110,8 +110,11 @@ def test_an_excessive_error_makes_it_safe_and_it_says_why(system):
     """The arm carries 2 kg that the model knows nothing of, and hardly anything is tolerated."""
     system.run(arm={'payload_mass': 2.0, 'payload_com': [0.0, 0.0, 0.15]}.items(),
                **{'schedule.eps2': 0.02, 'feedback.ahead': False})
-    assert system.observer.spin(90.0, lambda: system.is_in('tracking')), system.heard()
-    system.move(WAY, 0.5)
+    assert system.observer.spin(
+        90.0, lambda: system.is_in('tracking') or system.is_in('safe')), system.heard()
+    # On a slow machine the arm sags that far already while it is taken over.
+    if system.is_in('tracking'):
+        system.move(WAY, 0.5)
     assert system.observer.spin(30.0, lambda: system.is_in('safe'))
     assert system.observer.spin(30.0, lambda: system.item('state')[0] is not None
                                 and 'eps2' in system.item('state')[0].message)
