@@ -53,14 +53,16 @@ def profile_to_take(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def reaches_this_machine(environment: Mapping[str, str]) -> bool:
-    """Whether nodes look for others on this machine only.
+    """Whether nodes look for others on this machine only, and for no peer named elsewhere.
 
     Parameters
     ----------
     environment : mapping of str to str
         The environment of a process.
     """
-    return environment.get(REACH) == 'LOCALHOST' or environment.get('ROS_LOCALHOST_ONLY') == '1'
+    if environment.get('ROS_LOCALHOST_ONLY') == '1':
+        return True  # peers are not looked at then
+    return environment.get(REACH) == 'LOCALHOST' and not environment.get('ROS_STATIC_PEERS')
 
 
 def _is_fast_dds(environment: Mapping[str, str]) -> bool:

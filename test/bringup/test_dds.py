@@ -8,7 +8,7 @@ import pytest
 from robot_dynamics.bringup import dds
 from robot_dynamics.bringup.command import child_environment
 from robot_dynamics.bringup.domains import PRIVATE_DOMAINS
-from robot_dynamics.nodes import fast_dds
+from robot_dynamics.nodes import fast_dds, transports
 
 
 def test_systems_are_private_by_default():
@@ -67,7 +67,9 @@ def test_fast_dds_is_told_where_it_looks(monkeypatch, newer, name):
 
 @pytest.mark.parametrize('wish', [
     {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'}, {'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'},
-    {PROFILES[0]: '/mine.xml'}, {PROFILES[1]: '/mine.xml'}])
+    {PROFILES[0]: '/mine.xml'}, {PROFILES[1]: '/mine.xml'},
+    # Who names peers elsewhere wants to reach them.
+    {'ROS_STATIC_PEERS': '10.0.0.2', 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}])
 def test_the_profile_is_not_forced_on_anybody(wish):
     environment = child_environment(wish)
     assert {key: environment.get(key) for key in PROFILES} == {
@@ -110,6 +112,16 @@ SHARED = ('import re\n'
 def test_nobody_who_is_killed_can_block_others(run_beside_node, environment, wish):
     """Shared memory has locks, which a process that is killed keeps."""
     assert [line for line in run_beside_node({**environment, **wish}, SHARED) if line] == []
+
+
+def test_peers_elsewhere_are_not_cut_off(monkeypatch):
+    for name, value in {'ROS_STATIC_PEERS': '10.0.0.2', fast_dds.REACH: 'LOCALHOST'}.items():
+        monkeypatch.setenv(name, value)
+    for name in (*PROFILES, 'ROS_LOCALHOST_ONLY', transports.BUILTIN):
+        monkeypatch.delenv(name, raising=False)
+    with transports.without_shared_memory():
+        assert os.environ[fast_dds.REACH] == 'LOCALHOST'
+    assert not any(map(os.environ.get, PROFILES))
 
 
 def test_who_asks_for_shared_memory_has_it(run_beside_node, environment):
