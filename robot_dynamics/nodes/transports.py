@@ -8,6 +8,7 @@ that has a safe command to send as well. ``rqt`` or ``ros2 topic echo`` is such 
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from robot_dynamics.nodes.fast_dds import (
     profile_to_take,
     reaches_this_machine,
 )
+from robot_dynamics.nodes.overridden import overridden
 
 #: Which transports Fast DDS has where nothing else says it, from 2.11 on (Iron).
 BUILTIN = 'FASTDDS_BUILTIN_TRANSPORTS'
@@ -38,23 +40,21 @@ def without_shared_memory() -> Iterator[None]:
     os.environ.setdefault(BUILTIN, 'UDPv4')
     if reaches_this_machine(os.environ):
         os.environ.update(profile_to_take(os.environ))
-    changed = _left_to_profile(os.environ)
-    before = {name: os.environ.get(name) for name in changed}
-    os.environ.update(changed)
-    try:
+    _is_profile_read()
+    with overridden(_left_to_profile(os.environ)):
         yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def _left_to_profile(environment: Mapping[str, str]) -> dict[str, str]:
     """Return what makes the middleware leave everything to our profile, where it is used."""
     if environment.get('ROS_DISTRO') == 'humble' or not reaches_this_machine(environment) \
-            or not names_this_machine_profile(environment):
+            or not _is_profile_read():
         return {}
     older = {'ROS_LOCALHOST_ONLY': ''} if environment.get('ROS_LOCALHOST_ONLY') else {}
     return {REACH: 'SYSTEM_DEFAULT', **older}
+
+
+@functools.cache
+def _is_profile_read() -> bool:
+    """Whether this process takes our profile; Fast DDS reads the variable once, at the first."""
+    return names_this_machine_profile(os.environ)

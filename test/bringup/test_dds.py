@@ -124,6 +124,20 @@ def test_peers_elsewhere_are_not_cut_off(monkeypatch):
     assert not any(map(os.environ.get, PROFILES))
 
 
+def test_a_process_that_began_without_the_profile_stays_on_this_machine(environment):
+    """Fast DDS reads it once: a command that looks farther first has to keep the range then."""
+    code = ('import os\n'
+            'from robot_dynamics.nodes.transports import without_shared_memory\n'
+            'for reach in ("OFF", "LOCALHOST"):\n'
+            '    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = reach\n'
+            '    with without_shared_memory():\n'
+            '        print(os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"])')
+    plain = {key: value for key, value in environment.items() if key not in PROFILES}
+    said = subprocess.run([sys.executable, '-c', code], env=plain, text=True, check=True,
+                          capture_output=True).stdout.split()
+    assert said == ['OFF', 'LOCALHOST']
+
+
 def test_who_asks_for_shared_memory_has_it(run_beside_node, environment):
     wish = {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'OFF', **dict.fromkeys(PROFILES),
             'FASTDDS_BUILTIN_TRANSPORTS': 'DEFAULT'}

@@ -15,6 +15,7 @@ from robot_dynamics.bringup.domains import listening_domains
 from robot_dynamics.bringup.session import require_ros
 from robot_dynamics.errors import BringupError
 from robot_dynamics.nodes.graph_seen import GraphSeen
+from robot_dynamics.nodes.overridden import overridden
 
 _REACH, _OLDER_REACH = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY'
 
@@ -110,13 +111,5 @@ def keeps_here(environment: Mapping[str, str]) -> bool:
 def on_this_machine() -> Iterator[None]:
     """Keep discovery to this machine inside the block."""
     names = [_REACH, _OLDER_REACH] if os.environ.get('ROS_DISTRO') == 'humble' else [_REACH]
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(zip(names, ('LOCALHOST', '1'), strict=False))
-    try:
+    with overridden(dict(zip(names, ('LOCALHOST', '1'), strict=False))):
         yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
