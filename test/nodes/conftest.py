@@ -25,6 +25,7 @@ from rclpy.node import Node  # noqa: E402
 
 from robot_dynamics.bringup.command import child_environment  # noqa: E402
 from robot_dynamics.nodes.base import NodeParts  # noqa: E402
+from robot_dynamics.nodes.overridden import overridden  # noqa: E402
 from robot_dynamics.nodes.transports import without_shared_memory  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -35,6 +36,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.ros)
+
+
+@pytest.fixture(scope='session', autouse=True)
+def profile_of_this_process() -> None:
+    """Let Fast DDS read our profile in this process, which it does once, at the first node.
+
+    An observer without it announces itself for half a second, before the nodes that it waits for
+    have started. Fast DDS answers each of them once, and who is not ready for that yet hears
+    nothing until the next announcement, three seconds after the last.
+    """
+    environment = child_environment()
+    context = Context()
+    with overridden(environment):
+        with without_shared_memory():
+            rclpy.init(args=[], context=context, domain_id=int(environment['ROS_DOMAIN_ID']))
+        Node('first', context=context).destroy_node()
+        context.try_shutdown()
 
 
 @pytest.fixture
