@@ -26,6 +26,7 @@ from rclpy.node import Node
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.nodes.fast_entities import FastEntities
 from robot_dynamics.nodes.parameters import Parameter
+from robot_dynamics.nodes.rest_watch import RestWatch
 from robot_dynamics.nodes.waitset import WaitSet
 
 SPIN = Parameter('spin', 'single', 'How the node waits: single is plain, events and waitset take '
@@ -96,6 +97,8 @@ class SingleSpinner:
     PERIOD = 0.05
     #: Callbacks served in one look, so that a flood of requests cannot stop the cycle.
     BUDGET = 8
+    #: Time between two looks at what `RestWatch` does not see: events of publishers. s.
+    THOROUGH_PERIOD = 1.0
 
     def __init__(self, node: Node, fast: FastEntities):
         self._node = node
@@ -104,7 +107,8 @@ class SingleSpinner:
         self._executor.add_node(node)
         self._slow = node.default_callback_group
         self._slow.is_open = False
-        self._next_look = 0.0
+        self._rest = RestWatch(node, fast)
+        self._next_look = self._next_thorough = 0.0
 
     def spin_once(self, timeout: float) -> None:
         """Serve a fast entity, and the rest when it is its turn."""
@@ -113,7 +117,10 @@ class SingleSpinner:
         now = time.monotonic()
         if now >= self._next_look and not self._fast.is_pressed(now):
             self._next_look = now + self.PERIOD
-            self._serve_rest()
+            if now >= self._next_thorough or self._rest.is_anything_ready():
+                # What is left when the budget is spent waits for the next look.
+                is_done = self._serve_rest()
+                self._next_thorough = now + (self.THOROUGH_PERIOD if is_done else 0.0)
 
     def close(self) -> None:
         """Let go of the node."""
@@ -124,8 +131,8 @@ class SingleSpinner:
     def _wait(self, timeout: float) -> None:
         self._executor.spin_once(timeout)
 
-    def _serve_rest(self) -> None:
-        """Run the callbacks that are ready now, up to the budget."""
+    def _serve_rest(self) -> bool:
+        """Run the callbacks that are ready now, up to the budget; return whether that was all."""
         self._slow.is_open = True
         try:
             for _ in range(self.BUDGET):
@@ -135,9 +142,10 @@ class SingleSpinner:
                 if exception is not None:
                     raise exception
         except TimeoutException:
-            pass  # nothing left
+            return True
         finally:
             self._slow.is_open = False
+        return False
 
 
 class WaitSetSpinner(SingleSpinner):
