@@ -3,22 +3,16 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from pathlib import Path
-from typing import Any
 
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.report.frame import Heading, filled, framed, notice, page_part
 from robot_dynamics.report.payload import payload
 from robot_dynamics.report.recording import Recording
 from robot_dynamics.report.summary import Summary
 from robot_dynamics.report.text import figures, interrupted, ratio, verdict
-
-_PAGE = Path(__file__).with_name('page')
-_SCRIPTS = ('chart.js', 'tabs.js', 'theme.js', 'arm.js', 'report.js')
 
 
 @dataclass(frozen=True)
@@ -55,15 +49,18 @@ def render_page(recording: Recording, summary: Summary, robot: Robot | None,
     """
     story = story or Story()
     name = robot.name if robot is not None else recording.controller
-    return filled(page_part('report.html'), {
-        'title': escape(f'{name}: {verdict(summary)}'), 'robot': escape(name),
-        'verdict': escape(verdict(summary)), 'story': escape(story.text),
-        'notice': _notice(summary), 'unit': summary.unit,
-        'tiles': _tiles(summary), 'windows': _windows(summary),
+    heading = Heading(name, verdict(summary), story.text,
+                      notice=notice(escape(interrupted(summary.interruptions)))
+                      if summary.interruptions else '')
+    content = filled(page_part('report.html'), {
+        'unit': summary.unit, 'tiles': _tiles(summary), 'windows': _windows(summary),
         'joint_table': _joint_table(summary), 'facts': facts_table(story.facts),
-        'estimate_note': _ESTIMATE_NOTE, 'loop_note': _loop_note(summary),
-        'css': page_part('report.css'), 'js': '\n'.join(map(page_part, _SCRIPTS)),
-        'data': embedded(payload(recording, summary, robot, story.truth))})
+        'estimate_note': _ESTIMATE_NOTE, 'loop_note': _loop_note(summary)})
+    return framed(heading, content, style=page_part('report.css'),
+                  scripts=('arm.js', 'report.js'),
+                  data=payload(recording, summary, robot, story.truth),
+                  without_scripts='The charts and the moving arm need JavaScript; the tables do '
+                                  'not.')
 
 
 _ESTIMATE_NOTE = (
@@ -72,32 +69,10 @@ _ESTIMATE_NOTE = (
     'error above. Dotted lines are the true masses, where the plant told them.')
 
 
-def page_part(name: str) -> str:
-    """Return a file of the page: a template, a style or a script."""
-    return (_PAGE / name).read_text(encoding='utf-8').rstrip('\n')
-
-
-def embedded(data: Any) -> str:
-    """Return plain data as JSON that may stand in a script element."""
-    # It ends, or does not, by what follows a '<', wherever that stands.
-    return json.dumps(data, separators=(',', ':'), allow_nan=False).replace('<', '\\u003c')
-
-
 def tiles(figures_and_words: Iterable[tuple[str, str]]) -> str:
     """Return key figures, each with what it is."""
     return '\n'.join(f'<div class="tile"><strong>{value}</strong><span>{text}</span></div>'
                      for value, text in figures_and_words)
-
-
-def filled(template: str, values: Mapping[str, str]) -> str:
-    """Replace every ``{{name}}`` once; what is filled in is not looked at again."""
-    return re.sub(r'\{\{(\w+)\}\}', lambda match: values[match[1]], template)
-
-
-def _notice(summary: Summary) -> str:
-    if not summary.interruptions:
-        return ''
-    return f'<p class="notice">{escape(interrupted(summary.interruptions))}</p>'
 
 
 def _tiles(summary: Summary) -> str:

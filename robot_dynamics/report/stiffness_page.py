@@ -8,23 +8,7 @@ from collections.abc import Sequence
 from html import escape
 
 from robot_dynamics.identification.stiffness.report import JointReport
-
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Stiffness: {title}</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; color: #16191d; margin: 2rem auto; padding: 0 1rem;
-  max-width: 75rem }}
-h1 {{ font-size: 1.5rem }}
-section {{ border-top: 1px solid #e3e5e3; padding: .5rem 0 }}
-li.missing {{ color: #5b6470 }}
-img {{ max-width: 100% }}
-</style></head><body>
-<h1>Stiffness: {title}</h1>
-{joints}
-<img alt="deflections and resonances, described above" src="data:image/png;base64,{picture}">
-</body></html>
-"""
+from robot_dynamics.report.frame import Heading, framed, result_style
 
 
 def stiffness_page(source: str, reports: Sequence[JointReport], picture: bytes) -> str:
@@ -43,8 +27,14 @@ def stiffness_page(source: str, reports: Sequence[JointReport], picture: bytes) 
         f'<section><h2>{escape(report.lines[0])}</h2><ul>'
         + ''.join(f'<li{_kind(line)}>{escape(line.strip())}</li>' for line in report.lines[1:])
         + '</ul></section>' for report in reports)
-    return _PAGE.format(title=escape(source), joints=joints,
-                        picture=base64.b64encode(picture).decode())
+    image = base64.b64encode(picture).decode()
+    content = (f'{joints}\n<section><img alt="deflections and resonances, described above" '
+               f'src="data:image/png;base64,{image}"></section>')
+    heading = Heading(source, 'Stiffness, lost motion and resonances of joints', '',
+                      kind='stiffness')
+    return framed(heading, content, style=result_style(), scripts=('stiffness.js',), data=None,
+                  without_scripts='The choice of light or dark needs JavaScript; nothing else '
+                                  'does.')
 
 
 def _kind(line: str) -> str:

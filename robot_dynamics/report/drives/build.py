@@ -16,16 +16,15 @@ from robot_dynamics.identification.output_error_verdict import DriveVerdict, Sim
 from robot_dynamics.identification.outputs.make import finite
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.report.drives.text import drives_sentence, lengths, unit_of
+from robot_dynamics.report.frame import Heading, filled, framed, page_part, result_style
 from robot_dynamics.report.identification.markup import finding_items, items, table
 from robot_dynamics.report.identification.text import VERDICT_COLOURS, percent
-from robot_dynamics.report.page import embedded, facts_table, filled, page_part, tiles
+from robot_dynamics.report.page import facts_table, tiles
 
 FloatArray = NDArray[np.float64]
 
 #: Samples of a curve, at most.
 SAMPLES = 1500
-
-_SCRIPTS = ('chart.js', 'tabs.js', 'theme.js', 'pair.js', 'drives.js')
 
 
 def drives_page(found: OutputError, judged: DriveVerdict, runs: Sequence[Simulated],
@@ -41,17 +40,15 @@ def drives_page(found: OutputError, judged: DriveVerdict, runs: Sequence[Simulat
     robot : Robot
         The arm.
     """
-    return filled(page_part('drives.html'), {
-        'title': escape(f'{robot.name}: {drives_sentence(judged)}'),
-        'robot': escape(robot.name), 'verdict': escape(drives_sentence(judged)),
-        'colour': VERDICT_COLOURS[judged.verdict], 'story': escape(_story(runs)),
+    heading = Heading(robot.name, drives_sentence(judged), _story(runs), kind='drives',
+                      colour=VERDICT_COLOURS[judged.verdict])
+    content = filled(page_part('drives.html'), {
         'tiles': _tiles(found, judged, robot),
         'reasons': items(escape(reason) for reason in judged.reasons),
         'log_table': _logs(runs, robot), 'parameter_table': _parameters(found, robot),
-        'findings': finding_items(found.findings), 'facts': facts_table(_facts(found)),
-        'css': page_part('report.css') + '\n' + page_part('identification.css'),
-        'js': '\n'.join(map(page_part, _SCRIPTS)),
-        'data': embedded(finite(curves(runs, robot)))})
+        'findings': finding_items(found.findings), 'facts': facts_table(_facts(found))})
+    return framed(heading, content, style=result_style(), scripts=('pair.js', 'drives.js'),
+                  data=finite(curves(runs, robot)))
 
 
 def curves(runs: Sequence[Simulated], robot: Robot) -> list[dict[str, Any]]:

@@ -21,15 +21,21 @@ from robot_dynamics.report.elastic.text import (
     remaining_sentence,
     units_of,
 )
+from robot_dynamics.report.frame import (
+    Heading,
+    filled,
+    framed,
+    notice,
+    page_part,
+    result_style,
+)
 from robot_dynamics.report.identification.markup import finding_items, items, table
 from robot_dynamics.report.identification.text import VERDICT_COLOURS, percent, short
-from robot_dynamics.report.page import embedded, facts_table, filled, page_part, tiles
+from robot_dynamics.report.page import facts_table, tiles
 from robot_dynamics.report.series import rounded, with_gaps
 
 #: Samples of a curve, at most.
 SAMPLES = 1500
-
-_SCRIPTS = ('chart.js', 'tabs.js', 'theme.js', 'pair.js', 'elastic.js')
 
 
 def elastic_page(found: ElasticIdentification, data: ElasticDataset, outputs: ElasticOutputs
@@ -44,18 +50,17 @@ def elastic_page(found: ElasticIdentification, data: ElasticDataset, outputs: El
         The other files, whose findings are told too.
     """
     robot = found.robot.links
-    return filled(page_part('elastic.html'), {
-        'title': escape(f'{robot.name}: {elastic_sentence(found)}'), 'robot': escape(robot.name),
-        'verdict': escape(elastic_sentence(found)), 'colour': VERDICT_COLOURS[found.verdict],
-        'story': escape(_story(found, data)), 'notice': _notice(outputs), 'tiles': _tiles(found),
-        'spring_table': _springs(found), 'losses': _losses(found), 'classes': _classes(found),
-        'base_table': _base(found), 'coordinate_table': _coordinates(found),
-        'friction': _friction(found),
+    heading = Heading(robot.name, elastic_sentence(found), _story(found, data),
+                      kind='joints with springs', colour=VERDICT_COLOURS[found.verdict],
+                      notice=_notice(outputs))
+    content = filled(page_part('elastic.html'), {
+        'tiles': _tiles(found), 'spring_table': _springs(found), 'losses': _losses(found),
+        'classes': _classes(found), 'base_table': _base(found),
+        'coordinate_table': _coordinates(found), 'friction': _friction(found),
         'findings': finding_items((*found.findings, *outputs.findings)),
-        'facts': facts_table(_facts(found, data)),
-        'css': page_part('report.css') + '\n' + page_part('identification.css'),
-        'js': '\n'.join(map(page_part, _SCRIPTS)),
-        'data': embedded(finite(_curves(found)))})
+        'facts': facts_table(_facts(found, data))})
+    return framed(heading, content, style=result_style(), scripts=('pair.js', 'elastic.js'),
+                  data=finite(_curves(found)))
 
 
 def _curves(found: ElasticIdentification) -> list[dict[str, Any]]:
@@ -87,8 +92,8 @@ def _story(found: ElasticIdentification, data: ElasticDataset) -> str:
 def _notice(outputs: ElasticOutputs) -> str:
     if outputs.refused is None:
         return ''
-    return ('<p class="notice"><b>No URDF and no parameter file were written.</b> '
-            f'{escape(str(outputs.refused))}</p>')
+    return notice('<b>No URDF and no parameter file were written.</b> '
+                  f'{escape(str(outputs.refused))}')
 
 
 def _tiles(found: ElasticIdentification) -> str:

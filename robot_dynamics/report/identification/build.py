@@ -8,6 +8,14 @@ from html import escape
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.outputs.make import Outputs, finite
 from robot_dynamics.identification.result import Identification
+from robot_dynamics.report.frame import (
+    Heading,
+    filled,
+    framed,
+    notice,
+    page_part,
+    result_style,
+)
 from robot_dynamics.report.identification import tables
 from robot_dynamics.report.identification.curves import charts
 from robot_dynamics.report.identification.text import (
@@ -15,9 +23,7 @@ from robot_dynamics.report.identification.text import (
     percent,
     verdict_sentence,
 )
-from robot_dynamics.report.page import embedded, facts_table, filled, page_part, tiles
-
-_SCRIPTS = ('chart.js', 'tabs.js', 'theme.js', 'identification.js')
+from robot_dynamics.report.page import facts_table, tiles
 
 
 def identification_page(found: Identification, dataset: Dataset, outputs: Outputs) -> str:
@@ -31,19 +37,18 @@ def identification_page(found: Identification, dataset: Dataset, outputs: Output
         The other files, whose findings are told too.
     """
     robot = found.model.robot
-    return filled(page_part('identification.html'), {
-        'title': escape(f'{robot.name}: {verdict_sentence(found)}'), 'robot': escape(robot.name),
-        'verdict': escape(verdict_sentence(found)), 'colour': VERDICT_COLOURS[found.verdict],
-        'story': escape(_story(found, dataset)), 'notice': _notice(outputs),
+    heading = Heading(robot.name, verdict_sentence(found), _story(found, dataset),
+                      kind='identification', colour=VERDICT_COLOURS[found.verdict],
+                      notice=_notice(outputs))
+    content = filled(page_part('identification.html'), {
         'tiles': _tiles(found), 'reasons': tables.reasons(found),
         'missing': tables.missing(found), 'joint_table': tables.joints(found),
         'choices': tables.choices(found), 'findings': tables.findings(found, outputs),
         'links': tables.links(found, outputs), 'base_table': tables.base(found),
         'parameter_table': tables.parameters(found), 'friction_table': tables.friction(found),
-        'facts': facts_table(_facts(found, dataset)),
-        'css': page_part('report.css') + '\n' + page_part('identification.css'),
-        'js': '\n'.join(map(page_part, _SCRIPTS)),
-        'data': embedded(finite(charts(found, dataset, outputs.friction)))})
+        'facts': facts_table(_facts(found, dataset))})
+    return framed(heading, content, style=result_style(), scripts=('identification.js',),
+                  data=finite(charts(found, dataset, outputs.friction)))
 
 
 def _story(found: Identification, dataset: Dataset) -> str:
@@ -58,8 +63,7 @@ def _story(found: Identification, dataset: Dataset) -> str:
 def _notice(outputs: Outputs) -> str:
     if outputs.refused is None:
         return ''
-    return ('<p class="notice"><b>No URDF was written.</b> '
-            f'{escape(str(outputs.refused))}</p>')
+    return notice(f'<b>No URDF was written.</b> {escape(str(outputs.refused))}')
 
 
 def _tiles(found: Identification) -> str:

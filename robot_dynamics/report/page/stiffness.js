@@ -1,0 +1,3 @@
+// The picture is drawn already.
+
+followTheme(document.getElementById('theme'), () => {});
