@@ -28,6 +28,7 @@ from robot_dynamics.identification.choose import (
 )
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.dataset.plausibility import plausibility
+from robot_dynamics.identification.doubts import driving_friction, late_efforts, still_joints
 from robot_dynamics.identification.estimate_section import read_estimate
 from robot_dynamics.identification.estimators.consistent import fit_consistent
 from robot_dynamics.identification.estimators.essential import Essential, essential
@@ -216,10 +217,11 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
                    or any(feature.term == term for feature in whole.model.features))
     structural = structural_base(Dynamics(robot.with_gravity(whole.model.gravity)), always)
     missing = missing_motion(whole.model, base, structural, always)
-    findings = dataset.findings + plausibility(dataset, robot)
+    findings = (*dataset.findings, *plausibility(dataset, robot), *late_efforts(signals),
+                *driving_friction(stack, model))
     clock.tick('plausibility')
     verdict, reasons, more = verdict_of(in_sample, validation, base, structural, missing, model,
-                                        linear)
+                                        linear, findings, still_joints(dataset))
     return Identification(
         model, covariance, base, linear.x, linear.covariance, structural.rank,
         settings.estimator, in_sample, validation, signals, whole.tilt,

@@ -52,7 +52,8 @@ def grade(total: float, joints: FloatArray) -> str:
 
 def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters,
                structural: BaseParameters, missing: Sequence[Missing], model: Model,
-               linear: LinearFit) -> tuple[str, tuple[str, ...], tuple[Finding, ...]]:
+               linear: LinearFit, doubts: Sequence[Finding] = (), still: Sequence[str] = ()
+               ) -> tuple[str, tuple[str, ...], tuple[Finding, ...]]:
     """Judge an identification.
 
     Parameters
@@ -67,6 +68,10 @@ def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters
         What was identified.
     linear : LinearFit
         Least squares in the base.
+    doubts : sequence of Finding
+        What is known of the recording and of the friction; an error leaves no good model.
+    still : sequence of str
+        Joints that stood still: of what they carry elsewhere nothing is known.
 
     Returns
     -------
@@ -87,6 +92,14 @@ def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters
     if validation.total > OVERFIT * in_sample.total + 0.01:
         verdict = POOR if verdict == POOR else FAIR
         reasons.append('predicts much worse than it fits: the two halves say different things')
+    for one in doubts:
+        if one.severity is Severity.ERROR:
+            verdict = POOR
+            reasons.append(f'{one.subject}: {one.message}')
+    if still:
+        verdict = POOR if verdict == POOR else FAIR
+        reasons.append(f'{", ".join(still)} stood still: nothing is known of its friction, and of '
+                       'gravity only where it stood')
     findings = list(_told_of(missing, base, structural, model))
     if base.condition > CONDITION:
         reasons.append(f'condition number {base.condition:.0f}: the motion hardly tells some '
@@ -132,9 +145,11 @@ def _told_of(missing: Sequence[Missing], base: BaseParameters, structural: BaseP
     rigid = 10 * model.robot.n_bodies
     told = int(np.sum(base.independent < rigid))
     possible = int(np.sum(structural.independent < rigid))
-    yield Finding(Severity.WARNING, 'recording',
-                  f'tells {told} of {possible} combinations of inertial parameters; the others '
-                  'keep the values of the description')
+    # What is told of each may be a part of what could be: then there are no fewer.
+    if told < possible:
+        yield Finding(Severity.WARNING, 'recording',
+                      f'tells {told} of {possible} combinations of inertial parameters; the '
+                      'others keep the values of the description')
     for one in missing:
         yield Finding(Severity.WARNING, ', '.join(one.parameters[:3])
                       + (f' and {len(one.parameters) - 3} more' if len(one.parameters) > 3

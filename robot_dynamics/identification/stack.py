@@ -146,7 +146,7 @@ class Stack:
         if len(self.time) < 8:
             raise RecordingError(f'is too short: {len(self.time)} equations a joint',
                                  subject=dataset.source, remedy='record some more seconds')
-        self.used = (np.abs(self._speed_of_rows()) >= velocity_threshold if like is None
+        self.used = (np.abs(self.speeds_of_rows()) >= velocity_threshold if like is None
                      else like.used)
         self.joints: tuple[JointRows, ...] = ()
         self.with_loads(robot.parameters if loads is None else loads)
@@ -197,7 +197,7 @@ class Stack:
                            for one, more in zip(joints, extra, strict=True))
         self.joints = joints
 
-    def _speed_of_rows(self) -> FloatArray:
+    def speeds_of_rows(self) -> FloatArray:
         """Return the velocities at the times of the rows, shape (m, n)."""
         return np.concatenate([motion.v[outer][keep] for motion in self.motions
                                for outer, keep in self._pieces(motion)])
@@ -237,6 +237,10 @@ class Stack:
                         filtered = filtered[:, :-1]
                     pieces[j].append(filtered)
                 times.append(motion.time[outer][keep])
+        if not times:
+            raise RecordingError(f'is too short: {self.dataset.duration:.3g} s',
+                                 subject=self.dataset.source,
+                                 remedy='record some more seconds, and give times in s')
         rows = tuple(JointRows(columns[j], np.concatenate(pieces[j]),
                                np.concatenate(efforts[j]) if with_rigid else np.zeros(0))
                      for j in range(n))

@@ -12,6 +12,7 @@ class Severity(Enum):
 
     INFO = 'info'
     WARNING = 'warning'
+    ERROR = 'error'
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,8 @@ class Finding:
     Parameters
     ----------
     severity : Severity
-        ``WARNING`` where a controller may misbehave, ``INFO`` otherwise.
+        ``ERROR`` where what comes of it must not be used, ``WARNING`` where a controller may
+        misbehave, ``INFO`` otherwise.
     subject : str
         Name of the link, joint or parameter.
     message : str

@@ -41,11 +41,26 @@ def test_a_log_that_is_all_right(three, motion):
 def test_amperes(three, motion):
     t, q, v, tau = motion
     findings = told(three, t, q, tau / 11.0, v)
-    assert about(findings, 'look like amperes') == ['effort']
+    assert about(findings, 'look like amperes') == ['j1, j2, j3']
     assert not about(findings, 'sign flipped')
     assert any('torque_constant' in finding.remedy for finding in findings)
     assert not about(told(three, t, q, tau / 11.0, v, effort_kind='current', torque_constant=0.11,
                           gear_ratio=100.0), 'amperes')
+
+
+def test_one_gear_ratio_that_is_wrong(three, motion):
+    t, q, v, tau = motion
+    findings = told(three, t, q, tau * [1.0, 1.0, 0.1], v)
+    assert about(findings, 'look like amperes') == ['j3']
+
+
+def test_one_factor_in_all_joints_is_a_unit_and_several_are_masses(three, motion):
+    t, q, v, tau = motion
+    assert about(told(three, t, q, 0.3 * tau, v), 'in all joints alike') == ['effort']
+    assert not told(three, t, q, tau * [0.3, 0.45, 0.4], v)
+    # Friction that explains all of an effort says nothing of a unit.
+    rubs = 100.0 * np.tanh(v / 0.02)
+    assert not told(three, t, q, tau + rubs, v)
 
 
 @pytest.mark.parametrize('joint', [1, 2])

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,11 +20,20 @@ FloatArray = NDArray[np.float64]
 SAMPLES = 3000
 #: A regression on the description has to explain this share to mean anything.
 EXPLAINED = 0.5
+#: And bodies this share of it, beside friction.
+OF_BODIES = 0.05
 #: Efforts below this part of what the description asks for, or above its inverse, have
 #: another unit.
 OTHER_UNIT = 0.2
-#: Gravity counts as missing where less than this part of it is seen.
+#: So many joints with efforts that are off the description by one factor, this much apart, and
+#: beyond this one, have another unit, too: wrong masses are off by different ones.
+MANY, ALIKE, COMMON_UNIT = 3, 0.1, 2.0
+#: Gravity counts as missing where less than this part of it is seen, and it explains less than
+#: this share of the effort.
 NO_GRAVITY = 0.15
+
+_UNITS = ('set effort.kind with torque_constant and gear_ratio; where efforts are N m, mend the '
+          'masses of the description first')
 
 
 def plausibility(dataset: Dataset, robot: Robot) -> tuple[Finding, ...]:
@@ -52,42 +63,55 @@ def _efforts(dataset: Dataset, robot: Robot) -> list[Finding]:
     model = Dynamics(robot)
     gravity = model.gravity_torque(q)
     moving = model.inverse_dynamics(q, v, a) - gravity
-    scales, signs, missing = [], [], []
+    scales, missing = {}, []
     for j, name in enumerate(dataset.joint_names):
         speed = max(float(np.sqrt(np.mean(v[:, j] ** 2))), 1e-9)
         rest = np.stack([np.ones(len(q)), np.tanh(v[:, j] / (0.03 * speed)), v[:, j]], axis=1)
         both = gravity[:, j] + moving[:, j]
-        part = _share(np.column_stack([both, rest]), tau[:, j])
-        if np.std(gravity[:, j]) < 0.05 * np.max(np.std(gravity, axis=0)) or part is None:
+        part, friction = _share(np.column_stack([both, rest]), tau[:, j]), _share(rest, tau[:, j])
+        # Where friction alone explains the effort, the bodies' part of it means nothing.
+        if part is None or part[1] < EXPLAINED or friction is None \
+                or part[1] - friction[1] < OF_BODIES:
             continue
-        scale, explained = part[0][0], part[1]
-        if explained < EXPLAINED:
-            continue
-        scales.append(abs(scale))
-        signs.append((name, np.sign(scale)))
-        if dataset.is_gravity_compensated:
+        scales[name] = float(part[0][0])
+        if dataset.is_gravity_compensated \
+                or np.std(gravity[:, j]) < 0.05 * np.max(np.std(gravity, axis=0)):
             continue
         split = _share(np.column_stack([gravity[:, j], moving[:, j], rest]), tau[:, j])
         own = _share(np.column_stack([moving[:, j], rest]), tau[:, j])
         if split is not None and own is not None and own[1] > EXPLAINED \
+                and split[1] - own[1] < NO_GRAVITY \
                 and abs(split[0][0]) < NO_GRAVITY * abs(split[0][1]):
             missing.append(name)
-    findings = []
-    flipped = [name for name, sign in signs if sign < 0]
-    if missing and len(missing) >= 0.5 * max(len(scales), 1):
-        return [Finding(Severity.WARNING, ', '.join(missing), 'effort is already '
+    if missing and len(missing) >= 0.5 * len(scales):
+        return [Finding(Severity.ERROR, ', '.join(missing), 'effort is already '
                         'gravity-compensated: it does not change with the pose',
                         'set effort.kind: gravity_compensated')]
+    return _of_scales(scales)
+
+
+def _of_scales(scales: Mapping[str, float]) -> list[Finding]:
+    """Judge signs and units by how many times the efforts are what the description asks for."""
+    findings = []
+    flipped = [name for name, scale in scales.items() if scale < 0.0]
     if flipped:
-        findings.append(Finding(Severity.WARNING, ', '.join(flipped), 'sign flipped: effort '
+        findings.append(Finding(Severity.ERROR, ', '.join(flipped), 'sign flipped: effort '
                                 'falls where the description asks for more',
                                 'set effort.sign to -1 for it'))
-    if scales and not OTHER_UNIT < float(np.median(scales)) < 1.0 / OTHER_UNIT:
-        size = float(np.median(scales))
+    sizes = {name: abs(scale) for name, scale in scales.items()}
+    other = {name: size for name, size in sizes.items()
+             if not OTHER_UNIT < size < 1.0 / OTHER_UNIT}
+    common = float(np.median(list(sizes.values()))) if sizes else 1.0
+    alike = len(sizes) >= MANY and max(abs(size / common - 1.0) for size in sizes.values()) < ALIKE
+    if other:
         findings.append(Finding(
-            Severity.WARNING, 'effort', f'these look like amperes or motor torques: {size:.3g} '
-            'times what the description asks for',
-            'set effort.kind with torque_constant and gear_ratio'))
+            Severity.ERROR, ', '.join(other), 'these look like amperes or motor torques: '
+            + ', '.join(f'{size:.3g}' for size in other.values())
+            + ' times what the description asks for', _UNITS))
+    elif alike and not 1.0 / COMMON_UNIT < common < COMMON_UNIT:
+        findings.append(Finding(
+            Severity.ERROR, 'effort', f'is {common:.3g} times what the description asks for, in '
+            'all joints alike: amperes or motor torques, or every mass is off', _UNITS))
     return findings
 
 

@@ -137,8 +137,9 @@ def elastic_text(found: ElasticIdentification, outputs: ElasticOutputs) -> str:
         lines.append('less than with encoders on both sides:')
         lines += [f'  {short(str(loss))}' for loss in found.losses]
         lines.append(remaining_sentence(found))
-    lines += [f'warning: {finding}' for finding in (*found.findings, *outputs.findings)
-              if finding.severity is Severity.WARNING]
+    lines += [f'{finding.severity.value}: {finding}'
+              for finding in (*found.findings, *outputs.findings)
+              if finding.severity is not Severity.INFO]
     return '\n'.join(lines)
 
 

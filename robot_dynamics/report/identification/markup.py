@@ -8,6 +8,8 @@ from html import escape
 
 from robot_dynamics.model.findings import Finding, Severity
 
+_RANKS = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
 
 def items(texts: Iterable[str]) -> str:
     """Return a list of texts that are HTML already."""
@@ -15,8 +17,8 @@ def items(texts: Iterable[str]) -> str:
 
 
 def finding_items(findings: Iterable[Finding]) -> str:
-    """Return what a user should know, warnings first."""
-    told = sorted(findings, key=lambda one: one.severity is not Severity.WARNING)
+    """Return what a user should know, the worst first."""
+    told = sorted(findings, key=lambda one: _RANKS[one.severity])
     if not told:
         return '<p class="note">Nothing unusual.</p>'
     return items(f'<b>{one.severity.value}</b> {escape(str(one))}' for one in told)

@@ -64,8 +64,8 @@ def summary_text(found: Identification) -> str:
     lines += [f'missing: {short(", ".join(one.parameters))}; to tell it, {one.motion}'
               for one in found.missing]
     told = {', '.join(one.parameters[:3]) for one in found.missing}
-    lines += [f'warning: {finding}' for finding in found.findings
-              if finding.severity is Severity.WARNING
+    lines += [f'{finding.severity.value}: {finding}' for finding in found.findings
+              if finding.severity is not Severity.INFO
               and not any(finding.subject.startswith(text) for text in told)]
     return '\n'.join(lines)
 
