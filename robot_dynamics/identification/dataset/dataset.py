@@ -16,7 +16,7 @@ from robot_dynamics.identification.dataset.bag_log import PARTS_MISSING, read_ba
 from robot_dynamics.identification.dataset.cleaning import Cleaned, clean
 from robot_dynamics.identification.dataset.log import Log, stamps_of
 from robot_dynamics.identification.dataset.settings import DatasetSettings
-from robot_dynamics.identification.dataset.table_log import read_csv, read_npz
+from robot_dynamics.identification.dataset.table_log import TABLES, read_csv, read_npz
 from robot_dynamics.model.arrays import real_array
 from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.joint_types import JointType
@@ -245,9 +245,9 @@ def _read(path: Path, joints: Sequence[str], settings: DatasetSettings) -> Log:
         return read_csv({quantity: folder / str(name) for quantity, name
                          in settings.files.items()}, joints, settings.names, settings.rate,
                         settings.keys)
-    if path.suffix in ('.csv', '.json'):
+    if path.suffix.lower() in TABLES:
         return read_csv({'all': path}, joints, settings.names, settings.rate, settings.keys)
-    if path.suffix == '.npz':
+    if path.suffix.lower() == '.npz':
         return read_npz(path, joints, settings.names, settings.keys, settings.rate)
     return read_bag(path, joints, settings.names, settings.topic)
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.dataset.log import Log, in_order, stamps_of
+from robot_dynamics.identification.dataset.table_text import MAX_ROWS, csv_table, number
 
 FloatArray = NDArray[np.float64]
 
@@ -26,8 +26,11 @@ _WORDS = {
     'velocity': ('velocity', 'velocities', 'vel', 'dq', 'qd', 'v'),
     'effort': ('effort', 'efforts', 'torque', 'torques', 'current', 'currents', 'tau'),
 }
-#: Rows of a table at most.
-MAX_ROWS = 20_000_000
+#: What files of tables of text are called.
+TABLES = ('.csv', '.txt', '.tsv', '.dat', '.json')
+
+# A unit in the name of a column of times.
+_SECONDS = re.compile(r'\s*[\[(]s[\])]$')
 
 
 def read_csv(files: Mapping[str, Path], joints: Sequence[str], rename: Mapping[str, str],
@@ -63,14 +66,15 @@ def read_csv(files: Mapping[str, Path], joints: Sequence[str], rename: Mapping[s
     """
     columns: dict[str, FloatArray] = {}
     keys = {} if keys is None else keys
-    time, dropped, rows = None, {}, []
+    time, dropped, rows, known = None, {}, [], []
     for quantity, path in files.items():
         header, values, broken = read_table(path)
         dropped['rows with missing or extra fields'] = (
             dropped.get('rows with missing or extra fields', 0) + broken)
         rows.append(len(values))
+        known += header
         clock = next((k for k, name in enumerate(header) if name == keys.get('time')
-                      or ('time' not in keys and name.lower() in _TIME)), None)
+                      or ('time' not in keys and _SECONDS.sub('', name.lower()) in _TIME)), None)
         if clock is not None and time is None:
             time = values[:, clock]
         for wanted in _QUANTITIES if quantity == 'all' else (quantity,):
@@ -78,7 +82,7 @@ def read_csv(files: Mapping[str, Path], joints: Sequence[str], rename: Mapping[s
                       _places(header, wanted, joints, rename, alone=quantity != 'all'))
             if places is not None:
                 columns[wanted] = values[:, places]
-    _require(columns, files, joints, required)
+    _require(columns, files, joints, required, known)
     count = min(rows)
     if max(rows) != count:
         dropped['rows that not all tables have'] = max(rows) - count
@@ -116,8 +120,8 @@ def read_npz(path: Path, joints: Sequence[str], rename: Mapping[str, str],
         raise RecordingError(f'is damaged: {error}', subject=str(path),
                              remedy='record it again') from error
     get = {key: arrays.get(keys.get(key, key)) for key in ('time', 'names', *_QUANTITIES)}
-    names = ([rename.get(str(name), str(name)) for name in get['names']]
-             if get['names'] is not None else list(joints))
+    names = list(joints) if get['names'] is None else [
+        rename.get(name, name) for name in _names(get['names'], path)]
     places = in_order(names, joints)
     if places is None:
         raise RecordingError('lacks some of ' + ', '.join(joints), subject=str(path),
@@ -128,15 +132,36 @@ def read_npz(path: Path, joints: Sequence[str], rename: Mapping[str, str],
         if array is None:
             continue
         if array.ndim != 2 or array.shape[1] != len(names) or array.dtype.kind not in 'fiu':
-            raise RecordingError(f'has shape {array.shape}, not (rows, {len(names)})',
+            raise RecordingError(f'has shape {array.shape} and type {array.dtype}, not numbers of '
+                                 f'shape (rows, {len(names)})',
                                  subject=f'{path}: {keys.get(quantity, quantity)}',
                                  remedy='give one column a joint, and names')
         columns[quantity] = np.asarray(array, dtype=np.float64)[:, places]
-    _require(columns, {'all': path}, joints, required)
-    time = None if get['time'] is None else np.asarray(get['time'], dtype=np.float64).ravel()
+    _require(columns, {'all': path}, joints, required, list(arrays))
+    time = None if get['time'] is None else _seconds(get['time'], path)
     rows = [len(x) for x in columns.values()] + ([] if time is None else [len(time)])
     dropped = {'rows that not all arrays have': max(rows) - min(rows)}
     return _log(joints, time, rate, columns, min(rows), dropped, path)
+
+
+def _names(names: NDArray[Any], path: Path) -> list[str]:
+    """Return the names of an archive, also where they are bytes."""
+    if names.ndim != 1 or names.dtype.kind not in 'US':
+        raise RecordingError(f'has shape {names.shape} and type {names.dtype}',
+                             subject=f'{path}: names', remedy='give one text a column')
+    return [name.decode(errors='replace') if isinstance(name, bytes) else str(name)
+            for name in names]
+
+
+def _seconds(time: NDArray[Any], path: Path) -> FloatArray:
+    """Return the times of an archive, s."""
+    if time.size != max(time.shape, default=0) or time.dtype.kind not in 'fiuM':
+        raise RecordingError(f'has shape {time.shape} and type {time.dtype}',
+                             subject=f'{path}: time', remedy='give one number a row, in s')
+    if time.dtype.kind == 'M':
+        # As many digits as fit begin at the first one.
+        time = (time - time.ravel()[0]) / np.timedelta64(1, 's') if time.size else time
+    return np.asarray(time, dtype=np.float64).ravel()
 
 
 def _log(joints: Sequence[str], time: FloatArray | None, rate: float | None,
@@ -149,6 +174,9 @@ def _log(joints: Sequence[str], time: FloatArray | None, rate: float | None,
         time = np.arange(count) / rate
     time = time[:count]
     stamps, good = stamps_of(time)
+    if len(good) and not np.any(good):
+        raise RecordingError('has no number among its times', subject=str(path),
+                             remedy='write them like 1234.5, in s, without marks between digits')
     dropped['rows without a time'] = int(np.count_nonzero(~good))
     empty = np.full((count, len(joints)), np.nan)
     return Log(tuple(joints), stamps, *(columns.get(name, empty)[:count][good]
@@ -161,7 +189,8 @@ def read_table(path: Path) -> tuple[list[str], FloatArray, int]:
     Parameters
     ----------
     path : Path
-        A CSV file with a header, or a JSON object with ``columns``, their names, and ``rows``.
+        A text table as `csv_table` reads them, or a JSON object with ``columns``, their names,
+        and ``rows``.
 
     Returns
     -------
@@ -172,7 +201,7 @@ def read_table(path: Path) -> tuple[list[str], FloatArray, int]:
     broken : int
         Rows with too few or too many fields, which are left out.
     """
-    return _json_table(path) if path.suffix == '.json' else _csv_table(path)
+    return _json_table(path) if path.suffix.lower() == '.json' else csv_table(path)
 
 
 def _json_table(path: Path) -> tuple[list[str], FloatArray, int]:
@@ -194,39 +223,8 @@ def _json_table(path: Path) -> tuple[list[str], FloatArray, int]:
     if not good or len(good) > MAX_ROWS:
         raise RecordingError(f'has {len(good)} rows of {len(header)} fields', subject=str(path),
                              remedy='give one row a sample')
-    return header, np.array([[_number(field) for field in row] for row in good]), \
+    return header, np.array([[number(field) for field in row] for row in good]), \
         len(rows) - len(good)
-
-
-def _csv_table(path: Path) -> tuple[list[str], FloatArray, int]:
-    try:
-        with path.open(newline='', encoding='utf-8-sig', errors='replace') as stream:
-            header = [name.strip().lstrip('-').strip() for name in next(csv.reader(stream), [])]
-            lines = stream.read().splitlines()
-    except OSError as error:
-        raise RecordingError(f'cannot be read: {error.strerror}', subject=str(path),
-                             remedy='give a CSV file') from error
-    if not header or not lines:
-        raise RecordingError('has no rows', subject=str(path), remedy='give a CSV file with a '
-                                                                      'header and numbers')
-    width = len(header)
-    good = [line for line in lines if line.count(',') == width - 1]
-    broken = len(lines) - len(good) - sum(not line.strip() for line in lines)
-    if not good or len(good) > MAX_ROWS:
-        raise RecordingError(f'has {len(good)} rows of {width} numbers', subject=str(path),
-                             remedy='give a CSV file with a header and one row a sample')
-    try:
-        values = np.loadtxt(good, delimiter=',', ndmin=2, comments=None)
-    except ValueError:
-        values = np.array([[_number(text) for text in line.split(',')] for line in good])
-    return header, values, broken
-
-
-def _number(field: Any) -> float:
-    try:
-        return float(field)
-    except (TypeError, ValueError):
-        return float('nan')
 
 
 def _places(header: Sequence[str], quantity: str, joints: Sequence[str],
@@ -248,10 +246,10 @@ def _places(header: Sequence[str], quantity: str, joints: Sequence[str],
 
 
 def _require(columns: Mapping[str, FloatArray], files: Mapping[str, Path],
-             joints: Sequence[str], required: Sequence[str]) -> None:
+             joints: Sequence[str], required: Sequence[str], known: Sequence[str]) -> None:
     for quantity in required:
         if quantity not in columns:
             raise RecordingError(f'has no {quantity} of some of ' + ', '.join(joints),
                                  subject=', '.join(map(str, files.values())),
                                  remedy='give names, a map from the columns of the log to the '
-                                        'joints of the robot')
+                                        'joints of the robot; it has: ' + ', '.join(known))

@@ -27,7 +27,7 @@ from robot_dynamics.identification.dataset.bag_log import read_bag
 from robot_dynamics.identification.dataset.cleaning import GAP_PERIODS
 from robot_dynamics.identification.dataset.log import Log
 from robot_dynamics.identification.dataset.settings import DatasetSettings, settings_from
-from robot_dynamics.identification.dataset.table_log import read_csv, read_npz
+from robot_dynamics.identification.dataset.table_log import TABLES, read_csv, read_npz
 
 FloatArray = NDArray[np.float64]
 
@@ -241,8 +241,8 @@ def _read(path: Path, names: Sequence[str], settings: DatasetSettings, topic: st
         folder = path if path.is_dir() else path.parent
         files = {quantity: folder / str(name) for quantity, name in settings.files.items()}
         return read_csv(files, names, rename, settings.rate, settings.keys, required)
-    if path.suffix in ('.csv', '.json'):
+    if path.suffix.lower() in TABLES:
         return read_csv({'all': path}, names, rename, settings.rate, settings.keys, required)
-    if path.suffix == '.npz':
+    if path.suffix.lower() == '.npz':
         return read_npz(path, names, rename, settings.keys, settings.rate, required)
     return read_bag(path, names, rename, settings.topic if topic is None else topic)
