@@ -10,6 +10,7 @@ nothing is needed but whether messages are compressed one by one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -189,7 +190,7 @@ def _files(path: Path, tell: Tell | None = None
     """Return the files of a recording, and whether its messages are compressed one by one."""
     if not path.exists():
         raise RecordingError('does not exist', subject=str(path), remedy=_REMEDY)
-    inside = sorted(path.iterdir()) if path.is_dir() else [path]
+    inside = sorted(path.iterdir(), key=_by_numbers) if path.is_dir() else [path]
     for file in inside:
         # A pipe would be waited for without end.
         if not (file.is_file() or file.is_dir()):
@@ -203,6 +204,12 @@ def _files(path: Path, tell: Tell | None = None
     metadata = path / _METADATA
     compressed = path.is_dir() and metadata.is_file() and _compresses_messages(metadata)
     return [_KINDS[file.suffix](file, tell) for file in found], compressed
+
+
+def _by_numbers(path: Path) -> tuple[tuple[int, int, str], ...]:
+    """Return what files are sorted by: rosbag2 writes the tenth part of a bag into x_10.mcap."""
+    return tuple((0, int(part), '') if part.isdecimal() else (1, 0, part)
+                 for part in re.split(r'(\d+)', path.name))
 
 
 def _compresses_messages(metadata: Path) -> bool:

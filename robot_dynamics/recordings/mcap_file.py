@@ -145,6 +145,8 @@ class McapFile:
         while place + _RECORD.size <= size:
             code, length = _RECORD.unpack_from(content, place)
             place += _RECORD.size
+            if place + length > size:
+                raise self._damaged('a chunk breaks off within a record')
             if code in wanted:
                 yield code, content[place:place + length]
             place += length

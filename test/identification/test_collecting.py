@@ -55,3 +55,14 @@ def test_no_message_with_all_joints():
     collector.take('/states', [message(0)])
     with pytest.raises(RecordingError, match=r'has no message with all of a, c.*: a, b'):
         collector.log('here')
+
+
+def test_joints_of_several_messages_or_twice_in_one():
+    collector = JointStateCollector(('a', 'c'), {'other': 'c'})
+    collector.take('/states', [message(0), message(1, ('other', 'd'))])
+    with pytest.raises(RecordingError, match='in no message together'):
+        collector.log('here')
+    collector = JointStateCollector(('a', 'b'), {})
+    collector.take('/states', [message(0, ('a', 'b', 'a'), (0, 1, 2), (0, 1, 2))])
+    with pytest.raises(RecordingError, match='or one twice'):
+        collector.log('here')

@@ -90,6 +90,29 @@ def test_a_damaged_piece_in_the_middle(three, bags, tmp_path):
     assert dataset.count > 0.2 * ROWS
 
 
+def test_a_hole_in_a_piece_of_an_mcap_file_is_told(three, bags, tmp_path):
+    """Noise that no checksum guards: what is before it is read, and that more is missing told."""
+    content = bytearray(bags['mcap'].read_bytes())
+    content[20_000:24_096] = np.random.default_rng(0).bytes(4096)
+    path = tmp_path / 'hole.mcap'
+    path.write_bytes(content)
+    dataset = load_dataset(path, three.robot)
+    assert 50 < dataset.count < ROWS
+    assert dataset.counts[PARTS_MISSING] >= 1
+
+
+def test_the_tenth_part_of_a_recording_comes_after_the_ninth(three, bags, tmp_path):
+    for number in range(11):
+        path = tmp_path / f'run_{number}.db3'
+        shutil.copy(bags['db3'], path)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute('DELETE FROM messages WHERE (id - 1) / 273 <> ?',
+                               (number,))
+    dataset = load_dataset(tmp_path, three.robot)
+    assert dataset.count == ROWS
+    assert dataset.counts == {}
+
+
 def test_messages_that_are_none_are_counted(three, bags, tmp_path):
     path = tmp_path / 'bad.db3'
     shutil.copy(bags['db3'], path)

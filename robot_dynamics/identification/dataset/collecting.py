@@ -93,6 +93,11 @@ class JointStateCollector:
         best = max(self._topics, key=lambda name: (self._topics[name].whole,
                                                    self._topics[name].rows), default=None)
         if best is None or self._topics[best].rows == 0:
+            if {self._rename.get(name, name) for name in self._names} >= set(self._joints):
+                raise RecordingError(
+                    'names ' + ', '.join(self._joints) + ' in no message together, or one twice',
+                    subject=source, remedy='record one publisher that knows all of them, or list '
+                    'under joints those of one message')
             raise RecordingError(
                 'has no message with all of ' + ', '.join(self._joints), subject=source,
                 remedy='give names, a map from the names of the log to those of the robot, or '

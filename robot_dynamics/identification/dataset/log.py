@@ -74,8 +74,8 @@ def stamps_of(time: FloatArray) -> tuple[IntArray, NDArray[np.bool_]]:
 
 
 def in_order(names: Sequence[str], wanted: Sequence[str]) -> tuple[int, ...] | None:
-    """Return where each wanted name stands, or None where one is missing."""
-    places = {name: k for k, name in enumerate(names)}
-    if any(name not in places for name in wanted):
+    """Return where each wanted name stands, or None where one is missing or stands twice."""
+    names = list(names)
+    if any(names.count(name) != 1 for name in wanted):
         return None
-    return tuple(places[name] for name in wanted)
+    return tuple(names.index(name) for name in wanted)
