@@ -59,6 +59,20 @@ def not_negative(name: str, value: float, unit: str = '') -> float:
     return value
 
 
+def exceeds(value: float, largest: float) -> bool:
+    """Whether a value is beyond a bound by more than rounding."""
+    return value > largest * (1.0 + 1e-9)
+
+
+def rounded_down(largest: float) -> float:
+    """Return a positive bound, or 0, with three digits: to tell somebody who may use it."""
+    if not largest > 0.0:
+        return 0.0
+    rounded = float(f'{largest:.3g}')
+    digit = 10.0 ** (math.floor(math.log10(largest)) - 2)
+    return float(f'{rounded - digit:.3g}') if exceeds(rounded, largest) else rounded
+
+
 def finite_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return finite real numbers as a float64 array, or refuse them.
 

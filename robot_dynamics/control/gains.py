@@ -6,13 +6,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from robot_dynamics.control.checks import not_negative, number, positive
+from robot_dynamics.control.checks import exceeds, not_negative, number, positive, rounded_down
 from robot_dynamics.control.update_laws import UPDATE_LAWS, UpdateLaw, update_law
 from robot_dynamics.dynamics.joint_terms import check_terms
 from robot_dynamics.errors import ControlError, ParameterError
 
 #: Largest omega_D (T/2 + delay). Half of it rings, the whole of it is a limit cycle.
 FEEDBACK_MARGIN = 0.5
+
+#: Largest rate of position errors times (T/2 + delay), beside a bandwidth at its own limit.
+#: At 0.6 an arm that learns shakes with all it has, at 1 any.
+RATE_MARGIN = 0.3
 
 #: Largest part of a prediction error that one sample may correct, beyond 1 overshooting
 #: and at 2 unstable.
@@ -46,9 +50,10 @@ class FeedbackGains:
     stiffness: float = 0.0
 
     def __post_init__(self) -> None:
-        positive('bandwidth', self.bandwidth, '1/s')
-        positive('error_rate', self.error_rate, '1/s')
-        not_negative('stiffness', self.stiffness, 'N m/rad')
+        for name, check, unit in (('bandwidth', positive, '1/s'), ('error_rate', positive, '1/s'),
+                                  ('stiffness', not_negative, 'N m/rad')):
+            # Kernels take no integers.
+            object.__setattr__(self, name, check(name, getattr(self, name), unit))
 
 
 @dataclass(frozen=True)
@@ -195,17 +200,27 @@ def check_gains(feedback: FeedbackGains, adaptation: AdaptationGains | None, *, 
     positive('period', period, 's')
     not_negative('delay', delay, 's')
     tau = dead_time(period, delay)
-    if feedback.bandwidth * tau > FEEDBACK_MARGIN:
-        raise ControlError(f'is {feedback.bandwidth:g} 1/s, too much for a period of '
-                           f'{1e3 * period:g} ms and a delay of {1e3 * delay:g} ms',
-                           subject='bandwidth',
-                           remedy=f'set it to {FEEDBACK_MARGIN / tau:.3g} 1/s or less')
+    for name, margin in (('bandwidth', FEEDBACK_MARGIN), ('error_rate', RATE_MARGIN)):
+        rate, most = getattr(feedback, name), margin / tau
+        if exceeds(rate, most):
+            raise ControlError(f'is {rate:g} 1/s, too much for a period of {1e3 * period:g} ms '
+                               f'and a delay of {1e3 * delay:g} ms', subject=name,
+                               remedy=f'set it to {rounded_down(most):g} 1/s or less')
     if adaptation is not None:
         limit = largest_frequency(feedback.bandwidth, period, delay)
         if adaptation.frequency >= limit:
             raise ControlError(f'is {adaptation.frequency:g} rad/s, beyond the stability limit '
                                f'of {limit:.3g} rad/s', subject='frequency',
                                remedy=f'set it to {0.3 * limit:.2g} to {0.5 * limit:.2g} rad/s')
+        together = math.hypot(adaptation.frequency,
+                              math.sqrt(len(adaptation.terms)) * adaptation.term_frequency)
+        if together >= limit:
+            left = math.sqrt((limit**2 - adaptation.frequency**2) / len(adaptation.terms))
+            raise ControlError(f'is {adaptation.term_frequency:g} rad/s for each of '
+                               f'{len(adaptation.terms)} terms: with all that is learnt beside '
+                               f'them beyond the stability limit of {limit:.3g} rad/s',
+                               subject='term_frequency',
+                               remedy=f'set it to {0.5 * left:.2g} rad/s or less')
         most = COMPOSITE_MARGIN * feedback.bandwidth / (adaptation.frequency**2 * period)
         if adaptation.composite_weight > most:
             raise ControlError(f'is {adaptation.composite:g}, too much for a period of '

@@ -43,8 +43,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from robot_dynamics.control.checks import not_negative, positive
-from robot_dynamics.control.gains import FeedbackGains
+from robot_dynamics.control.checks import exceeds, not_negative, positive, rounded_down
+from robot_dynamics.control.gains import RATE_MARGIN, FeedbackGains, dead_time
 from robot_dynamics.control.model_controller import ModelController
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import helper, kernel_on_demand
@@ -130,7 +130,10 @@ class GuidingController(ModelController):
                  delay: float = 0.001, dynamics: Dynamics | None = None):
         super().__init__(robot, feedback=feedback, period=period, delay=delay, dynamics=dynamics)
         n = robot.n
+        #: Largest d at this period and delay. 1/s.
+        self._most_damping = RATE_MARGIN / dead_time(period, delay)
         self.settings = GuidingSettings() if settings is None else settings
+        self.check_damping(self.settings.damping)
         speed = np.asarray(self.settings.largest_speed, dtype=np.float64)
         if speed.shape not in ((), (n,)):
             raise ParameterError(f'has {speed.size} values for {n} joints',
@@ -148,6 +151,19 @@ class GuidingController(ModelController):
         self.tau_feedback = np.zeros(n)
         self._held: FloatArray | None = None
 
+    def check_damping(self, damping: float) -> None:
+        """Refuse a damping that is unstable at this period and delay.
+
+        Raises
+        ------
+        ParameterError
+            With the largest that is not.
+        """
+        if exceeds(damping, self._most_damping):
+            raise ParameterError(f'is {damping:g} 1/s, too much for this rate and delay',
+                                 subject='damping', remedy='set it to '
+                                 f'{rounded_down(self._most_damping):g} 1/s or less')
+
     def adjust(self, *, damping: float | None = None, friction_help: float | None = None) -> None:
         """Change from the next update on how the arm feels.
 
@@ -157,8 +173,10 @@ class GuidingController(ModelController):
             Where a value is wrong; nothing changes then.
         """
         given = {'damping': damping, 'friction_help': friction_help}
-        self.settings = replace(self.settings, **{name: value for name, value in given.items()
-                                                  if value is not None})
+        settings = replace(self.settings, **{name: value for name, value in given.items()
+                                             if value is not None})
+        self.check_damping(settings.damping)
+        self.settings = settings
 
     def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
         """Return the feedback to rest at a pose plus gravity, shape (n,)."""

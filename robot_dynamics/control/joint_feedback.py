@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.control.feedback import LinearFeedback
-from robot_dynamics.control.gains import FEEDBACK_MARGIN, FeedbackGains, dead_time
+from robot_dynamics.control.gains import FEEDBACK_MARGIN, RATE_MARGIN, FeedbackGains, dead_time
 from robot_dynamics.control.loaded_model import LoadedModel
 from robot_dynamics.control.metric import mass_matrices, typical_motions
 from robot_dynamics.dynamics import Dynamics
@@ -64,7 +64,7 @@ class JointFeedback(LinearFeedback):
         K_P and K_D.
     period, delay : float
         Sampling period, and time from the measurement of a state to the torque that
-        answers it; K_D is checked against them. s.
+        answers it; both are checked against them. s.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class JointFeedback(LinearFeedback):
     DimensionError
         Where there is not one gain for each joint.
     ControlError
-        Where K_D is unstable at this period and delay.
+        Where K_D, or K_P beside it, is unstable at this period and delay.
     """
 
     def __init__(self, robot: Robot, dynamics: Dynamics | LoadedModel, gains: JointGains, *,
@@ -92,6 +92,13 @@ class JointFeedback(LinearFeedback):
                                remedy=f'divide it by {fastest * tau / FEEDBACK_MARGIN:.2g} or '
                                       'more, most of all of the lightest joint')
         rates = stiffness / damping
+        stiffest = int(np.argmax(rates))
+        if rates[stiffest] * tau > RATE_MARGIN:
+            raise ControlError(f'is {rates[stiffest]:.3g} 1/s times its damping, too much for a '
+                               f'period of {1e3 * period:g} ms and a delay of {1e3 * delay:g} ms',
+                               subject=f'stiffness of {robot.joint_names[stiffest]}',
+                               remedy=f'divide it by {rates[stiffest] * tau / RATE_MARGIN:.2g} '
+                                      'or more')
         super().__init__(robot, dynamics, FeedbackGains(slowest, float(rates.min())))
         self._rates, self._damping = rates, damping
         self._apply_joints = apply_joint_gains.load()

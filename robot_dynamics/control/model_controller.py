@@ -16,6 +16,7 @@ import numpy as np
 from robot_dynamics.control.feedback import LinearFeedback, WithFeedback
 from robot_dynamics.control.gains import FeedbackGains, check_gains
 from robot_dynamics.control.loaded_model import LoadedModel
+from robot_dynamics.control.stiffness import check_stiffness
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import FloatArray, Robot
 
@@ -65,6 +66,7 @@ class ModelController(WithFeedback):
         check_gains(feedback, None, period=period, delay=delay)
         self.robot = robot
         self.model = LoadedModel(Dynamics(robot) if dynamics is None else dynamics)
+        check_stiffness(self.model.empty, feedback, period=period, delay=delay)
         self.feedback = LinearFeedback(robot, self.model.empty, feedback)
         self.estimate = np.zeros(0)
         self.estimate_names: tuple[str, ...] = ()

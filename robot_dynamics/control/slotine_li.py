@@ -48,6 +48,7 @@ from robot_dynamics.control.learning import Learning
 from robot_dynamics.control.loaded_model import LoadedModel
 from robot_dynamics.control.metric import body_metric, term_metric
 from robot_dynamics.control.natural import NaturalAdaptation
+from robot_dynamics.control.stiffness import check_stiffness
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.quick import quick_kernel
 from robot_dynamics.errors import InertiaError, ParameterError
@@ -306,6 +307,7 @@ def make_feedback(robot: Robot, dynamics: Dynamics, gains: FeedbackGains | Joint
         return JointFeedback(robot, dynamics, gains, period=period, delay=delay)
     feedback = FeedbackGains() if gains is None else gains
     check_gains(feedback, None, period=period, delay=delay)
+    check_stiffness(dynamics, feedback, period=period, delay=delay)
     return LinearFeedback(robot, dynamics, feedback)
 
 

@@ -57,6 +57,12 @@ class GravityCompensationControllerNode(EffortControllerNode):
                                        default=_SETTINGS.largest_speed)})
         return GuidingController(robot, settings=settings, **feedback_keywords(values))
 
+    def check(self, values: Values) -> None:
+        """Refuse a damping that is too much for the rate of this node, too."""
+        super().check(values)
+        if self.is_built:
+            self.law.check_damping(values['guiding.damping'])
+
     def on_parameters(self, values: Values) -> None:
         """Take over how the arm feels."""
         super().on_parameters(values)

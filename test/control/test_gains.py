@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -112,6 +112,30 @@ def test_a_bandwidth_too_high_for_the_period_is_refused_with_the_one_that_is_not
         check_gains(FeedbackGains(), None, period=0.02, delay=0.0)
     assert caught.value.remedy == 'set it to 50 1/s or less'
     check_gains(FeedbackGains(bandwidth=50.0), None, period=0.02, delay=0.0)
+
+
+def test_an_error_rate_too_high_for_the_delay_is_refused_with_the_one_that_is_not():
+    with pytest.raises(ControlError, match='error_rate: is 300 1/s, too much') as caught:
+        check_gains(FeedbackGains(error_rate=300.0), None, period=0.002, delay=0.001)
+    assert caught.value.remedy == 'set it to 150 1/s or less'
+    check_gains(FeedbackGains(error_rate=150.0), None, period=0.002, delay=0.001)
+
+
+def test_terms_that_are_learnt_too_fast_together_are_refused_with_what_is_not():
+    fast = AdaptationGains(terms=('armature', 'offset'), term_frequency=130.0)
+    with pytest.raises(ControlError, match='term_frequency: is 130 rad/s for each of 2') as caught:
+        check_gains(FeedbackGains(), fast, period=0.002, delay=0.001)
+    # Half of sqrt((omega_D / tau - w_A^2) / 2).
+    assert caught.value.remedy == 'set it to 57 rad/s or less'
+    check_gains(FeedbackGains(), replace(fast, term_frequency=57.0), period=0.002, delay=0.001)
+    check_gains(FeedbackGains(), replace(fast, terms=()), period=0.002, delay=0.001)
+
+
+def test_whole_numbers_are_gains_like_any_other():
+    gains = FeedbackGains(60, 12, 1)
+    assert gains == FeedbackGains(60.0, 12.0, 1.0)
+    assert all(isinstance(value, float) for value in (gains.bandwidth, gains.error_rate,
+                                                      gains.stiffness))
 
 
 def test_an_adaptation_too_fast_for_the_delay_is_refused_with_one_that_is_not():

@@ -78,9 +78,9 @@ def test_lyapunov_function_falls_as_the_proof_says(name, request):
     gains = AdaptationGains(composite=0.0, terms=('viscous',))
     dynamics = Dynamics(true)
     for q, v, q_d, v_d, a_d in states(model, 1, 5):
-        law = AdaptiveController(model, feedback=FEEDBACK, adaptation=gains,
-                                 allow_unphysical=True)
         h = 1e-7
+        law = AdaptiveController(model, feedback=FEEDBACK, adaptation=gains, period=h, delay=0.0,
+                                 allow_unphysical=True)
         before = lyapunov_function(law, true, q, v, q_d, v_d, damping)
         tau = law.update(q, v, q_d, v_d, a_d, h, adapt=True)
         assert not law.frozen

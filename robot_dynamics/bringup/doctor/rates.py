@@ -64,10 +64,11 @@ def judge_gains(name: str, wishes: Wishes, feedback: FeedbackGains,
     needed = lowest_rate(feedback, adaptation, wishes.delay)
     if needed is None:
         return [error(name, f'its gains are too high for a delay of {1e3 * wishes.delay:g} ms',
-                      'lower feedback.bandwidth')]
+                      'lower feedback.bandwidth and feedback.error_rate')]
     if needed > wishes.rate:
         return [error(name, f'its gains need {needed:.0f} Hz, and its rate is {wishes.rate:g} Hz',
-                      'raise rate, or lower feedback.bandwidth and adaptation.composite')]
+                      'raise rate, or lower feedback.bandwidth, feedback.error_rate and '
+                      'adaptation.composite')]
     return []
 
 
