@@ -36,7 +36,7 @@ from robot_dynamics.bringup.warmup import warm_up
 from robot_dynamics.control.fourier import exciting_fourier
 from robot_dynamics.control.modes import Mode
 from robot_dynamics.errors import BringupError
-from robot_dynamics.report.summary import Summary, unit_of
+from robot_dynamics.report.summary import unit_of
 
 #: Where recording, report and picture go.
 OUTPUT = Path('demo-output')
@@ -103,7 +103,7 @@ def make_plan(*, robot: str = 'arm7', controller: str = 'adaptive', plant: str =
     if not seconds >= SHORTEST:
         raise BringupError(f'is {seconds:g}', subject='seconds',
                            remedy=f'give {SHORTEST:g} or more: {RAMP:g} s to get up to speed and '
-                                  f'{PERIOD:g} s before and after adaptation begins')
+                                  f'two periods of {PERIOD:g} s that are compared')
     if controller == 'none' or plant == NO_PLANT:
         raise BringupError('is none', subject='controller' if controller == 'none' else 'plant',
                            remedy='the demo needs a simulated arm and a controller; use '
@@ -184,23 +184,13 @@ def report(plan: Plan) -> int:
     from robot_dynamics.report.build import build_report
     from robot_dynamics.report.text import table, verdict
     result = build_report(plan.recording, plan.output, story=tell(plan), period=PERIOD)
-    text = verdict(result.summary) if find_controller(plan.system.controller).tracks \
-        else drift(result.summary)
-    say(f'\n{table(result.summary)}\n\n{text}\n')
+    say(f'\n{table(result.summary)}\n\n{verdict(result.summary)}\n')
     left = {str(result.page): 'open it in a browser', str(result.picture): 'the picture',
             str(plan.recording): 'for ros2 bag, PlotJuggler, Foxglove'}
     width = max(map(len, left))
     for path, what in left.items():
         say(f'{path:<{width}}  {what}')
     return 0
-
-
-def drift(summary: Summary) -> str:
-    """Return in one sentence how far an arm that was let go went from where it was."""
-    from robot_dynamics.report.text import milli
-    before, after = (milli(tracking.total, summary.unit)
-                     for tracking in (summary.before, summary.after))
-    return f'Let go, the arm is {before} from the pose held before at first, {after} at the end.'
 
 
 class Watch:
@@ -245,7 +235,7 @@ class Watch:
         self._show(progress)
 
     def is_over(self) -> bool:
-        """Whether the arm has followed its reference long enough.
+        """Whether the arm has followed its reference long enough, and still does.
 
         Raises
         ------
@@ -257,7 +247,7 @@ class Watch:
                                remedy=f'it said: {self._complaints.last or "nothing"}; where this '
                                       'machine is busy with other things, try a lower --rate')
         if self._begin is not None:
-            return self._now - self._begin >= self._plan.seconds
+            return self._lost_since is None and self._now - self._begin >= self._plan.seconds
         if self._now > START_TIMEOUT:
             raise BringupError('the arm did not begin to move', subject='demo',
                                remedy='look at what the nodes said above')

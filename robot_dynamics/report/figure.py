@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,10 @@ from robot_dynamics.report.text import figures, verdict
 _BAND = '#f3efe6'
 _BEFORE, _AFTER = '#b8480b', '#0b62a8'
 _JOINTS = ('#0b62a8', '#b8480b', '#00805f', '#a4478a', '#2f8fc4', '#8a6a00', '#6a4fb3')
+
+# Letters of joint names, in points; how wide a bold one is, as part of that, and the part of
+# the axes that names may fill.
+_SMALLEST, _LARGEST, _LETTER, _FILLED = 5.0, 9.0, 0.66, 0.88
 
 
 def draw_figure(recording: Recording, summary: Summary, robot: Robot | None) -> bytes:
@@ -54,7 +59,7 @@ def draw_figure(recording: Recording, summary: Summary, robot: Robot | None) -> 
     else:
         error, bars = figure.add_subplot(cells[0, :]), figure.add_subplot(cells[1, :])
     _draw_error(error, recording, summary)
-    _draw_bars(bars, summary)
+    _draw_bars(bars, summary, figure.get_figwidth() * bars.get_position().width)
     content = io.BytesIO()
     figure.savefig(content, dpi=110)
     return content.getvalue()
@@ -92,25 +97,51 @@ def _draw_error(axes: Any, recording: Recording, summary: Summary) -> None:
                     color=color, linewidth=3)
 
 
-def _draw_bars(axes: Any, summary: Summary) -> None:
+def _draw_bars(axes: Any, summary: Summary, width: float) -> None:
+    """Draw two bars a joint, on axes that are so many inches wide."""
     style(axes)
-    place = np.arange(len(summary.joint_names))
-    for shift, tracking, color, text in ((-0.2, summary.before, _BEFORE, 'before'),
-                                         (0.2, summary.after, _AFTER, 'after')):
+    place, (first, last) = np.arange(len(summary.joint_names)), summary.compared
+    for shift, tracking, color, text in ((-0.2, summary.before, _BEFORE, first),
+                                         (0.2, summary.after, _AFTER, last)):
         values = 1e3 * tracking.rms
         bars = axes.bar(place + shift, values, width=0.38, color=color, label=text)
         axes.bar_label(bars, [figures(float(value), 2) for value in values], fontsize=8,
                        color=SOFT, padding=2)
-    axes.set_xticks(place, summary.joint_names)
+    names, size = labels(summary.joint_names, 72.0 * width)
+    axes.set_xticks(place, names, fontsize=size)
     for k, tick in enumerate(axes.get_xticklabels()):
         # A name with two dollars is no formula.
         tick.set(color=_JOINTS[k % len(_JOINTS)], fontweight='bold', parse_math=False)
     axes.grid(False, axis='x')
     axes.margins(y=0.18)
-    axes.set_title(f'RMS of each joint before and after adaptation, {summary.unit}', loc='left',
+    what = ' adaptation' if first == 'before' else ''
+    axes.set_title(f'RMS of each joint {first} and {last}{what}, {summary.unit}', loc='left',
                    fontsize=10, color=SOFT)
     axes.legend(frameon=False, fontsize=9, ncols=2, loc='upper right',
                 bbox_to_anchor=(1.0, 1.22), labelcolor=INK)
+
+
+def labels(names: Sequence[str], width: float) -> tuple[list[str], float]:
+    """Return names that stand side by side in so many points, and the size of their letters.
+
+    Long ones are broken after an underscore near their middle before they get smaller.
+    """
+    room = _FILLED * width / len(names)
+    if (size := _size(names, room)) < _LARGEST:
+        names = [_broken(name) for name in names]
+        size = _size([line for name in names for line in name.split('\n')], room)
+    return list(names), size
+
+
+def _size(lines: Sequence[str], room: float) -> float:
+    longest = max(map(len, lines))
+    return float(np.clip(room / (_LETTER * longest), _SMALLEST, _LARGEST))
+
+
+def _broken(name: str) -> str:
+    breaks = [k + 1 for k, letter in enumerate(name[:-1]) if letter == '_']
+    at = min(breaks, key=lambda k: abs(2 * k - len(name)), default=len(name))
+    return name if at == len(name) else f'{name[:at]}\n{name[at:]}'
 
 
 def _path(recording: Recording, robot: Robot, summary: Summary) -> FloatArray | None:
@@ -149,7 +180,7 @@ def _frame(axes: Any, path: Any) -> None:
     angle = np.linspace(0, 2 * np.pi, 100)
     for radius in (0.5 * half, half):
         axes.plot(radius * np.cos(angle), radius * np.sin(angle), low_z, color=GRID,
-                  linewidth=1.2)
+                  linewidth=1.2, clip_on=False)
     axes.set_xlim(middle[0] - half, middle[0] + half)
     axes.set_ylim(middle[1] - half, middle[1] + half)
     axes.set_zlim(low_z, low_z + 2 * half)

@@ -54,7 +54,8 @@ def render_page(recording: Recording, summary: Summary, robot: Robot | None,
                       if summary.interruptions else '')
     content = filled(page_part('report.html'), {
         'unit': summary.unit, 'tiles': _tiles(summary), 'windows': _windows(summary),
-        'joint_table': _joint_table(summary), 'facts': facts_table(story.facts),
+        'joint_table': _joint_table(summary), 'compared': ' and '.join(summary.compared),
+        'facts': facts_table(story.facts),
         'estimate_note': _ESTIMATE_NOTE, 'loop_note': _loop_note(summary)})
     return framed(heading, content, style=page_part('report.css'),
                   scripts=('arm.js', 'report.js'),
@@ -76,11 +77,12 @@ def tiles(figures_and_words: Iterable[tuple[str, str]]) -> str:
 
 
 def _tiles(summary: Summary) -> str:
-    loop = summary.loop
+    loop, (first, last) = summary.loop, summary.compared
     tiles = [
-        ('before', figures(1e3 * summary.before.total), summary.unit, 'RMS error before'),
-        ('after', figures(1e3 * summary.after.total), summary.unit, 'RMS error after'),
-        ('', figures(summary.improvement, 2), 'times', 'smaller'),
+        ('before', figures(1e3 * summary.before.total), summary.unit, f'RMS error {first}'),
+        ('after', figures(1e3 * summary.after.total), summary.unit, f'RMS error {last}'),
+        *([('', figures(summary.improvement, 2), 'times', 'smaller')]
+          if summary.adaptation_start is not None else []),
         ('', f'{loop.state_rate:.1f}', 'Hz', 'loop rate'),
         ('', f'{1e3 * loop.latency_median:.2f}', 'ms', 'median latency'),
         ('', f'{1e3 * loop.latency_worst:.1f}', 'ms', 'worst latency'),
@@ -112,8 +114,9 @@ def _joint_table(summary: Summary) -> str:
                 + ''.join(f'<td>{figures(1e3 * float(value))}</td>' for value in
                           (before.total, after.total, before.worst.max(), after.worst.max()))
                 + f'<td>{ratio(before.total, after.total)}</td></tr>')
-    return (f'<table><thead><tr><th>joint</th><th></th><th>RMS before, {summary.unit}</th>'
-            f'<th>RMS after, {summary.unit}</th><th>worst before</th><th>worst after</th>'
+    first, last = summary.compared
+    return (f'<table><thead><tr><th>joint</th><th></th><th>RMS {first}, {summary.unit}</th>'
+            f'<th>RMS {last}, {summary.unit}</th><th>worst {first}</th><th>worst {last}</th>'
             f'<th>RMS ratio</th></tr></thead><tbody>{"".join(rows)}</tbody></table>')
 
 

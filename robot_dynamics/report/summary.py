@@ -18,7 +18,7 @@ FloatArray = NDArray[np.float64]
 #: Longest stretch over which the error is taken, in s.
 LONGEST_WINDOW = 8.0
 
-_TRACKING = 'tracking'
+_TRACKING, _GUIDED = 'tracking', 'guided'
 
 #: Shortest stretch that says anything about tracking, in s.
 SHORTEST_WINDOW = 1.0
@@ -108,6 +108,8 @@ class Summary:
         How often the controller stopped tracking, between the first error and the last.
     unit : str
         Unit of a thousandth of the joints' coordinates.
+    let_go : bool
+        Whether the arm was made weightless and led by no reference.
     """
 
     joint_names: tuple[str, ...]
@@ -117,6 +119,13 @@ class Summary:
     loop: Loop
     interruptions: int
     unit: str
+    let_go: bool
+
+    @property
+    def compared(self) -> tuple[str, str]:
+        """What the two windows are called: only what is learnt has a before and an after."""
+        learns = self.adaptation_start is not None and not self.adapts_from_start
+        return ('before', 'after') if learns else ('at first', 'at the end')
 
     @property
     def adapts_from_start(self) -> bool:
@@ -177,7 +186,8 @@ def summarize(recording: Recording, robot: Robot | None = None, *,
         before=_tracking(recording, first),
         after=_tracking(recording, Window(end - length, past)),
         loop=_loop(recording, Window(begin, past)),
-        interruptions=interruptions(recording), unit=unit_of(robot))
+        interruptions=interruptions(recording), unit=unit_of(robot),
+        let_go=was_let_go(recording))
 
 
 def unit_of(robot: Robot | None) -> str:
@@ -198,6 +208,12 @@ def interruptions(recording: Recording) -> int:
     modes = ['', *(mode for _, mode in recording.modes)]
     begins = sum(before != _TRACKING == mode for before, mode in pairwise(modes))
     return max(0, begins - 1)
+
+
+def was_let_go(recording: Recording) -> bool:
+    """Whether the controller made the arm weightless, and never followed a reference."""
+    modes = {mode for _, mode in recording.modes}
+    return _GUIDED in modes and _TRACKING not in modes
 
 
 def first_change(recording: Recording) -> float | None:

@@ -12,6 +12,9 @@ def verdict(summary: Summary) -> str:
     """Return in one sentence what came out."""
     before, after = (milli(tracking.total, summary.unit)
                      for tracking in (summary.before, summary.after))
+    if summary.let_go:
+        return (f'Let go, the arm is {before} from the pose held before at first, {after} at the '
+                'end.')
     if summary.adaptation_start is None:
         return (f'Without adaptation the arm follows its reference to {before} at first and '
                 f'{after} at the end.')
@@ -28,10 +31,11 @@ def verdict(summary: Summary) -> str:
 
 
 def table(summary: Summary) -> str:
-    """Return the tracking error of each joint before and after adaptation, and the loop."""
+    """Return the tracking error of each joint in the two windows, and the loop."""
     title = f'RMS tracking error, {summary.unit}'
     width = max(len(title), *map(len, summary.joint_names))
-    heading = f'{title:<{width}}   {"before":>10}   {"after":>10}   {"ratio":>7}'
+    first, last = summary.compared
+    heading = f'{title:<{width}}   {first:>10}   {last:>10}   {"ratio":>7}'
     rows = [(name, float(before), float(after)) for name, before, after
             in zip(summary.joint_names, summary.before.rms, summary.after.rms, strict=True)]
     rows.append(('all joints', summary.before.total, summary.after.total))
@@ -83,5 +87,6 @@ def figures(value: float, digits: int = 3) -> str:
     """Return a positive number with so many significant figures, without exponent."""
     if not 0.0 < value < math.inf:
         return f'{value:.0f}'
-    decimals = digits - 1 - math.floor(math.log10(value))
+    # The exponent is that of the rounded number: 0.999 with two figures is 1.0.
+    decimals = digits - 1 - int(f'{value:.{digits - 1}e}'.partition('e')[2])
     return f'{value:.{min(max(decimals, 0), digits + 1)}f}'

@@ -11,6 +11,7 @@ from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.report.build import build_report
 from robot_dynamics.report.page import Story, render_page
 from robot_dynamics.report.payload import payload
+from robot_dynamics.report.recording import read_recording
 from robot_dynamics.report.summary import summarize, unit_of
 from robot_dynamics.report.text import verdict
 
@@ -110,3 +111,11 @@ def test_build_leaves_page_and_picture(make_bag, tmp_path, options):
     width, height = struct.unpack('>II', data[16:24])
     assert width > 1200 and height > 600
     assert len(data) > 30_000
+
+
+def test_where_nothing_is_learnt_nothing_is_called_after(outline_of, make_bag, arm7):
+    run = read_recording(make_bag(adapts=False))
+    words = ' '.join(' '.join(outline_of(render_page(run, summarize(run), arm7)).text).split())
+    assert 'Every joint, at first and at the end' in words
+    assert 'RMS error at the end' in words
+    assert 'smaller' not in words

@@ -121,7 +121,8 @@ def test_the_table_has_a_line_for_each_joint(run):
 
 @pytest.mark.parametrize(('value', 'text'), [
     (0.0, '0'), (21.44, '21.4'), (0.3151, '0.315'), (1234.4, '1234'), (999.96, '1000'),
-    (1e-6, '0.0000'), (5.0, '5.00'), (100.0, '100'), (0.01234, '0.0123'), (float('nan'), 'nan')])
+    (1e-6, '0.0000'), (0.99996, '1.00'), (5.0, '5.00'), (100.0, '100'), (0.01234, '0.0123'),
+    (float('nan'), 'nan')])
 def test_figures(value, text):
     assert figures(value) == text
 
@@ -130,3 +131,25 @@ def test_units_and_ratios():
     assert milli(0.0214, 'mrad') == '21.4 mrad'
     assert ratio(0.02, 0.001) == '20 x'
     assert ratio(0.02, 0.0) == '-'
+
+
+def test_an_arm_that_is_let_go_is_told_of_by_how_far_it_is_from_where_it_was_held(make_bag):
+    summary = summarize(read_recording(make_bag(
+        adapts=False, modes=((-1.0, 'holding'), (0.0, 'guided'), (20.0, 'stopped')))))
+    assert summary.let_go
+    assert verdict(summary).startswith('Let go, the arm is ')
+    assert 'from the pose held before at first' in verdict(summary)
+
+
+def test_a_controller_that_followed_a_reference_did_not_let_go(make_bag):
+    modes = ((0.0, 'tracking'), (6.0, 'guided'))
+    assert not summarize(read_recording(make_bag(adapts=False, modes=modes))).let_go
+
+
+def test_only_what_is_learnt_has_a_before_and_an_after(run, make_bag):
+    assert summarize(run).compared == ('before', 'after')
+    for options in ({'adapts': False}, {'switch': 0.0}):
+        summary = summarize(read_recording(make_bag(**options)))
+        assert summary.compared == ('at first', 'at the end')
+        assert 'at the end' in table(summary).splitlines()[0]
+        assert 'before' not in table(summary)

@@ -20,21 +20,30 @@ class Arm {
   }
 
   fit() {
-    let reach = 1, low = 0, high = 1;
-    for (const points of this.frames.points) for (let i = 0; i < points.length; i += 3) {
-      reach = Math.max(reach, Math.hypot(points[i], points[i + 1]));
-      low = Math.min(low, points[i + 2]); high = Math.max(high, points[i + 2]);
-    }
-    // Seen from all around, with the floor a little below the middle of the picture.
-    Object.assign(this, { reach, low, middle: (low + high) / 2, size: Math.max(0.8 * reach, 0.55 * (high - low)) });
+    let reach = 1;
+    const low = [0, 0, 0], high = [0, 0, 1];
+    const each = visit => {
+      for (const points of this.frames.points)
+        for (let i = 0; i < points.length; i += 3) visit(points.slice(i, i + 3));
+    };
+    each(point => {
+      reach = Math.max(reach, Math.hypot(point[0], point[1]));
+      point.forEach((value, k) => { low[k] = Math.min(low[k], value); high[k] = Math.max(high[k], value); });
+    });
+    // Seen from all around: turned about the middle of what it reaches, no point leaves the picture.
+    const middle = low.map((value, k) => (value + high[k]) / 2);
+    let size = 1;
+    each(point => { size = Math.max(size, Math.hypot(...point.map((value, k) => value - middle[k]))); });
+    Object.assign(this, { reach, low: low[2], middle, size });
   }
 
   camera(width, height) {
     const cosT = Math.cos(this.turn), sinT = Math.sin(this.turn);
     const cosE = Math.cos(this.tilt), sinE = Math.sin(this.tilt);
     const distance = 4.2 * this.size, scale = 0.47 * Math.min(width, height) * distance / this.size;
-    return ([px, py, pz]) => {
-      const right = -sinT * px + cosT * py, away = -cosT * px - sinT * py, up = pz - this.middle;
+    return point => {
+      const [px, py, up] = point.map((value, k) => value - this.middle[k]);
+      const right = -sinT * px + cosT * py, away = -cosT * px - sinT * py;
       const depth = distance + away * cosE - up * sinE, lift = up * cosE + away * sinE;
       return [width / 2 + scale * right / depth, height / 2 - scale * lift / depth, depth, scale / depth];
     };
