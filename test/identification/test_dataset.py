@@ -120,6 +120,27 @@ def test_repeated_rows_are_dropped_while_the_arm_moves(three):
     assert dataset.counts == {'rows that repeat the one before': 3}
 
 
+def test_rows_of_an_arm_that_its_brakes_hold_are_dropped(three):
+    t, q, v, tau = arrays(three)
+    jitter = 1e-4 * np.random.default_rng(0).choice([-1.0, 0.0, 1.0], (100, 3))
+    still, none = np.tile(q[0], (100, 1)) + jitter, np.zeros((100, 3))
+    whole = [np.concatenate(parts) for parts in ((still, q), (none, tau), (none, v))]
+    time = np.arange(len(whole[0])) * (t[1] - t[0])
+    dataset = dataset_from_arrays(three.robot, time, *whole)
+    assert dataset.counts == {'rows at rest without any effort, as with brakes on': 100}
+    np.testing.assert_array_equal(dataset.segments[0].effort, tau)
+
+
+def test_an_arm_that_swings_without_effort_is_kept(three):
+    t, q, v, tau = arrays(three)
+    tau = tau.copy()
+    tau[100:200] = 0.0
+    tau[300:310] = 0.0
+    assert np.all(np.ptp(q[100:200], axis=0) > 0.01)
+    assert 'rows at rest without any effort, as with brakes on' not in dataset_from_arrays(
+        three.robot, t, q, tau, v).counts
+
+
 def test_units_and_couplings(three):
     t, q, _v, tau = arrays(three)
     C = np.array([[10.0, 0, 0], [0, -20.0, 0], [0, 5.0, 5.0]])

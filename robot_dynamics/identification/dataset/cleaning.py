@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -25,6 +25,8 @@ SHORTEST_SEGMENT = 16
 #: An effort is a spike where it leaves its neighbours by more than so many of their larger
 #: differences (the 99th percentile), and by more than this part of the joint's range.
 SPIKE_DIFFERENCES, SPIKE_RANGE = 4.0, 0.5
+#: Who moves by less, rad or m, is at rest: encoders jitter.
+AT_REST = 0.01
 #: Rows that repeat the one before, one after the other, and of all rows, at most.
 LONGEST_REPEAT, MOST_REPEATED = 2, 0.1
 #: Rows that tell how large steps and ranges usually are.
@@ -109,6 +111,8 @@ def clean(log: Log, rotary: BoolArray, *, times: tuple[float, float] | None = No
     _unwrap(position, kept, rotary, counts)
     motion = (position, log.velocity, log.effort)
     for reason, judge, arrays in (
+            ('rows at rest without any effort, as with brakes on', _braked,
+             (position, log.effort)),
             ('rows that repeat the one before', _repeated, motion),
             ('rows with a jump of position', _jumps, (time, position)),
             ('rows with a spike of effort', _spikes, (log.effort,))):
@@ -206,6 +210,26 @@ def _spikes(effort: FloatArray) -> BoolArray:
     return found
 
 
+def _braked(position: FloatArray, effort: FloatArray) -> BoolArray:
+    """Return rows of an arm that stands still while no drive gives the least effort.
+
+    Brakes or friction carry it then, which no model of a moving arm should be made to explain.
+    A passive arm that swings is another matter, and so is a single row of zeros.
+    """
+    found = np.zeros(len(effort), dtype=bool)
+    for a, b in _runs(np.all(effort == 0.0, axis=1)):
+        if b - a >= SHORTEST_SEGMENT and np.all(np.ptp(position[a:b], axis=0) < AT_REST):
+            found[a:b] = True
+    return found
+
+
+def _runs(mask: BoolArray) -> Iterator[tuple[int, int]]:
+    """Yield first row and the row after the last one of what is true in a row."""
+    edges = np.diff(np.concatenate([[0], mask.astype(np.int8), [0]]))
+    yield from zip(np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist(),
+                   strict=True)
+
+
 def _repeated(*arrays: FloatArray) -> BoolArray:
     """Return rows that say in every number what the row before said.
 
@@ -217,8 +241,7 @@ def _repeated(*arrays: FloatArray) -> BoolArray:
                        for x in arrays], axis=0)
     if np.mean(same) > MOST_REPEATED:
         return np.zeros_like(same)
-    edges = np.diff(np.concatenate([[0], same.astype(np.int8), [0]]))
-    for a, b in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True):
+    for a, b in _runs(same):
         if b - a > LONGEST_REPEAT:
             same[a:b] = False
     return same
