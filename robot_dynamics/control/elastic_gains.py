@@ -15,6 +15,12 @@ them. A speed that is answered a period late and held for a period is damped whi
 
 which is necessary (exact where the delay is none or a whole period); whether a set of gains
 is stable is told by the spectrum of the sampled loop with its delay at many poses.
+
+Late answers. Springs swing so fast that an answer a few milliseconds late drives them instead
+of damping them, so it is told up to which delay the loop is stable. At worst a damping K gives
+a mode phi of the springs what it was to take; the arm's own damping D takes more while::
+
+    sum_i K_i phi_i^2 < phi^T D phi        i over the motors
 """
 
 from __future__ import annotations
@@ -45,6 +51,13 @@ _LEAST_SHARE = 0.02
 #: Share it begins with, and how much faster the slowest motion has to become for another one:
 #: a damping that makes no difference stays small, for the sake of states that come late.
 _FIRST_SHARE, _WORTH_IT = 0.15, 0.001
+#: How late an answer may come for which `ElasticLoop.patient_damping` is made: slower motions are
+#: braked by it however late it is. s.
+_LATEST = 0.025
+#: Least share of the damping that it keeps: an arm with no damping of its own has to stop, too.
+_LEAST_PATIENT = 0.02
+#: Delays are looked at in steps of half a period, up to so many periods.
+_MOST_PERIODS = 15
 #: Stiffness over the least that is sufficient; the stiffer one asks for more damping than a
 #: slow loop has to give.
 _STIFFNESS_MARGINS = (1.1, 1.5, 2.2)
@@ -77,6 +90,8 @@ class ElasticGainReport:
         Largest spectral radius of the sampled loop with its delay.
     slowest : float
         Longest time constant of that loop; inf where it is unstable. s.
+    longest_delay : float
+        Up to which delay it is stable; none is tried beyond 15 periods. s.
     """
 
     gravity_slope: float
@@ -85,6 +100,7 @@ class ElasticGainReport:
     damping_bound: FloatArray
     radius: float
     slowest: float
+    longest_delay: float
 
     @property
     def is_stiff_enough(self) -> bool:
@@ -98,7 +114,7 @@ class ElasticGainReport:
         return (f'stiffness: {self.spring_slope:.4g} > {self.gravity_slope:.4g} {condition}, '
                 f'K_P from {self.least_stiffness:.4g} on is sufficient; damping below {bounds}; '
                 f'sampled loop: spectral radius {self.radius:.4f}, slowest time constant '
-                f'{self.slowest:.2g} s')
+                f'{self.slowest:.2g} s, stable up to {1e3 * self.longest_delay:.3g} ms late')
 
 
 class _Remembering(LinearModel):
@@ -144,30 +160,63 @@ class ElasticLoop:
         model = dynamics.linearise(qbar, rest, held)
         self.model = _Remembering(model.A, np.ascontiguousarray(model.B[..., self.n:]))
         self._few = _Remembering(self.model.A[:_DESIGN_POSES], self.model.B[:_DESIGN_POSES])
-        inverse = np.linalg.inv(dynamics.inertia_matrix(qbar))
+        inertia = dynamics.inertia_matrix(qbar)
+        inverse = np.linalg.inv(inertia)
+        self._modes = _spring_modes(inertia, dynamics)
         motor = np.arange(self.n, 2 * self.n)
         self.damping_bound = 2.0 / (inverse[:, motor, motor].max(axis=0)
                                     * (self.period + self.delay))
         self.gravity_slope = float(np.linalg.norm(self.slopes, ord=2, axis=(1, 2)).max())
 
-    def radius(self, gains: ElasticPDGains, *, quickly: bool = False) -> float:
-        """Return the largest spectral radius at all poses, or at some; nan is unstable."""
+    def radius(self, gains: ElasticPDGains, *, delay: float | None = None, quickly: bool = False
+               ) -> float:
+        """Return the largest spectral radius at all poses, or at some; nan is unstable.
+
+        Parameters
+        ----------
+        gains : ElasticPDGains
+            The gains.
+        delay : float, optional
+            Another delay than that of the loop. s.
+        quickly : bool
+            Whether some poses are enough.
+        """
         n, model = self.n, self._few if quickly else self.model
         poses = len(model.A)
         K = np.zeros((poses, n, 4 * n))
         # u = ... - K_P dtheta - K_D dtheta' + dg/dq dtheta, gravity being that of the motors.
         K[:, :, n:2 * n] = np.diag(gains.stiffness) - self.slopes[:poses]
         K[:, :, 3 * n:] = np.diag(gains.damping)
-        radii = spectral_radii(closed_loop(model, K, self.period, self.delay))
+        delay = self.delay if delay is None else delay
+        radii = spectral_radii(closed_loop(model, K, self.period, delay))
         worst = float(np.max(radii))
         return worst if np.isfinite(worst) else np.inf
+
+    def longest_delay(self, gains: ElasticPDGains) -> float:
+        """Return up to which delay the loop is stable, in steps of half a period. s."""
+        longest, step = 0.0, 0.5 * self.period
+        for k in range(2 * _MOST_PERIODS + 1):
+            if not self.radius(gains, delay=k * step, quickly=True) < 1.0:
+                break
+            longest = k * step
+        return longest
+
+    def patient_damping(self, gains: ElasticPDGains) -> FloatArray:
+        """Return the share of a damping that does not drive springs, however late, shape (n,).
+
+        To first order in the damping, and for the modes that are faster than `_LATEST`.
+        """
+        shapes, own = self._modes
+        taken = shapes**2 @ gains.damping
+        return gains.damping * float(np.clip((own / taken).min(initial=1.0), _LEAST_PATIENT, 1.0))
 
     def report(self, gains: ElasticPDGains) -> ElasticGainReport:
         """Return what is known of gains."""
         radius = self.radius(gains)
         slowest = -self.period / np.log(radius) if 0.0 < radius < 1.0 else np.inf
         return ElasticGainReport(self.gravity_slope, self._spring_slope(gains.stiffness),
-                                 self.least_stiffness(), self.damping_bound, radius, slowest)
+                                 self.least_stiffness(), self.damping_bound, radius, slowest,
+                                 self.longest_delay(gains))
 
     def least_stiffness(self) -> float:
         """Return the equal K_P of all motors from which the sufficient condition holds."""
@@ -248,3 +297,36 @@ class ElasticLoop:
         """Return lambda_min([[K, -K], [-K, K + K_P]])."""
         K = np.diag(self.dynamics.robot.joints.stiffness)
         return float(np.linalg.eigvalsh(np.block([[K, -K], [-K, K + np.diag(K_P)]]))[0])
+
+
+def _spring_modes(inertia: FloatArray, dynamics: ElasticDynamics) -> tuple[FloatArray, FloatArray]:
+    """Return the modes that springs make fast: how motors take part, and their own damping.
+
+    Parameters
+    ----------
+    inertia : ndarray, shape (k, 2 n, 2 n)
+        B at the poses.
+    dynamics : ElasticDynamics
+        The robot.
+
+    Returns
+    -------
+    shapes : ndarray, shape (m, n)
+        phi of the motors, for phi^T B phi = 1.
+    own : ndarray, shape (m,)
+        phi^T D phi, D of the springs and the viscous friction of the motors. 1/s.
+    """
+    joints, n = dynamics.robot.joints, dynamics.n
+
+    def across(values: FloatArray) -> FloatArray:
+        diagonal = np.diag(np.broadcast_to(values, n))
+        return np.block([[diagonal, -diagonal], [-diagonal, diagonal]])
+
+    D = across(joints.spring_damping)
+    D[n:, n:] += np.diag(np.broadcast_to(joints.viscous, n))
+    half = np.linalg.inv(np.linalg.cholesky(inertia))
+    squares, vectors = np.linalg.eigh(half @ across(joints.stiffness) @ half.swapaxes(1, 2))
+    shapes = half.swapaxes(1, 2) @ vectors
+    own = np.einsum('kim,ij,kjm->km', shapes, D, shapes)
+    fast = squares * _LATEST**2 > 1.0
+    return shapes.swapaxes(1, 2)[fast][:, n:], own[fast]

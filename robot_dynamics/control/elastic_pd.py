@@ -48,6 +48,10 @@ class ElasticPDController:
         Gains in use.
     report : ElasticGainReport
         What is known of them.
+    patient_damping : ndarray, shape (n,)
+        Damping that does not drive springs however late it comes. N m s/rad or N s/m.
+    is_patient : bool
+        Whether answers come so late that the safe effort has to have that one. Yours to set.
     model : LoadedModel
         Equations of the links with what they carry.
     judged_load : ndarray, shape (nb, 10)
@@ -70,6 +74,8 @@ class ElasticPDController:
         loop = ElasticLoop(self.dynamics, **self._timing)
         self.gains = loop.design() if gains is None else gains
         self.report: ElasticGainReport = loop.require(self.gains)
+        self.patient_damping = loop.patient_damping(self.gains)
+        self.is_patient = False
         self.model = LoadedModel(self.dynamics.links)
         self.judged_load = self.model.load
         self._stiffness = robot.joints.stiffness
@@ -106,8 +112,9 @@ class ElasticPDController:
         return self.update(q, v, q_hold, self._still, self._still, 0.0, adapt=False)
 
     def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Return gravity plus damping -K_D theta', shape (n,)."""
-        return self.model.gravity_torque(self.links_at_rest(q)) - self.gains.damping * v
+        """Return gravity plus damping -K_D theta', or `patient_damping` instead, shape (n,)."""
+        damping = self.patient_damping if self.is_patient else self.gains.damping
+        return self.model.gravity_torque(self.links_at_rest(q)) - damping * v
 
     def links_at_rest(self, theta: FloatArray) -> FloatArray:
         """Return where the links hang when the motors stand somewhere, shape (n,).
@@ -147,4 +154,5 @@ class ElasticPDController:
         links = self.robot.with_parameters(self.robot.inertial_parameters + load)
         loop = ElasticLoop(ElasticDynamics(replace(self.elastic, links=links)), **self._timing)
         self.report = loop.require(self.gains)
+        self.patient_damping = loop.patient_damping(self.gains)
         self.judged_load = load

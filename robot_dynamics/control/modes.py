@@ -41,6 +41,7 @@ class Cause(Enum):
 
     STATES_STOPPED = 'joint states stopped'
     STATES_SLOW = 'joint states come too slowly'
+    ANSWERS_LATE = 'answers come too late for its springs'
     CLOCK_JUMPED = 'the clock jumped'
     TOO_FAST = 'the arm is faster than it may be'
     FAR_FROM_REFERENCE = 'the arm is far from its reference'
@@ -50,8 +51,8 @@ class Cause(Enum):
     @property
     def passes(self) -> bool:
         """Whether good states alone may end it; the others want somebody to look."""
-        return self in (Cause.STATES_STOPPED, Cause.STATES_SLOW, Cause.CLOCK_JUMPED,
-                        Cause.TOO_FAST)
+        return self in (Cause.STATES_STOPPED, Cause.STATES_SLOW, Cause.ANSWERS_LATE,
+                        Cause.CLOCK_JUMPED, Cause.TOO_FAST)
 
 
 class Command:

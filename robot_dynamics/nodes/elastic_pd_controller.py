@@ -95,6 +95,7 @@ class ElasticPDControllerNode(EffortControllerNode):
         law, report = self.law, self.law.report
         values = {'sufficient stiffness': f'{report.least_stiffness:.4g}',
                   'spectral radius': f'{report.radius:.4f}',
+                  'stable up to a delay of': f'{1e3 * report.longest_delay:.3g} ms',
                   **{f'damping of {name}': f'{gain:.3g} of {bound:.3g}'
                      for name, gain, bound in zip(law.robot.joint_names, law.gains.damping,
                                                   report.damping_bound, strict=True)}}

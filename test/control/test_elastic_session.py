@@ -10,7 +10,7 @@ from robot_dynamics.control.elastic_gains import ElasticPDGains
 from robot_dynamics.control.elastic_pd import ElasticPDController
 from robot_dynamics.control.elastic_session import ElasticSession
 from robot_dynamics.control.joint_state import JointStateMonitor
-from robot_dynamics.control.modes import Mode
+from robot_dynamics.control.modes import Cause, Mode
 from robot_dynamics.control.payload import Payload
 from robot_dynamics.control.session_settings import SessionSettings
 from robot_dynamics.control.trajectory_points import TrajectoryPoint
@@ -35,21 +35,21 @@ def robot():
 class Arm:
     """A plant that answers to a session, under the names of its motors."""
 
-    def __init__(self, robot, law, plant=None):
+    def __init__(self, robot, law, plant=None, **settings):
         names = [f'motor_{name}' for name in robot.links.joint_names]
         self.plant = plant or ElasticPlant(robot)
         self.plant.reset(START)
         self.law = law
-        self.session = ElasticSession(robot.links, law, SessionSettings(period=PERIOD),
+        self.session = ElasticSession(robot.links, law, SessionSettings(period=PERIOD, **settings),
                                       monitor=JointStateMonitor.for_robot(robot.links, names))
         self.names, self.t = names, 1.0
 
-    def run(self, seconds, until=lambda: False):
+    def run(self, seconds, until=lambda: False, age=0.0):
         plant = self.plant
         for _ in range(round(seconds / PERIOD)):
             self.t += PERIOD
             self.law.advance(PERIOD)
-            command = self.session.on_joint_state(self.t, self.t, self.names, plant.motor_q,
+            command = self.session.on_joint_state(self.t, self.t - age, self.names, plant.motor_q,
                                                   plant.motor_v, plant.effort)
             if command is not None:
                 plant.set_effort(command.effort)
@@ -140,3 +140,65 @@ def test_gains_that_do_not_hold_with_the_payload_are_refused(robot):
     with pytest.raises(ControlError):
         law.judge()
     assert law.judged_load is not law.model.load
+
+
+def test_who_answers_too_late_for_its_springs_is_safe_until_it_does_not(robot):
+    law = ElasticPDController(robot, period=PERIOD)
+    arm = Arm(robot, law, resume_after=10)
+    session, longest = arm.session, law.report.longest_delay
+
+    def tracks():
+        return session.mode is Mode.TRACKING
+
+    arm.run(3.0, until=tracks)
+    # Late, but not too late for its springs.
+    arm.run(1.0, age=0.9 * longest)
+    assert tracks()
+    arm.run(0.008, age=1.5 * longest)
+    assert tracks()  # a few are survived
+    arm.run(0.2, age=1.5 * longest)
+    assert session.mode is Mode.SAFE and session.cause is Cause.ANSWERS_LATE
+    assert f'up to {longest:.4f} s' in session.reason
+    assert law.is_patient
+    arm.run(1.0, age=1.5 * longest)
+    assert session.mode is Mode.SAFE
+    arm.run(3.0, until=tracks)
+    assert tracks() and not law.is_patient
+
+
+def test_states_far_apart_are_late_too(robot):
+    law = ElasticPDController(robot, period=PERIOD)
+    arm = Arm(robot, law)
+    arm.run(3.0, until=lambda: arm.session.mode is Mode.TRACKING)
+    for _ in range(40):
+        arm.t += 1.2 * law.report.longest_delay
+        arm.run(PERIOD)
+    assert arm.session.mode is Mode.SAFE
+    assert arm.session.cause in (Cause.ANSWERS_LATE, Cause.STATES_SLOW)
+    assert law.is_patient
+
+
+def test_a_patient_safe_command_never_drives_springs_however_late():
+    """Twenty milliseconds late the damping of the gains shakes this arm to pieces."""
+    links = Robot.from_urdf(resolve_robot('arm7'))
+    robot = ElasticRobot.from_yaml('arm7', links)
+    law = ElasticPDController(robot, period=PERIOD)
+    assert law.report.longest_delay < 0.02
+    start = np.array([0.0, 0.3, 0.0, -1.0, 0.0, 0.5, 0.0])
+
+    def fastest(is_patient):
+        law.is_patient = is_patient
+        plant = ElasticPlant(robot)
+        plant.reset(start, np.full(7, 0.5))
+        late = [law.model.gravity_torque(start)] * 10
+        speeds = []
+        for _ in range(750):
+            late.append(law.safe_effort(plant.motor_q, plant.motor_v))
+            plant.set_effort(late.pop(0))
+            plant.advance(PERIOD)
+            speeds.append(np.abs(plant.v).max())
+        return speeds
+
+    assert max(fastest(False)) > 5.0
+    speeds = fastest(True)
+    assert max(speeds) < 1.5 and max(speeds[-100:]) < 0.1

@@ -29,6 +29,10 @@ REASONS = {
     Cause.STATES_STOPPED.value: 'see joint states above; then deactivate and activate the node, '
                                 'or set resume_after',
     Cause.STATES_SLOW.value: 'see their rate above; then deactivate and activate the node',
+    Cause.ANSWERS_LATE.value: 'see this machine below, and whether the clocks of driver and '
+                              'controller agree: states are older than the springs allow; a '
+                              'higher rate, softer gains or a machine with nothing else to do '
+                              'help',
     Cause.CLOCK_JUMPED.value: 'keep clocks steady (chrony slews, ntpdate jumps); then '
                               'deactivate and activate the node',
     Cause.TOO_FAST.value: 'see the rate of joint states above and this machine below: a feedback '
