@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Identifies an arm from recordings of its motion and writes the identified model.
 
-Reads rosbag2 recordings (MCAP or SQLite), CSV or NPZ files, or listens to an arm that runs.
+Reads rosbag2 recordings (MCAP or SQLite), tables or NPZ files, or listens to an arm that runs.
 Writes identified.urdf, parameters.yaml (for any node, and for launch files:
 identified:=FOLDER), covariance.npz, result.json and report.html; with a payload in the YAML,
 payload.yaml. With output_error in the YAML, drives of servos are identified, of which there
@@ -34,9 +34,10 @@ LONGEST_LISTENING = 3600.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument('recordings', nargs='*', type=Path, metavar='BAG',
-                        help='folder of a rosbag2 recording, an .mcap, .db3, .csv or .npz file; '
-                             'source of the YAML if none is given')
+    parser.add_argument('recordings', nargs='*', type=Path, metavar='RECORDING',
+                        help='folder of a rosbag2 recording, an .mcap, .db3, .npz or .json file, '
+                             'or a table of text (.csv, .txt, .tsv, .dat); source of the YAML '
+                             'if none is given')
     parser.add_argument('--robot', metavar='URDF',
                         help='its description, or the name of a robot of this package; '
                              'robot.urdf of the YAML if not given')

@@ -66,7 +66,7 @@ def resolve_robot(name_or_path: str | Path) -> Path:
         return found
     close = difflib.get_close_matches(name, robots, n=1)
     hint = f'did you mean {close[0]}? ' if close else ''
-    raise ModelError('is neither a file nor a robot of this package', subject=name[:80] or "''",
+    raise ModelError('is neither a file nor a robot of this package', subject=name or "''",
                      remedy=f'{hint}give the path of a URDF or one of: {", ".join(robots)}')
 
 
