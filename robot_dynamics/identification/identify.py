@@ -49,6 +49,7 @@ from robot_dynamics.identification.signal_choice import SignalChooser
 from robot_dynamics.identification.signals import SignalSettings
 from robot_dynamics.identification.signals.motion import WIDER
 from robot_dynamics.identification.stack import Stack
+from robot_dynamics.identification.stops import stop_findings
 from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -218,6 +219,7 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     structural = structural_base(Dynamics(robot.with_gravity(whole.model.gravity)), always)
     missing = missing_motion(whole.model, base, structural, always)
     findings = (*dataset.findings, *plausibility(dataset, robot), *late_efforts(signals),
+                *stop_findings(dataset, stack.on_stops),
                 *driving_friction(stack, model))
     clock.tick('plausibility')
     verdict, reasons, more = verdict_of(in_sample, validation, base, structural, missing, model,

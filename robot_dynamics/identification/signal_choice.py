@@ -24,6 +24,7 @@ from robot_dynamics.identification.signals import Motion, SignalSettings, cutoff
 from robot_dynamics.identification.signals.derivatives import derivative
 from robot_dynamics.identification.signals.filters import low_pass
 from robot_dynamics.identification.stack import Stack
+from robot_dynamics.identification.stops import on_stops
 from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -188,7 +189,11 @@ class SignalChooser:
             & (at <= motion.time[-1] - _TRIM)
         told, change = (np.stack([np.interp(at[kept], motion.time, column) for column in x.T],
                                  axis=1) for x in (predicted, slope))
-        return segment.effort[kept] - told, change, told
+        # What lies on a stop is in no prediction.
+        lying = on_stops(self.robot, self.dataset, motion, settings.cutoff)
+        near = np.clip(np.rint((at[kept] - motion.time[0]) * motion.rate).astype(int), 0,
+                       motion.count - 1)
+        return np.where(lying[near], 0.0, segment.effort[kept] - told), change, told
 
     def _lags(self, settings: SignalSettings) -> tuple[FloatArray, FloatArray, float]:
         """Return by how much efforts of each joint come later still, s, and how sure that is.

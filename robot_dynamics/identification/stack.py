@@ -26,10 +26,12 @@ from robot_dynamics.identification.friction import (
 )
 from robot_dynamics.identification.signals.filters import low_pass, settling
 from robot_dynamics.identification.signals.motion import Motion, SignalSettings, motions_of
+from robot_dynamics.identification.stops import on_stops
 from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 
 #: Rows are kept at so many times the cut-off: with the filter's noise bandwidth of about the
 #: cut-off, neighbouring errors then have next to no correlation.
@@ -117,6 +119,8 @@ class Stack:
         Of the rows, s.
     used : ndarray of bool, shape (m, n)
         Which rows of each joint are used.
+    on_stops : ndarray of bool, shape (m, n)
+        In which of them it lies on a mechanical stop.
     rate : float
         Rows a second, Hz.
     """
@@ -146,8 +150,9 @@ class Stack:
         if len(self.time) < 8:
             raise RecordingError(f'is too short: {len(self.time)} equations a joint',
                                  subject=dataset.source, remedy='record some more seconds')
-        self.used = (np.abs(self.speeds_of_rows()) >= velocity_threshold if like is None
-                     else like.used)
+        self.on_stops = self._rows_on_stops() if like is None else like.on_stops
+        self.used = (np.abs(self.speeds_of_rows()) >= velocity_threshold) & ~self.on_stops \
+            if like is None else like.used
         self.joints: tuple[JointRows, ...] = ()
         self.with_loads(robot.parameters if loads is None else loads)
 
@@ -201,6 +206,14 @@ class Stack:
         """Return the velocities at the times of the rows, shape (m, n)."""
         return np.concatenate([motion.v[outer][keep] for motion in self.motions
                                for outer, keep in self._pieces(motion)])
+
+    def _rows_on_stops(self) -> BoolArray:
+        """Return which rows of each joint lie on a stop, shape (m, n)."""
+        rows = []
+        for motion in self.motions:
+            lying = on_stops(self.robot, self.dataset, motion, self.settings.cutoff)
+            rows += [lying[outer][keep] for outer, keep in self._pieces(motion)]
+        return np.concatenate(rows)
 
     def _rate(self, rate: float) -> float:
         return row_rate(rate, self.settings.cutoff, self._rows_per_cutoff)

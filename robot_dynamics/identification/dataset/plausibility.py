@@ -59,16 +59,19 @@ def plausibility(dataset: Dataset, robot: Robot) -> tuple[Finding, ...]:
 
 def _efforts(dataset: Dataset, robot: Robot) -> list[Finding]:
     """Judge unit, sign and gravity of the efforts by a regression on the description."""
-    q, v, a, tau = _samples(dataset)
+    q, v, a, tau, free = _samples(dataset, robot)
     model = Dynamics(robot)
     gravity = model.gravity_torque(q)
     moving = model.inverse_dynamics(q, v, a) - gravity
     scales, missing = {}, []
     for j, name in enumerate(dataset.joint_names):
-        speed = max(float(np.sqrt(np.mean(v[:, j] ** 2))), 1e-9)
-        rest = np.stack([np.ones(len(q)), np.tanh(v[:, j] / (0.03 * speed)), v[:, j]], axis=1)
-        both = gravity[:, j] + moving[:, j]
-        part, friction = _share(np.column_stack([both, rest]), tau[:, j]), _share(rest, tau[:, j])
+        falling, swinging, effort, u = (x[free[:, j], j] for x in (gravity, moving, tau, v))
+        if not len(u):
+            continue
+        speed = max(float(np.sqrt(np.mean(u ** 2))), 1e-9)
+        rest = np.stack([np.ones(len(u)), np.tanh(u / (0.03 * speed)), u], axis=1)
+        part = _share(np.column_stack([falling + swinging, rest]), effort)
+        friction = _share(rest, effort)
         # Where friction alone explains the effort, the bodies' part of it means nothing.
         if part is None or part[1] < EXPLAINED or friction is None \
                 or part[1] - friction[1] < OF_BODIES:
@@ -77,8 +80,8 @@ def _efforts(dataset: Dataset, robot: Robot) -> list[Finding]:
         if dataset.is_gravity_compensated \
                 or np.std(gravity[:, j]) < 0.05 * np.max(np.std(gravity, axis=0)):
             continue
-        split = _share(np.column_stack([gravity[:, j], moving[:, j], rest]), tau[:, j])
-        own = _share(np.column_stack([moving[:, j], rest]), tau[:, j])
+        split = _share(np.column_stack([falling, swinging, rest]), effort)
+        own = _share(np.column_stack([swinging, rest]), effort)
         if split is not None and own is not None and own[1] > EXPLAINED \
                 and split[1] - own[1] < NO_GRAVITY \
                 and abs(split[0][0]) < NO_GRAVITY * abs(split[0][1]):
@@ -115,16 +118,21 @@ def _of_scales(scales: Mapping[str, float]) -> list[Finding]:
     return findings
 
 
-def _samples(dataset: Dataset) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return some motion, filtered, and its efforts."""
+def _samples(dataset: Dataset, robot: Robot
+             ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
+    """Return some motion, filtered, its efforts, and where each joint lies on no stop."""
     from robot_dynamics.identification.signals import SignalSettings, cutoff_of, motions_of
-    motions = motions_of(dataset, SignalSettings(cutoff_of(dataset)))
+    from robot_dynamics.identification.stops import on_stops
+    cutoff = cutoff_of(dataset)
+    motions = motions_of(dataset, SignalSettings(cutoff))
     # Filters have not settled at the ends: accelerations there are wild.
     inner = [slice(trim, motion.count - trim) for motion in motions
              for trim in (int(min(0.5 * motion.rate, 0.1 * motion.count)),)]
     columns = [np.concatenate([getattr(motion, name)[rows] for motion, rows
                                in zip(motions, inner, strict=True)])
                for name in ('q', 'v', 'a', 'effort')]
+    columns.append(np.concatenate([~on_stops(robot, dataset, motion, cutoff)[rows]
+                                   for motion, rows in zip(motions, inner, strict=True)]))
     step = max(1, len(columns[0]) // SAMPLES)
     return tuple(column[::step] for column in columns)
 

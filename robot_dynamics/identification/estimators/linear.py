@@ -125,8 +125,9 @@ def _huber(equations: Equations, correlation: float) -> LinearFit:
     weights = np.ones(len(equations.y))
     for _ in range(_PASSES):
         residual = equations.y - equations.W @ x
-        scale = np.array([1.4826 * np.median(np.abs(residual[equations.joint == j]))
-                          for j in range(int(equations.joint.max()) + 1)])
+        # A joint that lies on a stop all the time has no equation.
+        scale = np.array([1.4826 * np.median(np.abs(mine)) if len(mine) else 1.0 for mine in (
+            residual[equations.joint == j] for j in range(int(equations.joint.max()) + 1))])
         sizes = np.abs(residual) / np.maximum(scale, 1e-12 * np.abs(equations.y).max()
                                               + 1e-300)[equations.joint]
         weights = (np.minimum(1.0, HUBER / np.maximum(sizes, 1e-12))

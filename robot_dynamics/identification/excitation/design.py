@@ -128,9 +128,10 @@ class DesignSettings:
     def basis(self) -> Basis:
         """Return the functions of time."""
         if self.kind == 'bspline':
-            return BSplineBasis(self.seconds, self.waves
-                                or max(6, round(self.seconds / WAVE)))
-        return FourierBasis(self.seconds, self.waves or max(4, round(0.5 * self.seconds / WAVE)))
+            return BSplineBasis(self.seconds, max(6, round(self.seconds / WAVE))
+                                if self.waves is None else self.waves)
+        return FourierBasis(self.seconds, max(4, round(0.5 * self.seconds / WAVE))
+                            if self.waves is None else self.waves)
 
 
 def design(robot: Robot, start: ArrayLike, limits: MotionLimits,

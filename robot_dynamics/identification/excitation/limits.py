@@ -65,7 +65,7 @@ class MotionLimits:
             # Written so that NaN is wrong; only efforts may be unlimited.
             values = getattr(self, name)
             good = (values > 0.0) & ((values < np.inf) | (name == 'effort'))
-            self._require(good, name, f'give a {name} limit above zero')
+            self._require(good, name, f'give {name} limits above zero')
         self._require((self.lower < self.upper) & np.isfinite(self.upper - self.lower),
                       'position', 'give a range: a lower limit and a larger upper one')
 

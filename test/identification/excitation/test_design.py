@@ -96,7 +96,8 @@ def test_wrong_settings_are_refused(settings):
 
 def test_wrong_wishes_are_refused(limited, robots):
     robot, start, limits = limited('rpr')
-    for wrong in ({'objective': 'a_optimal'}, {'terms': ('glue',)}, {'waves': 1}):
+    for wrong in ({'objective': 'a_optimal'}, {'terms': ('glue',)}, {'waves': 1},
+                  {'waves': 0}, {'waves': 0, 'kind': 'fourier'}):
         with pytest.raises(ParameterError):
             design(robot, start, limits, DesignSettings(**{**SHORT, **wrong}))
     with pytest.raises(TrajectoryError, match='starts at'):

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joints that lie on a mechanical stop: what holds them there is in no model.
+
+A stop acts on its own joint alone, whose equations it makes worthless; those of all other
+joints hold. What lies on a stop stands still at a limit of the description, or beyond it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.identification.dataset import Dataset
+from robot_dynamics.identification.signals.motion import Motion
+from robot_dynamics.model.findings import Finding, Severity
+from robot_dynamics.model.robot import Robot
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+#: A joint is at a limit that is nearer than this part of its range, or than this, rad or m.
+NEAR, NEAREST = 0.02, 0.02
+#: It stands still that is slower than this part of its usual speed, or than this, rad/s or m/s,
+#: for so long, s.
+STILL, STILLEST, LONG = 0.05, 0.005, 0.3
+#: A limit that is passed by more than this part of the range, or than this, is no stop.
+PASSED, PASSED_LEAST = 0.05, 0.05
+#: Left out around it, in 1 / cut-off: what a filter makes of the moment of touching.
+AROUND = 2.0
+
+
+def stops_of(robot: Robot, dataset: Dataset) -> tuple[FloatArray, FloatArray]:
+    """Return between which positions each joint moves freely, rad or m; infinite without stops.
+
+    Parameters
+    ----------
+    robot : Robot
+        Whose limits they are.
+    dataset : Dataset
+        What it did; a limit that was passed by far is none.
+    """
+    lower, upper = robot.limits.lower.copy(), robot.limits.upper.copy()
+    low, high = (extreme([extreme(s.position, axis=0) for s in dataset.segments], axis=0)
+                 for extreme in (np.min, np.max))
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    span = np.where(bounded, upper - lower, 0.0)
+    most = np.maximum(PASSED * span, PASSED_LEAST)
+    lower[~bounded | (low < lower - most)] = -np.inf
+    upper[~bounded | (high > upper + most)] = np.inf
+    return lower, upper
+
+
+def on_stops(robot: Robot, dataset: Dataset, motion: Motion, cutoff: float) -> BoolArray:
+    """Return when each joint lies on a stop, or is filtered with samples when it does.
+
+    Parameters
+    ----------
+    robot, dataset
+        Whose stops they are, see `stops_of`.
+    motion : Motion
+        A piece of what it did.
+    cutoff : float
+        Of the filter of the equations, Hz.
+
+    Returns
+    -------
+    ndarray of bool, shape (N, n)
+        For each sample of the motion. A joint beyond a limit is pressed into its stop.
+    """
+    found = np.zeros(motion.q.shape, dtype=bool)
+    speeds = np.sqrt(np.mean(motion.v ** 2, axis=0))
+    lower, upper = stops_of(robot, dataset)
+    for j, (q, v) in enumerate(zip(motion.q.T, motion.v.T, strict=True)):
+        margin = NEAREST if np.isinf(upper[j] - lower[j]) else max(
+            NEAR * (upper[j] - lower[j]), NEAREST)
+        slow = np.abs(v) < max(STILL * speeds[j], STILLEST)
+        for inside in (q - lower[j], upper[j] - q):
+            lying = (inside < 0.0) | _lasting((inside < margin) & slow, LONG * motion.rate)
+            found[:, j] |= _widened(lying, int(np.ceil(AROUND / cutoff * motion.rate)))
+    return found
+
+
+def stop_findings(dataset: Dataset, lying: BoolArray) -> tuple[Finding, ...]:
+    """Tell which joints lie on a stop, and for how much of the equations.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The log.
+    lying : ndarray of bool, shape (m, n)
+        Equations of each joint that are left out for it.
+    """
+    return tuple(
+        Finding(Severity.WARNING, name, f'lies on a stop: {count} of its {len(lying)} equations '
+                'are left out', 'record motions within its limits')
+        for name, count in zip(dataset.joint_names, np.count_nonzero(lying, axis=0), strict=True)
+        if count)
+
+
+def _lasting(true: BoolArray, least: float) -> BoolArray:
+    """Return where something is true for so many samples at least."""
+    out = np.zeros_like(true)
+    edges = np.diff(np.concatenate([[0], true.astype(np.int8), [0]]))
+    for first, end in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True):
+        out[first:end] = end - first >= least
+    return out
+
+
+def _widened(true: BoolArray, margin: int) -> BoolArray:
+    """Return where something is true within so many samples."""
+    edges = np.diff(np.concatenate([[0], true.astype(np.int8), [0]]))
+    change = np.zeros(len(true) + 1, dtype=np.int64)
+    np.add.at(change, np.maximum(np.flatnonzero(edges == 1) - margin, 0), 1)
+    np.add.at(change, np.minimum(np.flatnonzero(edges == -1) + margin, len(true)), -1)
+    return np.cumsum(change[:-1]) > 0
