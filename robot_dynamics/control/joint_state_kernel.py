@@ -29,6 +29,9 @@ SPEED_MARGIN = 1.5
 #: Two stamps closer than this were one, before seconds became floats. s.
 STAMP_RESOLUTION = 1e-7
 
+#: A difference over less than this tells noise more than motion. s.
+SHORTEST_DIFFERENCE = 5e-4
+
 
 def new_pending(n: int) -> tuple[FloatArray, ...]:
     """Return the memory of what each joint last said: nothing yet.
@@ -70,7 +73,9 @@ def absorb(source, position, velocity, effort, stamp,
         v <- v + (1 - exp(-w dt)) (dq/dt - v),
 
     the exact response of a first-order low pass of corner w (rad/s) to an input
-    held over dt, which stays a mean for any dt.
+    held over dt, which stays a mean for any dt. Where there is none to go on from,
+    v is dq/dt, less what a `SHORTEST_DIFFERENCE` takes off it: the first two states may
+    be a microsecond apart, and noise over that is a speed of any size.
 
     Parameters
     ----------
@@ -147,7 +152,7 @@ def absorb(source, position, velocity, effort, stamp,
             v[i] = 0.0
             origin[i] = UNKNOWN
         elif origin[i] == UNKNOWN:
-            v[i] = step / dt
+            v[i] = (1.0 - math.exp(-dt / SHORTEST_DIFFERENCE)) * step / dt
             origin[i] = ESTIMATED
         else:
             v[i] += (1.0 - math.exp(-cutoff * dt)) * (step / dt - v[i])

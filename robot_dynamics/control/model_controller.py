@@ -52,6 +52,8 @@ class ModelController(WithFeedback):
     ------
     ControlError
         Where the gains are unstable at this period and delay.
+    InertiaError
+        Where some motion of the model moves no mass: no feedback would hold it.
     """
 
     frozen = False

@@ -41,9 +41,10 @@ def check_stiffness(dynamics: Dynamics, gains: FeedbackGains, *, period: float,
     InertiaError
         Where some motion of the model moves no mass.
     """
+    # Asked of every model: a feedback weighted by M leaves a joint alone that moves no mass.
+    inertia, joint = lightest_motion(dynamics)
     if gains.stiffness == 0.0:
         return
-    inertia, joint = lightest_motion(dynamics)
     largest = RATE_MARGIN / dead_time(period, delay) - gains.error_rate
     most = max(largest * gains.bandwidth * inertia, 0.0)
     if exceeds(gains.stiffness, most):

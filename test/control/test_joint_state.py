@@ -200,6 +200,19 @@ def test_continuous_joints_are_unwrapped():
     assert max(reported) - min(reported) > 6.0
 
 
+@pytest.mark.parametrize('gap', [2e-7, 1e-6, 1e-5, 1e-4])
+def test_two_first_states_that_are_hardly_apart_make_no_speed_of_noise(gap):
+    guard = monitor()
+    feed(guard, 1.0, [0.0, 0.0, 0.0])
+    assert feed(guard, 1.0 + gap, [1e-4, -1e-4, 0.0]).accepted
+    assert guard.velocity_known
+    # A ten thousandth of a radian over half a millisecond, where it would be up to 500 rad/s.
+    assert np.abs(guard.v).max() <= 0.2
+    for k in range(1, 20):
+        feed(guard, 1.0 + gap + 0.01 * k, [1e-4 + 0.02 * k, -1e-4, 0.0])
+    np.testing.assert_allclose(guard.v, [2.0, 0.0, 0.0], atol=1e-3)
+
+
 def test_a_joint_with_stops_is_not_unwrapped():
     guard = monitor()
     feed(guard, 1.0, [3.1, 0.0, 0.0])

@@ -10,7 +10,7 @@ from robot_dynamics.control.references import Hold
 from robot_dynamics.control.slotine_li import AdaptiveController
 from robot_dynamics.control.stiffness import lightest_motion
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import ControlError
+from robot_dynamics.errors import ControlError, InertiaError
 from robot_dynamics.simulation.closed_loop import LoopConditions, run_closed_loop
 from robot_dynamics.simulation.plant import Plant
 
@@ -49,3 +49,11 @@ def test_the_largest_stiffness_comes_to_rest(arm3, law, error_rate):
     assert np.abs(record.v[record.time > 1.2]).max() < 0.02
     # At most the first answers to an error that comes at once.
     assert record.saturated < 5
+
+
+@pytest.mark.parametrize('law', LAWS)
+def test_a_joint_that_moves_no_mass_is_refused_by_name(arm3, law):
+    parameters = arm3.inertial_parameters.copy()
+    parameters[2] = 0.0
+    with pytest.raises(InertiaError, match='wrist: moves no mass'):
+        law(arm3.with_parameters(parameters))
