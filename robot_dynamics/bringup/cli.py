@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -17,9 +18,11 @@ from robot_dynamics.bringup import blas_threads  # noqa: F401 (before whatever l
 from robot_dynamics.bringup import demo, excite, formulas, identification, stiffness, switch
 from robot_dynamics.bringup.arguments import ARGUMENTS
 from robot_dynamics.bringup.command import child_environment
+from robot_dynamics.bringup.controllers import find_controller
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.doctor import command as doctor
 from robot_dynamics.bringup.doctor.robot import joint_count, robot_line, robot_table
+from robot_dynamics.bringup.elastic import elastic_joints
 from robot_dynamics.bringup.excitation import excitation_processes, run_excitation
 from robot_dynamics.bringup.session import require_ros, run_until_stopped
 from robot_dynamics.bringup.system import NO_PLANT, System, find_plant
@@ -133,7 +136,8 @@ def _add_report(commands: argparse._SubParsersAction) -> None:
     report = commands.add_parser(
         'report', help='make a page and a picture of a recording',
         formatter_class=_Help)
-    report.add_argument('recording', type=Path, help='folder of a rosbag2 recording, or MCAP file')
+    report.add_argument('recording', type=Path, metavar='RECORDING',
+                        help='folder of a rosbag2 recording, or MCAP file')
     report.add_argument('--output', type=Path, default=Path('demo-output'), metavar='FOLDER',
                         help='where to write report.html and report.png')
     report.add_argument('--robot', default='', help='the arm, where the recording does not hold '
@@ -161,10 +165,22 @@ def _up(options: argparse.Namespace) -> int:
     # Nodes compile what is missing, too; done before, none waits for another's compiler, nor
     # is it counted among the seconds that the system runs.
     warm_up(processes)
-    if led:
-        return 0 if run_excitation(processes, environment, options.seconds) else 1
-    run_until_stopped(processes, options.seconds, environment=environment)
-    return 0
+    finished = run_excitation(processes, environment, options.seconds) if led \
+        else run_until_stopped(processes, options.seconds, environment=environment)
+    if folder:
+        print(recorded(system, folder, is_excited=led and finished), flush=True)
+    return 1 if led and not finished else 0
+
+
+def recorded(system: System, folder: str, *, is_excited: bool) -> str:
+    """Return where a recording is, and what to make of it."""
+    command = ['robot-dynamics', 'report', folder]
+    if is_excited and system.robot:
+        command = ['robot-dynamics', 'identify', folder, '--robot', system.robot]
+        if system.elastic_joints or find_controller(system.controller).is_elastic:
+            command += ['--elastic-joints', elastic_joints(
+                system.elastic_joints, system.controller, load_description(system.robot))]
+    return f'{folder}  recorded; next: {shlex.join(command)}'
 
 
 def _banner(system: System, environment: Mapping[str, str]) -> str:

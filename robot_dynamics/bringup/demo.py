@@ -186,7 +186,7 @@ def report(plan: Plan) -> int:
     result = build_report(plan.recording, plan.output, story=tell(plan), period=PERIOD)
     say(f'\n{table(result.summary)}\n\n{verdict(result.summary)}\n')
     left = {str(result.page): 'open it in a browser', str(result.picture): 'the picture',
-            str(plan.recording): 'for ros2 bag, PlotJuggler, Foxglove'}
+            str(plan.recording): 'for ros2 bag, PlotJuggler, Foxglove, robot-dynamics identify'}
     width = max(map(len, left))
     for path, what in left.items():
         say(f'{path:<{width}}  {what}')

@@ -87,6 +87,17 @@ def test_what_runs_to_play_a_plan(plan, tmp_path):
     assert 'robot_description' not in others[-1].parameters
 
 
+def test_what_was_recorded_is_told_with_what_comes_next():
+    rigid = System(robot='my arm.urdf')
+    springy = System(robot='planar_2r', controller='elastic_pd')
+    assert cli.recorded(rigid, 'run', is_excited=True) == \
+        "run  recorded; next: robot-dynamics identify run --robot 'my arm.urdf'"
+    assert '--elastic-joints' in cli.recorded(springy, 'run', is_excited=True)
+    for system, is_excited in ((rigid, False), (System(robot='', plant='none'), True)):
+        assert cli.recorded(system, 'run', is_excited=is_excited).endswith(
+            'robot-dynamics report run')
+
+
 def test_up_says_how_often_a_plan_is_played(plan, tmp_path, monkeypatch, capsys):
     played = []
     monkeypatch.setattr(cli, 'require_ros', lambda: None)
