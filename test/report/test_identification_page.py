@@ -72,6 +72,7 @@ def test_what_is_not_told_and_what_would_tell_it_stands_there(outline_of, page, 
     text = ' '.join(outline_of(page).text)
     for one in found.missing:
         assert one.motion in text
+    assert f'all but {sum(len(one.parameters) for one in found.missing)}' in text
     assert f'swing {found.model.robot.joint_names[0]}' in text
 
 

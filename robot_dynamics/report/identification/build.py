@@ -67,14 +67,12 @@ def _notice(outputs: Outputs) -> str:
 
 
 def _tiles(found: Identification) -> str:
-    rigid = 10 * found.model.robot.n_bodies
-    told = int((found.base.independent < rigid).sum())
     untold = sum(len(one.parameters) for one in found.missing)
     figures = [
         (percent(found.validation.total), 'error on what was not seen'),
         (percent(found.in_sample.total), 'error on what was fitted'),
         (f'{found.base.condition:.3g}', 'condition number of the base'),
-        (f'{told} <small>of {told + untold}</small>', 'combinations of masses told'),
+        (f'all but {untold}' if untold else 'all', 'combinations of masses told'),
         ('yes' if found.is_consistent else 'no', 'every body can exist'),
     ]
     return tiles(figures)
