@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.signals.motion import Motion
+from robot_dynamics.identification.signals.spans import lasting, widened
 from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.robot import Robot
 
@@ -75,8 +76,8 @@ def on_stops(robot: Robot, dataset: Dataset, motion: Motion, cutoff: float) -> B
             NEAR * (upper[j] - lower[j]), NEAREST)
         slow = np.abs(v) < max(STILL * speeds[j], STILLEST)
         for inside in (q - lower[j], upper[j] - q):
-            lying = (inside < 0.0) | _lasting((inside < margin) & slow, LONG * motion.rate)
-            found[:, j] |= _widened(lying, int(np.ceil(AROUND / cutoff * motion.rate)))
+            lying = (inside < 0.0) | lasting((inside < margin) & slow, LONG * motion.rate)
+            found[:, j] |= widened(lying, int(np.ceil(AROUND / cutoff * motion.rate)))
     return found
 
 
@@ -95,21 +96,3 @@ def stop_findings(dataset: Dataset, lying: BoolArray) -> tuple[Finding, ...]:
                 'are left out', 'record motions within its limits')
         for name, count in zip(dataset.joint_names, np.count_nonzero(lying, axis=0), strict=True)
         if count)
-
-
-def _lasting(true: BoolArray, least: float) -> BoolArray:
-    """Return where something is true for so many samples at least."""
-    out = np.zeros_like(true)
-    edges = np.diff(np.concatenate([[0], true.astype(np.int8), [0]]))
-    for first, end in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True):
-        out[first:end] = end - first >= least
-    return out
-
-
-def _widened(true: BoolArray, margin: int) -> BoolArray:
-    """Return where something is true within so many samples."""
-    edges = np.diff(np.concatenate([[0], true.astype(np.int8), [0]]))
-    change = np.zeros(len(true) + 1, dtype=np.int64)
-    np.add.at(change, np.maximum(np.flatnonzero(edges == 1) - margin, 0), 1)
-    np.add.at(change, np.minimum(np.flatnonzero(edges == -1) + margin, len(true)), -1)
-    return np.cumsum(change[:-1]) > 0

@@ -91,6 +91,39 @@ def test_torques_of_the_motor_and_scales():
     assert spring.lost_motion == pytest.approx(PLAY, rel=0.05)
 
 
+def driven(values, play=0.0, dry=3.0):
+    """Columns of a joint of which the effort of the motor is told, carried by brakes at first."""
+    t = values['time']
+    theta = values['elbow_position'] + values['elbow_effort'] / STIFFNESS
+    speed = np.gradient(theta, t)
+    theta = theta + 0.5 * play * np.sign(speed)
+    effort = values.pop('elbow_effort') + 0.5 * np.gradient(speed, t) + 2.0 * speed \
+        + dry * np.sign(speed)
+    values = {**values, 'motor_elbow_position': theta, 'motor_elbow_effort': effort}
+    rest = 600
+    braked = {name: np.concatenate([np.full(rest, 0.0 if 'effort' in name else value[0]), value])
+              for name, value in values.items()}
+    # While brakes carry it the spring is loaded all the same.
+    braked['motor_elbow_position'][:rest] += 0.01
+    return {**braked, 'time': np.arange(len(t) + rest) * 0.005}
+
+
+def test_dry_friction_of_the_motor_and_a_start_with_brakes():
+    report = springs(driven(joint('')))
+    spring = report.spring
+    assert spring.stiffness == pytest.approx(STIFFNESS, rel=0.01)
+    assert spring.dry_friction == pytest.approx(3.0, rel=0.05)
+    assert spring.braked == pytest.approx(3.0, abs=0.02)
+    assert spring.follows == '' and spring.ratio == pytest.approx(1.0, rel=1e-4)
+    text = '\n'.join(report.lines)
+    assert 'dry friction of the motor' in text and 'carried by brakes' in text
+    # Of play that follows the direction and dry friction only the difference is seen.
+    spring = springs(driven(joint(''), play=0.01)).spring
+    assert spring.stiffness == pytest.approx(STIFFNESS, rel=0.01)
+    assert spring.follows == DIRECTION and np.isnan(spring.dry_friction)
+    assert spring.lost_motion == pytest.approx(0.01 - 2 * 3.0 / STIFFNESS, rel=0.05)
+
+
 def test_without_a_torque_there_is_no_stiffness():
     values = joint(DIRECTION)
     values['motor_elbow_position'] = values['motor_elbow_position'] - RATIO * values.pop(
@@ -232,6 +265,13 @@ def test_wrong_logs_are_refused(tmp_path):
         springs(values, motor='motor_elbow_position')
     with pytest.raises(RecordingError, match='does not move'):
         springs({**values, 'elbow_position': 0.0 * values['time']})
+    with pytest.raises(RecordingError, match='does not move'):
+        springs({**values, 'motor_elbow_position': 1e-6 * values['motor_elbow_position']})
+    with pytest.raises(RecordingError, match='do not move together'):
+        springs({**values, 'motor_elbow_position': np.random.default_rng(0).normal(
+            size=len(values['time']))})
+    with pytest.raises(RecordingError, match='without brakes'):
+        springs({**values, 'elbow_effort': 0.0 * values['time']})
     with pytest.raises(RecordingError, match='usable rows'):
         springs({**values, 'elbow_position': np.nan * values['time']})
     with pytest.raises(RecordingError):

@@ -231,7 +231,10 @@ def _found(columns: Columns) -> dict[str, JointColumns]:
                     efforts = [one.format(who) for who in (f'motor_{joint}', joint)
                                for one in _EFFORTS]
                     torque = next((one for one in efforts if one in columns.values), None)
-                    out[joint] = JointColumns(motor=name, link=link, torque=torque)
+                    side = 'motor' if torque in [one.format(f'motor_{joint}')
+                                                 for one in _EFFORTS] else 'joint'
+                    out[joint] = JointColumns(motor=name, link=link, torque=torque,
+                                              torque_side=side)
                 break
     return out
 

@@ -111,6 +111,12 @@ def _of_spring(spring: SpringReport) -> list[str]:
     if np.isfinite(spring.stiffness):
         out.append(f'  stiffness {spring.stiffness:.5g} +- {spring.stiffness_deviation:.1g} '
                    'N m/rad (or N/m)')
+    if np.isfinite(spring.dry_friction):
+        out.append(f'  dry friction of the motor {spring.dry_friction:.4g} +- '
+                   f'{spring.dry_deviation:.1g} N m (or N), if no motion is lost with '
+                   'the direction')
+    if spring.braked:
+        out.append(f'  left out: {spring.braked:.3g} s without a torque, carried by brakes')
     out.append(f'  deflection {1e3 * np.sqrt(np.mean(spring.deflection**2)):.3g} mrad RMS, of '
                f'which {1e3 * spring.residual:.2g} unexplained; below {spring.cutoff:.3g} Hz; '
                f'encoder steps {1e3 * spring.steps[0]:.2g} and {1e3 * spring.steps[1]:.2g} mrad')

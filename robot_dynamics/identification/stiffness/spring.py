@@ -9,7 +9,13 @@ joint and tau the torque between them::
 s being the sign of what the lost motion h follows: the way the motor goes (hysteresis, or play
 of a joint that resists), or the way the torque goes (backlash, a dead zone of the spring); the
 one that explains more is taken. Rows within the play are left out. Of the torque of a motor
-its inertia and viscous friction are taken away, which are estimated with it.
+its inertia, viscous and dry friction are taken away, which are estimated with it::
+
+    tau = tau_m - J theta'' - B theta' - F sign(theta')
+
+so that rows of a motor at rest, whose dry friction may be anything, are left out; and F / K looks
+like lost motion that follows the way it goes, of which only the difference can be told. Left out,
+too, is when brakes carry the joint: its torque is zero then, for long.
 """
 
 from __future__ import annotations
@@ -25,6 +31,7 @@ from robot_dynamics.identification.estimators.linear import Equations, LinearFit
 from robot_dynamics.identification.signals.derivatives import derivative
 from robot_dynamics.identification.signals.filters import low_pass
 from robot_dynamics.identification.signals.resample import evenly
+from robot_dynamics.identification.signals.spans import lasting, widened
 from robot_dynamics.identification.signals.spectrum import cutoff_of
 from robot_dynamics.identification.stiffness.log import JointLog
 
@@ -38,6 +45,12 @@ EXPLAINS = 0.05
 SEEN = 3.0
 #: Torques below this part of their root mean square may be within the play.
 LOADED = 0.1
+#: A joint moves by so much at least, rad or m, and the motor with it: their correlation.
+LEAST_MOTION, TOGETHER = 1e-3, 0.5
+#: A motor stands still below this part of the root mean square of its speed.
+STANDSTILL = 0.02
+#: Brakes carry a joint whose torque is zero for so long, s; left out around it, in 1 / cut-off.
+BRAKED, AROUND = 0.2, 2.0
 # Errors are taken to be correlated over so long, s; rows a cut-off; passes over the play.
 _CORRELATION, _ROWS, _PASSES = 1.0, 4.0, 3
 # A motor turned when it came back by so many deviations of its noise.
@@ -61,6 +74,10 @@ class SpringReport:
         What the lost motion follows; nothing where none was seen.
     stiffness, stiffness_deviation : float
         K, N m/rad or N/m; nan without a torque, or where nothing gave way.
+    dry_friction, dry_deviation : float
+        F - K h / 2 of a motor whose own torque is given, seen from the joint, N m or N; else nan.
+    braked : float
+        How long brakes carried the joint, s, which was left out.
     steps : tuple of (float, float)
         Steps of the encoders of motor and joint, seen from the joint.
     residual : float
@@ -84,6 +101,9 @@ class SpringReport:
     follows: str
     stiffness: float
     stiffness_deviation: float
+    dry_friction: float
+    dry_deviation: float
+    braked: float
     steps: tuple[float, float]
     residual: float
     cutoff: float
@@ -104,8 +124,8 @@ def examine_spring(log: JointLog) -> SpringReport:
     """
     rows = _Rows(log)
     fits = {follows: rows.fit(follows) for follows in ('', *rows.kinds)}
-    follows = _best(fits)
-    fit, columns = fits[follows]
+    chosen = follows = _best(fits)
+    fit, columns = fits[chosen]
     drift = fit.x[columns.index('link')] if 'link' in columns else 0.0
     # Of the ratio by straight regression: angles of the motor are over the better one now.
     scale = 1.0 / (1.0 + drift)
@@ -115,13 +135,20 @@ def examine_spring(log: JointLog) -> SpringReport:
     if 'torque' in value and value['torque'] > SEEN * deviation['torque']:
         K = 1.0 / value['torque']
         K_deviation = deviation['torque'] * K**2
+    lost, lost_deviation = value.get('lost', 0.0), deviation.get('lost', np.nan)
+    dry = dry_deviation = np.nan
+    if 'dry' in value and value['dry'] > SEEN * deviation['dry']:
+        # More motion is lost with the direction than dry friction makes up for.
+        follows, lost, lost_deviation = DIRECTION, value['dry'], deviation['dry']
+    elif 'dry' in value and np.isfinite(K):
+        dry, dry_deviation = -K * value['dry'], K * deviation['dry']
     deflection = (rows.deflection - drift * rows.link) * scale - value['one']
-    explained = sum((value[name] * rows.column(name, follows) for name in value
+    explained = sum((value[name] * rows.column(name, chosen) for name in value
                      if name not in ('link', 'one')), np.zeros(len(deflection)))
     return SpringReport(
         rows.ratio * (1.0 + drift), abs(rows.ratio) * deviation.get('link', np.nan),
-        rows.measured_ratio, 2.0 * value.get('lost', 0.0), 2.0 * deviation.get('lost', np.nan),
-        follows, K, K_deviation, rows.steps, float(np.sqrt(np.mean(fit.residual**2))) * scale,
+        rows.measured_ratio, 2.0 * lost, 2.0 * lost_deviation, follows, K, K_deviation, dry,
+        dry_deviation, rows.braked, rows.steps, float(np.sqrt(np.mean(fit.residual**2))) * scale,
         rows.cutoff, deflection,
         rows.torque if rows.torque is not None else np.full(len(deflection), np.nan),
         explained, rows.way, rows.time)
@@ -144,8 +171,11 @@ class _Rows:
         raw = {name: evenly(log.time, values[:, np.newaxis], period)[:, 0]
                for name, values in log.signals.items()}
         motor, link = raw['motor'], raw['link']
-        if min(np.ptp(motor), np.ptp(link)) == 0.0:
+        if min(np.ptp(motor), np.ptp(link)) < LEAST_MOTION:
             raise RecordingError('does not move', subject=log.name, remedy='record its motion')
+        if not abs(np.corrcoef(motor, link)[0, 1]) > TOGETHER:
+            raise RecordingError('and its motor do not move together', subject=log.name,
+                                 remedy='check which columns they are')
         self.measured_ratio = float(np.polyfit(link, motor, 1)[0])
         self.ratio = log.about.gear_ratio or self.measured_ratio
         theta = motor / self.ratio
@@ -169,24 +199,31 @@ class _Rows:
         self.deflection = self._filtered(theta - link)
         self.way, self.since = self._filtered(way), since[self._kept]
         self._columns = {'link': self.link, 'one': np.ones(len(self.link))}
-        self.torque = None
+        self.torque, self.braked = None, 0.0
+        self._usable = np.ones(len(self.link), dtype=bool)
         if 'torque' in raw:
             is_motor = log.about.torque_side == 'motor'
             torque = raw['torque'] * (self.ratio if is_motor else 1.0)
             whole = {'torque': torque}
             if is_motor:
-                whole.update(inertia=derivative(speed, rate), viscous=speed)
+                width = STANDSTILL * float(np.sqrt(np.mean(speed**2)))
+                whole.update(inertia=derivative(speed, rate), viscous=speed,
+                             dry=np.tanh(speed / width))
             self._whole = whole
             self._columns.update({name: self._filtered(one) for name, one in whole.items()})
             self.torque = self._columns['torque']
             self._load_sign = self._filtered(np.sign(torque))
+            self._leave_out(log, time, is_motor)
         if log.about.gear_ratio is not None:
             del self._columns['link']
-        self.kinds = (DIRECTION,) if self.torque is None else (DIRECTION, LOAD)
-        if len(self.time) < _FEWEST:
-            raise RecordingError(f'is too short: {len(self.time)} rows below '
-                                 f'{self.cutoff:.3g} Hz', subject=log.name,
-                                 remedy='record some more seconds')
+        # Dry friction of a motor takes the place of lost motion that follows the direction.
+        self.kinds = (DIRECTION,) if self.torque is None else \
+            (LOAD,) if 'dry' in self._columns else (DIRECTION, LOAD)
+        rows = np.count_nonzero(self._usable)
+        if rows < _FEWEST:
+            raise RecordingError(f'is too short: {rows} rows below {self.cutoff:.3g} Hz'
+                                 + (', without brakes' if self.braked else ''), subject=log.name,
+                                 remedy='record some more seconds of its motion')
 
     def column(self, name: str, follows: str) -> FloatArray:
         """Return a column."""
@@ -197,7 +234,7 @@ class _Rows:
     def fit(self, follows: str) -> tuple[LinearFit, list[str]]:
         """Return least squares of the deflection, and the names of its columns."""
         names = [*self._columns, *(['lost'] if follows else [])]
-        used = np.ones(len(self.time), dtype=bool)
+        used = self._usable
         for _ in range(_PASSES):
             W = np.stack([self.column(name, follows) for name in names], axis=1)[used]
             fit = estimate('ols', Equations(
@@ -212,10 +249,22 @@ class _Rows:
                 np.abs(self.torque) > LOADED * np.sqrt(np.mean(self.torque**2))
             # Of a row within a change of the sign the filter shows a part of both sides.
             outside &= np.abs(self.column('lost', follows)) > 0.9
+            outside &= self._usable
             if np.count_nonzero(outside) < max(_FEWEST, 2 * len(names)):
                 break
             used = outside
         return fit, names
+
+    def _leave_out(self, log: JointLog, time: FloatArray, is_motor: bool) -> None:
+        """Leave out when brakes carry the joint, and when its motor stands still."""
+        free = np.interp(time, log.time, (log.signals['torque'] == 0.0).astype(float)) > 0.5
+        free = lasting(free, BRAKED * self._rate)
+        self.braked = float(np.count_nonzero(free)) / self._rate
+        around = int(np.ceil(AROUND / self.cutoff * self._rate))
+        self._usable &= ~widened(free, around)[self._kept]
+        if is_motor:
+            # Of a row within a reversal the filter shows a part of both sides.
+            self._usable &= np.abs(self._columns['dry']) > 0.9
 
     def _find_load(self, value: dict[str, float]) -> None:
         """Find which way the spring is loaded: the motor takes a part of its own torque."""
