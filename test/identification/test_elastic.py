@@ -190,6 +190,44 @@ def test_a_spring_that_encoders_cannot_see_is_rigid(robot):
     assert every.encoders == Encoders.both(2) and not every.losses
 
 
+@pytest.mark.parametrize(('factor', 'words'), [
+    (0.1, 'amperes'), (10.0, 'amperes'), (-1.0, 'sign flipped')])
+@pytest.mark.parametrize('side', ['both', 'links'])
+def test_efforts_that_fit_and_are_not_torques_are_no_good_model(robot, side, factor, words):
+    t, q, outside, effort = moved(robot, 6.0, 200.0, rigid=side == 'links')
+    if side == 'both':
+        data = dataset(robot, t, q, factor * outside, factor * effort)
+    else:
+        data = elastic_dataset_from_arrays(robot, t, factor * (outside + effort),
+                                           q=q[:, :robot.n])
+    found = identify_elastic(data, robot, ElasticEstimateSettings(cutoff=300.0))
+    assert found.validation.total < 1e-4
+    assert found.verdict == 'poor'
+    errors = [one for one in found.findings if one.severity.value == 'error']
+    assert sum(words in one.message for one in errors) == 2
+
+
+def test_friction_that_drives_a_motor_is_no_good_model(robot):
+    t, q, outside, effort = moved(robot, 6.0, 200.0)
+    theta_dot = np.gradient(q[:, robot.n:], t, axis=0)
+    found = identify_elastic(dataset(robot, t, q, outside, effort - 60.0 * theta_dot), robot,
+                             ElasticEstimateSettings(cutoff=300.0))
+    assert found.validation.total < 0.05
+    assert found.verdict == 'poor'
+    assert [one.subject for one in found.findings if 'friction drives it' in one.message] == [
+        'motor_joint1', 'motor_joint2']
+
+
+def test_springs_that_are_described_wrongly_are_no_other_unit(robot):
+    from dataclasses import replace
+    described = ElasticRobot(robot.links, replace(robot.joints, stiffness=np.full(2, 40.0)))
+    found = identify_elastic(dataset(described, *moved(robot, 6.0, 200.0)), described,
+                             ElasticEstimateSettings(cutoff=300.0))
+    assert found.verdict == 'good'
+    np.testing.assert_allclose(found.identified_robot().joints.stiffness, [3000.0, 1800.0],
+                               rtol=1e-6)
+
+
 def test_a_joint_that_is_locked_is_missed(robot):
     t, q, _, _ = moved(robot)
     q = q.copy()

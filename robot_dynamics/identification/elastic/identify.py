@@ -10,6 +10,7 @@ from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.elastic.dataset import ElasticDataset
+from robot_dynamics.identification.elastic.doubts import driving_friction, effort_findings
 from robot_dynamics.identification.elastic.encoders import (
     Encoders,
     losses,
@@ -74,6 +75,9 @@ def identify_elastic(data: ElasticDataset, robot: ElasticRobot,
     problem, fit, speeds, in_sample, validation = _solved(problems, settings.friction)
     friction, friction_deviations = problem.friction(fit, speeds)
     verdict, findings = _judged(base, structural, validation, problem.condition(fit), fit)
+    doubts = (*effort_findings(problem), *driving_friction(problem, fit, friction))
+    if doubts:
+        verdict, findings = POOR, (*doubts, *findings)
     r = base.rank
     return ElasticIdentification(
         robot, data.encoders, order, base, fit.x[:r], fit.covariance[:r, :r], structural,

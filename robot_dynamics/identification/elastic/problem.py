@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -50,6 +51,8 @@ class Problem:
         self.stack, self.base, self.settings = stack, base, settings
         self.n = dynamics.n
         self._joint_names = dynamics.robot.links.joint_names
+        #: Parameters of the description, in the order of the columns.
+        self.described = dynamics.robot.parameters(settings.parameters)
         self._columns = base.independent
         self._instruments: ElasticStack | None = None
         if settings.estimator == 'iv':
@@ -111,6 +114,27 @@ class Problem:
         deviations[:, 5] = sd[r + 3 * n:] / speeds.drop**2
         return StribeckFriction(fit.x[plain['viscous']], fit.x[plain['coulomb']], rise,
                                 speeds.rise, drop, 1.0 / speeds.drop), deviations
+
+    def power_of(self, fit: LinearFit, joint: int, effects: Mapping[str, float]
+                 ) -> tuple[float, float]:
+        """Return what friction takes from a motor, W, and its standard deviation.
+
+        Parameters
+        ----------
+        fit : LinearFit
+            The solution.
+        joint : int
+            Which motor.
+        effects : mapping of str to float
+            Power by a unit of ``coulomb`` and ``viscous``; what is not told by itself does not
+            count.
+        """
+        weights = np.zeros(len(fit.x))
+        for k, name in enumerate(self.base.base_names):
+            who, _, kind = name.rpartition('/')
+            if who == self._joint_names[joint]:
+                weights[k] = effects.get(kind, 0.0)
+        return float(weights @ fit.x), float(np.sqrt(weights @ fit.covariance @ weights))
 
     def residuals(self, fit: LinearFit, speeds: StribeckSpeeds | None
                   ) -> tuple[Residuals, Residuals]:
