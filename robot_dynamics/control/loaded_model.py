@@ -17,12 +17,13 @@ parameters that bodies can have are convex, so that bodies can have all those in
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import not_negative
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import DimensionError, InertiaError
 from robot_dynamics.model.consistency import check_body
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.robot import FloatArray, Robot
 
 
 class LoadedModel:
@@ -87,18 +88,7 @@ class LoadedModel:
         """
         not_negative('seconds', seconds, 's')
         robot = self.empty.robot
-        load = np.array(load, dtype=np.float64)
-        if load.shape != (robot.n_bodies, 10):
-            raise DimensionError(f'has shape {load.shape}, not ({robot.n_bodies}, 10)',
-                                 subject='load', remedy='give ten inertial parameters for each '
-                                 'of: ' + ', '.join(robot.body_names))
-        for name, added, parameters in zip(robot.body_names, load,
-                                           robot.inertial_parameters + load, strict=True):
-            verdict = check_body(parameters)
-            # A link that carries nothing is what the description says, sound or not.
-            if np.any(added) and not verdict.is_consistent:
-                raise InertiaError(f'with its load cannot be: {verdict.violation}', subject=name,
-                                   remedy='give the mass, centre and inertia of a real body')
+        load = checked_load(robot, load)
         before = Dynamics(robot.with_parameters(self.parameters)) if self.changes else self._after
         self._after = Dynamics(robot.with_parameters(robot.inertial_parameters + load)) \
             if np.any(load) else self.empty
@@ -149,3 +139,26 @@ class LoadedModel:
 
     def _between(self, before: FloatArray, after: FloatArray) -> FloatArray:
         return before + self.share * (after - before)
+
+
+def checked_load(robot: Robot, load: ArrayLike) -> FloatArray:
+    """Return a load that a robot is to carry as an array, shape (nb, 10); see `LoadedModel.carry`.
+
+    Raises
+    ------
+    InertiaError
+        Where no body can have the parameters of a link with its load.
+    """
+    load = np.array(load, dtype=np.float64)
+    if load.shape != (robot.n_bodies, 10):
+        raise DimensionError(f'has shape {load.shape}, not ({robot.n_bodies}, 10)',
+                             subject='load', remedy='give ten inertial parameters for each '
+                             'of: ' + ', '.join(robot.body_names))
+    for name, added, parameters in zip(robot.body_names, load,
+                                       robot.inertial_parameters + load, strict=True):
+        verdict = check_body(parameters)
+        # A link that carries nothing is what the description says, sound or not.
+        if np.any(added) and not verdict.is_consistent:
+            raise InertiaError(f'with its load cannot be: {verdict.violation}', subject=name,
+                               remedy='give the mass, centre and inertia of a real body')
+    return load

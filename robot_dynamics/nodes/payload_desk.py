@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.control.loaded_model import checked_load
 from robot_dynamics.control.payload import Carrier, Payload
 from robot_dynamics.control.session import ControlSession
 from robot_dynamics.dynamics import Dynamics
@@ -105,7 +106,7 @@ class PayloadDesk:
         return f'the model carries {what}' + (f' in {seconds:g} s' if seconds else '')
 
     def check(self, values: Mapping[str, Any]) -> None:
-        """Refuse parameters of a payload that is carried and cannot be held.
+        """Refuse parameters of a payload that is carried and cannot be, or cannot be held.
 
         Raises
         ------
@@ -120,6 +121,7 @@ class PayloadDesk:
                                  remedy='say that nothing is carried by the service '
                                         'carry_payload')
         try:
+            checked_load(self._robot, payload.load_on(self._robot))
             self._check_strength(payload)
         except RobotDynamicsError as error:
             raise ParameterError(error.message, subject=error.subject,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from robot_dynamics.simulation.plant import Plant
 _BLOCK_TOLERANCE = 1e-7
 #: Trials of the effort that blocks it; two are enough without dry friction.
 _BLOCK_TRIALS = 12
+#: How often several blocked joints are gone through, and what is no change any more. N m or N.
+_BLOCK_SWEEPS, _SAME_EFFORT = 30, 1e-6
 
 
 class FaultyPlant(Plant):
@@ -134,14 +136,15 @@ class FaultyPlant(Plant):
         """Take one step with what is wrong now."""
         self._restore()
         names = self.robot.joint_names
-        blocks = []
+        blocks: dict[int, float] = {}
         # What a block took last is where the search for it begins now.
         before = self._fault_effort
         self._fault_effort = np.zeros(self.robot.n)
         for fault in faults:
             joint = names.index(fault.joint)
             if fault.kind is FaultKind.BLOCK:
-                blocks.append((joint, fault.size))
+                # Of several at one joint the strongest holds it.
+                blocks[joint] = max(fault.size, blocks.get(joint, 0.0))
                 continue
             got = self._gain[joint] * fault.delivered(self._effort[joint], self._limit[joint])
             self._apply(joint, self._gain[joint] * self._effort[joint] - got)
@@ -150,13 +153,30 @@ class FaultyPlant(Plant):
         if not blocks:
             super()._step(1)
             return
-        # More than one block at once: each is found while the others are as last found.
-        for joint, rate in blocks:
-            self._block(joint, rate, before[joint])
+        self._block_all(blocks, before)
         super()._step(1)
 
-    def _block(self, joint: int, rate: float, effort: float) -> None:
-        """Find the effort after which a joint's velocity has decayed as a block makes it.
+    def _block_all(self, blocks: Mapping[int, float], efforts: FloatArray) -> None:
+        """Block joints, which throw each other off: one by one until none changes any more.
+
+        That is the iteration of Gauss and Seidel for (M^-1)_bb tau_b, which converges, as that
+        is positive definite.
+        """
+        efforts = efforts.copy()
+        for joint, rate in blocks.items():
+            efforts[joint] = self._block(joint, rate, efforts[joint])
+        for _ in range(_BLOCK_SWEEPS if len(blocks) > 1 else 0):
+            largest_change = 0.0
+            for joint, rate in blocks.items():
+                self._data.qfrc_applied[self._dof[joint]] += efforts[joint]
+                effort = self._block(joint, rate, efforts[joint])
+                largest_change = max(largest_change, abs(effort - efforts[joint]))
+                efforts[joint] = effort
+            if largest_change <= _SAME_EFFORT:
+                break
+
+    def _block(self, joint: int, rate: float, effort: float) -> float:
+        """Take away and return the effort after which a joint is as fast as a block makes it.
 
         That of eq. 7 up to what a step of finite length, friction and joint limits change:
         so it is found by trying.
@@ -184,6 +204,7 @@ class FaultyPlant(Plant):
             effort += excess / slope
         mujoco.mj_setState(model, data, before, kind)
         self._apply(joint, effort)
+        return effort
 
     def _mobility(self, dof: int) -> float:
         """Return how fast a joint speeds up per effort: h_ii, the diagonal of M^-1."""

@@ -92,6 +92,21 @@ def test_a_hard_block_stands_at_once_and_lets_go_in_time(robot, plant):
     assert abs(plant.q[1] - stands) > 1e-3
 
 
+def test_several_blocked_joints_stand_though_they_throw_each_other_off(robot, plant):
+    blocked = ['joint2', 'joint4', 'joint6']
+    for joint in blocked:
+        plant.add_fault(Fault(joint, FaultKind.BLOCK, 1e6, end=0.01))
+        # Of two at one joint the strongest holds it.
+        plant.add_fault(Fault(joint, FaultKind.BLOCK, 0.0, end=0.01))
+    plant.add_push('link7', [30.0, 20.0, -40.0])
+    plant.advance(steps=20)
+    dofs = [robot.joint_names.index(joint) for joint in blocked]
+    np.testing.assert_allclose(plant.v[dofs], 0.0, atol=1e-6)
+    assert np.abs(np.delete(plant.v, dofs)).min() > 1e-3
+    plant.advance(0.02)
+    assert np.abs(plant.v[dofs]).min() > 1e-3
+
+
 @pytest.mark.parametrize(('kind', 'size', 'delivered'), [
     (FaultKind.FREE_SWINGING, 0.0, lambda tau, limit: 0.0),
     (FaultKind.SATURATED, -0.5, lambda tau, limit: -0.5 * limit),
