@@ -215,6 +215,7 @@ class Watch:
         self._now = 0.0
         self._phase = ''
         self._lost_since: float | None = None
+        self._is_over = False
         self._complaints = Complaints()
 
     def on_line(self, line: Line) -> None:
@@ -224,6 +225,9 @@ class Watch:
             complaint = self._complaints.read(line)
             if complaint is not None:
                 self._write(complaint)
+            return
+        # That nodes stop one by one at the end is no news.
+        if self._is_over:
             return
         self._now = progress.time
         if self._begin is None and progress.error is not None:
@@ -247,7 +251,9 @@ class Watch:
                                remedy=f'it said: {self._complaints.last or "nothing"}; where this '
                                       'machine is busy with other things, try a lower --rate')
         if self._begin is not None:
-            return self._lost_since is None and self._now - self._begin >= self._plan.seconds
+            self._is_over = self._lost_since is None \
+                and self._now - self._begin >= self._plan.seconds
+            return self._is_over
         if self._now > START_TIMEOUT:
             raise BringupError('the arm did not begin to move', subject='demo',
                                remedy='look at what the nodes said above')

@@ -82,6 +82,16 @@ def test_time_counts_from_the_first_error():
     assert show.watch.is_over()
 
 
+def test_nodes_that_stop_at_the_end_are_no_news():
+    show = Show(seconds=20.0)
+    show.say(1.0)
+    show.say(21.0)
+    assert show.watch.is_over()
+    lines = len(show.lines)
+    show.say(22.0, mode='stopped')
+    assert len(show.lines) == lines
+
+
 def test_phases_are_named():
     show = Show()
     show.say(1.0, mode='holding', error=None)
