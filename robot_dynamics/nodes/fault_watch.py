@@ -43,8 +43,8 @@ FAULT_PARAMETERS = (
     Parameter('faults.gain', GAIN, 'Rate at which the residual of the momentum follows what '
               'happens.', '1/s', 0.1, 1000.0, read_only=True),
     Parameter('faults.thresholds', (), 'Unexplained efforts that are too much for a sound arm: '
-              'one a joint, or what learn_thresholds finds; empty means half of the largest '
-              'efforts.', 'N m or N', 1e-9, 1e9),
+              'one a joint, or what learn_thresholds finds; empty means three quarters of the '
+              'largest efforts.', 'N m or N', 1e-9, 1e9),
     Parameter('faults.friction', (), 'Friction beyond the description, as learn_thresholds finds '
               'it: viscous of each joint, then Coulomb of each; empty for none.',
               'N m s/rad or N s/m, N m or N', -1e9, 1e9),
@@ -172,7 +172,8 @@ class FaultWatch:
     def status(self) -> Status:
         """Return how things are."""
         values = {'thresholds': 'learnt or given' if self._values['faults.thresholds']
-                  else 'half of the largest efforts', 'faults': self._counts[Event.FAULT],
+                  else 'three quarters of the largest efforts',
+                  'faults': self._counts[Event.FAULT],
                   'contacts': self._counts[Event.CONTACT],
                   'largest share of a threshold': 'none' if self._detector is None
                   else f'{self._detector.excess.max():.2f}'}

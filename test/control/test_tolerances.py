@@ -25,7 +25,7 @@ def test_one_a_joint_is_the_effort_that_is_too_much():
     robot = Robot.from_urdf(resolve_robot('arm7'))
     tolerances = default_tolerances(robot, FILTER)
     np.testing.assert_allclose((tolerances.effort * tolerances.limit)[1, 3],
-                               0.5 * robot.limits.effort)
+                               0.75 * robot.limits.effort)
     np.testing.assert_allclose(tolerances.noise[:, 2], FILTER.noise)
     one = given_tolerances([2.0], FILTER, 7)
     np.testing.assert_array_equal(one.flat, given_tolerances([2.0] * 7, FILTER, 7).flat)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An arm that is watched with the thresholds nobody has learnt, under adaptive control."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics.control.fault_detector import Event, FaultDetector
+from robot_dynamics.control.fourier import exciting_fourier
+from robot_dynamics.control.momentum_observer import MomentumObserver
+from robot_dynamics.control.motion_filter import MotionFilter
+from robot_dynamics.control.motion_predictor import MotionPredictor
+from robot_dynamics.control.slotine_li import AdaptiveController
+from robot_dynamics.control.tolerances import default_tolerances
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.model.modify import with_payload, with_scaled_masses
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.shipped import resolve_robot
+from robot_dynamics.simulation.faults import Fault, FaultKind
+
+pytest.importorskip('mujoco')
+from robot_dynamics.simulation.faulty_plant import FaultyPlant  # noqa: E402
+
+PERIOD, STEP = 0.002, 0.0005
+
+
+def watch(seconds, steps_of, *, fault=None):
+    """Lead a laden arm along a motion; return what was said of it, and the largest share."""
+    robot = Robot.from_urdf(resolve_robot('arm7'))
+    plant = FaultyPlant(with_payload(with_scaled_masses(robot, 0.77), 2.0, (0.0, 0.0, 0.15)), timestep=STEP)
+    motion = exciting_fourier(robot, 0)
+    q_d, v_d, _ = motion.sample(0.0)
+    plant.reset(q_d, v_d)
+    if fault is not None:
+        plant.add_fault(fault)
+    law, motion_filter = AdaptiveController(robot), MotionFilter(PERIOD)
+    law.reset(q_d, v_d)
+    observer = MomentumObserver(robot, Dynamics(robot))
+    predictor = MotionPredictor(robot, motion_filter)
+    detector = FaultDetector(predictor, default_tolerances(robot, motion_filter))
+    share, events, t, dt = 0.0, [], 0.0, 0.0
+    while t < seconds:
+        q, v, effort = plant.q, plant.v, plant.effort
+        known = -1.0 if dt > 2.5 * PERIOD else dt
+        observer.update(q, v, effort, known)
+        counts = predictor.update(observer.matrices, q, v, effort, known)
+        events.append((t, detector.update(t, counts=counts), detector.joint))
+        share = max(share, detector.excess.max())
+        effort = law.update(q, v, *motion.sample(t), dt, adapt=True)
+        plant.set_effort(np.clip(effort, -robot.limits.effort, robot.limits.effort))
+        steps = steps_of()
+        plant.advance(steps=steps)
+        dt = steps * STEP
+        t += dt
+    return events, share
+
+
+@pytest.mark.parametrize('is_regular', [True, False])
+def test_a_payload_nobody_told_of_and_masses_that_are_off_are_no_alarm(is_regular):
+    random = np.random.default_rng(3)
+
+    def steps_of():
+        # As from a machine that is busy: half a millisecond to six apart.
+        return 4 if is_regular else int(random.integers(1, 13))
+
+    events, share = watch(15.0, steps_of)
+    assert {event for _, event, _ in events} == {Event.NOTHING}
+    assert 0.1 < share < 0.85
+
+
+def test_a_block_is_found_all_the_same():
+    events, _ = watch(5.0, lambda: 4, fault=Fault('joint2', FaultKind.BLOCK, size=1e3, begin=4.0))
+    found = [(t, joint) for t, event, joint in events if event is Event.FAULT]
+    assert found and 4.0 <= found[0][0] < 4.2 and found[0][1] == 1
