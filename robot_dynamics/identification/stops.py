@@ -38,7 +38,7 @@ def stops_of(robot: Robot, dataset: Dataset) -> tuple[FloatArray, FloatArray]:
     robot : Robot
         Whose limits they are.
     dataset : Dataset
-        What it did; a limit that was passed by far is none.
+        What it did; a limit that was passed by far is none, nor one that was never near.
     """
     lower, upper = robot.limits.lower.copy(), robot.limits.upper.copy()
     low, high = (extreme([extreme(s.position, axis=0) for s in dataset.segments], axis=0)
@@ -46,8 +46,10 @@ def stops_of(robot: Robot, dataset: Dataset) -> tuple[FloatArray, FloatArray]:
     bounded = np.isfinite(lower) & np.isfinite(upper)
     span = np.where(bounded, upper - lower, 0.0)
     most = np.maximum(PASSED * span, PASSED_LEAST)
-    lower[~bounded | (low < lower - most)] = -np.inf
-    upper[~bounded | (high > upper + most)] = np.inf
+    near = np.maximum(NEAR * span, NEAREST)
+    # Filters may overshoot what was never there.
+    lower[~bounded | (low < lower - most) | (low > lower + near)] = -np.inf
+    upper[~bounded | (high > upper + most) | (high < upper - near)] = np.inf
     return lower, upper
 
 
@@ -71,12 +73,11 @@ def on_stops(robot: Robot, dataset: Dataset, motion: Motion, cutoff: float) -> B
     found = np.zeros(motion.q.shape, dtype=bool)
     speeds = np.sqrt(np.mean(motion.v ** 2, axis=0))
     lower, upper = stops_of(robot, dataset)
+    margins = np.maximum(NEAR * (robot.limits.upper - robot.limits.lower), NEAREST)
     for j, (q, v) in enumerate(zip(motion.q.T, motion.v.T, strict=True)):
-        margin = NEAREST if np.isinf(upper[j] - lower[j]) else max(
-            NEAR * (upper[j] - lower[j]), NEAREST)
         slow = np.abs(v) < max(STILL * speeds[j], STILLEST)
         for inside in (q - lower[j], upper[j] - q):
-            lying = (inside < 0.0) | lasting((inside < margin) & slow, LONG * motion.rate)
+            lying = (inside < 0.0) | lasting((inside < margins[j]) & slow, LONG * motion.rate)
             found[:, j] |= widened(lying, int(np.ceil(AROUND / cutoff * motion.rate)))
     return found
 

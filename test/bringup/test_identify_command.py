@@ -169,7 +169,7 @@ def test_the_help_names_the_choices(capsys):
         main(['identify', '--help'])
     assert caught.value.code == 0
     text = capsys.readouterr().out
-    for option in ('BAG', '--robot', '--config', '--data', '--live', '--output',
+    for option in ('RECORDING', '--robot', '--config', '--data', '--live', '--output',
                    '--allow-inconsistent'):
         assert option in text
 

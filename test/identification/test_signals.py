@@ -121,3 +121,12 @@ def test_filters_as_scipy_has_them(shape, cutoff, order):
     for given in (x, np.asfortranarray(x)):
         np.testing.assert_allclose(low_pass(given, 100.0, cutoff, order), theirs,
                                    atol=1e-12 * np.abs(x).max())
+
+
+@pytest.mark.parametrize('setting', [
+    {'order': 2.5}, {'order': 0}, {'order': 13}, {'order': True}, {'order': '4'}, {'lag': 'x'},
+    {'lag': np.nan}, {'lag': np.inf}, {'lag': 100.0}, {'lag': None}])
+def test_orders_and_lags_that_cannot_be_are_refused_by_name(setting):
+    with pytest.raises(ParameterError) as caught:
+        SignalSettings(**{'cutoff': 5.0, **setting})
+    assert caught.value.subject == next(iter(setting))

@@ -48,13 +48,12 @@ def test_at_rest_at_a_limit_or_beyond_it(three):
     assert not np.any(lying(robot, q, v)[200:500])
 
 
-def test_a_limit_that_is_passed_by_far_is_no_stop(three):
+def test_a_limit_that_is_passed_by_far_or_never_near_is_no_stop(three):
     robot = limited(three.robot, 1, -0.5, 0.5)
     t = np.arange(1000) / RATE
     q = np.stack([np.sin(t)] * 3, axis=1)
     lower, upper = stops_of(robot, dataset_from_arrays(robot, t, q, np.ones_like(q)))
-    np.testing.assert_array_equal(lower, [-3.0, -np.inf, -3.0])
-    np.testing.assert_array_equal(upper, [3.0, np.inf, 3.0])
+    assert np.all(np.isinf(lower)) and np.all(np.isinf(upper))
     assert not np.any(lying(robot, q, 0.0 * q + 1.0))
 
 

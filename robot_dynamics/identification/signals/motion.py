@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -22,6 +23,8 @@ FloatArray = NDArray[np.float64]
 WIDER = 3.0
 #: Samples a second that motions keep, in cut-offs.
 SAMPLES = 24.0
+#: Largest order of a filter; efforts that are further off than this are of another motion, s.
+LARGEST_ORDER, LARGEST_LAG = 12, 10.0
 
 # What was made last of each log: equations, friction and charts are of the same motions.
 _MADE: WeakKeyDictionary[Dataset, tuple[SignalSettings, tuple[Motion, ...]]] = WeakKeyDictionary()
@@ -62,6 +65,14 @@ class SignalSettings:
         if self.velocity not in ('position', 'measured'):
             raise ParameterError(f'is {self.velocity!r}', subject='velocity',
                                  remedy='choose position or measured')
+        if isinstance(self.order, bool) or not isinstance(self.order, Integral) \
+                or not 1 <= self.order <= LARGEST_ORDER:
+            raise ParameterError(f'is {self.order!r}', subject='order',
+                                 remedy=f'give a whole number from 1 to {LARGEST_ORDER}')
+        if isinstance(self.lag, bool) or not isinstance(self.lag, Real) \
+                or not abs(self.lag) <= LARGEST_LAG:
+            raise ParameterError(f'is {self.lag!r}', subject='lag',
+                                 remedy=f'give seconds, up to {LARGEST_LAG:g} of them')
         if not 0.0 < self.cutoff < np.inf:
             raise ParameterError(f'is {self.cutoff!r}', subject='cutoff',
                                  remedy='give a frequency in Hz')
