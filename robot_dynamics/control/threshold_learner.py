@@ -17,7 +17,7 @@ from robot_dynamics.control.extremes import Extremes
 from robot_dynamics.control.momentum_observer import MomentumObserver
 from robot_dynamics.control.motion_predictor import MotionPredictor
 from robot_dynamics.control.tolerances import Tolerances
-from robot_dynamics.control.unexplained import UnexplainedAcceleration
+from robot_dynamics.control.unexplained import SLOW, UnexplainedAcceleration
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot
 
@@ -27,6 +27,9 @@ FloatArray = NDArray[np.float64]
 MARGIN = 1.25
 #: Time for which a joint has to move until its friction is known. s.
 FRICTION_TIME = 3.0
+#: Time for which every joint has to be faster than slow: what it shows at rest is much less than
+#: what it shows in motion, and limits from that are alarms for good. s.
+MOVED_TIME = 1.0
 #: Speed from which on a joint moves. rad/s or m/s.
 MOVING = 0.05
 #: It has to, since so long: what held it while it turned round is in the residual for a while. s.
@@ -72,6 +75,9 @@ class ThresholdLearner:
                                  remedy='give at least 1: less than what a sound arm shows '
                                         'raises false alarms')
         n = robot.n
+        self._names = robot.joint_names
+        # An axis that is never faster is slow whenever it is judged.
+        self._can_move = ~(robot.limits.velocity <= 2.0 * SLOW)
         self._predictor, self._period = predictor, predictor.filter.period
         self._least = -np.stack([robot.damping, robot.friction])
         # Of each joint: sums of what friction would show times itself, and times the residual.
@@ -128,7 +134,7 @@ class ThresholdLearner:
         Raises
         ------
         ParameterError
-            Where too little was seen, or nothing of some joint.
+            Where too little was seen, or nothing of some joint, or none of it in motion.
         """
         # So that it has three quarters of the run, or more.
         tally = next(tally for tally in reversed(self._tallies)
@@ -139,6 +145,13 @@ class ThresholdLearner:
             raise ParameterError('showed too little of every joint', subject='the run to learn '
                                  'from', remedy='let the arm move all its joints, without '
                                                 'faults, for a minute or more')
+        rested = self._can_move & (tally.moving * self._period < MOVED_TIME)
+        if rested.any():
+            raise ParameterError(
+                'did not show it in motion', subject=', '.join(
+                    name for name, rests in zip(self._names, rested, strict=True) if rests),
+                remedy='let the arm move all its joints while thresholds are learnt: those of '
+                       'rest would be alarms as soon as it moves')
         states = max(HORIZON / self._period, tally.count)
         factor = self._margin * np.sqrt(np.log(states) / np.log(tally.count - LEAST))
         return Tolerances(tally.noise, tally.effort, factor * limit, factor * whole)
@@ -185,6 +198,11 @@ class _Tally:
         self._shares, self._of_all = np.zeros((w, n)), np.zeros(w)
         self._work = np.zeros((3, n, n))
         self._weigh = detection_kernel.weigh.load()
+
+    @property
+    def moving(self) -> FloatArray:
+        """States in which each joint was not slow, shape (n,)."""
+        return self._counts[0]
 
     @property
     def is_complete(self) -> bool:

@@ -300,18 +300,20 @@ class FaultWatch:
     def _on_learn(self, request: SetBool.Request, response: SetBool.Response
                   ) -> SetBool.Response:
         """Begin to learn thresholds from a run without faults, or take over what was learnt."""
-        if self._detector is None or self._trouble:
+        if not request.data:
+            # Whatever stands in its way now: most stop the arm first.
+            if self._learner is None:
+                response.message = 'was not learning'
+            else:
+                self._finish_learning(response)
+        elif self._detector is None or self._trouble:
             response.message = f'cannot learn now: {self._trouble or "no joint states yet"}'
-        elif request.data:
+        else:
             self._detector.reset()
             self._observer.correct_friction(np.zeros((2, self._robot.n)))
             self._learner = ThresholdLearner(self._robot, self._predictor,
                                              margin=self._values['faults.margin'])
             response.success, response.message = True, 'learns; call again with false to end'
-        elif self._learner is None:
-            response.message = 'was not learning'
-        else:
-            self._finish_learning(response)
         return response
 
     def _finish_learning(self, response: SetBool.Response) -> None:
@@ -329,6 +331,8 @@ class FaultWatch:
         result = self._node.set_parameters_atomically(
             [RosParameter(name, RosParameter.Type.DOUBLE_ARRAY, values)
              for name, values in learnt.items()])
+        if not result.successful:
+            self._correct_friction(self._friction_of(self._values))
         response.success = result.successful
         response.message = result.reason or f'learnt from {learner.samples} joint states'
         path = self._values['faults.thresholds_file']

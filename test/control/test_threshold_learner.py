@@ -94,8 +94,22 @@ def test_a_joint_that_rests_keeps_the_friction_of_the_description(robot):
     learner = learn(robot, 10.0, still=(2,))
     assert not np.any(learner.friction[:, 2])
     np.testing.assert_allclose(learner.friction[:, :2], MORE[:, :2], atol=0.03)
+
+
+@pytest.mark.parametrize(('still', 'named'), [((2,), 'wrist'),
+                                             ((0, 1, 2), 'shoulder, elbow, wrist')])
+def test_limits_of_rest_are_refused_for_joints_that_will_move(robot, still, named):
+    """They were alarms for good as soon as the arm moved."""
+    with pytest.raises(ParameterError, match=f'^{named}: did not show it in motion') as caught:
+        learn(robot, 6.0, still=still).tolerances  # noqa: B018
+    assert 'move all its joints' in caught.value.remedy
+
+
+def test_a_joint_that_is_always_slow_is_learnt_so(robot):
+    velocity = np.array([3.0, 3.0, 0.03])
+    slow = replace(robot, limits=replace(robot.limits, velocity=velocity))
+    effort = learn(slow, 6.0, still=(2,)).tolerances.effort
     # It was never seen to move: what it shows at rest counts for both.
-    effort = learner.tolerances.effort
     np.testing.assert_array_equal(effort[0, :, 2], effort[1, :, 2])
 
 

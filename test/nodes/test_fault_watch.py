@@ -5,6 +5,7 @@ from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
+from std_srvs.srv import SetBool
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
@@ -38,3 +39,19 @@ def test_stamps_in_another_unit_are_told(watch):
 
 def test_stamps_in_s_are_watched(watch):
     assert 'cannot' not in tell(watch, 0.002).message
+
+
+def learn(watch, wanted):
+    return watch._on_learn(SetBool.Request(data=wanted), SetBool.Response())
+
+
+def test_learning_ends_though_the_arm_was_stopped_first(watch):
+    assert not learn(watch, False).success and learn(watch, False).message == 'was not learning'
+    tell(watch, 0.002)
+    assert learn(watch, True).success
+    nobody = np.zeros(2)
+    watch.update(np.array([0.3, -0.2]), nobody, nobody, 0.002, 1.0, 10**9, due=False)
+    assert 'nobody drives' in learn(watch, True).message
+    # Of too short a run nothing is taken over, and it is watched again.
+    assert 'showed too little' in learn(watch, False).message
+    assert 'learns' not in tell(watch, 0.002).message
