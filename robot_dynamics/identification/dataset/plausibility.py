@@ -20,6 +20,8 @@ FloatArray = NDArray[np.float64]
 SAMPLES = 3000
 #: A regression on the description has to explain this share to mean anything.
 EXPLAINED = 0.5
+#: Of joints that are asked for less than this part of the most, nothing is said.
+LIGHT = 0.05
 #: And bodies this share of it, beside friction.
 OF_BODIES = 0.05
 #: Efforts below this part of what the description asks for, or above its inverse, have
@@ -64,9 +66,11 @@ def _efforts(dataset: Dataset, robot: Robot) -> list[Finding]:
     gravity = model.gravity_torque(q)
     moving = model.inverse_dynamics(q, v, a) - gravity
     scales, missing = {}, []
+    # Small links are described carelessly; what an arm carries is not.
+    asked, weight = np.std(gravity + moving, axis=0), np.std(gravity, axis=0)
     for j, name in enumerate(dataset.joint_names):
         falling, swinging, effort, u = (x[free[:, j], j] for x in (gravity, moving, tau, v))
-        if not len(u):
+        if not len(u) or asked[j] < LIGHT * np.max(asked):
             continue
         speed = max(float(np.sqrt(np.mean(u ** 2))), 1e-9)
         rest = np.stack([np.ones(len(u)), np.tanh(u / (0.03 * speed)), u], axis=1)
@@ -78,7 +82,7 @@ def _efforts(dataset: Dataset, robot: Robot) -> list[Finding]:
             continue
         scales[name] = float(part[0][0])
         if dataset.is_gravity_compensated \
-                or np.std(gravity[:, j]) < 0.05 * np.max(np.std(gravity, axis=0)):
+                or weight[j] < LIGHT * np.max(weight):
             continue
         split = _share(np.column_stack([falling, swinging, rest]), effort)
         own = _share(np.column_stack([swinging, rest]), effort)
