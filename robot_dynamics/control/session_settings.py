@@ -5,8 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robot_dynamics.control.checks import positive
+from robot_dynamics.control.checks import exceeds, positive
 from robot_dynamics.control.safe_command import SafeKind
+from robot_dynamics.errors import ParameterError
+
+#: Least time-out, in periods: what comes a little late is no loss.
+SHORTEST_TIMEOUT = 1.5
 
 
 @dataclass(frozen=True)
@@ -45,5 +49,12 @@ class SessionSettings:
         for name in ('period', 'state_timeout', 'safe_repeats', 'max_tracking_error',
                      'max_overruns'):
             positive(name, getattr(self, name))
+        shortest = SHORTEST_TIMEOUT * self.period
+        if exceeds(shortest, self.state_timeout):
+            raise ParameterError(f'is {self.state_timeout:g} s, and states come every '
+                                 f'{self.period:g} s: all of them would be late',
+                                 subject='state_timeout',
+                                 remedy=f'set it to {float(f"{1.005 * shortest:.3g}"):g} s or '
+                                        'more, or have states come more often')
         if self.resume_after is not None:
             positive('resume_after', self.resume_after)

@@ -495,6 +495,15 @@ def test_a_joint_that_turns_without_end_is_tracked_across_the_seam(turning_arm3,
     assert bench.session.q_d[2] == pytest.approx(math.pi + 0.05)
 
 
+def test_a_timeout_that_every_state_would_miss_is_refused_with_one_that_is_not():
+    with pytest.raises(ParameterError, match=r'timeout: is 0\.1 s, and states come every') \
+            as caught:
+        SessionSettings(period=0.1)
+    least = float(caught.value.remedy.split()[3])
+    assert SessionSettings(period=0.1, state_timeout=least).state_timeout == least < 0.16
+    SessionSettings(period=0.1, state_timeout=0.15)
+
+
 def test_settings_are_checked():
     for wrong in ({'period': 0.0}, {'state_timeout': NAN}, {'safe_repeats': 0},
                   {'resume_after': 0}):
