@@ -18,7 +18,7 @@ from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.simulation.faults import Fault, FaultKind
 
 pytest.importorskip('mujoco')
-from robot_dynamics.simulation.faulty_plant import FaultyPlant  # noqa: E402
+from robot_dynamics.simulation.faulty_plant import FaultyPlant
 
 PERIOD, STEP = 0.002, 0.0005
 
@@ -26,7 +26,8 @@ PERIOD, STEP = 0.002, 0.0005
 def watch(seconds, steps_of, *, fault=None):
     """Lead a laden arm along a motion; return what was said of it, and the largest share."""
     robot = Robot.from_urdf(resolve_robot('arm7'))
-    plant = FaultyPlant(with_payload(with_scaled_masses(robot, 0.77), 2.0, (0.0, 0.0, 0.15)), timestep=STEP)
+    laden = with_payload(with_scaled_masses(robot, 0.77), 2.0, (0.0, 0.0, 0.15))
+    plant = FaultyPlant(laden, timestep=STEP)
     motion = exciting_fourier(robot, 0)
     q_d, v_d, _ = motion.sample(0.0)
     plant.reset(q_d, v_d)
