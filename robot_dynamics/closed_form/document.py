@@ -13,7 +13,14 @@ from robot_dynamics.closed_form.harmonics import explicit
 from robot_dynamics.closed_form.infix import Infix
 from robot_dynamics.closed_form.latex_language import latex_document, latex_symbol
 from robot_dynamics.closed_form.python_language import python_function
-from robot_dynamics.closed_form.recording import Entry, Intermediate, Output, Recording, plan
+from robot_dynamics.closed_form.recording import (
+    Entry,
+    Intermediate,
+    Output,
+    Recording,
+    plan,
+    zeros_note,
+)
 from robot_dynamics.closed_form.wolfram_language import wolfram_comment, wolfram_function
 from robot_dynamics.errors import ParameterError, shown
 
@@ -85,20 +92,23 @@ def _text(recording: Recording, notes: Sequence[str]) -> str:
     choice = plan(recording, reserved=[name for array in recording.inputs
                                        for name in array.names])
     writer = Infix(choice.variables)
-    lines = []
+    lines, listed = [], []
     for step in choice.steps():
         if isinstance(step, Intermediate):
             lines.append(f'{step.name} = {writer.define(step.formula)}')
-        elif isinstance(step, Entry) and not step.is_zero:
-            lines.append(f'{_place(step.output, step.place)} = {writer.text(step.value)}')
-    return _framed(recording, notes, lines)
+        elif isinstance(step, Entry):
+            listed.append(not step.is_zero)
+            if listed[-1]:
+                lines.append(f'{_place(step.output, step.place)} = {writer.text(step.value)}')
+    return _framed(recording, [*notes, *zeros_note(listed)], lines)
 
 
 def _text_explicit(recording: Recording, notes: Sequence[str]) -> str:
     matrices = explicit(recording)
     lines = [f'{_place(output, place)} = {decimal_text(entry)}' for output in recording.outputs
              for place, entry in enumerate(matrices[output.name]) if entry != 0]
-    return _framed(recording, notes, lines)
+    listed = [entry != 0 for matrix in matrices.values() for entry in matrix]
+    return _framed(recording, [*notes, *zeros_note(listed)], lines)
 
 
 def _framed(recording: Recording, notes: Sequence[str], lines: Sequence[str]) -> str:

@@ -8,7 +8,14 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from robot_dynamics.closed_form.infix import Infix
-from robot_dynamics.closed_form.recording import Entry, Intermediate, Output, Recording, plan
+from robot_dynamics.closed_form.recording import (
+    Entry,
+    Intermediate,
+    Output,
+    Recording,
+    plan,
+    zeros_note,
+)
 from robot_dynamics.closed_form.tape import Number, Symbol
 
 #: Lines in one display; TeX sets a display in one go.
@@ -96,10 +103,12 @@ def latex_document(recording: Recording, notes: Sequence[str] = (),
     """
     if matrices is None:
         lines = list(_recorded(recording))
+        listed = [not step.is_zero for step in plan(recording).steps() if isinstance(step, Entry)]
     else:
         lines = [line for output in recording.outputs
                  for line in _entries(output, matrices[output.name])]
-    body = [latex_text(note) + '\n' for note in notes]
+        listed = [entry != '0' for matrix in matrices.values() for entry in matrix]
+    body = [latex_text(note) + '\n' for note in (*notes, *zeros_note(listed))]
     for k in range(0, len(lines), _LINES):
         body += [r'\begin{align*}', ' \\\\\n'.join(lines[k:k + _LINES]), r'\end{align*}']
     title = latex_text(f'{recording.robot}: {recording.text}')

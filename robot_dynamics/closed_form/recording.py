@@ -134,6 +134,13 @@ class Entry(Step):
         return not isinstance(self.value, Formula) and self.value == 0
 
 
+def zeros_note(listed: Sequence[bool]) -> list[str]:
+    """Return a line about the entries that are not listed because they are zero, if any are."""
+    if all(listed):
+        return []
+    return ['entries that are not listed are zero' if any(listed) else 'all entries are zero']
+
+
 @dataclass(frozen=True)
 class Plan:
     """Which formulas of a recording are written as intermediates, and how these are called.
