@@ -49,6 +49,7 @@ from robot_dynamics.identification.signal_choice import SignalChooser
 from robot_dynamics.identification.signals import SignalSettings
 from robot_dynamics.identification.signals.motion import WIDER
 from robot_dynamics.identification.stack import Stack
+from robot_dynamics.identification.stop_check import take_back
 from robot_dynamics.identification.stops import stop_findings
 from robot_dynamics.model.robot import Robot
 
@@ -190,6 +191,7 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     stack = Stack(robot, dataset, signals, terms,
                   velocity_threshold=settings.velocity_threshold,
                   coulomb_width=settings.coulomb_width)
+    take_back(stack, always, families)
     doubted = ('armature',) if settings.armature == 'auto' else ()
     chooser = Chooser(stack, BLOCKS, always, families, doubted)
     if np.min(np.sum(chooser.normal.counts, axis=1)) < 1.0:

@@ -151,8 +151,8 @@ class Stack:
             raise RecordingError(f'is too short: {len(self.time)} equations a joint',
                                  subject=dataset.source, remedy='record some more seconds')
         self.on_stops = self._rows_on_stops() if like is None else like.on_stops
-        self.used = (np.abs(self.speeds_of_rows()) >= velocity_threshold) & ~self.on_stops \
-            if like is None else like.used
+        self._moving = np.abs(self.speeds_of_rows()) >= velocity_threshold
+        self.used = self._moving & ~self.on_stops if like is None else like.used
         self.joints: tuple[JointRows, ...] = ()
         self.with_loads(robot.parameters if loads is None else loads)
 
@@ -206,6 +206,11 @@ class Stack:
         """Return the velocities at the times of the rows, shape (m, n)."""
         return np.concatenate([motion.v[outer][keep] for motion in self.motions
                                for outer, keep in self._pieces(motion)])
+
+    def take_back(self, joint: int) -> None:
+        """Use the equations of a joint that lies on no stop, after all."""
+        self.on_stops[:, joint] = False
+        self.used[:, joint] = self._moving[:, joint]
 
     def _rows_on_stops(self) -> BoolArray:
         """Return which rows of each joint lie on a stop, shape (m, n)."""
