@@ -142,6 +142,7 @@ class ManagedNode(NodeParts, LifecycleNode):
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Destroy everything."""
+        self._end_attempts()
         self.take_down()
         return super().on_cleanup(state)
 
@@ -157,11 +158,14 @@ class ManagedNode(NodeParts, LifecycleNode):
         self.take_down()
         return super().on_error(state)
 
-    def _leave(self, reason: str) -> None:
+    def _end_attempts(self) -> None:
+        """Try to be activated no more: once stopped by somebody, it is theirs to start again."""
         if self._attempts is not None:
-            # Once stopped by somebody, it is theirs to start again.
             self.destroy_timer(self._attempts)
             self._attempts = None
+
+    def _leave(self, reason: str) -> None:
+        self._end_attempts()
         if self.is_active:
             self.is_active = False
             self.let_go(reason)
@@ -187,8 +191,7 @@ class ManagedNode(NodeParts, LifecycleNode):
             self._clear_since = now
             self._remind(reason)
         elif now - self._clear_since > _SETTLING_TIME and self.trigger_activate() == SUCCESS:
-            self.destroy_timer(self._attempts)
-            self._attempts = None
+            self._end_attempts()
 
     def _remind(self, reason: str) -> None:
         """Say what is waited for, but not all the time."""

@@ -119,6 +119,19 @@ def change(observer, transition: int, arm: ScriptedArm | None = None) -> bool:
     return answer.result().success
 
 
+def test_taken_down_while_it_waits_for_an_arm_it_waits_no_more(controller, observer):
+    """It used to go on trying, with nothing left to try with, and died of it."""
+    modes = observer.collect(String, f'{NODE}/mode', qos.latched())
+    node = controller()
+    assert observer.spin(60.0, lambda: bool(modes))
+    assert change(observer, Transition.TRANSITION_CLEANUP)
+    observer.spin(1.0)
+    assert change(observer, Transition.TRANSITION_CONFIGURE)
+    assert change(observer, Transition.TRANSITION_CLEANUP)
+    status, stdout, stderr = node.stop()
+    assert status == 0 and 'Traceback' not in stdout + stderr
+
+
 def test_holds_then_tracks_and_tells(controller, arm, observer, gravity):
     error = observer.collect(JointState, f'{NODE}/tracking_error', DEEP)
     estimate = observer.collect(Float64MultiArray, f'{NODE}/parameter_estimate', DEEP)
