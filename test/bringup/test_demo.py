@@ -52,6 +52,15 @@ def test_adaptation_begins_after_one_whole_period_of_the_reference():
     assert make_plan().seconds - RAMP - period >= period
 
 
+def test_an_arm_that_is_wrong_on_purpose_is_no_fault():
+    laden, sound = ({process.node: process for process in make_plan(plant=plant).processes()}
+                    for plant in ('loaded', 'nominal'))
+    efforts = load_description('arm7').robot.limits.effort
+    np.testing.assert_allclose(laden['inverse_dynamics'].parameters['faults.thresholds'],
+                               1.5 * efforts)
+    assert 'faults.thresholds' not in sound['inverse_dynamics'].parameters
+
+
 def test_the_arm_waits_where_the_motion_starts():
     from robot_dynamics.control.fourier import exciting_fourier
     plan = make_plan(seed=5)
