@@ -96,6 +96,9 @@ class Expansion:
 
     def matrix(self, output: Output) -> sympy.Matrix:
         """Return an output as a SymPy matrix; a vector has one column."""
+        for entry in output.entries:
+            # Refused before factors are looked for, which takes long.
+            self(entry)
         rows = output.shape[0]
         return self._sympy.Matrix(rows, len(output.entries) // rows,
                                   [self.expression(entry) for entry in output.entries])

@@ -83,3 +83,15 @@ def test_formulas_too_long_to_be_written_out_are_refused(puma, monkeypatch):
     assert len(explicit(derive(puma, 'g'))['g']) == 6
     with pytest.raises(ModelError, match=r'puma560.*too long to be written out; .*intermediates'):
         explicit(derive(puma, 'M'))
+
+
+def test_they_are_refused_before_factors_are_looked_for(puma, monkeypatch):
+    """The first entries may be short; factors of them take a minute for a long chain."""
+    monkeypatch.setattr(harmonics, 'LARGEST_WORK', 2000)
+
+    def factor(*_):
+        raise AssertionError('looked for factors')
+
+    monkeypatch.setattr(sympy, 'factor', factor)
+    with pytest.raises(ModelError, match='too long to be written out'):
+        explicit(derive(puma, 'C'))
