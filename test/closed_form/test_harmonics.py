@@ -94,4 +94,4 @@ def test_they_are_refused_before_factors_are_looked_for(puma, monkeypatch):
 
     monkeypatch.setattr(sympy, 'factor', factor)
     with pytest.raises(ModelError, match='too long to be written out'):
-        explicit(derive(puma, 'C'))
+        explicit(derive(puma, 'slotine-li'))
