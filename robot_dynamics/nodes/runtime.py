@@ -9,6 +9,7 @@ still can, and leaves with status 0.
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -78,8 +79,12 @@ def run(make_node: Callable[[StopRequest], RuntimeNode], args: Sequence[str] | N
         Exit status.
     """
     if asks_for_help(sys.argv[1:] if args is None else args):
-        print(help_text((sys.modules[make_node.__module__].__doc__ or '').strip(),
-                        (*table, *RUNTIME_PARAMETERS)))
+        try:
+            print(help_text((sys.modules[make_node.__module__].__doc__ or '').strip(),
+                            (*table, *RUNTIME_PARAMETERS)), flush=True)
+        except BrokenPipeError:
+            # Whoever read it, such as head, has seen enough; Python would complain at its exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     stop = StopRequest()
     try:

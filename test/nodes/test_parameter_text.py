@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
+import subprocess
+import sys
+
 import pytest
 
 from robot_dynamics.nodes import adaptive_controller, recorder, runtime
@@ -44,3 +47,11 @@ def test_a_node_asked_for_help_does_not_start(capsys, monkeypatch):
     (['--ros-args', '-p', 'frame:=--help'], False), (['--ros-args', '--help'], False)])
 def test_who_asks_for_help(args, asked):
     assert runtime.asks_for_help(args) is asked
+
+
+def test_who_reads_the_help_may_have_seen_enough():
+    process = subprocess.Popen([sys.executable, '-m', 'robot_dynamics.nodes.adaptive_controller',
+                                '--help'], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
+    process.stdout.close()
+    assert process.stderr.read() == '' and process.wait(60.0) == 0

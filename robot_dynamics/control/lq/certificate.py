@@ -115,8 +115,8 @@ class Certificate:
 
     def __str__(self) -> str:
         radii = ', '.join(f'{verdict.arm} {verdict.radius:.4f}' for verdict in self.verdicts)
-        return (f'largest spectral radius of {len(self.q)} points, {1e3 * self.delay:g} ms late: '
-                f'{radii}')
+        return (f'largest spectral radius of {len(self.q)} points, {1e3 * self.delay:g} ms late '
+                f'(below 1 is stable): {radii}')
 
 
 def certify(rule: GainRule, robot: Robot, q: FloatArray, v: FloatArray, a: FloatArray, *,
