@@ -24,6 +24,7 @@ from robot_dynamics.model.dh_inertia import inertia_order, inertial_parameters, 
 from robot_dynamics.model.dh_row import (
     ROW_FIELDS,
     Convention,
+    angles_of_degrees,
     geometry,
     joint_kind,
     limits,
@@ -156,6 +157,7 @@ def _joint(row: Fields, convention: Convention, parent: str, carrier: FloatArray
            findings: list[Finding]) -> JointDescription:
     kind = joint_kind(row)
     shape = geometry(row, kind, convention)
+    findings += angles_of_degrees(row, kind)
     motor = transmission(row, findings)
     return JointDescription(
         name=row.text('joint', row.subject.replace('link', 'joint', 1)

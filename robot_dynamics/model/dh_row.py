@@ -40,6 +40,9 @@ ROW_FIELDS = (
     'mass', 'm', 'com', 'r', 'inertia_com', 'I_com', 'inertia_origin', 'I_origin',
     'limits', 'qlim', 'damping', 'friction', 'armature', 'Jm', 'G', 'B', 'Tc')
 
+#: No angle of a table needs more than a turn, rad.
+LARGEST_ANGLE = 2.0 * math.pi + 1e-6
+
 _LIMITS = ('lower', 'upper', 'velocity', 'effort')
 _KINDS = {'revolute': JointKind.REVOLUTE, 'r': JointKind.REVOLUTE,
           'continuous': JointKind.CONTINUOUS,
@@ -130,6 +133,18 @@ def geometry(row: Fields, kind: JointKind, convention: Convention) -> Geometry:
         placement[:3, 3] += about_z @ arm
         arm = np.zeros(3)
     return Geometry(placement, axis, arm)
+
+
+def angles_of_degrees(row: Fields, kind: JointKind) -> tuple[Finding, ...]:
+    """Tell of angles of more than a turn: tables in print are often in degrees."""
+    names = ('alpha', 'theta', *(() if kind is JointKind.PRISMATIC else ('offset',)))
+    large = {name: value for name in names
+             if abs(value := row.number(name, default=0.0)) > LARGEST_ANGLE}
+    if not large:
+        return ()
+    told = ', '.join(f'{name} {value:g}' for name, value in large.items())
+    return (Finding(Severity.WARNING, row.subject, f'has {told}, more than a turn: it looks like '
+                    'degrees', 'write angles in radians'),)
 
 
 def limits(row: Fields) -> LimitDescription | None:

@@ -85,6 +85,19 @@ def test_motor_friction_of_the_puma(shared):
     assert sum('the mean is taken' in str(finding) for finding in robot.findings) == 6
 
 
+@pytest.mark.parametrize(('fields', 'told'), [
+    ({'alpha': 90}, 'alpha 90'), ({'alpha': -90, 'theta': 180}, 'alpha -90, theta 180'),
+    ({'offset': 45.0}, 'offset 45'), ({'alpha': 6.283185307179586}, None),
+    ({'type': 'prismatic', 'offset': 45.0}, None), ({'theta': -6.28}, None)])
+def test_angles_that_look_like_degrees_are_told(fields, told):
+    findings = [finding for finding in robot_from_dh(table(row(**fields))).findings
+                if 'looks like degrees' in finding.message]
+    assert len(findings) == (told is not None)
+    if told:
+        assert findings[0].severity is Severity.WARNING
+        assert f'has {told}, more than a turn' in findings[0].message
+
+
 def test_findings_name_links_without_a_real_inertia(shared):
     findings = robot_from_dh(shared / 'data' / 'dh' / 'TwoLink.json').findings
     flagged = {finding.subject for finding in findings if 'has zero inertia' in finding.message}
