@@ -18,7 +18,6 @@ from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.interpolate import BSpline
 
 from robot_dynamics.control.checks import positive
 from robot_dynamics.errors import DimensionError, ParameterError
@@ -159,6 +158,8 @@ class BSplineBasis(Basis):
                                      np.linspace(0.0, self.duration, self.intervals + 1),
                                      np.full(DEGREE, self.duration)))
         chosen = np.eye(self.intervals + DEGREE)[:, AT_REST:-AT_REST]
+        # Half a second, which only who designs a motion has to wait for.
+        from scipy.interpolate import BSpline
         self._splines = [BSpline(self.knots, chosen, DEGREE)]
         for _ in range(DEGREE - 1):
             self._splines.append(self._splines[-1].derivative())

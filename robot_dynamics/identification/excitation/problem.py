@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from robot_dynamics.identification.excitation.curves import RestToRest
 from robot_dynamics.identification.excitation.effort_bound import EffortEnclosure
@@ -82,6 +81,8 @@ class Problem:
         tell : callable
             Called after each iteration.
         """
+        # Some tenths of a second, which only who designs a motion has to wait for.
+        from scipy.optimize import minimize
         shape, y = x.shape, (x / self._unit).ravel()
 
         def cost(y: FloatArray, weight: float) -> tuple[float, FloatArray]:
