@@ -356,6 +356,5 @@ def refuse_unphysical(robot: Robot) -> None:
         verdict = check_body(parameters)
         if not verdict.is_consistent:
             raise InertiaError(f'cannot be a rigid body: {verdict.violation}', subject=name,
-                               remedy='correct its mass and inertia, or allow an unphysical '
-                                      'model: adaptation then starts from the nearest physical '
-                                      'one')
+                               remedy='correct its mass and inertia, or set allow_unphysical: '
+                                      'adaptation then starts from the nearest physical model')
