@@ -27,6 +27,9 @@ FloatArray = NDArray[np.float64]
 
 #: Speed taken for a joint whose description gives none. rad/s or m/s.
 UNKNOWN_SPEED_LIMIT = 10.0
+#: For so long, and in so many messages, a moving arm may be told to be at the same place: a driver
+#: that hears of its arm less often than it publishes repeats itself, too. s.
+FROZEN_AFTER, FROZEN_COUNT = 0.05, 5
 #: Layouts of names remembered, and names in one of them; more than any sane topic has.
 MAX_LAYOUTS, MAX_NAMES = 16, 1000
 
@@ -56,6 +59,7 @@ class Reason(Enum):
     FUTURE = 'stamp lies in the future'
     STALE = 'stamp is too old'
     JUMP = 'position jumped'
+    FROZEN = 'positions stand still, and tell a speed'
 
 
 class Note(Enum):
@@ -126,7 +130,9 @@ class JointStateMonitor:
     A message in parts (one for each half of an arm) is merged joint by joint; a
     state is complete when every joint is newer than in the state before and the
     oldest is at most `state_skew` older than the newest. A message that is turned
-    away changes nothing.
+    away changes nothing. A driver that has lost its arm and goes on to publish what it knew
+    last tells of an arm that moves and gets nowhere: that is turned away after
+    `FROZEN_AFTER`. (Of an arm at rest nobody can tell.)
 
     Positions of continuous joints are unwrapped, so that q never jumps by a turn.
 
@@ -273,6 +279,9 @@ class JointStateMonitor:
         if stamp < receive_time - self._max_age:
             return self._verdict(Reason.STALE)
         layout.fill(position, velocity, effort)
+        if layout.repeats(stamp) > FROZEN_COUNT and stamp - layout.told_since > FROZEN_AFTER \
+                and layout.tells_of_motion():
+            return self._verdict(Reason.FROZEN)
         code, joint, newest, implausible, known = self._absorb(
             layout.source, layout.position, layout.velocity, layout.effort, stamp,
             *self._pending, self._continuous, self._speed, self._max_step, self._cutoff,

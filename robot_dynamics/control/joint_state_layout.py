@@ -14,6 +14,10 @@ from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
 
+#: A joint that is told to be faster than this moves; slower ones may be an offset of a sensor.
+#: rad/s or m/s.
+MOVING = 0.02
+
 
 @dataclass(frozen=True, eq=False)
 class DependentJoint:
@@ -63,6 +67,9 @@ class Layout:
         self.effort = np.empty(count)
         self._position, self._velocity, self._effort = map(
             memoryview, (self.position, self.velocity, self.effort))
+        #: Stamp of the first message that said what the last one says. s.
+        self.told_since = -np.inf
+        self._told, self._repeats = b'', 0
 
     @classmethod
     def build(cls, names: tuple[str, ...], joint_names: tuple[str, ...],
@@ -92,6 +99,19 @@ class Layout:
             self.position[:] = position
             self.velocity[:] = velocity if len(velocity) else np.nan
             self.effort[:] = effort if len(effort) else np.nan
+
+    def repeats(self, stamp: float) -> int:
+        """Return how many messages before this one said the same of positions and velocities."""
+        told = self.position.tobytes() + self.velocity.tobytes()
+        if told == self._told:
+            self._repeats += 1
+        else:
+            self._told, self._repeats, self.told_since = told, 0, stamp
+        return self._repeats
+
+    def tells_of_motion(self) -> bool:
+        """Whether the message says that one of our joints moves."""
+        return bool(np.any(np.abs(self.velocity[self.source[self.source >= 0]]) > MOVING))
 
     def farthest_dependent(self, q: FloatArray) -> float:
         """Return how far the worst mimic joint is from where q puts it. rad or m."""

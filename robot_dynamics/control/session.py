@@ -157,6 +157,10 @@ class ControlSession:
                 if self.verdict.reason is Reason.JUMP and self._is_lost(steady):
                     # What it does not agree with may be what is wrong.
                     self.monitor.forget()
+            if self.verdict.reason is Reason.FROZEN and self.mode in _ACTIVE:
+                # The last effort answers an error that is no longer known: it is not held.
+                self._go_safe(Cause.STATES_STOPPED, self.last_heard)
+                return self._repeat_safe(steady)
             return None
         self._last_accepted = steady
         if self._is_lost(steady) and self._good_states + 1 < CONFIRMING_STATES:
@@ -200,9 +204,7 @@ class ControlSession:
             self._good_states = 0
         if self.mode is not Mode.SAFE or self._repeats_left <= 0:
             return None
-        self._repeats_left -= 1
-        dt, self._last_sent = now - self._last_sent, now
-        return self._send_safe(dt, live=False)
+        return self._repeat_safe(now)
 
     def stop(self, reason: str) -> Command | None:
         """End the session; return the safe command to send some times before silence.
@@ -422,6 +424,12 @@ class ControlSession:
         self.controller.note_applied(command.effort)
         self.counts['saturated'] += self.limiter.any_saturated
         return command
+
+    def _repeat_safe(self, now: float) -> Command | None:
+        """Return the safe command where no state tells where the arm is."""
+        self._repeats_left -= 1
+        dt, self._last_sent = now - self._last_sent, now
+        return self._send_safe(dt, live=False)
 
     def _send_safe(self, dt: float, *, live: bool) -> Command | None:
         monitor = self.monitor

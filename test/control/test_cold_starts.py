@@ -62,14 +62,16 @@ class Rig:
             return self.dynamics.gravity_torque(self.plant.q)
         return self.drive.effort
 
-    def cycle(self, *, state_arrives=True, command_arrives=True):
-        """Run one period."""
+    def cycle(self, *, state_arrives=True, command_arrives=True, told=None):
+        """Run one period; a state may be told that is not the true one."""
         self.t += PERIOD
         self.drive.advance(self.t)
         session, now = self.session, ORIGIN + self.t
         command = session.on_joint_state(
-            now, now, list(self.model.joint_names), self.plant.q, self.plant.v,
-            self.reported_effort()) if state_arrives else session.on_tick(now)
+            now, now, list(self.model.joint_names), *(told or (self.plant.q, self.plant.v)),
+            self.reported_effort()) if state_arrives else None
+        if command is None:
+            command = session.on_tick(now)
         if session.mode is Mode.TRACKING:
             self._track(now)
         else:
@@ -181,3 +183,22 @@ def test_an_outage_is_survived_and_the_arm_taken_up_where_it_is(new_rig):
     np.testing.assert_allclose(rig.session.q_d, held, atol=0.02)
     assert rig.run(4.0) < 0.02
     assert rig.session.counts['safe_entries'] == 1
+
+
+@pytest.mark.parametrize(('instant', 'most'), [(4.0, 1.5), (5.0, 6.0), (6.5, 1.5), (8.0, 6.0)])
+def test_a_driver_that_has_lost_its_arm_does_not_drive_it(new_rig, instant, most):
+    """It publishes what it knew last, as new: feedback acts on an error that only grows.
+
+    Believed, it takes a wrist to fifty to a hundred times its speed limit within 0.6 s. What is
+    left is what an unknown load does under a safe command that cannot know of it.
+    """
+    rig = new_rig()
+    rig.run(instant)
+    told, fastest = (rig.plant.q, rig.plant.v), 0.0
+    assert np.abs(told[1]).max() > 0.1
+    for _ in range(300):
+        rig.cycle(told=told)
+        fastest = max(fastest, (np.abs(rig.plant.v) / rig.model.limits.velocity).max())
+    assert rig.session.mode is Mode.SAFE and rig.session.cause is Cause.STATES_STOPPED
+    assert 'stand still' in rig.session.reason
+    assert fastest < most

@@ -37,6 +37,8 @@ class FollowingArm:
             self.effort = command.effort.copy()
         if self.session.mode.follows:
             self.q, self.v = self.session.q_d.copy(), self.session.v_d.copy()
+        else:
+            self.v = np.zeros(3)
 
     def states(self, count):
         for _ in range(count):

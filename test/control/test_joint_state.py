@@ -174,6 +174,42 @@ def test_a_jump_is_rejected_until_the_joint_may_have_got_there():
     assert feed(guard, 1.04, [0.0, 0.07, 0.40]).reason is Reason.JUMP
 
 
+def test_an_arm_that_moves_and_gets_nowhere_is_not_believed():
+    guard = monitor()
+    reasons = [feed(guard, 1.0 + 0.002 * k, [0.1, 0.2, 0.3], [0.0, -0.5, 0.0]).reason
+               for k in range(60)]
+    first = reasons.index(Reason.FROZEN)
+    assert 0.05 <= 0.002 * first < 0.056
+    assert set(reasons[:first]) == {Reason.ACCEPTED} and set(reasons[first:]) == {Reason.FROZEN}
+    # What changes is believed again, and repeated for a while.
+    after = [feed(guard, 1.2 + 0.002 * k, [0.1, 0.2001, 0.3], [0.0, -0.5, 0.0]).reason
+             for k in range(20)]
+    assert set(after) == {Reason.ACCEPTED}
+
+
+@pytest.mark.parametrize(('period', 'each', 'velocity'), [
+    (0.002, 1000, 0.0), (0.002, 1000, 0.01),  # at rest, and at rest with an offset
+    (0.002, 4, 0.5), (0.002, 16, 0.5),        # an arm heard of at 125 and 31 Hz
+    (0.05, 5, 0.5)])                          # states that are rare
+def test_a_driver_may_repeat_itself(period, each, velocity):
+    guard = monitor()
+    for k in range(300):
+        position = [0.1, 0.001 * (k // each), 0.3]
+        assert feed(guard, 1.0 + period * k, position, [0.0, velocity, 0.0]).accepted
+
+
+def test_halves_of_an_arm_that_take_turns_are_frozen_each_for_itself():
+    guard = monitor()
+    reasons = {'left': [], 'right': []}
+    for k in range(100):
+        t = 1.0 + 0.002 * k
+        # The left half moves on, the right one only says so.
+        reasons['left'].append(feed(guard, t, [0.001 * k], [0.5], names=('a',)).reason)
+        reasons['right'].append(feed(guard, t, [0.2, 0.3], [0.5, 0.0], names=('b', 'c')).reason)
+    assert Reason.FROZEN in reasons['right'] and Reason.FROZEN not in reasons['left']
+    assert guard.q[0] < 0.06  # no state is complete any more
+
+
 def test_forget_makes_the_next_state_a_first_one():
     guard = monitor()
     feed(guard, 1.0, [0.0] * 3, [1.0] * 3)

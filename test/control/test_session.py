@@ -327,22 +327,47 @@ def test_states_that_come_too_slowly(new_bench):
 @pytest.mark.parametrize('joint', range(3))
 def test_an_arm_that_runs_is_braked(new_bench, arm3, joint):
     bench = new_bench(resume_after=10).start()
+
+    def states(count):
+        for _ in range(count):
+            # Who tells a speed has to get somewhere.
+            bench.q[joint] += 1e-6
+            command = bench.state()
+        return command
+
     bench.v[joint] = -1.4 * arm3.limits.velocity[joint]
-    bench.states(20)
+    states(20)
     assert bench.session.mode is Mode.TRACKING
     bench.v[joint] *= 1.6 / 1.4
-    bench.states(2)
+    states(2)
     assert bench.session.mode is Mode.TRACKING
-    command = bench.state()
+    command = states(1)
     assert bench.session.mode is Mode.SAFE and bench.session.cause is Cause.TOO_FAST
     assert command.is_safe and JOINTS[joint] in bench.session.reason
     # It is braked, and not held again for as long as it runs.
     assert command.effort[joint] > bench.controller.gravity[joint]
-    bench.states(50)
+    states(50)
     assert bench.session.mode is Mode.SAFE
     bench.v[joint] = 0.0
     bench.states(10)
     assert bench.session.mode is Mode.HOLDING
+
+
+def test_an_arm_that_moves_and_gets_nowhere_is_safe_at_once(new_bench):
+    bench = new_bench(resume_after=10).start()
+    bench.v[1] = 0.5
+    bench.states(6)
+    assert bench.session.mode is Mode.TRACKING
+    bench.states(1)
+    assert bench.command.is_safe and bench.session.mode is Mode.SAFE
+    assert bench.session.cause is Cause.STATES_STOPPED and 'stand still' in bench.session.reason
+    # No velocity is believed: the safe command is gravity where the arm was last seen.
+    np.testing.assert_allclose(bench.command.effort, bench.controller.gravity)
+    bench.states(50)
+    assert bench.session.mode is Mode.SAFE
+    bench.v[1] = 0.0
+    bench.states(30)
+    assert bench.session.mode is not Mode.SAFE
 
 
 def test_one_speed_that_is_wrong_is_none(bench, arm3):

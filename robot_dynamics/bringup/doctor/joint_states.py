@@ -35,6 +35,8 @@ REMEDIES = {
                        'nothing fills',
     Reason.JUMP: 'two sources of one joint, a unit that changes or an encoder that slips; the '
                  'velocity limit of the description bounds what is believed',
+    Reason.FROZEN: 'the driver has lost its arm and publishes what it knew last, or fills '
+                   'velocity with something else',
     Reason.SKEW: 'publish all joints in one message, or raise state_skew',
     Reason.NO_TIME: 'let the driver stamp with its ROS clock',
 }
