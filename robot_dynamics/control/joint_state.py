@@ -132,7 +132,7 @@ class JointStateMonitor:
     oldest is at most `state_skew` older than the newest. A message that is turned
     away changes nothing. A driver that has lost its arm and goes on to publish what it knew
     last tells of an arm that moves and gets nowhere: that is turned away after
-    `FROZEN_AFTER`. (Of an arm at rest nobody can tell.)
+    a while. (Of an arm at rest nobody can tell.)
 
     Positions of continuous joints are unwrapped, so that q never jumps by a turn.
 
@@ -161,13 +161,17 @@ class JointStateMonitor:
         Corner frequency of the first-order filter on estimated velocities. Hz.
     mimic_tolerance : float
         Largest difference of a mimic joint that passes without a note. rad or m.
+    may_freeze : bool
+        Whether positions may stand still for longer than `FROZEN_AFTER` while a speed is told:
+        where nothing moves by what is made of it.
     """
 
     def __init__(self, joint_names: Sequence[str], continuous: ArrayLike, *,
                  velocity_limit: ArrayLike | None = None,
                  dependent: Sequence[DependentJoint] = (), state_skew: float = 0.02,
                  max_age: float = 0.2, max_future: float = 0.05, max_joint_step: float = 0.05,
-                 velocity_cutoff: float = 30.0, mimic_tolerance: float = 0.05):
+                 velocity_cutoff: float = 30.0, mimic_tolerance: float = 0.05,
+                 may_freeze: bool = False):
         self.joint_names = tuple(joint_names)
         n = len(self.joint_names)
         self._continuous = np.array(continuous, dtype=np.bool_)
@@ -186,6 +190,7 @@ class JointStateMonitor:
         self._max_step = positive('max_joint_step', max_joint_step, 'rad')
         self._cutoff = 2.0 * np.pi * positive('velocity_cutoff', velocity_cutoff, 'Hz')
         self._mimic_tolerance = positive('mimic_tolerance', mimic_tolerance, 'rad')
+        self._may_freeze = may_freeze
         #: The last complete state, shape (n,): unwrapped position, velocity, effort
         #: (nan where unavailable). Overwritten in place.
         self.q, self.v, self.effort = np.zeros(n), np.zeros(n), np.full(n, np.nan)
@@ -279,8 +284,8 @@ class JointStateMonitor:
         if stamp < receive_time - self._max_age:
             return self._verdict(Reason.STALE)
         layout.fill(position, velocity, effort)
-        if layout.repeats(stamp) > FROZEN_COUNT and stamp - layout.told_since > FROZEN_AFTER \
-                and layout.tells_of_motion():
+        if not self._may_freeze and layout.repeats(stamp) > FROZEN_COUNT \
+                and stamp - layout.told_since > FROZEN_AFTER and layout.tells_of_motion():
             return self._verdict(Reason.FROZEN)
         code, joint, newest, implausible, known = self._absorb(
             layout.source, layout.position, layout.velocity, layout.effort, stamp,

@@ -68,8 +68,9 @@ class InverseDynamicsNode(PlainNode):
         values = self.parameters.values
         robot = load_robot(self, values, self.stopped)
         self._dynamics = Dynamics(robot)
-        self._monitor = JointStateMonitor.for_robot(robot,
-                                                    velocity_cutoff=values['velocity_cutoff'])
+        # Somebody may tell a state by hand, to see its torques.
+        self._monitor = JointStateMonitor.for_robot(
+            robot, velocity_cutoff=values['velocity_cutoff'], may_freeze=True)
         self._terms = TorqueTerms(robot, self._dynamics, cutoff=values['acceleration_cutoff'])
         self._stamps = StampClock(self)
         self._effort = ActingEffort(self, robot, self._dynamics, values)

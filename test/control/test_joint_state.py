@@ -187,6 +187,11 @@ def test_an_arm_that_moves_and_gets_nowhere_is_not_believed():
     assert set(after) == {Reason.ACCEPTED}
 
 
+def test_a_state_told_by_hand_is_believed_where_nothing_moves_by_it():
+    guard = monitor(may_freeze=True)
+    assert all(feed(guard, 1.0 + 0.01 * k, [0.1] * 3, [0.5] * 3).accepted for k in range(200))
+
+
 @pytest.mark.parametrize(('period', 'each', 'velocity'), [
     (0.002, 1000, 0.0), (0.002, 1000, 0.01),  # at rest, and at rest with an offset
     (0.002, 4, 0.5), (0.002, 16, 0.5),        # an arm heard of at 125 and 31 Hz
