@@ -33,6 +33,9 @@ FloatArray = NDArray[np.float64]
 SETTLING_TIME = 0.3
 #: How long one who has given up a topic may still be seen on it. s.
 _LEAVING_TIME = 0.5
+#: How long the name of a node that is found already may take, and what it is called until then
+#: (rmw_dds_common). s.
+_NAMING_TIME, _UNNAMED = 1.0, '_NODE_NAME_UNKNOWN_'
 _PACE = 0.002
 
 
@@ -125,11 +128,10 @@ class CommandClaim:
         """Begin to hear what those say who command the arm now."""
         self.forget_predecessors()
         own = (self._node.get_namespace(), self._node.get_name())
-        for info in self._node.get_publishers_info_by_topic(self.topic):
-            if (info.node_namespace, info.node_name) != own:
-                name = f'{info.node_namespace.rstrip("/")}/{info.node_name}/command'
-                self._predecessors.append(
-                    FetchedSubscription(self._node, JointState, name, qos.telemetry()))
+        for namespace, name in sorted(self._who_publish() - {own}):
+            self._predecessors.append(FetchedSubscription(
+                self._node, JointState, f'{namespace.rstrip("/")}/{name}/command',
+                qos.telemetry()))
 
     def last_effort(self) -> FloatArray | None:
         """Return the last effort that a predecessor says it sent, shape (n,), None for none."""
@@ -146,6 +148,20 @@ class CommandClaim:
         for subscription in self._predecessors:
             subscription.destroy()
         self._predecessors.clear()
+
+    def _who_publish(self) -> set[tuple[str, str]]:
+        """Return namespaces and names of the nodes that publish on the topic.
+
+        A publisher may be found before the name of its node.
+        """
+        deadline = time.monotonic() + _NAMING_TIME
+        while True:
+            found = {(info.node_namespace, info.node_name)
+                     for info in self._node.get_publishers_info_by_topic(self.topic)}
+            named = {node for node in found if node[1] != _UNNAMED}
+            if named == found or time.monotonic() > deadline:
+                return named
+            time.sleep(_PACE)
 
     def _is_matched(self) -> bool:
         """Whether a listener has been found, to whom the first command gets."""
