@@ -3,7 +3,7 @@
 
 An executor that is asked builds a wait set from all entities of the node, of which the events of
 publishers and subscriptions are most: a third of a millisecond, also where nothing is ready. At
-1 kHz twenty such looks a second in two processes would delay one state in thirty.
+1 kHz twenty such looks a second in each of two processes fall on up to one state in twenty-five.
 """
 
 from __future__ import annotations

@@ -194,12 +194,8 @@ def read_table(path: Path) -> tuple[list[str], FloatArray, int]:
 
     Returns
     -------
-    header : list of str
-        Names of the columns.
-    values : ndarray, shape (N, columns)
-        nan where a field is no number.
-    broken : int
-        Rows with too few or too many fields, which are left out.
+    header, values, broken
+        As `csv_table` returns them.
     """
     return _json_table(path) if path.suffix.lower() == '.json' else csv_table(path)
 
