@@ -35,8 +35,11 @@ from robot_dynamics.nodes.started_context import started_context
 _DISCOVERY, _CONFIGURE, _ANSWER = 5.0, 90.0, 10.0
 #: A node that has found nobody for so long has found all there are. s.
 _SETTLED = 1.0
-#: How long client and server are given to find each other both ways. s.
-_ACQUAINTANCE = 0.2
+#: How long client and server are given to find each other both ways, and between two looks. s.
+_ACQUAINTANCE, _PACE = 0.2, 0.05
+#: What a controller is asked, and how.
+_SERVICES: dict[str, type] = {
+    'get_state': GetState, 'prepare': Trigger, 'change_state': ChangeState}
 
 
 class Switcher:
@@ -61,6 +64,7 @@ class Switcher:
         self._domain = domain
         self._say = say
         self._clients: dict[str, Client] = {}
+        self._found_at: dict[str, float] = {}
 
     def __enter__(self) -> Switcher:
         self._context = started_context(self._domain)
@@ -88,7 +92,12 @@ class Switcher:
         BringupError
             Saying why not, and who has the arm now.
         """
-        states = self._look(self._controllers[name])
+        states = self._look(name)
+        if not states:
+            raise BringupError(
+                'is not running, nor is any other controller, in ROS domain '
+                f'{self._context.get_domain_id()}, namespace {self._prefix or "/"}', subject=name,
+                remedy='give those of the system by --domain (or ROS_DOMAIN_ID) and --namespace')
         active = [other for other, state in states.items()
                   if state == State.PRIMARY_STATE_ACTIVE]
         if active == [name]:
@@ -110,7 +119,7 @@ class Switcher:
                                remedy='see what it said')
         self._prepare(name, kept)
         # Nobody holds the arm but its last command while one follows the other.
-        self._client(ChangeState, name, 'change_state')
+        self._client(name, 'change_state')
         if present is not None:
             if not self._change(present, Transition.TRANSITION_DEACTIVATE):
                 raise BringupError('cannot be deactivated: it goes on', subject=present,
@@ -123,26 +132,31 @@ class Switcher:
 
     def _look(self, wanted: str) -> dict[str, int]:
         """Return the lifecycle states of the controllers that run, by name."""
-        begin = time.monotonic()
+        begin = changed = time.monotonic()
         found: dict[str, int] = {}
-        changed = begin
         while True:
             now = time.monotonic()
             services = {name for name, _ in self._node.get_service_names_and_types()}
-            new = [name for name, node in self._controllers.items() if name not in found
-                   and f'{self._prefix}/{node}/get_state' in services]
-            for name in new:
-                found[name], changed = self._state(name), now
-            has_wanted = any(self._controllers[name] == wanted for name in found)
+            for name in self._controllers:
+                if name not in found and self._topic(name, 'get_state') in services:
+                    found[name], changed = State.PRIMARY_STATE_UNKNOWN, now
+                    for service in _SERVICES:
+                        self._open(name, service)
+            # Everybody's services are waited for at the same time.
+            known = [name for name in found
+                     if all([self._knows(name, service) for service in _SERVICES])]
+            for name in known:
+                if found[name] == State.PRIMARY_STATE_UNKNOWN:
+                    found[name] = self._state(name)
             # Who has the arm may be found later than who wants it.
             has_active = State.PRIMARY_STATE_ACTIVE in found.values()
-            if now - begin > _DISCOVERY or (has_wanted and has_active
+            if now - begin > _DISCOVERY or (wanted in found and has_active
                                             and now - changed > _SETTLED):
                 return {name: self._known_state(name) for name in found}
-            self._executor.spin_once(timeout_sec=0.05)
+            self._executor.spin_once(timeout_sec=_PACE)
 
     def _state(self, name: str) -> int:
-        answer = self._ask(GetState, name, 'get_state', GetState.Request(), _ANSWER)
+        answer = self._ask(name, 'get_state', GetState.Request(), _ANSWER)
         return int(answer.current_state.id) if answer else State.PRIMARY_STATE_UNKNOWN
 
     def _known_state(self, name: str) -> int:
@@ -159,7 +173,7 @@ class Switcher:
         # One that was configured just now has not heard the arm yet.
         deadline = time.monotonic() + _ANSWER
         while True:
-            answer = self._ask(Trigger, name, 'prepare', Trigger.Request(), _ANSWER)
+            answer = self._ask(name, 'prepare', Trigger.Request(), _ANSWER)
             if answer is not None and answer.success:
                 return
             if answer is None or time.monotonic() > deadline:
@@ -176,36 +190,51 @@ class Switcher:
     def _take_back(self, name: str | None) -> str:
         """Let the controller before have the arm again; return who has it."""
         if name is not None:
-            answer = self._ask(Trigger, name, 'prepare', Trigger.Request(), _ANSWER)
+            answer = self._ask(name, 'prepare', Trigger.Request(), _ANSWER)
             if answer is not None and answer.success and self._activate(name):
                 return f'{name} has the arm again'
         return 'nobody has it, and the safe command acts on it'
 
     def _change(self, name: str, transition: int, timeout: float = _ANSWER) -> bool:
-        answer = self._ask(ChangeState, name, 'change_state', ChangeState.Request(
+        answer = self._ask(name, 'change_state', ChangeState.Request(
             transition=Transition(id=transition)), timeout)
         return answer is not None and bool(answer.success)
 
-    def _ask(self, service_type: type, name: str, service: str, request: Any,
-             timeout: float) -> Any:
+    def _ask(self, name: str, service: str, request: Any, timeout: float) -> Any:
         """Return the answer of a controller, None where it gives none."""
-        client = self._client(service_type, name, service)
+        client = self._client(name, service)
         if client is None:
             return None
         future = client.call_async(request)
         self._executor.spin_until_future_complete(future, timeout_sec=timeout)
         return future.result() if future.done() else None
 
-    def _client(self, service_type: type, name: str, service: str) -> Client | None:
-        """Return the client of a service; kept, because to find each other takes time."""
-        topic = f'{self._prefix}/{self._controllers[name]}/{service}'
-        if topic not in self._clients:
-            self._clients[topic] = self._node.create_client(service_type, topic)
-            if self._clients[topic].wait_for_service(timeout_sec=_DISCOVERY):
-                # The server may have to find the reader of the answer yet.
-                self._pause(_ACQUAINTANCE)
-        client = self._clients[topic]
+    def _client(self, name: str, service: str) -> Client | None:
+        """Return the client of a service that answers, None where none does."""
+        client = self._open(name, service)
+        deadline = time.monotonic() + _DISCOVERY
+        while not self._knows(name, service) and time.monotonic() < deadline:
+            self._executor.spin_once(timeout_sec=_PACE)
         return client if client.service_is_ready() else None
+
+    def _open(self, name: str, service: str) -> Client:
+        """Return the client of a service; kept, because to find each other takes time."""
+        topic = self._topic(name, service)
+        if topic not in self._clients:
+            self._clients[topic] = self._node.create_client(_SERVICES[service], topic)
+        return self._clients[topic]
+
+    def _knows(self, name: str, service: str) -> bool:
+        """Whether client and server have found each other, both ways."""
+        topic = self._topic(name, service)
+        if not self._clients[topic].service_is_ready():
+            return False
+        # The server may have to find the reader of the answer yet.
+        found_at = self._found_at.setdefault(topic, time.monotonic())
+        return time.monotonic() - found_at > _ACQUAINTANCE
+
+    def _topic(self, name: str, service: str) -> str:
+        return f'{self._prefix}/{self._controllers[name]}/{service}'
 
     def _pause(self, seconds: float) -> None:
         end = time.monotonic() + seconds

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 
@@ -125,6 +126,12 @@ def test_led_by_hand_and_back(bench):
     bench.switch('computed_torque')
     bench.wait('computed_torque', 'tracking')
     assert bench.mode('gravity') == 'stopped'
+
+
+def test_where_no_controller_is_nobody_is_said_to_go_on(bench):
+    where = f'in ROS domain {os.environ["ROS_DOMAIN_ID"]}, namespace /'
+    with pytest.raises(BringupError, match='nor is any other controller, ' + where):
+        bench.switch('adaptive')
 
 
 def test_who_cannot_take_over_changes_nothing(bench):
