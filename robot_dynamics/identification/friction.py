@@ -58,6 +58,12 @@ WIDTHS = (0.01, 0.03, 0.1, 0.3)
 #: Lengths of presliding, rad or m.
 LENGTHS = (0.0003, 0.001, 0.002, 0.004, 0.01)
 
+#: Units of the parameter of a term, of an axis that turns and of one that slides.
+UNITS: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys(TERMS, ('N m', 'N')),
+    'viscous': ('N m s/rad', 'N s/m'), 'cbrt': ('N m (s/rad)^(1/3)', 'N (s/m)^(1/3)'),
+    'load': ('', ''), 'load_dahl': ('', ''), 'armature': ('kg m^2', 'kg')}
+
 _WITH_WIDTH = ('coulomb', 'stribeck', 'load')
 _WITH_LENGTH = ('dahl', 'load_dahl')
 

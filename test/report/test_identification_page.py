@@ -20,6 +20,7 @@ from robot_dynamics.report.identification import (
     verdict_sentence,
 )
 from robot_dynamics.report.identification.friction_curves import steady
+from robot_dynamics.report.identification.tables import friction
 from robot_dynamics.report.identification.text import percent, units
 
 
@@ -110,6 +111,15 @@ def test_charts_say_what_was_measured(page, result):
     assert slide['urdf'][-1] == pytest.approx(slide['identified'][-1], rel=0.05)
     near = int(np.argmax(slide['at']))
     assert slide['measured'][near] == pytest.approx(2.0 + slide['at'][near], rel=0.1)
+
+
+def test_friction_has_its_units(outline_of, result):
+    cells = outline_of(friction(result[0])).text
+    told = {name: cells[k + 3:k + 5] for k, name in enumerate(cells)}
+    turns, slides, _ = result[0].model.robot.joint_names
+    assert told[f'{turns}/viscous'][0] == 'N m s/rad' and told[f'{slides}/viscous'][0] == 'N s/m'
+    assert told[f'{turns}/coulomb'] == ['N m', '0.05 rad/s']
+    assert told[f'{slides}/coulomb'] == ['N', '0.05 m/s']
 
 
 def test_names_of_all_kinds_do_no_harm(outline_of, result):

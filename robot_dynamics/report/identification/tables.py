@@ -7,6 +7,7 @@ from html import escape
 
 import numpy as np
 
+from robot_dynamics.identification.friction import UNITS, shares_option
 from robot_dynamics.identification.judge import VAGUE
 from robot_dynamics.identification.outputs.make import Outputs
 from robot_dynamics.identification.result import Identification
@@ -112,15 +113,19 @@ def parameters(found: Identification) -> str:
 
 def friction(found: Identification) -> str:
     """Return the friction terms of every axis."""
-    deviations = found.standard_deviations
-    names = found.names[10 * found.model.robot.n_bodies:]
+    deviations, model = found.standard_deviations, found.model
+    efforts = units(model.robot)
     rows = []
-    for name, feature, value in zip(names, found.model.features, found.model.friction,
-                                    strict=True):
-        option = f'{feature.option:.3g}' if feature.option else ''
+    for name, feature, value in zip(found.names[10 * model.robot.n_bodies:], model.features,
+                                    model.friction, strict=True):
+        slides = efforts[int(np.argmax(np.abs(model.axes[feature.axis])))] == 'N'
+        length = 'm' if slides else 'rad'
+        kind = length if shares_option(feature.term) == 'length' else f'{length}/s'
+        option = f'{feature.option:.3g} {kind}' if feature.option else ''
         rows.append(f'<tr><td>{escape(name)}</td><td>{value:.4g}</td>'
-                    f'<td>{deviations[name]:.2g}</td><td>{option}</td></tr>')
-    return table(('term', 'value', '± one sd', 'width or length'), rows)
+                    f'<td>{deviations[name]:.2g}</td><td>{UNITS[feature.term][slides]}</td>'
+                    f'<td>{option}</td></tr>')
+    return table(('term', 'value', '± one sd', 'unit', 'width or length'), rows)
 
 
 def _centre(ten: np.ndarray) -> str:
