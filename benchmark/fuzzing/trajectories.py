@@ -117,10 +117,9 @@ def middle_pose(arm: Robot) -> FloatArray:
 def _check_motion(arm: Robot, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
     """Raise unless a motion is finite and within the limits."""
     promise(bool(np.all(np.isfinite((q, v, a)))), 'the motion is not finite')
-    promise(bool(np.all((q >= arm.limits.lower - 1e-3) & (q <= arm.limits.upper + 1e-3))),
+    promise(bool(np.all((q >= arm.limits.lower - 2e-6) & (q <= arm.limits.upper + 2e-6))),
             'the motion leaves its range')
-    promise(bool(np.all(np.isnan(arm.limits.velocity)
-                        | (np.abs(v) <= 1.001 * arm.limits.velocity))), 'the motion is too fast')
+    promise(not np.any(np.abs(v) > (1.0 + 2e-6) * arm.limits.velocity), 'the motion is too fast')
 
 
 def floats() -> st.SearchStrategy[float]:

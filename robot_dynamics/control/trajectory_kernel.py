@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
-import math
+import numpy as np
 
-from robot_dynamics.dynamics.kernels.loading import helper, kernel
+from robot_dynamics.dynamics.kernels.loading import helper, kernel, routine
 
 #: What `find_violation` found.
 NOTHING, POSITION, VELOCITY, ACCELERATION = range(4)
 
-#: Points at which a piece is looked at, both ends included.
-CHECKS_PER_PIECE = 9
+#: Degree of a piece.
+DEGREE = 5
+#: Where an extreme is, is found to this many halvings; its value, flat there, to twice as many.
+HALVINGS = 30
 
 
 @helper
@@ -72,12 +74,112 @@ def evaluate_pieces(begins, origins, coefficients, t, q, v, a):
     return k
 
 
+@routine
+def taylor(c, k, i, start, rows):
+    """Write the coefficients of a joint's piece and its derivatives about a time in it.
+
+    Row d of rows, shape (6, 6), gets those of derivative d; what is beyond its degree stays.
+    """
+    for j in range(DEGREE + 1):
+        rows[0, j] = c[k, j, i]
+    if start != 0.0:
+        for first in range(DEGREE):
+            for j in range(DEGREE - 1, first - 1, -1):
+                rows[0, j] += start * rows[0, j + 1]
+    for d in range(1, DEGREE + 1):
+        for j in range(DEGREE + 1 - d):
+            rows[d, j] = (j + 1.0) * rows[d - 1, j + 1]
+
+
+@helper
+def _value(rows, d, s):
+    value = 0.0
+    for j in range(DEGREE - d, -1, -1):
+        value = rows[d, j] + s * value
+    return value
+
+
+@helper
+def _surely_within(low, high, g0, g1, g2, g3, g4, g5):
+    """Whether g0 + g1 x + ... + g5 x^5 is surely within limits from x = 0 to 1.
+
+    It lies between the least and the largest of its Bernstein coefficients,
+    b_i = sum_j binomial(i, j) / binomial(5, j) g_j.
+    """
+    g1, g2, g3, g4 = g1 / 5.0, g2 / 10.0, g3 / 10.0, g4 / 5.0
+    return (low <= g0 <= high
+            and low <= g0 + g1 <= high
+            and low <= g0 + 2.0 * g1 + g2 <= high
+            and low <= g0 + 3.0 * (g1 + g2) + g3 <= high
+            and low <= g0 + 4.0 * (g1 + g3) + 6.0 * g2 + g4 <= high
+            and low <= g0 + 5.0 * (g1 + g4) + 10.0 * (g2 + g3) + g5 <= high)
+
+
+@helper
+def _piece_surely_within(c, k, i, h, lower, upper, velocity, acceleration):
+    """Whether a joint's piece is surely within all limits from its own time 0 to h."""
+    h2, h3 = h * h, h * h * h
+    c0, c1, c2, c3, c4, c5 = c[k, 0, i], c[k, 1, i], c[k, 2, i], c[k, 3, i], c[k, 4, i], c[k, 5, i]
+    return (_surely_within(lower, upper, c0, h * c1, h2 * c2, h3 * c3, h2 * h2 * c4, h2 * h3 * c5)
+            and _surely_within(-velocity, velocity, c1, 2.0 * h * c2, 3.0 * h2 * c3,
+                               4.0 * h3 * c4, 5.0 * h2 * h2 * c5, 0.0)
+            and _surely_within(-acceleration, acceleration, 2.0 * c2, 6.0 * h * c3,
+                               12.0 * h2 * c4, 20.0 * h3 * c5, 0.0, 0.0))
+
+
+@routine
+def farthest_outside(rows, d, length, low, high, knots):
+    """Return where derivative d is farthest outside low to high, and its value; -1 for nowhere.
+
+    Between two neighbouring extremes of a polynomial there is one root at most, and the
+    extremes are the roots of its derivative: so the extremes of derivative d follow from
+    those of the derivatives above, of which the fifth is constant.
+
+    Parameters
+    ----------
+    rows : (6, 6)
+        As `taylor` leaves them.
+    d : int
+        Derivative.
+    length, low, high : float
+        Until when it is asked for, from 0 on. s. Limits.
+    knots : (2, 17)
+        For times between which derivatives are monotonic.
+    """
+    knots[0, 0], knots[0, 1] = 0.0, length
+    count, now = 2, 0
+    for above in range(DEGREE - 1, d, -1):
+        found = 0
+        for j in range(count):
+            knots[1 - now, found] = knots[now, j]
+            found += 1
+            if j + 1 < count:
+                left, right = knots[now, j], knots[now, j + 1]
+                rises = _value(rows, above, left) < 0.0
+                if rises != (_value(rows, above, right) < 0.0):
+                    for _ in range(HALVINGS):
+                        middle = 0.5 * (left + right)
+                        if (_value(rows, above, middle) < 0.0) == rises:
+                            left = middle
+                        else:
+                            right = middle
+                    knots[1 - now, found] = left
+                    found += 1
+        count, now = found, 1 - now
+    where, what, most = -1.0, 0.0, 0.0
+    for j in range(count):
+        value = _value(rows, d, knots[now, j])
+        excess = max(low - value, value - high)
+        if not low <= value <= high and (where < 0.0 or excess > most):
+            where, what, most = knots[now, j], value, excess
+    return where, what
+
+
 @kernel('(f8[::1], f8[::1], f8[:,:,::1], f8, f8[::1], f8[::1], f8[::1], f8[::1])')
 def find_violation(begins, origins, coefficients, end, lower, upper, velocity, acceleration):
-    """Return the first limit that a motion breaks.
+    """Return the first piece that breaks a limit, at any time of it.
 
-    Pieces are looked at in `CHECKS_PER_PIECE` points; comparisons are written so that
-    NaN breaks a limit.
+    Comparisons are written so that NaN breaks a limit.
 
     Parameters
     ----------
@@ -86,31 +188,33 @@ def find_violation(begins, origins, coefficients, end, lower, upper, velocity, a
     end : float
         End of the last piece. s.
     lower, upper, velocity, acceleration : ndarray, shape (n,)
-        Limits, inf for none.
+        Limits, the largest float for none: infinity is beyond them.
 
     Returns
     -------
     kind, joint : int
         Which limit of which joint.
     t, value : float
-        When, and what is beyond the limit.
+        When the joint is farthest beyond the limit in that piece, and what it is then.
     """
-    m = begins.size
+    m, n = begins.size, lower.size
+    rows = np.empty((DEGREE + 1, DEGREE + 1))
+    knots = np.empty((2, 2**(DEGREE - 1) + 1))
     for k in range(m):
-        until = begins[k + 1] if k + 1 < m else end
-        for j in range(CHECKS_PER_PIECE):
-            t = begins[k] + (until - begins[k]) * (j / (CHECKS_PER_PIECE - 1.0))
-            s = t - origins[k]
-            for i in range(lower.size):
-                value = _position(coefficients, k, i, s)
-                if not (lower[i] <= value <= upper[i] and math.isfinite(value)):
-                    return POSITION, i, t, value
-                value = _velocity(coefficients, k, i, s)
-                if not abs(value) <= velocity[i]:
-                    return VELOCITY, i, t, value
-                value = _acceleration(coefficients, k, i, s)
-                if not abs(value) <= acceleration[i]:
-                    return ACCELERATION, i, t, value
+        start = begins[k] - origins[k]
+        length = (begins[k + 1] if k + 1 < m else end) - begins[k]
+        for i in range(n):
+            # Most pieces are far from their limits; where that is not plain, extremes are found.
+            if start == 0.0 and _piece_surely_within(coefficients, k, i, length, lower[i],
+                                                     upper[i], velocity[i], acceleration[i]):
+                continue
+            taylor(coefficients, k, i, start, rows)
+            for d in range(3):
+                high = upper[i] if d == 0 else velocity[i] if d == 1 else acceleration[i]
+                low = lower[i] if d == 0 else -high
+                where, value = farthest_outside(rows, d, length, low, high, knots)
+                if where >= 0.0:
+                    return POSITION + d, i, begins[k] + where, value
     return NOTHING, -1, 0.0, 0.0
 
 

@@ -16,8 +16,10 @@ from robot_dynamics.model.robot import JointLimits
 
 FloatArray = NDArray[np.float64]
 
-#: A limit may be exceeded by rounding: rad or m, and as a fraction of a speed.
+#: A limit may be exceeded by rounding: rad or m, and as a fraction of a speed or acceleration.
 ROUNDING = 1e-6
+#: Where there is no limit: nothing finite is beyond it.
+_NO_LIMIT = np.finfo(np.float64).max
 
 
 class TrajectoryLimits:
@@ -38,10 +40,10 @@ class TrajectoryLimits:
 
     def __init__(self, joint_names: Sequence[str], limits: JointLimits, acceleration: float):
         self._joint_names = tuple(joint_names)
-        self._lower, self._upper = limits.lower - ROUNDING, limits.upper + ROUNDING
-        self._velocity = np.where(np.isnan(limits.velocity), np.inf,
-                                  limits.velocity * (1.0 + ROUNDING))
-        self._acceleration = np.full(len(self._joint_names), acceleration)
+        self._lower = np.maximum(limits.lower - ROUNDING, -_NO_LIMIT)
+        self._upper = np.minimum(limits.upper + ROUNDING, _NO_LIMIT)
+        self._velocity = np.fmin(limits.velocity * (1.0 + ROUNDING), _NO_LIMIT)
+        self._acceleration = np.full(len(self._joint_names), acceleration * (1.0 + ROUNDING))
         self._find_violation = kernel.find_violation.load()
 
     def check_points(self, given: Points, *poses: FloatArray) -> None:
@@ -76,7 +78,7 @@ class TrajectoryLimits:
                                       remedy='keep every point inside the limits')
 
     def check_motion(self, motion: Pieces, *poses: FloatArray) -> None:
-        """Refuse a motion that breaks a limit anywhere; parameters as `check_points`."""
+        """Refuse a motion that breaks a limit at any time; parameters as `check_points`."""
         lower, upper = self._range(poses)
         kind, joint, t, value = self._find_violation(
             motion.begins, motion.origins, motion.coefficients, motion.begins[-1], lower, upper,

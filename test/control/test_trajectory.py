@@ -122,6 +122,9 @@ def test_reported_faults_are_refused_as_a_whole(bad_references):
     ([point(1e6, ZERO)], 'parts'),
     ([point(0.0, [0.5, 0.0, 0.0]), point(1.0, ZERO)], 'shoulder: .*away from'),
     ([point(2.5, [0.0, 2.9, 0.0], [0.0, 1.9, 0.0])], 'elbow: position'),
+    # Fast for less than an eighth of its time.
+    ([point(1.186, [0.4, 0.0, 0.0], [-1.981, 0.0, 0.0], [6.8, 0.0, 0.0])],
+     r'shoulder: speed -2\.19. is beyond 2, 1\.1'),
 ])
 def test_what_else_is_refused(points, reason):
     buffer = buffer_at()
@@ -129,6 +132,14 @@ def test_what_else_is_refused(points, reason):
         accept(buffer, *points)
     np.testing.assert_array_equal(buffer.sample(NOW + 1.0), np.zeros((3, 3)))
     assert buffer.progress is Progress.RESTING
+
+
+def test_a_limit_may_be_used_wholly():
+    for move in (PointToPoint(ZERO, [1.0, 0.2, -1.5], velocity_limit=2.0),
+                 PointToPoint(ZERO, [0.02, -0.01, 0.0], acceleration_limit=50.0, duration=1e-3)):
+        buffer = buffer_at()
+        accept(buffer, point(move.duration, move.sample(np.inf)[0]))
+        np.testing.assert_array_equal(buffer.sample(NOW + 5.0)[0], move.sample(np.inf)[0])
 
 
 def test_missing_joints_are_named():
@@ -384,8 +395,8 @@ def test_whatever_is_accepted_the_motion_is_continuous_and_within_limits(message
             q_before, v_before = q, v
             q, v, a = buffer.sample(now)
             assert (np.abs(q) <= 3.0 + 2e-6).all()
-            assert (np.abs(v) <= 2.0 + 1e-3).all()
-            assert (np.abs(a) <= 50.0 + 0.5).all()
+            assert (np.abs(v) <= 2.0 * (1.0 + 2e-6)).all()
+            assert (np.abs(a) <= 50.0 * (1.0 + 2e-6)).all()
             assert (np.abs(q - q_before) <= 2.0 * h + 1e-6).all()
             assert (np.abs(v - v_before) <= 51.0 * h).all()
 
