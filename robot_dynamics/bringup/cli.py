@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -29,6 +28,7 @@ from robot_dynamics.bringup.system import NO_PLANT, System, find_plant
 from robot_dynamics.bringup.warmup import every_node, warm_up
 from robot_dynamics.errors import BringupError, RobotDynamicsError
 from robot_dynamics.model.shipped import shipped_robots
+from robot_dynamics.nodes.broken_pipe import forget_output
 
 
 class _Help(argparse.ArgumentDefaultsHelpFormatter):
@@ -58,8 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever read it, such as head, has seen enough; Python would complain at its exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        forget_output()
         return 1
 
 

@@ -9,7 +9,6 @@ still can, and leaves with status 0.
 from __future__ import annotations
 
 import gc
-import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -21,6 +20,7 @@ from rclpy.logging import LoggingSeverity, set_logger_level
 from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics.errors import BringupError, RobotDynamicsError
+from robot_dynamics.nodes.broken_pipe import forget_output
 from robot_dynamics.nodes.fast_entities import FastEntities
 from robot_dynamics.nodes.node_parameters import NodeParameters
 from robot_dynamics.nodes.parameter_text import help_text
@@ -83,8 +83,7 @@ def run(make_node: Callable[[StopRequest], RuntimeNode], args: Sequence[str] | N
             print(help_text((sys.modules[make_node.__module__].__doc__ or '').strip(),
                             (*table, *RUNTIME_PARAMETERS)), flush=True)
         except BrokenPipeError:
-            # Whoever read it, such as head, has seen enough; Python would complain at its exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            forget_output()
         return 0
     stop = StopRequest()
     try:
