@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.elastic_gains import ElasticLoop
 from robot_dynamics.control.elastic_pd import ElasticPDController
-from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.friction import StribeckFriction
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.identification.excitation.curves import RestToRest
@@ -93,8 +91,7 @@ def simulate(robot: ElasticRobot, motion: RestToRest, seconds: float, *, timeste
         Of the motors; as described if not given.
     """
     plant = ElasticPlant(robot, timestep=timestep, friction=friction)
-    gains = ElasticLoop(ElasticDynamics(robot), period=timestep, delay=0.0).design()
-    law = ElasticPDController(robot, gains=gains, period=timestep, delay=0.0)
+    law = ElasticPDController(robot, period=timestep, delay=0.0)
     each, count, n = round(1.0 / (RATE * timestep)), round(seconds * RATE), robot.n
     times = timestep * np.arange(each * count)
     desired = [motion.evaluate(times, k) for k in range(3)]

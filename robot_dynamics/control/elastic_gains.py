@@ -229,6 +229,8 @@ class ElasticLoop:
     def design(self, stiffness: ArrayLike | None = None) -> ElasticPDGains:
         """Return gains under which the slowest motion of the sampled loop is fastest.
 
+        Whether that is fast enough to be stable is for `require` to say.
+
         Parameters
         ----------
         stiffness : array_like, shape (n,) or (), optional
@@ -237,7 +239,7 @@ class ElasticLoop:
         Raises
         ------
         ControlError
-            Where no damping makes the loop stable.
+            Where springs are too soft for a stiffness that is sufficient.
         """
         if stiffness is None:
             least = self.least_stiffness()
@@ -251,9 +253,7 @@ class ElasticLoop:
                      for margin in _STIFFNESS_MARGINS]
         else:
             tried = [self._damped(each_joint('stiffness', stiffness, self.n))]
-        gains = min(tried, key=self.radius)
-        self.require(gains)
-        return gains
+        return min(tried, key=self.radius)
 
     def _damped(self, K_P: FloatArray) -> ElasticPDGains:
         """Return a stiffness with the damping that suits it, joint by joint."""

@@ -105,6 +105,11 @@ def test_damping_outside_its_bound_is_refused_by_name(robot):
     assert 'sufficient' in text and 'damping below' in text
 
 
+def test_a_loop_too_slow_for_any_damping_is_refused(robot):
+    with pytest.raises(ControlError, match=r'unstable: spectral radius 1\.09'):
+        ElasticPDController(robot, period=0.02, delay=0.0)
+
+
 def test_an_arm_that_gravity_does_not_bend_is_held_all_the_same(robot):
     weightless = replace(robot, links=robot.links.with_gravity([0.0, 0.0, 0.0]))
     law = ElasticPDController(weightless, period=0.002, delay=0.0)
