@@ -52,9 +52,12 @@ def live_log(robot: Robot, settings: DatasetSettings, seconds: float, namespace:
         listen(seconds, collector.take, topic=settings.topic, namespace=namespace,
                domain=number, is_over=lambda: stop.is_set, progress=progress_bar())
     # A bar that was left in the middle has not ended its line.
-    end = '\n' if stop.is_set and sys.stderr.isatty() else ''
-    print(f'{end}heard {collector.count:,} messages', file=sys.stderr, flush=True)
-    return collector.log('live')
+    if stop.is_set and sys.stderr.isatty():
+        print(file=sys.stderr)
+    log = collector.log('live')
+    print(f'heard {log.count:,} messages of {log.source.partition(":")[2]}', file=sys.stderr,
+          flush=True)
+    return log
 
 
 def kept_file(log: Log) -> bytes:
