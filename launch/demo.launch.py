@@ -4,15 +4,16 @@
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument
 
+from robot_dynamics.bringup.arguments import DEMO_SYSTEM
 from robot_dynamics.bringup.demo_launching import DEMO_ARGUMENTS, demo_actions
 from robot_dynamics.bringup.launching import declare_arguments, system_actions
 
-NAMES = ('robot', 'controller', 'plant', 'rate', 'seed')
+NAMES = tuple(argument.name for argument in DEMO_SYSTEM)
 
 
 def generate_launch_description():
     return LaunchDescription([
-        *declare_arguments(NAMES, plant='loaded'),
+        *declare_arguments(NAMES, DEMO_SYSTEM, plant='loaded'),
         *(DeclareLaunchArgument(name, default_value=default, description=text)
           for name, (default, text) in DEMO_ARGUMENTS.items()),
         system_actions(NAMES, demo_actions, extra=tuple(DEMO_ARGUMENTS))])

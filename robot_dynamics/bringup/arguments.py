@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,15 +34,21 @@ class Argument:
         return getattr(System(), self.name)
 
 
+def _controllers(names: Iterable[str]) -> Argument:
+    return Argument('controller', 'What commands the arm: ' + ', '.join(
+        f'{name} ({CONTROLLERS[name].text})' for name in names) + '.')
+
+
+_PLANTS = 'How the simulated arm differs from what the controller knows: ' \
+    + ', '.join(shipped_plants())
+
 ARGUMENTS = (
     Argument('robot', 'Name of a robot of this package, or path of a URDF, xacro or DH file.'),
-    Argument('controller', 'What commands the arm: ' + ', '.join(
-        f'{name} ({controller.text})' for name, controller in CONTROLLERS.items()) + '.'),
+    _controllers(CONTROLLERS),
     Argument('standby', 'Controllers that wait beside it for robot-dynamics switch: names with '
              'commas in between, of ' + ', '.join(SWITCHABLE) + '; or all.'),
-    Argument('plant', 'How the simulated arm differs from what the controller knows: '
-             + ', '.join(shipped_plants()) + ', path of a parameter file, or none (the arm and '
-             'its driver run already).'),
+    Argument('plant', _PLANTS + ', path of a parameter file, or none (the arm and its driver run '
+             'already).'),
     Argument('rate', 'Joint states a second, Hz.'),
     Argument('elastic_joints', 'Motors and springs, where joints are elastic: path of a file '
              '(docs/elastic.md), name of one of this package, or description (tags ros2_control '
@@ -54,6 +60,13 @@ ARGUMENTS = (
     Argument('identified', 'Folder that robot-dynamics identify has written: all nodes but the '
              'simulated arm then have the identified model.'),
 )
+
+#: Those of the demo, which needs a simulated arm and somebody who commands it.
+DEMO_SYSTEM = tuple(
+    {'controller': _controllers(name for name, one in CONTROLLERS.items() if one.node),
+     'plant': Argument('plant', _PLANTS + ', or path of a parameter file.')
+     }.get(argument.name, argument)
+    for argument in ARGUMENTS if argument.name in ('robot', 'controller', 'plant', 'rate', 'seed'))
 
 
 def launch_text(value: Any) -> str:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.bringup.arguments import ARGUMENTS
+from robot_dynamics.bringup.arguments import DEMO_SYSTEM
 from robot_dynamics.bringup.controllers import find_controller
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.processes import NodeProcess
@@ -63,8 +63,6 @@ UNLIMITED = 1e9
 
 #: Modes in which a controller does what it is there for.
 _FOLLOWS = (Mode.TRACKING.value, Mode.GUIDED.value)
-
-_SHARED_ARGUMENTS = ('robot', 'controller', 'plant', 'rate', 'seed')
 
 
 @dataclass(frozen=True)
@@ -152,11 +150,10 @@ def first_pose(robot: str, seed: int) -> tuple[float, ...]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the demo to a parser."""
     defaults = make_plan()
-    for argument in ARGUMENTS:
-        if argument.name in _SHARED_ARGUMENTS:
-            value = getattr(defaults.system, argument.name)
-            parser.add_argument(f'--{argument.name}', type=type(value), default=value,
-                                metavar=argument.name.upper(), help=argument.text)
+    for argument in DEMO_SYSTEM:
+        value = getattr(defaults.system, argument.name)
+        parser.add_argument(f'--{argument.name}', type=type(value), default=value,
+                            metavar=argument.name.upper(), help=argument.text)
     parser.add_argument('--seconds', type=float, default=defaults.seconds, metavar='SECONDS',
                         help='How long the arm follows its reference.')
     parser.add_argument('--output', type=Path, default=defaults.output, metavar='FOLDER',
@@ -165,8 +162,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the demo with parsed options; return the exit status."""
-    plan = make_plan(**{name: getattr(options, name)
-                        for name in (*_SHARED_ARGUMENTS, 'seconds', 'output')})
+    plan = make_plan(seconds=options.seconds, output=options.output, **{
+        argument.name: getattr(options, argument.name) for argument in DEMO_SYSTEM})
     description = load_description(plan.system.robot)
     say(f'{description.robot.name}, {description.robot.n} joints, plant {plan.system.plant}, '
         f'controller {plan.system.controller}, {plan.system.rate:g} Hz, seed {plan.system.seed}')

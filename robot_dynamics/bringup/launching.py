@@ -14,7 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from robot_dynamics.bringup.ament import find_package
-from robot_dynamics.bringup.arguments import ARGUMENTS, launch_text, system_from_texts
+from robot_dynamics.bringup.arguments import (
+    ARGUMENTS,
+    Argument,
+    launch_text,
+    system_from_texts,
+)
 from robot_dynamics.bringup.command import starter_environment
 from robot_dynamics.bringup.dds import launch_environment
 from robot_dynamics.bringup.descriptions import load_description
@@ -26,13 +31,16 @@ _ROBOT_OR_TOPIC = ('Path of a URDF, xacro or DH file, or name of a robot of this
                    'takes the topic robot_description.')
 
 
-def declare_arguments(names: Iterable[str], **defaults: str) -> list[Any]:
+def declare_arguments(names: Iterable[str], among: Iterable[Argument] = ARGUMENTS,
+                      **defaults: str) -> list[Any]:
     """Return the launch arguments of a system.
 
     Parameters
     ----------
     names : iterable of str
-        Which of `ARGUMENTS`.
+        Which of them.
+    among : iterable of Argument
+        Them.
     **defaults
         Defaults that differ from those of `System`.
     """
@@ -42,7 +50,7 @@ def declare_arguments(names: Iterable[str], **defaults: str) -> list[Any]:
     return [DeclareLaunchArgument(
         argument.name, description=texts.get(argument.name, argument.text),
         default_value=defaults.get(argument.name, launch_text(argument.default)))
-        for argument in ARGUMENTS if argument.name in chosen]
+        for argument in among if argument.name in chosen]
 
 
 def system_actions(names: Sequence[str], make_actions: Callable[..., Sequence[Any]] | None = None,

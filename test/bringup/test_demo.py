@@ -4,6 +4,7 @@ import json
 import numpy as np
 import pytest
 
+from robot_dynamics.bringup.cli import main
 from robot_dynamics.bringup.demo import (
     LOST_TIMEOUT,
     PERIOD,
@@ -77,6 +78,14 @@ def test_the_arm_waits_where_the_motion_starts():
 def test_what_could_show_nothing_is_refused(options, words):
     with pytest.raises(BringupError, match=words):
         make_plan(**options)
+
+
+def test_help_offers_nothing_that_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(['demo', '--help'])
+    text = ' '.join(capsys.readouterr().out.split())
+    assert 'gravity (weightless' in text and 'loaded, nominal, or path' in text
+    assert 'none' not in text.partition('options:')[2]
 
 
 def test_time_counts_from_the_first_error():
