@@ -7,7 +7,8 @@ With x = (q - q_d, v - v_d)::
 
 The gain K belongs to the linear model at the desired motion, not at the measured one: it is
 as smooth as the trajectory, and known ahead where that is. It is computed anew every few
-samples and led to its new value until the next, so that it never jumps.
+samples and led to its new value until the next, so that it never jumps. An arm that is held
+before it is to track is held by the same law: what was certified holds it, too.
 
 Where the design asks for it, torques that the model does not know of are estimated and made
 up for (`robot_dynamics.control.lq.disturbance`). What has been summed up rests while efforts
@@ -22,6 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.control.checks import not_negative, positive
+from robot_dynamics.control.gains import FEEDBACK_MARGIN, dead_time
 from robot_dynamics.control.lq.apply_kernel import WRONG_SIZE, apply_feedback, tracking_errors
 from robot_dynamics.control.lq.certificate import Certificate, certify
 from robot_dynamics.control.lq.design import FeedbackDesign
@@ -124,7 +126,9 @@ class FeedforwardLQController:
         n = robot.n
         self.e, self.e_dot = np.zeros(n), np.zeros(n)
         self.error_norm = 0.0
-        self.K, self._K_next = np.zeros((2, n, self._rule.columns))
+        self.K, self._K_next, self._K_held = np.zeros((3, n, self._rule.columns))
+        self._braking = min(self.design.damping,
+                            FEEDBACK_MARGIN / dead_time(self.period, self.delay))
         self._largest = np.zeros(2 * n)
         self._lead_left = 0.0
         self.disturbance = SummedDisturbance.for_robot(
@@ -245,16 +249,25 @@ class FeedforwardLQController:
         return tau
 
     def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
-        """Return the feedback to rest at a pose plus gravity, shape (n,)."""
+        """Return what the law answers to a motion that rests at a pose, shape (n,).
+
+        With the gain of that pose, whatever the schedule, and nothing summed up.
+        """
         still = np.zeros(self.robot.n)
-        self._subtracted(q, v, q_hold, still, still)
+        q_d, v_d, a_d = self._subtracted(q, v, q_hold, still, still)
+        self._rule.weights[:] = self._rule.base_weights
+        self._rule.gain(self.model.linearise(q_d, v_d, a_d), self._K_held)
         # Not the integral: it would go on pulling where something holds the arm.
-        pull = self.design.held_stiffness * self.e + self.design.held_damping * self.e_dot
-        return self.model.inertia(q) @ pull + self.model.gravity_torque(q)
+        self._apply(self.e, self.e_dot, self._K_held, 1.0, self._K_held, self.tau_feedback)
+        return self.model.feedforward(q_d, v_d, a_d) + self.tau_feedback
 
     def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Return gravity plus damping -k_v M v, shape (n,)."""
-        return self.model.gravity_torque(q) - self.design.damping * (self.model.inertia(q) @ v)
+        """Return gravity plus damping -k M v, shape (n,).
+
+        k is k_v of the design, or what a loop of this period and delay can brake with where
+        that is less: k (T/2 + delay) is `FEEDBACK_MARGIN` at most.
+        """
+        return self.model.gravity_torque(q) - self._braking * (self.model.inertia(q) @ v)
 
     def _subtracted(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                     a_d: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -94,6 +94,29 @@ def test_gains_computed_ahead_do_as_well_as_those_of_the_loop(arm7):
     assert error(record) < 1.1 * plain
 
 
+@pytest.mark.parametrize('late', [0, 4])
+@pytest.mark.parametrize('answer', ['hold', 'brake'])
+def test_a_loop_too_slow_for_what_was_asked_holds_and_brakes_all_the_same(answer, late):
+    """A time constant of 2.3 ms at 50 Hz is certified, as the regulator does what can be done.
+
+    The stiffness that was asked for would throw the arm from limit to limit.
+    """
+    robot = Robot.from_urdf(shipped_robots()['planar_2r'])
+    law = FeedforwardLQController(robot, period=0.02, delay=0.0005 * late,
+                                  design=FeedbackDesign(5.0, 0.0023))
+    plant, pose = Plant(robot), np.array([0.5, 0.7])
+    plant.reset(pose, [0.1, -0.1])
+    plant.set_effort(Dynamics(robot).gravity_torque(pose))
+    for _ in range(100):
+        effort = law.holding_effort(plant.q, plant.v, pose) if answer == 'hold' \
+            else law.safe_effort(plant.q, plant.v)
+        plant.advance(steps=late)
+        plant.set_effort(effort)
+        plant.advance(steps=40 - late)
+    np.testing.assert_allclose(plant.v, 0.0, atol=1e-3)
+    np.testing.assert_allclose(plant.q, pose, atol=1e-3 if answer == 'hold' else 0.05)
+
+
 def test_an_arm_that_is_pulled_away_is_given_up(arm7, loaded):
     law = FeedforwardLQController(arm7, schedule=Schedule(eps2=0.05))
     with pytest.raises(StopRequestedError, match='eps2'):

@@ -78,16 +78,6 @@ class FeedbackDesign:
         return self.bandwidth + 1.0 / self.time_constant
 
     @property
-    def held_stiffness(self) -> float:
-        """Acceleration per position error while the estimate of a torque rests. 1/s^2."""
-        return self.stiffness + self.disturbance_rate * self.damping
-
-    @property
-    def held_damping(self) -> float:
-        """Acceleration per velocity error while the estimate of a torque rests. 1/s."""
-        return self.damping + self.disturbance_rate
-
-    @property
     def horizon(self) -> float:
         """Horizon h of the one-step minimiser. s."""
         # The smaller root of k_p h^2/2 - k_v h + 1, without its cancellation;
