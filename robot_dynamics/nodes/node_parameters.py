@@ -75,7 +75,8 @@ class NodeParameters:
         Raises
         ------
         ParameterError
-            When a value is not one for its row, or would change the clock of the node.
+            When a value is not one for its row, or would change the clock of the node, or a name
+            is that of no parameter.
         """
         return [self._promoted(parameter) for parameter in parameters]
 
@@ -88,9 +89,13 @@ class NodeParameters:
             if name in self._table or self._node.has_parameter(name) \
                     or name.startswith('qos_overrides.'):
                 continue
-            close = difflib.get_close_matches(name, self._table, n=1)
-            texts.append(f'{name} (did you mean {close[0]}?)' if close else name)
+            texts.append(self._hinted(name))
         return tuple(texts)
+
+    def _hinted(self, name: str) -> str:
+        """Return the name of no parameter, with the one that is nearest to it."""
+        close = difflib.get_close_matches(name, self._table, n=1)
+        return f'{name} (did you mean {close[0]}?)' if close else name
 
     def _declare(self, row: Parameter) -> Any:
         """Declare one row with what was given for it, promoted to its type."""
@@ -110,6 +115,9 @@ class NodeParameters:
             raise ParameterError('is fixed once the node runs', subject=f'parameter {name}',
                                  remedy='start the node anew with it')
         row = self._table.get(name)
+        if row is None and not self._node.has_parameter(name):
+            raise ParameterError('is not known here', subject=f'parameter {self._hinted(name)}',
+                                 remedy='start the node with --help to see all')
         if row is None or row.read_only or parameter.type_ == Type.NOT_SET:
             return parameter
         return _in_type(row, row.convert(value))
