@@ -8,13 +8,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.checks import each_joint
 from robot_dynamics.errors import ControlError
-from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot import JointLimits, Robot
 
 FloatArray = NDArray[np.float64]
 
 #: A speed limit is approached over so many steps, not in one.
 _APPROACH = 5.0
-#: Share of its acceleration that a joint keeps for stopping before its limit.
+#: Share of its acceleration with which a joint counts for stopping before its limit.
 _BRAKING = 0.8
 
 
@@ -23,11 +23,20 @@ class JointBounds:
 
     .. math::
 
-        u \le \min\left( A, \; \frac{V - v}{\tau}, \;
-                         \frac{\sqrt{2 A' (q_{max} - q)} - v}{\tau} \right),
+        u \le \min\left( A, \; \frac{V - v}{\tau}, \; u_{stop} \right),
 
-    and the like below: from any velocity that the last term allows, the joint can stop
-    before its limit with A'. tau is some steps long.
+    and the like below. After a time tau, some steps long, at u_stop a joint still comes to
+    rest at its limit, d away now, by braking with A' < A:
+
+    .. math::
+
+        (v + u \tau)^2 = 2 A' \left( d - v \tau - \tfrac{1}{2} u \tau^2 \right)
+        \;\Rightarrow\; u_{stop} = \frac{x / (\tau + \sqrt{\tau^2 + x / A'}) - 2 v}{2 \tau},
+        \quad x = 8 d - 4 v \tau,
+
+    where that leaves it moving towards the limit, 2 d > v tau; else it stops there before tau,
+    u_stop = -v^2 / (2 d). So from a state in which it can stop before its limit every step
+    leads to one in which it can, whatever it does within the bounds.
 
     Parameters
     ----------
@@ -60,6 +69,11 @@ class JointBounds:
         return cls(robot.limits.lower, robot.limits.upper,
                    np.fmin(velocity, robot.limits.velocity), acceleration)
 
+    @property
+    def limits(self) -> JointLimits:
+        """Ranges and speeds, as a robot has them; efforts are unknown."""
+        return JointLimits(self.lower, self.upper, self.velocity, np.full(self.n, np.nan))
+
     def accelerations(self, q: FloatArray, v: FloatArray, step: float
                       ) -> tuple[FloatArray, FloatArray]:
         """Return the least and largest accelerations at a state, shape (n,) each.
@@ -81,8 +95,18 @@ class JointBounds:
     def _kinds(self, q: FloatArray, v: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
         """Return the bounds from acceleration, speed and range, shape (3, n) each."""
         tau = _APPROACH * step
-        braking = 2.0 * _BRAKING * self.acceleration
-        up = np.minimum(np.sqrt(braking * np.maximum(self.upper - q, 0.0)), np.inf)
-        down = np.minimum(np.sqrt(braking * np.maximum(q - self.lower, 0.0)), np.inf)
-        return (np.stack([-self.acceleration, (-self.velocity - v) / tau, (-down - v) / tau]),
-                np.stack([self.acceleration, (self.velocity - v) / tau, (up - v) / tau]))
+        up = self._stopping(self.upper - q, v, tau)
+        down = self._stopping(q - self.lower, -v, tau)
+        return (np.stack([-self.acceleration, (-self.velocity - v) / tau, -down]),
+                np.stack([self.acceleration, (self.velocity - v) / tau, up]))
+
+    def _stopping(self, way: FloatArray, v: FloatArray, tau: float) -> FloatArray:
+        """Return the largest accelerations towards a limit that is so far away, u_stop."""
+        with np.errstate(divide='ignore', invalid='ignore'):
+            x = 8.0 * way - 4.0 * tau * v
+            later = (x / (tau + np.sqrt(tau**2 + x / (_BRAKING * self.acceleration)))
+                     - 2.0 * v) / (2.0 * tau)
+            bound = np.where(x >= 0.0, later, -v**2 / (2.0 * way))
+        # Beyond its limit a joint comes to rest, or goes back no slower than it does.
+        bound = np.where(way > 0.0, bound, -v / tau)
+        return np.where(np.isinf(way), np.inf, bound)

@@ -21,11 +21,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control import polynomials
+from robot_dynamics.control import trajectory_kernel as kernel
 from robot_dynamics.control.acceleration_command import AccelerationSolver, Outcome
 from robot_dynamics.control.checks import each_joint, finite_array, positive
 from robot_dynamics.control.joint_bounds import JointBounds
+from robot_dynamics.control.pieces import Pieces, Stage
 from robot_dynamics.control.references import Reference
 from robot_dynamics.control.tip_path import TipPath
+from robot_dynamics.control.trajectory_limits import TrajectoryLimits
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import DimensionError, TrajectoryError
 
@@ -110,21 +113,22 @@ class TipMotion(Reference):
             raise TrajectoryError(f'takes {task.duration:.0f} s', subject='path of the tip',
                                   remedy=f'let it take less than {LONGEST:.0f} s')
         plan = _Plan(dynamics, task, bounds, positive('step', step, 's'))
-        self._times, q, v, a = plan.run(start)
-        self.duration = float(self._times[-1])
-        self._coefficients = polynomials.quintic(
-            np.diff(self._times), q[:-1], v[:-1], a[:-1], q[1:], v[1:], a[1:])
-        self._end = q[-1]
+        times, q, v = plan.run(start)
+        self.duration = float(times[-1])
+        # Accelerations of the plan are linear in each step, so between bounds if the ends are.
+        cubics = polynomials.cubic(np.diff(times), q[:-1], v[:-1], q[1:], v[1:])
+        rest = polynomials.rest(q[-1])[None]
+        self._pieces = Pieces(times, times, np.concatenate((cubics, rest)),
+                              [Stage.MOVE] * len(cubics) + [Stage.REST])
+        TrajectoryLimits(dynamics.robot.joint_names, bounds.limits, bounds.acceleration
+                         ).check_motion(self._pieces, start)
+        self._evaluate = kernel.evaluate_pieces.load()
 
     def sample_into(self, t: float, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
         """Write the motion at a time."""
-        if t >= self.duration:
-            q[:], v[:], a[:] = self._end, 0.0, 0.0
-            return
-        t = max(t, 0.0)
-        index = int(np.searchsorted(self._times, t, side='right')) - 1
-        q[:], v[:], a[:] = polynomials.evaluate(self._coefficients[index],
-                                                t - self._times[index])
+        pieces = self._pieces
+        self._evaluate(pieces.begins, pieces.origins, pieces.coefficients, min(t, self.duration),
+                       q, v, a)
 
 
 class Reversed(Reference):
@@ -166,8 +170,8 @@ class _Plan:
         self._step = step
         self._orientation = np.eye(3)
 
-    def run(self, q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return times (m,) and the motion there: q, v, a (m, n)."""
+    def run(self, q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return times (m,) and the motion there: q and v (m, n)."""
         pose = self._dynamics.forward_kinematics(q, self._task.link)
         self._orientation = pose[:3, :3].copy()
         off = float(np.linalg.norm(pose[:3, 3] - self._task.path.at(0.0)[0]))
@@ -177,9 +181,10 @@ class _Plan:
         v, t = np.zeros_like(q), 0.0
         times, motion = [], []
         while True:
-            u = self._acceleration(t, q, v)
+            lower, upper = self._bounds.accelerations(q, v, self._step)
+            u = self._acceleration(t, q, v, lower, upper)
             times.append(t)
-            motion.append((q, v, u))
+            motion.append((q, v))
             over = t - self._duration
             if over >= 0.0 and np.max(np.abs(v)) <= STILL:
                 break
@@ -189,19 +194,24 @@ class _Plan:
             step = self._step if over >= 0.0 else min(self._step, self._duration - t)
             if -over - step < 0.5 * self._step and over < 0.0:
                 step = -over
-            q, v = self._advance(t, q, v, u, step)
+            q, v = self._advance(t, q, v, u, lower, upper, step)
             t += step
-        q_all, v_all, a_all = (np.array(part) for part in zip(*motion, strict=True))
-        v_all[-1] = a_all[-1] = 0.0
-        return np.array(times), q_all, v_all, a_all
+        q_all, v_all = (np.array(part) for part in zip(*motion, strict=True))
+        v_all[-1] = 0.0
+        return np.array(times), q_all, v_all
 
-    def _advance(self, t: float, q: FloatArray, v: FloatArray, u: FloatArray, step: float
-                 ) -> tuple[FloatArray, FloatArray]:
+    def _advance(self, t: float, q: FloatArray, v: FloatArray, u: FloatArray, lower: FloatArray,
+                 upper: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
         """Return the state after a step: acceleration linear in time, predicted once."""
-        ahead = self._acceleration(t + step, q + step * v + 0.5 * step**2 * u, v + step * u)
+        q_ahead, v_ahead = q + step * v + 0.5 * step**2 * u, v + step * u
+        low, high = self._bounds.accelerations(q_ahead, v_ahead, self._step)
+        # Within the bounds of its beginning all along, so that the step keeps the limits.
+        ahead = self._acceleration(t + step, q_ahead, v_ahead, np.maximum(lower, low),
+                                   np.minimum(upper, high))
         return (q + step * v + step**2 * (2.0 * u + ahead) / 6.0, v + 0.5 * step * (u + ahead))
 
-    def _acceleration(self, t: float, q: FloatArray, v: FloatArray) -> FloatArray:
+    def _acceleration(self, t: float, q: FloatArray, v: FloatArray, lower: FloatArray,
+                      upper: FloatArray) -> FloatArray:
         """Return the accelerations that keep to the path, or say why there are none."""
         link, rows = self._task.link, self._rows
         J = np.ascontiguousarray(self._dynamics.jacobian(q, link)[:rows])
@@ -211,7 +221,6 @@ class _Plan:
         inverse = np.linalg.pinv(J, rcond=1e-9)
         least = inverse @ rate
         preferred = J_dot.T @ (inverse.T @ least) - SELF_MOTION_RATE * (v - least)
-        lower, upper = self._bounds.accelerations(q, v, self._step)
         if not np.all(lower <= upper):
             self._refuse(t, ~(lower <= upper), q, v)
         outcome = self._solver.solve(J, task, lower, upper, preferred)

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control import trajectory_kernel as kernel
+from robot_dynamics.control.checks import each_joint
 from robot_dynamics.control.pieces import Pieces
 from robot_dynamics.control.trajectory_points import Points
 from robot_dynamics.errors import TrajectoryError
@@ -34,16 +35,19 @@ class TrajectoryLimits:
         The joints, for messages.
     limits : JointLimits
         Position and speed limits; a speed that is nan is not limited.
-    acceleration : float
-        Largest acceleration of any joint. rad/s^2 or m/s^2.
+    acceleration : array_like, scalar or shape (n,)
+        Largest accelerations, inf where there is no limit. rad/s^2 or m/s^2.
     """
 
-    def __init__(self, joint_names: Sequence[str], limits: JointLimits, acceleration: float):
+    def __init__(self, joint_names: Sequence[str], limits: JointLimits,
+                 acceleration: ArrayLike):
         self._joint_names = tuple(joint_names)
         self._lower = np.maximum(limits.lower - ROUNDING, -_NO_LIMIT)
         self._upper = np.minimum(limits.upper + ROUNDING, _NO_LIMIT)
         self._velocity = np.fmin(limits.velocity * (1.0 + ROUNDING), _NO_LIMIT)
-        self._acceleration = np.full(len(self._joint_names), acceleration * (1.0 + ROUNDING))
+        self._acceleration = np.minimum(
+            each_joint('acceleration limits', acceleration, len(self._joint_names))
+            * (1.0 + ROUNDING), _NO_LIMIT)
         self._find_violation = kernel.find_violation.load()
 
     def check_points(self, given: Points, *poses: FloatArray) -> None:

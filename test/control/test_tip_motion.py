@@ -65,9 +65,9 @@ def test_keeps_to_the_path_within_all_bounds(arm7, kind, free, acceleration, vel
         np.testing.assert_allclose(end, 0.0, atol=1e-9)
     # Velocity and acceleration are those of the positions.
     np.testing.assert_allclose(np.gradient(q, times, axis=0)[1:-1], v[1:-1], atol=1e-4)
-    # Within bounds: a knot is, and between them little can happen.
-    assert np.abs(v).max() <= velocity * (1.0 + 1e-6)
-    assert np.abs(a).max() <= acceleration * (1.0 + 1e-2)
+    # Within bounds, at the ends of steps and between them.
+    assert np.abs(v).max() <= velocity * (1.0 + 2e-6)
+    assert np.abs(a).max() <= acceleration * (1.0 + 2e-6)
     limits = arm7.robot.limits
     assert np.all((q >= limits.lower) & (q <= limits.upper))
     # On the path, and on time.
@@ -132,6 +132,29 @@ def test_a_joint_does_not_pass_its_range(arm7):
                   TipTask(arm7.tip, Line(arm7.start, [0.2, 0.0, 0.0])), bounds)
     TipMotion(arm7.dynamics, arm7.q, TipTask(arm7.tip, Line(arm7.start, [-0.05, 0.0, 0.0])),
               bounds)
+
+
+@pytest.mark.parametrize('acceleration', [5.0, 500.0])
+@pytest.mark.parametrize('joint', [0, 2, 4, 5])
+def test_a_redundant_arm_goes_round_the_end_of_a_range(arm7, joint, acceleration):
+    line = Line(arm7.start, [0.1, 0.2, -0.1])
+    task = TipTask(arm7.tip, line, speed=0.5, acceleration=2.0, keeps_orientation=False)
+
+    def plan(lower, upper):
+        motion = TipMotion(arm7.dynamics, arm7.q, task,
+                           JointBounds(lower, upper, 10.0, acceleration))
+        return motion, motion.sample_many(np.linspace(0.0, motion.duration, 2001))[0]
+
+    lower, upper = arm7.robot.limits.lower.copy(), arm7.robot.limits.upper.copy()
+    way = plan(lower, upper)[1][:, joint] - arm7.q[joint]
+    farthest = way[np.argmax(np.abs(way))]
+    (upper if farthest > 0.0 else lower)[joint] = end = arm7.q[joint] + 0.6 * farthest
+    motion, q = plan(lower, upper)
+    assert np.all((q >= lower - 1e-12) & (q <= upper + 1e-12))
+    # Not for want of going there.
+    assert np.abs(q[:, joint] - end).min() < 0.05 * abs(farthest)
+    tip = arm7.dynamics.forward_kinematics(motion.sample(np.inf)[0], arm7.tip)[:3, 3]
+    np.testing.assert_allclose(tip, line.at(line.length)[0], atol=1e-5)
 
 
 def test_there_and_back_closes_though_the_arm_is_redundant(arm7):
