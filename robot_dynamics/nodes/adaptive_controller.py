@@ -23,7 +23,11 @@ from robot_dynamics.nodes.convert import ArrayMessage, JointStateMessage
 from robot_dynamics.nodes.diagnostics import Level, Status
 from robot_dynamics.nodes.effort_controller import EffortControllerNode
 from robot_dynamics.nodes.gain_parameters import FEEDBACK_PARAMETERS
-from robot_dynamics.nodes.learning_parameters import LEARNING_PARAMETERS, make_adaptive_law
+from robot_dynamics.nodes.learning_parameters import (
+    LEARNING_PARAMETERS,
+    estimates_file,
+    make_adaptive_law,
+)
 from robot_dynamics.nodes.managed import AUTOSTART
 from robot_dynamics.nodes.parameters import Parameter, Values
 from robot_dynamics.nodes.runtime import run
@@ -78,7 +82,10 @@ class AdaptiveControllerNode(EffortControllerNode):
 
     def make_law(self, robot: Robot, values: Values) -> AdaptiveController:
         """Return the law that the parameters ask for."""
-        return make_adaptive_law(robot, values)
+        law = make_adaptive_law(robot, values)
+        if path := estimates_file(values):
+            self.get_logger().info(f'estimates restored from {path}')
+        return law
 
     def build(self) -> None:
         """Build what every effort controller has, and listen for contacts."""

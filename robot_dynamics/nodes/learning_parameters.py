@@ -68,10 +68,15 @@ def make_adaptive_law(robot: Robot, values: Values) -> AdaptiveController:
         adaptation=AdaptationGains(**group(values, 'adaptation', AdaptationGains)),
         known=Known(**group(values, 'known', Known)), period=1.0 / values['rate'],
         delay=values['delay'], allow_unphysical=values['allow_unphysical'])
-    source, sink = values['estimates.restore_from'], values['estimates.save_to']
-    if source and not (source == sink and not Path(source).exists()):
+    if source := estimates_file(values):
         law.restore(source)
     return law
+
+
+def estimates_file(values: Values) -> str:
+    """Return the file of estimates to go on from, empty for none."""
+    source, sink = values['estimates.restore_from'], values['estimates.save_to']
+    return source if source != sink or Path(source).exists() else ''
 
 
 def _feedback(values: Values) -> FeedbackGains | JointGains:

@@ -395,6 +395,12 @@ def test_estimates_are_kept_where_they_are_told_to_be(controller, arm, tmp_path)
     assert status == 0
     assert f'estimates saved to {path}' in stdout + stderr
     assert 'update law memory' in stdout + stderr
+    assert 'estimates restored' not in stdout + stderr
+    arm.modes.clear()
+    running = controller(**kept)
+    track(arm)
+    _, stdout, stderr = running.stop()
+    assert f'estimates restored from {path}' in stdout + stderr
     path.write_text(path.read_text().replace('robot: "arm7"', 'robot: "arm8"'))
     status, _, stderr = controller(**kept).wait(60.0)
     assert status == 1
