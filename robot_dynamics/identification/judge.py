@@ -82,8 +82,8 @@ def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters
     findings : tuple of Finding
         What to do.
     """
-    reasons = [f'predicts the other half of the recording with {100 * validation.total:.1f} % '
-               f'error, its own with {100 * in_sample.total:.1f} %']
+    reasons = [f'predicts the other half of the recording with {100 * validation.total:.3g} % '
+               f'error, its own with {100 * in_sample.total:.3g} %']
     verdict = grade(validation.total, validation.relative)
     if verdict != grade(validation.total, validation.relative[:0]):
         name = model.robot.joint_names[validation.worst]

@@ -80,8 +80,8 @@ def judge_drives(found: OutputError, logs: Sequence[ServoLog]) -> DriveVerdict:
     motion = np.mean(np.abs(position - np.mean(position, axis=0)), axis=0)
     inside, outside = (float(np.mean(error / motion))
                        for error in (found.mean_error, found.validation))
-    reasons = [f'simulated from commands alone, positions are {100 * outside:.1f} % of the motion '
-               f'off in halves that were not seen, and {100 * inside:.1f} % in what was fitted']
+    reasons = [f'simulated from commands alone, positions are {100 * outside:.3g} % of the motion '
+               f'off in halves that were not seen, and {100 * inside:.3g} % in what was fitted']
     joints = found.validation / motion
     # The first joint that ran away, if one did.
     worst = int(np.argmax(np.nan_to_num(joints, nan=np.inf)))

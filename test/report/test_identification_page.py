@@ -113,6 +113,11 @@ def test_charts_say_what_was_measured(page, result):
     assert slide['measured'][near] == pytest.approx(2.0 + slide['at'][near], rel=0.1)
 
 
+def test_errors_of_the_reason_have_three_digits_however_small(result):
+    found = result[0]
+    assert f'{100 * found.validation.total:.3g} % error' in found.verdict_reasons[0]
+
+
 def test_friction_has_its_units(outline_of, result):
     cells = outline_of(friction(result[0])).text
     told = {name: cells[k + 3:k + 5] for k, name in enumerate(cells)}
