@@ -59,6 +59,15 @@ def not_negative(name: str, value: float, unit: str = '') -> float:
     return value
 
 
+def count(name: str, value: int) -> int:
+    """Return a setting that counts something, or refuse one that is no whole number from 1 up."""
+    counted = positive(name, value)
+    if counted != int(counted):
+        raise ParameterError(f'is {counted:g}, which is no whole number', subject=name,
+                             remedy='set it to a whole number from 1 up')
+    return int(counted)
+
+
 def exceeds(value: float, largest: float) -> bool:
     """Whether a value is beyond a bound by more than rounding."""
     return value > largest * (1.0 + 1e-9)

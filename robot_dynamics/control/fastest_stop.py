@@ -139,8 +139,13 @@ class FastestStop(Reference):
             raise DimensionError(f'has shape {self._q.shape}, not {self._v.shape}', subject='q',
                                  remedy='give one position for each velocity')
         self.n = self._q.size
-        times = np.abs(self._v) / bound
-        self.duration = float(np.max(times))
+        with np.errstate(over='ignore'):
+            times = np.abs(self._v) / bound
+            self.duration = float(np.max(times))
+            is_finite = np.isfinite(self._v * self.duration).all()
+        if not is_finite:
+            raise ControlError('never ends', subject='stop',
+                               remedy='give velocities and bounds in SI units')
         self._times = times if kind is StopKind.EACH_JOINT \
             else np.where(self._v != 0.0, self.duration, 0.0)
         self._u = np.divide(-self._v, self._times, out=np.zeros(self.n), where=self._times > 0.0)

@@ -13,15 +13,17 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.checks import not_negative, positive
+from robot_dynamics.control.checks import count, finite_array, not_negative, positive
 from robot_dynamics.control.references import Reference
-from robot_dynamics.errors import DimensionError, TrajectoryError
+from robot_dynamics.errors import DimensionError, ParameterError, TrajectoryError
+from robot_dynamics.model.arrays import real_array
 from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
 
-#: Points a period at which the extremes of a series are looked for.
-EXTREME_POINTS = 4096
+#: Points a period of the highest harmonic at which extremes of a series are looked for, and in
+#: the whole period at least.
+POINTS_PER_HARMONIC, FEWEST_POINTS = 100, 4096
 #: Range taken for a joint without position limits, about its centre. rad or m.
 FREE_RANGE = math.pi / 2.0
 
@@ -56,11 +58,12 @@ class FourierSeries(Reference):
 
     def __init__(self, start: ArrayLike, sine: ArrayLike, cosine: ArrayLike, *,
                  base_frequency: float = 0.1, ramp: float = 2.0):
-        self.start = np.array(start, dtype=np.float64)
-        self.sine, self.cosine = (np.array(part, dtype=np.float64) for part in (sine, cosine))
+        self.start, self.sine, self.cosine = (
+            np.array(finite_array(name, part)) for name, part in (
+                ('start', start), ('sine', sine), ('cosine', cosine)))
         self.n = self.start.size
         if self.sine.ndim != 2 or self.sine.shape != self.cosine.shape \
-                or self.sine.shape[0] != self.n:
+                or self.start.shape != (self.sine.shape[0],) or self.n == 0:
             raise DimensionError(f'have shapes {self.sine.shape} and {self.cosine.shape} for '
                                  f'{self.n} joints', subject='sine and cosine',
                                  remedy='give both one row a joint and one column a harmonic')
@@ -70,12 +73,17 @@ class FourierSeries(Reference):
         self._w = 2.0 * math.pi * self.base_frequency * np.arange(1, self.sine.shape[1] + 1)
         # Rows of q, q' and q'' over (1, sin k w phi, cos k w phi).
         a, b = self.sine, self.cosine
-        constant = (self.start + (b / self._w).sum(axis=1))[:, None]
         nothing = np.zeros((self.n, 1))
-        self._rows = np.concatenate((
-            np.hstack((constant, a / self._w, -b / self._w)),
-            np.hstack((nothing, b, a)),
-            np.hstack((nothing, -a * self._w, b * self._w))))
+        with np.errstate(over='ignore', invalid='ignore'):
+            constant = (self.start + (b / self._w).sum(axis=1))[:, None]
+            self._rows = np.concatenate((
+                np.hstack((constant, a / self._w, -b / self._w)),
+                np.hstack((nothing, b, a)),
+                np.hstack((nothing, -a * self._w, b * self._w))))
+            is_finite = np.isfinite(np.abs(self._rows).sum())
+        if not is_finite:
+            raise TrajectoryError('are too large for a float', subject='sine and cosine',
+                                  remedy='give amplitudes of a speed, in SI units')
         self._basis = np.ones(1 + 2 * self._w.size)
         self._value = np.empty(3 * self.n)
 
@@ -147,17 +155,22 @@ def exciting_fourier(robot: Robot, seed: int, *, start: ArrayLike | None = None,
     robot.require_single_coordinates('a Fourier series')
     speed = positive('speed', speed, 'rad/s')
     acceleration = positive('acceleration', acceleration, 'rad/s^2')
-    margin = not_negative('margin', margin)
+    margin, ramp = not_negative('margin', margin), not_negative('ramp', ramp, 's')
+    harmonics = count('harmonics', harmonics)
+    if not margin < 0.5:
+        raise ParameterError(f'is {margin:g}', subject='margin',
+                             remedy='set it below 0.5: twice of it is left out of each range')
     generator = np.random.default_rng(seed)
     shape = (robot.n, harmonics)
     sine, cosine = generator.standard_normal(shape), generator.standard_normal(shape)
     unit = FourierSeries(np.zeros(robot.n), sine, cosine, base_frequency=base_frequency, ramp=0.0)
-    q, v, a = unit.sample_many(np.arange(EXTREME_POINTS) * unit.period / EXTREME_POINTS)
+    points = max(FEWEST_POINTS, POINTS_PER_HARMONIC * harmonics)
+    q, v, a = unit.sample_many(np.arange(points) * unit.period / points)
 
-    # Between points a series deviates from its mean by at most the fraction (pi h/N)^2/2
-    # more (Bernstein's inequality for a trigonometric polynomial of degree h).
-    missed = 0.5 * (math.pi * harmonics / EXTREME_POINTS)**2
-    peak_v, peak_a = ((1.0 + missed) * np.abs(x).max(axis=0) for x in (v, a))
+    # At the nearest of N points an extreme of a series of degree h has lost at most the
+    # fraction (pi h/N)^2/2 (Bernstein's inequality, twice), and as much of its half range.
+    missed = 0.5 * (math.pi * harmonics / points)**2
+    peak_v, peak_a = (np.abs(x).max(axis=0) / (1.0 - missed) for x in (v, a))
     low, high = q.min(axis=0), q.max(axis=0)
     low, high = low - missed * (high - low), high + missed * (high - low)
 
@@ -170,7 +183,7 @@ def exciting_fourier(robot: Robot, seed: int, *, start: ArrayLike | None = None,
         scale = np.minimum(scale, (upper - lower) / (high - low))
         start = 0.5 * (lower + upper - scale * (low + high))
     else:
-        start = np.asarray(start, dtype=np.float64)
+        start = real_array(start, 'start')
         _check_inside(robot, start, lower, upper)
         # The unit series begins at 0, so high > 0 > low.
         scale = np.minimum(scale, np.minimum((upper - start) / high, (lower - start) / low))
@@ -181,7 +194,7 @@ def exciting_fourier(robot: Robot, seed: int, *, start: ArrayLike | None = None,
 def _usable_range(robot: Robot, margin: float, start: ArrayLike | None
                   ) -> tuple[FloatArray, FloatArray]:
     """Return position bounds less the margin; a joint without gets `FREE_RANGE` to each side."""
-    centre = np.zeros(robot.n) if start is None else np.asarray(start, dtype=np.float64)
+    centre = np.zeros(robot.n) if start is None else real_array(start, 'start')
     if centre.shape != (robot.n,):
         raise DimensionError(f'has shape {centre.shape}, not ({robot.n},)', subject='start',
                              remedy='give one position for each of: '

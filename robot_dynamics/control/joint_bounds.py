@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.checks import each_joint
 from robot_dynamics.errors import ControlError
+from robot_dynamics.model.arrays import real_array
 from robot_dynamics.model.robot import JointLimits, Robot
 
 FloatArray = NDArray[np.float64]
@@ -48,7 +49,7 @@ class JointBounds:
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike, velocity: ArrayLike,
                  acceleration: ArrayLike):
-        lower = np.atleast_1d(np.asarray(lower, dtype=np.float64))
+        lower = real_array(lower, 'lower limits')
         self.n = lower.size
         self.lower = each_joint('lower limits', lower, self.n)
         self.upper = each_joint('upper limits', upper, self.n)

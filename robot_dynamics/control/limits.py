@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.dynamics.kernels.quick import quick_kernel
 from robot_dynamics.errors import ControlError, DimensionError, ParameterError
+from robot_dynamics.model.arrays import real_array
 from robot_dynamics.model.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -78,7 +79,7 @@ class EffortLimiter:
         self._rate = np.full(n, np.inf) if rate_limit is None \
             else self._limits('effort_rate_limit', rate_limit)
         if hard_limit is not None:
-            self._check_below(np.asarray(hard_limit, dtype=np.float64))
+            self._check_below(self._of_joints('limits of the robot', hard_limit))
         #: What the hardware adds to every effort by itself, shape (n,). Finite; for its
         #: owner to overwrite in place before `apply`. N m or N.
         self.carried = np.zeros(n)
@@ -106,7 +107,7 @@ class EffortLimiter:
             As for the class.
         """
         own = robot.limits.effort
-        chosen = own if effort_limit is None else np.array(effort_limit, dtype=np.float64)
+        chosen = own if effort_limit is None else real_array(effort_limit, 'effort_limit')
         if chosen.shape == own.shape:
             chosen = np.where(np.isnan(chosen), own, chosen)
         return cls(robot.joint_names, chosen, rate_limit=rate_limit, hard_limit=own)
@@ -174,11 +175,7 @@ class EffortLimiter:
 
     def _limits(self, parameter: str, values: ArrayLike) -> FloatArray:
         """Return limits as an array of their own, or name the joints they are wrong for."""
-        array = np.array(values, dtype=np.float64)
-        if array.shape != (len(self.joint_names),):
-            raise DimensionError(f'has shape {array.shape}, not ({len(self.joint_names)},)',
-                                 subject=parameter, remedy='give one value for each of: '
-                                 + ', '.join(self.joint_names))
+        array = self._of_joints(parameter, values)
         bad = [name for name, value in zip(self.joint_names, array, strict=True)
                if not (value > 0.0 and math.isfinite(value))]
         if bad:
@@ -186,6 +183,15 @@ class EffortLimiter:
                                  remedy=f'set {parameter} to one value for each of: '
                                         + ', '.join(self.joint_names) + ' (in this order), or '
                                         'write <limit effort="..."> into the URDF')
+        return array
+
+    def _of_joints(self, parameter: str, values: ArrayLike) -> FloatArray:
+        """Return one number a joint, as an array of its own."""
+        array = np.array(real_array(values, parameter))
+        if array.shape != (len(self.joint_names),):
+            raise DimensionError(f'has shape {array.shape}, not ({len(self.joint_names)},)',
+                                 subject=parameter, remedy='give one value for each of: '
+                                 + ', '.join(self.joint_names))
         return array
 
     def _check_below(self, hard_limit: FloatArray) -> None:

@@ -12,8 +12,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control import polynomials
-from robot_dynamics.control.checks import not_negative, positive
-from robot_dynamics.errors import DimensionError, TrajectoryError
+from robot_dynamics.control.checks import (
+    count,
+    each_joint,
+    finite_array,
+    not_negative,
+    number,
+    positive,
+)
+from robot_dynamics.errors import DimensionError, ParameterError, TrajectoryError
+from robot_dynamics.model.arrays import real_array
 
 FloatArray = NDArray[np.float64]
 
@@ -21,6 +29,8 @@ FloatArray = NDArray[np.float64]
 CONTINUITY = 1e-6
 #: Shortest time a quintic move takes, however short the way. s.
 SHORTEST_MOVE = 0.1
+#: And the longest one may take. s.
+LONGEST_MOVE = 1e9
 
 
 class Reference(ABC):
@@ -73,9 +83,13 @@ class Hold(Reference):
     """
 
     def __init__(self, q: ArrayLike, duration: float = math.inf):
-        self._q = np.array(q, dtype=np.float64)
+        self._q = _pose('pose', q)
         self.n = self._q.size
-        self.duration = float(duration)
+        self.duration = number('duration', duration, 's')
+        # Written so that NaN fails.
+        if not self.duration >= 0.0:
+            raise ParameterError(f'is {self.duration:g}', subject='duration',
+                                 remedy='set it to zero or more, in s')
 
     def sample_into(self, t: float, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
         """Write the pose and zeros."""
@@ -102,23 +116,26 @@ class PointToPoint(Reference):
 
     def __init__(self, start: ArrayLike, goal: ArrayLike, *, velocity_limit: ArrayLike = np.nan,
                  acceleration_limit: ArrayLike = np.nan, duration: float = SHORTEST_MOVE):
-        start = np.array(start, dtype=np.float64)
-        goal = np.array(goal, dtype=np.float64)
-        if start.ndim != 1 or start.shape != goal.shape:
+        start, goal = _pose('start', start), _pose('goal', goal)
+        if start.shape != goal.shape:
             raise DimensionError(f'have shapes {start.shape} and {goal.shape}',
                                  subject='start and goal',
                                  remedy='give both one position a joint')
         self.n = start.size
-        way = np.abs(goal - start)
-        speed, acceleration = (_usable(name, value) for name, value in (
+        speed, acceleration = (_usable(name, value, self.n) for name, value in (
             ('velocity_limit', velocity_limit), ('acceleration_limit', acceleration_limit)))
-        self.duration = float(max(
-            positive('duration', duration, 's'),
-            np.max(polynomials.QUINTIC_PEAK_SPEED * way / speed),
-            np.max(np.sqrt(polynomials.QUINTIC_PEAK_ACCELERATION * way / acceleration))))
-        still = np.zeros((1, self.n))
-        self._coefficients = polynomials.quintic(np.array([self.duration]), start[None], still,
-                                                 still, goal[None], still, still)[0]
+        with np.errstate(over='ignore', invalid='ignore'):
+            way = np.abs(goal - start)
+            self.duration = float(max(
+                positive('duration', duration, 's'),
+                np.max(polynomials.QUINTIC_PEAK_SPEED * way / speed),
+                np.max(np.sqrt(polynomials.QUINTIC_PEAK_ACCELERATION * way / acceleration))))
+            still = np.zeros((1, self.n))
+            self._coefficients = polynomials.quintic(np.array([self.duration]), start[None], still,
+                                                     still, goal[None], still, still)[0]
+        if not self.duration <= LONGEST_MOVE or not np.all(np.isfinite(self._coefficients)):
+            raise TrajectoryError(f'goes {np.max(way):.3g} rad or m in {self.duration:.3g} s',
+                                  subject='move', remedy='give a nearer goal, or other limits')
         self._goal = goal
 
     def sample_into(self, t: float, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
@@ -178,9 +195,12 @@ class Repeat(Reference):
 
     def __init__(self, member: Reference, times: int | None = None):
         _check_continuous(member, member)
+        if not member.duration > 0.0:
+            raise TrajectoryError('takes no time', subject=type(member).__name__,
+                                  remedy='repeat what has a duration')
         self._member = member
         self.n = member.n
-        self.duration = math.inf if times is None else times * member.duration
+        self.duration = math.inf if times is None else count('times', times) * member.duration
 
     def sample_into(self, t: float, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
         """Write the motion at a time."""
@@ -214,10 +234,19 @@ def through_poses(poses: SequenceOf[ArrayLike], *, velocity_limit: ArrayLike,
     return Sequence(*members)
 
 
-def _usable(name: str, limits: ArrayLike) -> FloatArray:
-    """Return limits with inf for nan, all of them positive."""
-    limits = np.asarray(limits, dtype=np.float64)
-    limits = np.where(np.isnan(limits), np.inf, limits)
+def _pose(name: str, value: ArrayLike) -> FloatArray:
+    """Return a pose of its own, shape (n,)."""
+    pose = np.array(finite_array(name, value))
+    if pose.ndim != 1 or pose.size == 0:
+        raise DimensionError(f'has shape {pose.shape}', subject=name,
+                             remedy='give one position a joint')
+    return pose
+
+
+def _usable(name: str, limits: ArrayLike, n: int) -> FloatArray:
+    """Return limits of n joints with inf for nan, all of them positive."""
+    limits = real_array(limits, name)
+    limits = each_joint(name, np.where(np.isnan(limits), np.inf, limits), n)
     if not np.all(limits > 0.0):
         raise TrajectoryError('is not positive', subject=name,
                               remedy='give a limit above zero, or nan where there is none')

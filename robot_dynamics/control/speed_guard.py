@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.checks import positive
+from robot_dynamics.control.checks import count, positive
 from robot_dynamics.control.limits import all_within
+from robot_dynamics.model.arrays import real_array
 
 FloatArray = NDArray[np.float64]
 
@@ -35,10 +36,10 @@ class SpeedGuard:
 
     def __init__(self, joint_names: Sequence[str], velocity_limit: ArrayLike, *,
                  margin: float = 1.5, states: int = 3):
-        limit = np.array(velocity_limit, dtype=np.float64)
+        limit = real_array(velocity_limit, 'velocity_limit')
         self._names = tuple(joint_names)
         self._largest = positive('margin', margin) * np.where(np.isnan(limit), np.inf, limit)
-        self._states = positive('states', states)
+        self._states = count('states', states)
         self._speed = np.zeros(limit.size)
         self._in_row = 0
         self._within = all_within.load()

@@ -16,8 +16,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.checks import not_negative, positive
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.control.checks import count, not_negative, positive
+from robot_dynamics.model.arrays import real_array
 
 FloatArray = NDArray[np.float64]
 
@@ -61,17 +61,14 @@ class StartGate:
                  compare_effort: bool = True, history: int = 10,
                  as_sent: Callable[[FloatArray, FloatArray], FloatArray] = lambda q, effort: effort
                  ):
-        limit = np.asarray(effort_limit, dtype=np.float64)
-        if samples < 1 or history < 1:
-            raise ParameterError(f'are {samples} and {history}', subject='samples and history',
-                                 remedy='set both to 1 or more')
-        self._samples = samples
+        limit = real_array(effort_limit, 'effort_limit')
+        self._samples = count('samples', samples)
         self._tolerance = positive('tolerance', tolerance) * limit
         self._settle_time = not_negative('settle_time', settle_time, 's')
         self._still_tolerance = positive('still_tolerance', still_tolerance, 'rad')
         self._compare_effort = compare_effort
         self._as_sent = as_sent
-        self._sent = np.full((history, limit.size), np.nan)
+        self._sent = np.full((count('history', history), limit.size), np.nan)
         self._difference = np.empty_like(self._sent)
         self._effort_before = np.full(limit.size, np.nan)
         self._still_at = np.zeros(limit.size)

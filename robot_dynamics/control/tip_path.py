@@ -13,8 +13,8 @@ from robot_dynamics.errors import DimensionError, TrajectoryError
 
 FloatArray = NDArray[np.float64]
 
-#: Below this a path is none. m.
-SHORTEST_PATH = 1e-6
+#: A path is longer than the one and shorter than the other, as is the radius of a circle. m.
+SHORTEST_PATH, LONGEST_PATH = 1e-6, 1e6
 #: How far from perpendicular the normal of a circle may be, as the sine of the angle.
 _PERPENDICULAR = 1e-6
 
@@ -60,11 +60,10 @@ class Line(TipPath):
     def __init__(self, start: ArrayLike, displacement: ArrayLike):
         self._start = _vector('start of the line', start)
         way = _vector('displacement', displacement)
-        self.length = float(np.linalg.norm(way))
-        if not self.length > SHORTEST_PATH:
-            raise TrajectoryError('is zero', subject='displacement',
+        self.length, self._direction = _length_and_direction(way)
+        if not SHORTEST_PATH < self.length < LONGEST_PATH:
+            raise TrajectoryError(f'is {self.length:.3g} m long', subject='displacement',
                                   remedy='give where the line ends, counted from its start, in m')
-        self._direction = way / self.length
 
     def at(self, s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return point, tangent and curvature vector after some length."""
@@ -91,23 +90,27 @@ class Circle(TipPath):
         start = _vector('start of the circle', start)
         inward = _vector('centre', centre)
         axis = _vector('normal', normal)
-        radius, size = float(np.linalg.norm(inward)), float(np.linalg.norm(axis))
-        if not radius > SHORTEST_PATH:
-            raise TrajectoryError('is where the circle begins', subject='centre',
+        radius, inward = _length_and_direction(inward)
+        size, axis = _length_and_direction(axis)
+        if not SHORTEST_PATH < radius < LONGEST_PATH:
+            raise TrajectoryError(f'is {radius:.3g} m from where the circle begins',
+                                  subject='centre',
                                   remedy='give it counted from the start of the circle, in m')
         if not size > 0.0:
             raise TrajectoryError('is zero', subject='normal',
                                   remedy='give the axis round which the circle goes')
-        axis = axis / size
-        if abs(axis @ inward) > _PERPENDICULAR * radius:
+        if abs(axis @ inward) > _PERPENDICULAR:
             raise TrajectoryError('is not perpendicular to the way to the centre',
                                   subject='normal', remedy='give the axis of a circle through '
                                   'its start, such as one to which the centre is perpendicular')
         self.length = 2.0 * np.pi * radius * positive('turns', turns)
+        if not SHORTEST_PATH < self.length < LONGEST_PATH:
+            raise TrajectoryError(f'make a path of {self.length:.3g} m', subject='turns',
+                                  remedy='go round more or less often, or a smaller circle')
         self.curvature = 1.0 / radius
         self._radius = radius
-        self._centre = start + inward
-        self._outward = -inward / radius
+        self._centre = start + radius * inward
+        self._outward = -inward
         self._forward = np.cross(axis, self._outward)
 
     def at(self, s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -116,6 +119,17 @@ class Circle(TipPath):
         out = c * self._outward + d * self._forward
         return (self._centre + self._radius * out,
                 c * self._forward - d * self._outward, -out / self._radius)
+
+
+def _length_and_direction(vector: FloatArray) -> tuple[float, FloatArray]:
+    """Return the length of a vector and its direction, zero where it has none."""
+    largest = float(np.max(np.abs(vector)))
+    if not largest > 0.0:
+        return 0.0, vector
+    # No square of it may be too large or too small for a float.
+    scaled = vector / largest
+    length = float(np.linalg.norm(scaled))
+    return largest * length, scaled / length
 
 
 def _vector(name: str, value: ArrayLike) -> FloatArray:

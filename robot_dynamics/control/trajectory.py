@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control import trajectory_kernel as kernel
-from robot_dynamics.control.checks import positive
+from robot_dynamics.control.checks import count, each_joint, positive
 from robot_dynamics.control.pieces import COAST, Pieces, Stage, pieces_through, resting
 from robot_dynamics.control.polynomials import QUINTIC_PEAK_ACCELERATION, quintic
 from robot_dynamics.control.trajectory_limits import TrajectoryLimits
@@ -119,11 +119,11 @@ class TrajectoryBuffer:
             self.joint_names, limits,
             positive('acceleration_limit', acceleration_limit, 'rad/s^2'))
         self._continuous = np.zeros(n, dtype=np.bool_) if continuous is None \
-            else np.array(continuous, dtype=np.bool_)
+            else each_joint('continuous', continuous, n) != 0.0
         self._start_tolerance = positive('start_tolerance', start_tolerance, 'rad')
         self._blend_acceleration = positive('blend_acceleration', blend_acceleration, 'rad/s^2')
         self._stop_acceleration = positive('stop_acceleration', stop_acceleration, 'rad/s^2')
-        self._max_points = max_points
+        self._max_points = count('max_points', max_points)
         self._pieces: Pieces | None = None
         self._stage = Stage.REST
         self._evaluate = kernel.evaluate_pieces.load()

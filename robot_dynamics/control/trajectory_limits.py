@@ -42,12 +42,14 @@ class TrajectoryLimits:
     def __init__(self, joint_names: Sequence[str], limits: JointLimits,
                  acceleration: ArrayLike):
         self._joint_names = tuple(joint_names)
-        self._lower = np.maximum(limits.lower - ROUNDING, -_NO_LIMIT)
-        self._upper = np.minimum(limits.upper + ROUNDING, _NO_LIMIT)
+        n = len(self._joint_names)
+        lower, upper = (each_joint(f'{name} limits', getattr(limits, name), n)
+                        for name in ('lower', 'upper'))
+        self._lower = np.maximum(lower - ROUNDING, -_NO_LIMIT)
+        self._upper = np.minimum(upper + ROUNDING, _NO_LIMIT)
         self._velocity = np.fmin(limits.velocity * (1.0 + ROUNDING), _NO_LIMIT)
         self._acceleration = np.minimum(
-            each_joint('acceleration limits', acceleration, len(self._joint_names))
-            * (1.0 + ROUNDING), _NO_LIMIT)
+            each_joint('acceleration limits', acceleration, n) * (1.0 + ROUNDING), _NO_LIMIT)
         self._find_violation = kernel.find_violation.load()
 
     def check_points(self, given: Points, *poses: FloatArray) -> None:

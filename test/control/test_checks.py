@@ -2,7 +2,8 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.checks import exceeds, rounded_down
+from robot_dynamics.control.checks import count, exceeds, rounded_down
+from robot_dynamics.errors import ParameterError
 
 
 @pytest.mark.parametrize(('value', 'told'), [
@@ -17,3 +18,10 @@ def test_every_bound_that_is_told_is_accepted_and_not_much_lower():
     for value in np.exp(np.random.default_rng(0).uniform(-20.0, 20.0, 1000)):
         told = rounded_down(value)
         assert not exceeds(told, value) and told > 0.99 * value
+
+
+@pytest.mark.parametrize('value', [0, -1, 1.5, np.nan, np.inf, 'one', None, [1]])
+def test_what_counts_nothing_is_refused(value):
+    with pytest.raises(ParameterError, match='samples'):
+        count('samples', value)
+    assert count('samples', 3.0) == 3

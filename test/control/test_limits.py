@@ -125,3 +125,10 @@ def test_a_limit_comes_before_a_rate():
     limiter.apply(np.array([-1.0]), 1.0)
     limiter.carried[0] = -1.5
     np.testing.assert_array_equal(limiter.apply(np.array([-1.0]), 0.01), [-0.5])
+
+
+@pytest.mark.parametrize('wrong', [['a', 1.0, 1.0], [[1.0], 1.0, 1.0], [1.0, 2.0], []])
+@pytest.mark.parametrize('name', ['effort_limit', 'rate_limit', 'hard_limit'])
+def test_limits_that_are_not_one_number_a_joint_are_refused(name, wrong):
+    with pytest.raises(DimensionError, match='limit'):
+        EffortLimiter(NAMES, **{'effort_limit': LIMIT, name: wrong})

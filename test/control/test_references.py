@@ -12,7 +12,7 @@ from robot_dynamics.control.references import (
     Sequence,
     through_poses,
 )
-from robot_dynamics.errors import DimensionError, ParameterError, TrajectoryError
+from robot_dynamics.errors import ControlError, DimensionError, ParameterError, TrajectoryError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import shipped_robots
 
@@ -77,6 +77,31 @@ def test_bad_moves():
         PointToPoint(START, GOAL, duration=math.nan)
 
 
+@pytest.mark.parametrize('wrong', [[0.0, math.nan, 0.0], [0.0, math.inf, 0.0], ['a', 0.0, 0.0],
+                                   [0.0, [1.0], 0.0], [], [[0.0] * 3], None, [10**400, 0.0, 0.0]])
+def test_nothing_moves_to_where_nobody_can_be(wrong):
+    for make in (Hold, lambda pose: PointToPoint(pose, GOAL),
+                 lambda pose: PointToPoint(START, pose),
+                 lambda pose: FourierSeries(pose, np.ones((3, 2)), np.ones((3, 2)))):
+        with pytest.raises((ControlError, DimensionError)):
+            make(wrong)
+
+
+@pytest.mark.parametrize('make', [
+    lambda: Hold(START, -1.0), lambda: Hold(START, math.nan), lambda: Hold(START, 'long'),
+    lambda: PointToPoint(START, GOAL, velocity_limit=[1.0, 2.0]),
+    lambda: PointToPoint(START, GOAL, velocity_limit='fast'),
+    lambda: PointToPoint(START, GOAL, velocity_limit=1e-300),
+    lambda: PointToPoint(START, np.full(3, 1e308)),
+    lambda: Repeat(Hold(START, 0.0)), lambda: Repeat(Hold(START, 1.0), 0),
+    lambda: Repeat(Hold(START, 1.0), 1.5), lambda: Repeat(Hold(START, 1.0), -1),
+    lambda: FourierSeries(START, np.full((3, 2), np.nan), np.ones((3, 2))),
+    lambda: FourierSeries(START, np.full((3, 2), 1e308), np.ones((3, 2)))])
+def test_motions_that_cannot_be_are_refused(make):
+    with pytest.raises((ControlError, ParameterError, DimensionError, TrajectoryError)):
+        make()
+
+
 def test_a_series_starts_at_rest_where_asked():
     q, v, a = series().sample(0.0)
     np.testing.assert_allclose(q, [0.1, -0.2, 0.3], atol=1e-15)
@@ -134,6 +159,25 @@ def test_exciting_motions_keep_every_limit_and_use_one(arm7, seed, start):
     assert ((nearest < 1e-3) | (used > 0.75)).all()
     if measured is not None:
         np.testing.assert_allclose(q[0], measured, atol=1e-12)
+
+
+@pytest.mark.parametrize('harmonics', [1, 50, 200])
+def test_peaks_of_many_harmonics_are_not_missed(arm7, harmonics):
+    reference = exciting_fourier(arm7, 3, harmonics=harmonics, acceleration=1e3, ramp=0.0)
+    q, v, a = reference.sample_many(np.linspace(0.0, reference.period, 60_001))
+    limits = arm7.limits
+    assert (np.abs(v) <= np.minimum(0.9, 0.9 * limits.velocity)).all()
+    assert (np.abs(a) <= 1e3).all()
+    assert ((q >= limits.lower) & (q <= limits.upper)).all()
+
+
+@pytest.mark.parametrize('options', [
+    {'harmonics': 0}, {'harmonics': 2.5}, {'harmonics': 'two'}, {'margin': 0.5}, {'margin': 2.0},
+    {'ramp': -1.0}, {'ramp': 'slow'}, {'start': ['a'] * 7}, {'speed': -1.0}])
+def test_exciting_motions_that_cannot_be_are_refused(arm7, options):
+    with pytest.raises((ParameterError, DimensionError)) as caught:
+        exciting_fourier(arm7, 1, **options)
+    assert next(iter(options)) in str(caught.value)
 
 
 def test_seeds_give_the_same_motion_again_and_different_ones(arm7):

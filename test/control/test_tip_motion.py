@@ -169,6 +169,12 @@ def test_there_and_back_closes_though_the_arm_is_redundant(arm7):
         Reversed(closed)
 
 
+def test_an_axis_may_have_any_length():
+    wanted = Circle([0, 0, 0], [1, 0, 0], [0, 0, 1]).at(0.3)
+    for size in (1e-300, 1e-3, 1e200):
+        np.testing.assert_allclose(Circle([0, 0, 0], [1, 0, 0], [0, 0, size]).at(0.3), wanted)
+
+
 @pytest.mark.parametrize('path', [Line([1.0, 2.0, 3.0], [0.3, 0.4, 0.0]),
                                   Circle([0.1, 0.2, 0.3], [0.0, 0.3, 0.4], [2.0, 0.0, 0.0], 2.0)])
 def test_paths_are_measured_by_their_length(path):
@@ -190,6 +196,10 @@ def test_paths_are_measured_by_their_length(path):
     (lambda: Circle([0, 0, 0], [1, 0, 0], [0, 0, 0]), TrajectoryError, 'normal'),
     (lambda: Circle([0, 0, 0], [1, 0, 0], [1, 1, 0]), TrajectoryError, 'perpendicular'),
     (lambda: Circle([0, 0, 0], [1, 0, 0], [0, 1, 0], 0), ParameterError, 'turns'),
+    (lambda: Circle([0, 0, 0], [1, 0, 0], [0, 1, 0], 1e7), TrajectoryError, 'turns'),
+    (lambda: Circle([0, 0, 0], [1e9, 0, 0], [0, 1, 0]), TrajectoryError, 'centre'),
+    (lambda: Circle([0, 0, 0], [1, 0, 0], [1e200, 0, 0]), TrajectoryError, 'perpendicular'),
+    (lambda: Line([0, 0, 0], [1e200, 1e200, 0]), TrajectoryError, 'displacement'),
     (lambda: JointBounds([0.0], [1.0], [0.0], 1.0), ControlError, 'velocity limits'),
     (lambda: JointBounds([0.0], [-1.0], 1.0, 1.0), ControlError, 'upper limits'),
     (lambda: JointBounds([0.0, 0.0], [1.0], 1.0, 1.0), DimensionError, 'upper limits'),
