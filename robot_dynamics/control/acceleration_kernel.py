@@ -26,7 +26,8 @@ RANK_TOLERANCE = 1e-10
 RANGE_TOLERANCE = 1e-9
 #: Excess over a bound that is rounding, relative to the accelerations or to 1.
 BOUND_TOLERANCE = 1e-11
-#: Directions below this share of their length count as dependent.
+#: A joint that moves by less than this share of a self-motion is not moved by it: what rounding
+#: leaves of one that is held by others, or by the task.
 DEPENDENT = 1e-9
 #: Changes of the set of bounds held, a joint.
 MOST_CHANGES = 50
@@ -306,12 +307,10 @@ def hold(N, joint, joint_side, excess, active, side, price, count, z):
             for i in range(width):
                 Z[k, i] = side[k] * N[active[k], i]
             orthogonalise(Z, S, k)
-        whole = 0.0
         for i in range(width):
             Z[count, i] = joint_side * N[joint, i]
-            whole += N[joint, i] * N[joint, i]
         length = orthogonalise(Z, S, count)
-        is_free = length > DEPENDENT * max(np.sqrt(whole), DEPENDENT)
+        is_free = length > DEPENDENT
         for k in range(count - 1, -1, -1):
             shares[k] = S[k, count]
             for j in range(k + 1, count):

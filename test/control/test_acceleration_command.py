@@ -152,6 +152,24 @@ def test_singular_and_unreachable_within_bounds():
     assert nothing.meets_task and not np.any(nothing.u)
 
 
+def test_what_the_task_fixes_no_rounding_moves():
+    # Joint 0 does not move the tip and has no bounds; the others have no choice.
+    random = np.random.default_rng(8)
+    for _ in range(500):
+        n = int(random.integers(2, 8))
+        J = random.normal(size=(n, n))
+        J[:, 0] = 0.0
+        needed = random.normal(size=n)
+        bound = np.full(n, np.inf)
+        bound[1] = abs(needed[1])
+        enough, little = (bounded_acceleration(J, J @ needed, factor * bound)
+                          for factor in (1.0 + 1e-9, 0.99))
+        assert enough.outcome is Outcome.EXACT
+        np.testing.assert_allclose(enough.u[1:], needed[1:], rtol=1e-6)
+        assert abs(enough.u[0]) < 1e-9
+        assert little.outcome is Outcome.OUT_OF_BOUNDS and little.held[1]
+
+
 def test_more_tasks_than_joints_and_one_joint():
     J = np.array([[1.0], [2.0], [-1.0]])
     assert bounded_acceleration(J, [0.5, 1.0, -0.5], 1.0).u == pytest.approx([0.5])
