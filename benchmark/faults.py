@@ -36,8 +36,8 @@ LEARNING, HORIZON = 240.0, 0.5
 SURE = float(np.sqrt(2.0 * np.log(3600.0 / PERIOD)))
 #: States whose time is taken.
 TIMED = 5000
-#: Of whose times a perfect observer's are told.
-IDEAL = 'incipient block (20 1/s), at any time'
+#: Of whose times a perfect observer's, and those of each motion, are told.
+GENTLE = 'incipient block (20 1/s), at any time'
 #: Faults: name, kind, size, least speed of the joint when it begins.
 FAULTS = (
     ('hard block, joint above 0.4 rad/s', FaultKind.BLOCK, 1e5, 0.4),
@@ -58,17 +58,20 @@ class Outcomes:
     times: list[float] = field(default_factory=list)
     #: When one could know who knows the fault, its instant and the arm, but for the noise.
     ideal: list[float] = field(default_factory=list)
-    right: int = 0
-    judged: int = 0
+    #: Whether the joint was right, and whether it was called what it is.
+    right: list[bool] = field(default_factory=list)
+    judged: list[bool] = field(default_factory=list)
 
-    def row(self, name: str) -> str:
-        """Return a row of the table."""
-        times = 1e3 * np.array(self.times)
+    def row(self, name: str, begin: int = 0, step: int = 1) -> str:
+        """Return a row of the table, of every `step`-th trial."""
+        # States come at whole milliseconds.
+        times = np.round(1e3 * np.array(self.times)[begin::step], 3)
         found = int(np.isfinite(times).sum())
         texts = ' | '.join(_spread(times))
         within = int((times <= 20.0).sum())
         return (f'| {name} | {found}/{times.size} | {texts} | {within}/{times.size} | '
-                f'{self.right}/{found} | {self.judged}/{found} |')
+                f'{sum(self.right[begin::step])}/{found} | '
+                f'{sum(self.judged[begin::step])}/{found} |')
 
 
 def _spread(times) -> list[str]:
@@ -155,8 +158,8 @@ class Study:
             fault = Fault(names[joint], kind, size, 2.0 * SETTLING)
             detector, found = self._try(motion, begin, lambda p, f=fault: p.add_fault(f))
             outcomes.times.append(found)
-            outcomes.right += np.isfinite(found) and detector.joint == joint
-            outcomes.judged += detector.event is Event.FAULT
+            outcomes.right.append(np.isfinite(found) and detector.joint == joint)
+            outcomes.judged.append(detector.event is Event.FAULT)
             if with_ideal:
                 outcomes.ideal.append(self._ideal(motion, begin, fault))
         return outcomes
@@ -170,8 +173,8 @@ class Study:
             detector, found = self._try(
                 motion, begin, lambda p, f=force: p.add_push('flange', f, 2.0 * SETTLING))
             outcomes.times.append(found)
-            outcomes.right += bool(np.isfinite(found))
-            outcomes.judged += detector.event is Event.CONTACT
+            outcomes.right.append(bool(np.isfinite(found)))
+            outcomes.judged.append(detector.event is Event.CONTACT)
         return outcomes
 
     def _ideal(self, motion, begin: float, fault: Fault) -> float:
@@ -237,8 +240,11 @@ def tables(study: Study, trials: int, minutes: float) -> str:
             '|---|---|---|---|---|---|---|---|']
     ideal = np.zeros(0)
     for name, kind, size, speed in FAULTS:
-        outcomes = study.fault(kind, size, speed, trials, with_ideal=name == IDEAL)
+        outcomes = study.fault(kind, size, speed, trials, with_ideal=name == GENTLE)
         rows.append(outcomes.row(name))
+        if name == GENTLE:
+            rows += [outcomes.row(f'{name}, {kind} alone', i, len(KINDS))
+                     for i, kind in enumerate(KINDS)]
         ideal = np.append(ideal, 1e3 * np.array(outcomes.ideal))
     axes = np.vstack([np.eye(3), -np.eye(3)])
     anywhere = study.random.normal(size=(trials, 3))
@@ -260,7 +266,7 @@ def tables(study: Study, trials: int, minutes: float) -> str:
     observer, prediction, judging, telling = study.time_per_state()
     return '\n'.join([
         *rows, '', f'An observer that knows the arm, its friction, the joint and the instant, and '
-        f'has these sensors, needs for {IDEAL}: median {median} ms, 90 % {most} ms, worst '
+        f'has these sensors, needs for {GENTLE}: median {median} ms, 90 % {most} ms, worst '
         f'{worst} ms; {int((ideal <= 150.0).sum())}/{ideal.size} within 150 ms.', '',
         f'One state takes {observer + prediction + judging:.0f} us (observer with the matrices '
         f'{observer:.0f}, prediction {prediction:.0f}, judging {judging:.0f}; medians), '

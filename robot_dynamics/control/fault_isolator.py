@@ -7,7 +7,12 @@ import numpy as np
 
 from robot_dynamics.control import isolation_kernel
 from robot_dynamics.control.motion_predictor import MotionPredictor
+from robot_dynamics.control.prediction_kernel import MEASURED
 from robot_dynamics.control.tolerances import Tolerances
+
+#: Farthest that a joint may move from one state to the next: beyond, the mean of two efforts is
+#: not that of what acts between them. rad or m.
+FARTHEST = 0.05
 
 
 class FaultIsolator:
@@ -92,7 +97,14 @@ class FaultIsolator:
         self._weigh(min(states, self._count - 1), tolerances)
 
     def go_on(self, tolerances: Tolerances) -> None:
-        """Weigh the last state, too; after a gap there is nothing to weigh any more."""
+        """Weigh the last state, too.
+
+        After a gap, or once an arm is thrown about (`FARTHEST`), there is nothing to weigh any
+        more: what has been seen until then has to say which joint it is.
+        """
+        predictor = self._predictor
+        farthest = np.abs(predictor.motion[MEASURED]).max() * predictor.step
+        self._goes_on = self._goes_on and bool(farthest <= FARTHEST)
         if self._goes_on:
             self._weigh(1, tolerances)
 

@@ -92,6 +92,21 @@ def test_it_looks_back_no_further_than_it_has_seen():
     assert arm.isolator.left == 0.0
 
 
+def test_an_arm_that_is_thrown_about_tells_nothing_more():
+    arm = Arm()
+    arm.live(50)
+    arm.live(4, [0.0, 20.0, 0.0])
+    arm.isolator.begin(4, arm.tolerances)
+    left, lead = arm.isolator.left, arm.isolator.lead
+    # Two milliseconds at 26 rad/s are beyond what a state can turn, and so is all that follows.
+    arm.v[2] = 26.0
+    for _ in range(2):
+        arm.live(1, [9.0, 0.0, 9.0])
+        arm.isolator.go_on(arm.tolerances)
+        arm.v[2] = 0.0
+    assert (arm.isolator.joint, arm.isolator.left, arm.isolator.lead) == (1, left, lead)
+
+
 def test_a_robot_of_one_joint_has_no_second():
     arm = Arm(np.ones((1, 1)))
     arm.live(20)
