@@ -26,7 +26,7 @@ from robot_dynamics.control.checks import not_negative, positive
 from robot_dynamics.control.gains import FEEDBACK_MARGIN, dead_time
 from robot_dynamics.control.lq.apply_kernel import WRONG_SIZE, apply_feedback, tracking_errors
 from robot_dynamics.control.lq.certificate import Certificate, certify
-from robot_dynamics.control.lq.design import FeedbackDesign
+from robot_dynamics.control.lq.design import FASTEST, FeedbackDesign
 from robot_dynamics.control.lq.disturbance import SummedDisturbance
 from robot_dynamics.control.lq.gain_table import GainTable
 from robot_dynamics.control.lq.model import FeedforwardModel
@@ -35,12 +35,14 @@ from robot_dynamics.control.lq.rules import DEFAULT_ORDER, GainRule, rule_of_des
 from robot_dynamics.control.lq.schedule import Schedule, ScheduleState, rescaled_weights
 from robot_dynamics.control.metric import typical_motions
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import DimensionError, StateError
+from robot_dynamics.errors import DimensionError, ParameterError, StateError
 from robot_dynamics.model.robot import FloatArray, Robot
 
 #: Points all over the range of an arm at which a feedback is judged where no trajectory is
 #: known.
 CERTIFIED_POINTS = 40
+#: Over longer ones the series of a linear model are of no use. s.
+LONGEST_PERIOD = 1.0
 
 
 class FeedforwardLQController:
@@ -109,6 +111,11 @@ class FeedforwardLQController:
         robot.require_single_coordinates('feedforward and LQ control')
         self.robot = robot
         self.period = positive('period', period, 's')
+        if not 1.0 / FASTEST <= self.period <= LONGEST_PERIOD:
+            raise ParameterError(f'is {self.period:g} s, in which no arm is controlled',
+                                 subject='period',
+                                 remedy=f'set it between {1.0 / FASTEST:g} and '
+                                        f'{LONGEST_PERIOD:g} s')
         self.delay = not_negative('delay', delay, 's')
         self.design = FeedbackDesign() if design is None else design
         self.schedule = ScheduleState(Schedule() if schedule is None else schedule)

@@ -13,8 +13,14 @@ from robot_dynamics.control.feedforward_lq import FeedforwardLQController
 from robot_dynamics.control.lq.design import FeedbackDesign
 from robot_dynamics.control.lq.model_errors import ModelErrors
 from robot_dynamics.control.lq.planner import GainPlanner
-from robot_dynamics.control.lq.rules import DEFAULT_ORDER, OneStepRule, RiccatiRule, rule_of_design
-from robot_dynamics.control.lq.schedule import Schedule
+from robot_dynamics.control.lq.rules import (
+    DEFAULT_ORDER,
+    HIGHEST_ORDER,
+    OneStepRule,
+    RiccatiRule,
+    rule_of_design,
+)
+from robot_dynamics.control.lq.schedule import LARGEST_RESCALE, Schedule
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
 from robot_dynamics.nodes.diagnostics import Level, Status
@@ -44,7 +50,7 @@ TABLE = (
     Parameter('feedback.largest_disturbance', _DESIGN.largest_disturbance, 'How much of it at '
               'most, as a share of the effort limits.', '', 0.001, 1.0, read_only=True),
     Parameter('feedback.series_order', DEFAULT_ORDER, 'Last power of A T in the series of the '
-              'transition matrix.', low=1, high=20, read_only=True),
+              'transition matrix.', low=1, high=HIGHEST_ORDER, read_only=True),
     Parameter('feedback.ahead', True, 'Compute gains along a trajectory when it arrives, off the '
               'control loop, instead of in it.', read_only=True),
     Parameter('schedule.eps0', _SCHEDULE.eps0, 'Error norm below which nothing is fed back.',
@@ -58,7 +64,7 @@ TABLE = (
     Parameter('schedule.update_period', _SCHEDULE.update_period, 'Shortest time between two '
               'updates of the gain.', 's', 0.0, 1.0, read_only=True),
     Parameter('schedule.rescale', _SCHEDULE.rescale, 'Largest factor by which weights follow '
-              'the largest errors; 1 for not at all.', '', 1.0, 100.0, read_only=True),
+              'the largest errors; 1 for not at all.', '', 1.0, LARGEST_RESCALE, read_only=True),
     Parameter('errors.masses', _ERRORS.masses, 'How far masses may be from the model for the '
               'feedback still to be stable.', '%', 0.0, 99.0, read_only=True),
     Parameter('errors.lengths', _ERRORS.lengths, 'How far lengths may be from it.', '%', 0.0,
@@ -83,8 +89,10 @@ class FeedforwardLQControllerNode(EffortControllerNode):
 
     def make_law(self, robot: Robot, values: Values) -> FeedforwardLQController:
         """Return the law that the parameters ask for."""
+        schedule = Schedule(**group(values, 'schedule', Schedule))
+        schedule.require_below(values['max_tracking_error'])
         return FeedforwardLQController(
-            robot, schedule=Schedule(**group(values, 'schedule', Schedule)),
+            robot, schedule=schedule,
             errors=ModelErrors(**group(values, 'errors', ModelErrors)), **_rule_keywords(values))
 
     def build(self) -> None:

@@ -485,6 +485,8 @@ def test_no_time_step_does_harm(geared, states, dt):
 @pytest.mark.parametrize(('options', 'error', 'subject'), [
     ({'gain': 'pid'}, ParameterError, 'gain'), ({'period': 0.0}, ParameterError, 'period'),
     ({'delay': np.nan}, ParameterError, 'delay'), ({'order': 0}, ParameterError, 'series_order'),
+    ({'gain': np.ones((2, 2))}, ParameterError, 'gain'),
+    ({'period': 1e-300}, ParameterError, 'period'), ({'period': 1e3}, ParameterError, 'period'),
 ])
 def test_wrong_settings_are_named(arm3, options, error, subject):
     with pytest.raises(error) as caught:

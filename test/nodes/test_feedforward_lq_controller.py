@@ -131,3 +131,10 @@ def test_refuses_in_one_line(start, parameters, wanted):
     status, _, stderr = start(NODE, robot='arm7', **parameters).wait(60.0)
     assert status == 1
     assert len(stderr.strip().splitlines()) == 1 and wanted in stderr, stderr
+
+
+@pytest.mark.parametrize('name', ['eps0', 'eps1'])
+def test_a_threshold_where_the_arm_is_given_up_already_is_refused(start, name):
+    status, _, stderr = start(NODE, robot='planar_2r', max_tracking_error=0.3,
+                              **{f'schedule.{name}': 0.3}).wait(60.0)
+    assert status == 1 and f'{name}: is 0.3' in stderr and 'set it below 0.3' in stderr

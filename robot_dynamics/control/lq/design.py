@@ -33,6 +33,9 @@ from dataclasses import dataclass
 from robot_dynamics.control.checks import not_negative, number, positive
 from robot_dynamics.errors import ParameterError
 
+#: No arm answers at this rate or faster, nor as slowly as at its inverse. 1/s.
+FASTEST = 1e6
+
 
 @dataclass(frozen=True)
 class FeedbackDesign:
@@ -57,9 +60,14 @@ class FeedbackDesign:
     largest_disturbance: float = 0.5
 
     def __post_init__(self) -> None:
-        positive('bandwidth', self.bandwidth, '1/s')
-        positive('time_constant', self.time_constant, 's')
-        not_negative('disturbance_rate', self.disturbance_rate, '1/s')
+        for name, check, unit in (('bandwidth', positive, '1/s'), ('time_constant', positive, 's'),
+                                  ('disturbance_rate', not_negative, '1/s')):
+            value = check(name, getattr(self, name), unit)
+            # Weights are products of four of them.
+            if value != 0.0 and not 1.0 / FASTEST <= value <= FASTEST:
+                raise ParameterError(f'is {value:g} {unit}', subject=name,
+                                     remedy=f'set it between {1.0 / FASTEST:g} and {FASTEST:g} '
+                                            f'{unit}')
         largest = number('largest_disturbance', self.largest_disturbance)
         if not 0.0 < largest <= 1.0:
             raise ParameterError(f'is {largest:g}, which is no share of a limit',

@@ -35,7 +35,7 @@ class ModelErrors:
 
     def __post_init__(self) -> None:
         for name in ('masses', 'lengths', 'payload'):
-            not_negative(name, getattr(self, name), '%')
+            object.__setattr__(self, name, not_negative(name, getattr(self, name), '%'))
         for name in ('masses', 'lengths'):
             if getattr(self, name) >= 100.0:
                 raise ParameterError(f'is {getattr(self, name):g} %, so that nothing may be left',

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -19,6 +20,8 @@ from robot_dynamics.model.robot import FloatArray
 #: Last power of A T in the series of Phi. Over a horizon of 13 ms the gains of an arm are
 #: then right to 5e-4 at speeds of several rad/s, over a period of 2 ms to 5e-7.
 DEFAULT_ORDER = 3
+#: Beyond it a series of doubles changes no more where it is of any use.
+HIGHEST_ORDER = 20
 
 
 class GainRule(ABC):
@@ -33,7 +36,7 @@ class GainRule(ABC):
     weights : tuple of two floats
         Weight of every position and of every velocity.
     order : int
-        Last power of A T in the series of Phi.
+        Last power of A T in the series of Phi, `HIGHEST_ORDER` at most.
 
     Attributes
     ----------
@@ -44,8 +47,10 @@ class GainRule(ABC):
     name: str
 
     def __init__(self, n: int, time: float, weights: tuple[float, float], order: int):
-        if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or order < 1:
-            raise ParameterError(f'is {order!r}, not a whole number from 1 on',
+        if isinstance(order, bool) or not isinstance(order, (int, np.integer)) \
+                or not 1 <= order <= HIGHEST_ORDER:
+            raise ParameterError(f'is {reprlib.repr(order)}, not a whole number from 1 to '
+                                 f'{HIGHEST_ORDER}',
                                  subject='series_order', remedy='give the last power of A T, '
                                  f'for example {DEFAULT_ORDER}')
         self.n = n
@@ -281,12 +286,15 @@ def rule_of_design(kind: str, n: int, design: FeedbackDesign, period: float, *,
     order : int
         Last power of A T in the series of Phi.
     """
-    rule: GainRule
-    if kind == OneStepRule.name:
-        rule = OneStepRule(n, design.horizon, design.one_step_weight, order=order)
-    elif kind == RiccatiRule.name:
-        rule = RiccatiRule(n, period, design.riccati_weights, order=order)
-    else:
+    if not isinstance(kind, str) or kind not in (OneStepRule.name, RiccatiRule.name):
         raise ParameterError(f'is {kind!r}', subject='gain',
                              remedy=f'set it to {OneStepRule.name} or {RiccatiRule.name}')
+    rule: GainRule
+    if kind == RiccatiRule.name:
+        rule = RiccatiRule(n, period, design.riccati_weights, order=order)
+    elif order != 1:
+        rule = OneStepRule(n, design.horizon, design.one_step_weight, order=order)
+    else:
+        raise ParameterError('is 1: where no effort moves a position there is no stiffness',
+                             subject='series_order', remedy='set it to 2 or more')
     return DisturbanceRule(rule, design.disturbance_rate) if design.disturbance_rate else rule

@@ -15,9 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.control.checks import not_negative, positive
+from robot_dynamics.control.checks import not_negative, number, positive
 from robot_dynamics.errors import ControlError, ParameterError, StopRequestedError
 from robot_dynamics.model.robot import FloatArray
+
+#: Weights are not to differ by more: beyond it most joints are as good as free.
+LARGEST_RESCALE = 100.0
 
 
 @dataclass(frozen=True)
@@ -59,9 +62,29 @@ class Schedule:
         if not max(self.eps0, self.eps1) < self.eps2:
             raise ControlError(f'is {self.eps2:g}, not above eps0 and eps1', subject='eps2',
                                remedy=f'set it above {max(self.eps0, self.eps1):g} rad or m')
-        if not 1.0 <= self.rescale < np.inf:
+        if not 1.0 <= number('rescale', self.rescale) <= LARGEST_RESCALE:
             raise ParameterError(f'is {self.rescale:g}', subject='rescale',
-                                 remedy='set it to 1 or more')
+                                 remedy=f'set it to 1 or more, to {LARGEST_RESCALE:g} at most')
+
+    def require_below(self, reach: float) -> None:
+        """Refuse thresholds that an arm does not reach before it is given up.
+
+        Parameters
+        ----------
+        reach : float
+            Position error of one joint beyond which an arm is not followed. rad or m.
+
+        Raises
+        ------
+        ControlError
+            Names the threshold.
+        """
+        for name, loss in (('eps0', 'nothing would be fed back'),
+                           ('eps1', 'no gain would be updated')):
+            if getattr(self, name) >= reach:
+                raise ControlError(f'is {getattr(self, name):g}, and an arm is given up at '
+                                   f'max_tracking_error = {reach:g}: {loss} before',
+                                   subject=name, remedy=f'set it below {reach:g} rad or m')
 
 
 class ScheduleState:

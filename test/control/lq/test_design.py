@@ -70,3 +70,19 @@ def test_what_is_no_positive_number_is_refused(values):
 def test_what_a_disturbance_cannot_be_is_refused(name, value):
     with pytest.raises(ParameterError, match=name):
         FeedbackDesign(**{name: value})
+
+
+@pytest.mark.parametrize('name', ['bandwidth', 'time_constant', 'disturbance_rate'])
+@pytest.mark.parametrize('value', [9e-7, 1.1e6, 1e160, 5e-324])
+def test_what_no_arm_can_do_is_refused_by_name(name, value):
+    with pytest.raises(ParameterError, match='between 1e-06 and 1e') as caught:
+        FeedbackDesign(**{name: value})
+    assert caught.value.subject == name
+
+
+@pytest.mark.parametrize('values', [(1e6, 1e6), (1e6, 1e-6), (1e-6, 1e6), (1e-6, 1e-6)])
+def test_what_is_let_through_has_weights(values):
+    design = FeedbackDesign(*values)
+    assert all(0.0 < x < np.inf for x in (design.horizon, *design.riccati_weights,
+                                          design.stiffness, design.damping))
+    assert np.isfinite(design.one_step_weight)

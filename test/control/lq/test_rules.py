@@ -135,8 +135,11 @@ def test_a_massless_link_has_no_gain(points):
     (lambda: OneStepRule(7, np.nan, 1.0), 'time'),
     (lambda: OneStepRule(7, 0.1, -1.0), 'velocity weight'),
     (lambda: OneStepRule(7, 0.1, 1.0, order=0), 'series_order'),
+    (lambda: rule_of_design('one_step', 7, FeedbackDesign(), 0.002, order=1), 'series_order'),
     (lambda: OneStepRule(7, 0.1, 1.0, order=2.5), 'series_order'),
     (lambda: OneStepRule(7, 0.1, 1.0, order=True), 'series_order'),
+    (lambda: OneStepRule(7, 0.1, 1.0, order=21), 'series_order'),
+    (lambda: OneStepRule(7, 0.1, 1.0, order=10**400), 'series_order'),
 ])
 def test_wrong_settings_are_named(call, subject):
     with pytest.raises(ParameterError) as caught:

@@ -63,10 +63,19 @@ def test_weights_follow_the_largest_errors_within_bounds():
     ({'eps0': -1.0}, 'eps0'), ({'eps1': np.nan}, 'eps1'), ({'eps2': 0.0}, 'eps2'),
     ({'eps0': 1.0}, 'eps2'), ({'eps1': 1.7}, 'eps2'), ({'debounce': 0}, 'debounce'),
     ({'update_period': -0.1}, 'update_period'), ({'rescale': 0.5}, 'rescale'),
-    ({'rescale': np.nan}, 'rescale'), ({'eps2': np.inf}, 'eps2'),
+    ({'rescale': np.nan}, 'rescale'), ({'eps2': np.inf}, 'eps2'), ({'rescale': 'no'}, 'rescale'),
+    ({'rescale': 101.0}, 'rescale'), ({'rescale': 1j}, 'rescale'),
 ])
 def test_wrong_settings_are_named(values, subject):
     with pytest.raises(RobotDynamicsError) as caught:
         Schedule(**values)
     assert caught.value.subject == subject
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize('name', ['eps0', 'eps1'])
+def test_thresholds_are_reached_before_an_arm_is_given_up(name):
+    Schedule(**{name: 0.49}).require_below(0.5)
+    with pytest.raises(RobotDynamicsError, match=r'max_tracking_error = 0\.5') as caught:
+        Schedule(**{name: 0.5}).require_below(0.5)
+    assert caught.value.subject == name
