@@ -21,7 +21,7 @@ from robot_dynamics.control.lq.rules import (
     rule_of_design,
 )
 from robot_dynamics.control.lq.schedule import LARGEST_RESCALE, Schedule
-from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot import FloatArray, Robot
 from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
 from robot_dynamics.nodes.diagnostics import Level, Status
 from robot_dynamics.nodes.effort_controller import EffortControllerNode
@@ -86,6 +86,7 @@ class FeedforwardLQControllerNode(EffortControllerNode):
     def __init__(self, stopped: StopRequest):
         super().__init__('feedforward_lq_controller', TABLE, stopped)
         self._planner: GainPlanner | None = None
+        self._planned_load: FloatArray | None = None
 
     def make_law(self, robot: Robot, values: Values) -> FeedforwardLQController:
         """Return the law that the parameters ask for."""
@@ -113,10 +114,8 @@ class FeedforwardLQControllerNode(EffortControllerNode):
     def before_cycle(self) -> None:
         """Take gains over that were computed in the meantime."""
         planner, law = self._planner, self.law
-        if planner is not None:
-            if law.model.changes:
-                planner.forget()
-                return
+        # Those of another payload are for another arm, however fast it was taken up.
+        if planner is not None and law.model.load is self._planned_load:
             table = planner.take()
             if table is not None:
                 law.follow(table)
@@ -141,6 +140,7 @@ class FeedforwardLQControllerNode(EffortControllerNode):
                       _LARGEST_SPACING)
         knots = min(int(length / spacing) + 2, _MOST_KNOTS)
         now = self.session.monitor.stamp
+        self._planned_load = self.law.model.load
         self._planner.plan(self.law.model.snapshot(),
                            self.session.trajectory.sample_many(now + spacing * np.arange(knots)),
                            spacing)

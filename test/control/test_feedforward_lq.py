@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.feedforward_lq import FeedforwardLQController
+from robot_dynamics.control.lq.certificate import certify
 from robot_dynamics.control.lq.design import FeedbackDesign
 from robot_dynamics.control.lq.gain_table import GainTable
+from robot_dynamics.control.lq.model import FeedforwardModel
 from robot_dynamics.control.lq.model_errors import ModelErrors
 from robot_dynamics.control.lq.rules import rule_of_design
 from robot_dynamics.control.lq.schedule import Schedule
+from robot_dynamics.control.metric import typical_motions
 from robot_dynamics.control.modes import Cause, Mode
 from robot_dynamics.control.session import ControlSession
 from robot_dynamics.control.session_settings import SessionSettings
@@ -382,6 +385,20 @@ def test_it_is_judged_with_what_it_carries(arm3):
     assert [v.radius for v in law.certificate.verdicts] == pytest.approx(
         [v.radius for v in loaded.verdicts], rel=1e-9)
     assert law.certificate.worst.radius != pytest.approx(empty.worst.radius, rel=1e-6)
+
+
+@pytest.mark.parametrize('kind', ['one_step', 'riccati'])
+def test_gains_of_a_payload_are_for_an_arm_that_has_it(kind):
+    """docs/controllers.md: it is to be told of 1 kg when that is in the hand, not before."""
+    arm7 = Robot.from_urdf(shipped_robots()['arm7'])
+    loaded = with_payload(arm7, 1.0, (0.02, 0.0, 0.18), frame='flange')
+    motions = typical_motions(arm7)
+    motion = tuple(x[:40] for x in (motions.q, motions.v, motions.a))
+    rule = rule_of_design(kind, 7, FeedbackDesign(), T)
+    gains = rule.gains_at(FeedforwardModel(loaded).linearise(*motion))
+    there, gone = (certify(rule, arm, *motion, period=T, delay=T, gains=gains,
+                           errors=ModelErrors(0.0, 0.0, 0.0)) for arm in (loaded, arm7))
+    assert there.is_stable and gone.worst.radius > 1.2
 
 
 SMALL = """

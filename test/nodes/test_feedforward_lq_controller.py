@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
@@ -13,6 +15,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.control.references import PointToPoint
 from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.feedforward_lq_controller import FeedforwardLQControllerNode
 
 pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
 
@@ -131,6 +134,26 @@ def test_refuses_in_one_line(start, parameters, wanted):
     status, _, stderr = start(NODE, robot='arm7', **parameters).wait(60.0)
     assert status == 1
     assert len(stderr.strip().splitlines()) == 1 and wanted in stderr, stderr
+
+
+def test_gains_of_another_payload_are_not_followed():
+    """However soon it was taken up: within one cycle of a slow loop it is."""
+    model = SimpleNamespace(load=np.zeros((7, 10)), changes=False, snapshot=lambda: None)
+    followed, planner = [], SimpleNamespace(plan=lambda *asked: None, take=lambda: 'table')
+    node = SimpleNamespace(
+        _planner=planner, law=SimpleNamespace(model=model, follow=followed.append),
+        parameters=SimpleNamespace(values={'schedule.update_period': 0.01, 'rate': 20.0}),
+        session=SimpleNamespace(monitor=SimpleNamespace(stamp=0.0), trajectory=SimpleNamespace(
+            sample_many=lambda times: None)))
+    FeedforwardLQControllerNode.on_trajectory(node, 1.0)
+    FeedforwardLQControllerNode.before_cycle(node)
+    assert followed == ['table']
+    model.load = np.ones((7, 10))
+    FeedforwardLQControllerNode.before_cycle(node)
+    assert followed == ['table']
+    FeedforwardLQControllerNode.on_trajectory(node, 1.0)
+    FeedforwardLQControllerNode.before_cycle(node)
+    assert followed == ['table', 'table']
 
 
 @pytest.mark.parametrize('name', ['eps0', 'eps1'])

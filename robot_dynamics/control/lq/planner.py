@@ -61,12 +61,6 @@ class GainPlanner:
             self._asked += 1
             self._changed.notify()
 
-    def forget(self) -> None:
-        """Drop what was asked for and what is done."""
-        with self._changed:
-            self._wanted, self._done = None, None
-            self._asked += 1
-
     def take(self) -> GainTable | None:
         """Return a table that is new since the last call."""
         # An unlocked look: true for all calls but the few after a plan.
@@ -97,6 +91,6 @@ class GainPlanner:
                 table, failure = None, str(error)
             with self._changed:
                 self.failure = failure
-                # Somebody may have asked for another one, or for none, in the meantime.
+                # Somebody may have asked for another one in the meantime.
                 if asked == self._asked:
                     self._done = table

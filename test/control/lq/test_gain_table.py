@@ -121,9 +121,6 @@ def test_what_was_asked_for_before_is_dropped(planner, arm3):
         planner.plan(model, way, SPACING)
     assert len(taken(planner).q) == len(ways[1][0])
     assert taken(planner, 0.1) is None
-    planner.plan(model, ways[0], SPACING)
-    planner.forget()
-    assert taken(planner, 0.3) is None
 
 
 def test_a_failure_is_told_and_the_next_is_computed(planner, arm3):
