@@ -45,10 +45,14 @@ class Bench:
               initial_position=[0.3, 0.5, -0.4, -1.2, 0.3, 1.2, 0.2])
 
     def run(self, name: str, **parameters):
-        return self.start(NODES[name], **{
+        self.start(NODES[name], **{
             'robot': 'arm7', 'rate': 1.0 / PERIOD, 'telemetry_rate': 1.0 / PERIOD,
             'state_timeout': 0.5, 'max_age': 1.0, 'resume_after': 20,
             **parameters})
+        # A busy machine takes longer to start a process than whoever switches waits for it.
+        asked = self.observer.node.create_client(GetState, f'{NODES[name]}/get_state')
+        assert self.observer.spin(60.0, asked.service_is_ready)
+        self.observer.node.destroy_client(asked)
 
     def wait(self, name: str, mode: str, seconds: float = 60.0) -> None:
         assert self.observer.spin(seconds, lambda: self.mode(name) == mode), self.modes
