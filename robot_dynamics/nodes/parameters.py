@@ -140,15 +140,17 @@ class Parameter:
             raise self._error(f'holds {text}, outside {self.low:g} to {self.high:g}'
                               + (f' {self.unit}' if self.unit else ''))
         if self.choices and value not in self.choices:
-            raise self._error(f'is {shown(value)}, not one of: ' + ', '.join(self.choices))
+            raise self._error(f'is {shown(value)}, not one of: ' + ', '.join(self.choices),
+                              'one of them')
         if self.topic and not _is_topic(value):
             raise self._error(f'holds {shown(value)}, which is no name of a topic')
         return value
 
-    def _error(self, message: str) -> ParameterError:
+    def _error(self, message: str, wanted: str = '') -> ParameterError:
         default = list(self.default) if isinstance(self.default, tuple) else self.default
-        return ParameterError(message, subject=f'parameter {self.name}',
-                              remedy=f'set it to {_TYPE_TEXTS[self.type]} (default {default!r})')
+        return ParameterError(
+            message, subject=f'parameter {self.name}',
+            remedy=f'set it to {wanted or _TYPE_TEXTS[self.type]} (default {default!r})')
 
 
 def _is_topic(name: str) -> bool:

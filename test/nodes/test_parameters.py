@@ -73,3 +73,8 @@ def test_per_joint():
     for wrong in ((1.0, 2.0), ()):
         with pytest.raises(ParameterError, match='one for each of: a, b, c'):
             per_joint({'x': wrong}, 'x', names)
+
+
+def test_who_chose_nothing_there_is_gets_the_choices():
+    with pytest.raises(ParameterError, match=r"is 'c', not one of: a, b; set it to one of them "):
+        TEXTS.convert(['a', 'c'])
