@@ -33,7 +33,7 @@ from robot_dynamics.control.lq.model import FeedforwardModel
 from robot_dynamics.control.lq.model_errors import ModelErrors
 from robot_dynamics.control.lq.rules import DEFAULT_ORDER, GainRule, rule_of_design
 from robot_dynamics.control.lq.schedule import Schedule, ScheduleState, rescaled_weights
-from robot_dynamics.control.metric import typical_motions
+from robot_dynamics.control.metric import mass_matrices, typical_motions
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import DimensionError, ParameterError, StateError
 from robot_dynamics.model.robot import FloatArray, Robot
@@ -98,6 +98,8 @@ class FeedforwardLQController:
     ControlError
         Where the feedback is unstable at this period and delay, on the arm as modelled or
         on one that `errors` allows for.
+    InertiaError
+        Where some motion of the model moves no mass: no feedback would hold it.
     """
 
     frozen = False
@@ -120,6 +122,8 @@ class FeedforwardLQController:
         self.design = FeedbackDesign() if design is None else design
         self.schedule = ScheduleState(Schedule() if schedule is None else schedule)
         self.model = FeedforwardModel(robot, dynamics)
+        # Asked before any gain is: it names the joint.
+        mass_matrices(self.model.empty, typical_motions(robot).q)
         self._rule = rule_of_design(gain, robot.n, self.design, self.period, order=order) \
             if rule is None else rule
         self._errors = ModelErrors() if errors is None else errors

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import re
 import time
 from dataclasses import replace
 
@@ -21,6 +22,7 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import (
     ControlError,
     DimensionError,
+    InertiaError,
     ModelError,
     ParameterError,
     StateError,
@@ -442,6 +444,15 @@ def test_arms_of_every_kind(text, gain, rate):
     if rate:
         np.testing.assert_allclose(np.diag(gains[:, 2 * robot.n:]), rate * law.design.stiffness,
                                    rtol=0.15)
+
+
+@pytest.mark.parametrize('gain', ['one_step', 'riccati'])
+def test_a_joint_that_moves_no_mass_is_named(gain):
+    weightless = re.sub('<link name="left">.*?</link>', '<link name="left"/>',
+                        SMALL.format(kind='revolute', more=FINGERS.format(mimic='')), flags=re.S)
+    with pytest.raises(InertiaError, match='moves no mass') as caught:
+        FeedforwardLQController(Robot.from_urdf(weightless), gain=gain)
+    assert caught.value.subject == 'left_finger'
 
 
 def test_certificate_along_a_trajectory(arm3, states):

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.control.checks import not_negative, positive
+from robot_dynamics.control.checks import finite_array, not_negative, positive
 from robot_dynamics.control.lq.model import FeedforwardModel, LinearPoint
 from robot_dynamics.control.lq.model_errors import ModelErrors
 from robot_dynamics.control.lq.rules import GainRule
@@ -149,7 +149,8 @@ def certify(rule: GainRule, robot: Robot, q: FloatArray, v: FloatArray, a: Float
     if delay > MOST_SAMPLES_LATE * period:
         raise ControlError(f'is {delay:g} s, more than {MOST_SAMPLES_LATE} periods',
                            subject='delay', remedy='give it in seconds, or slow the loop down')
-    q, v, a = (np.atleast_2d(np.asarray(x, dtype=np.float64)) for x in (q, v, a))
+    q, v, a = (np.atleast_2d(finite_array(name, x))
+               for name, x in (('q', q), ('v', v), ('a', a)))
     if not q.size or q.shape != v.shape or q.shape != a.shape or q.shape[1] != robot.n:
         raise DimensionError(f'have shapes {q.shape}, {v.shape} and {a.shape}',
                              subject='q, v and a', remedy=f'give (k, {robot.n}) of each, k > 0')

@@ -75,6 +75,9 @@ class GainTable:
             Time from one row to the next. s.
         """
         q, v, a = (_contiguous(x, name) for x, name in ((q, 'q'), (v, 'v'), (a, 'a')))
+        if not q.size:
+            raise TrajectoryError('has no points', subject='trajectory of a gain table',
+                                  remedy='give one row of q, v and a at least')
         return cls(q, v, rule.gains_along(model.linearise(q, v, a), spacing), spacing)
 
     def find(self, q_d: FloatArray, v_d: FloatArray) -> FloatArray | None:

@@ -16,6 +16,9 @@ from robot_dynamics.errors import ControlError, DimensionError
 from robot_dynamics.model.arrays import real_array
 from robot_dynamics.model.robot import FloatArray
 
+#: Weights beyond it, and below its inverse, leave no room for their products.
+LARGEST_WEIGHT = 1e100
+
 
 def one_step_gain(Phi: ArrayLike, Gamma: ArrayLike, Q: ArrayLike) -> FloatArray:
     """Return K = (Gamma^T Q Gamma)^-1 Gamma^T Q Phi.
@@ -89,7 +92,7 @@ def riccati_gain(Phi: ArrayLike, Gamma: ArrayLike, Q: ArrayLike, R: ArrayLike
     """
     from scipy.linalg import solve_discrete_are
     Phi, Gamma = _system(Phi, Gamma)
-    Q, R = _weights(Q, Phi.shape[0], 'Q'), _weights(R, Gamma.shape[1], 'R')
+    Q, R = _weights(Q, Phi.shape[0], 'Q'), _input_weights(R, Gamma.shape[1])
     try:
         X = solve_discrete_are(Phi, Gamma, Q, R)
     except (np.linalg.LinAlgError, ValueError) as error:
@@ -123,7 +126,7 @@ def finite_riccati_gains(Phi: ArrayLike, Gamma: ArrayLike, Q: ArrayLike, R: Arra
         K(0) to K(N - 1).
     """
     Phis, Gammas = _systems(Phi, Gamma)
-    Q, R = _weights(Q, Phis.shape[-1], 'Q'), _weights(R, Gammas.shape[-1], 'R')
+    Q, R = _weights(Q, Phis.shape[-1], 'Q'), _input_weights(R, Gammas.shape[-1])
     X = _weights(X_end, Phis.shape[-1], 'X_end')
     gains = np.empty((len(Phis), Gammas.shape[2], Phis.shape[2]))
     for k in range(len(Phis) - 1, -1, -1):
@@ -167,6 +170,23 @@ def _weights(value: ArrayLike, size: int, name: str) -> FloatArray:
     _finite(array, name)
     if not np.allclose(array, array.T, rtol=1e-9, atol=1e-9 * np.abs(array).max(initial=0.0)):
         raise ControlError('is not symmetric', subject=name, remedy='give a symmetric matrix')
+    largest = np.abs(array).max()
+    if largest and not 1.0 / LARGEST_WEIGHT <= largest <= LARGEST_WEIGHT:
+        raise ControlError(f'is of the size of {largest:g}, and products of weights are too large '
+                           'or too small for numbers', subject=name,
+                           remedy='scale all weights by one factor')
+    if np.linalg.eigvalsh(array)[0] < -1e-9 * largest:
+        raise ControlError('is not positive semi-definite', subject=name,
+                           remedy='give weights from zero up')
+    return array
+
+
+def _input_weights(value: ArrayLike, size: int) -> FloatArray:
+    """Return weights by which every input costs something."""
+    array = _weights(value, size, 'R')
+    if np.linalg.eigvalsh(array)[0] <= 0.0:
+        raise ControlError('is not positive definite', subject='R',
+                           remedy='give every input a weight above zero')
     return array
 
 

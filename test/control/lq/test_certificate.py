@@ -124,7 +124,8 @@ def test_wrong_errors_are_named(values, subject):
     ({'delay': -1.0}, RobotDynamicsError, 'delay'), ({'delay': 1.0}, ControlError, 'delay'),
     ({'q': np.zeros((0, 7))}, DimensionError, 'q, v and a'),
     ({'q': np.zeros((20, 6))}, DimensionError, 'q, v and a'),
-    ({'v': np.zeros((3, 7))}, DimensionError, 'q, v and a')])
+    ({'v': np.zeros((3, 7))}, DimensionError, 'q, v and a'),
+    ({'v': np.full((20, 7), np.nan)}, ControlError, 'v'), ({'a': 'fast'}, DimensionError, 'a')])
 def test_wrong_arguments_are_named(arm7, motions, rule, changes, error, subject):
     arguments = {**dict(zip('qva', motions, strict=True)), 'period': T, 'delay': T, **changes}
     with pytest.raises(error) as caught:

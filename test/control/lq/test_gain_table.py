@@ -10,7 +10,7 @@ from robot_dynamics.control.lq.gain_table import REACH, GainTable
 from robot_dynamics.control.lq.model import FeedforwardModel
 from robot_dynamics.control.lq.planner import GainPlanner
 from robot_dynamics.control.lq.rules import rule_of_design
-from robot_dynamics.errors import DimensionError, RobotDynamicsError
+from robot_dynamics.errors import DimensionError, RobotDynamicsError, TrajectoryError
 
 SPACING = 0.01
 
@@ -101,6 +101,13 @@ def taken(planner, seconds=20.0):
             return table
         time.sleep(0.001)
     return None
+
+
+@pytest.mark.parametrize('kind', ['one_step', 'riccati'])
+def test_a_trajectory_without_points_has_no_table(arm3, kind):
+    with pytest.raises(TrajectoryError, match='has no points'):
+        GainTable.along(rule_of_design(kind, 3, FeedbackDesign(), 0.002), FeedforwardModel(arm3),
+                        *np.zeros((3, 0, 3)), SPACING)
 
 
 def test_gains_are_computed_in_another_thread(planner, arm3):

@@ -94,6 +94,16 @@ def test_a_long_horizon_is_an_infinite_one():
     (lambda: riccati_gain(np.eye(2), np.ones((2, 1)), np.eye(2), [np.inf]), ControlError, 'R'),
     (lambda: finite_riccati_gains(np.eye(2), np.ones((2, 1)), np.eye(2), [1.0], np.eye(2)),
      DimensionError, 'Phi and Gamma'),
+    (lambda: one_step_gain(np.eye(2), np.ones((2, 1)), [1.0, -1.0]), ControlError, 'Q'),
+    (lambda: one_step_gain(np.eye(2), np.ones((2, 1)), [[1.0, 2.0], [2.0, 1.0]]), ControlError,
+     'Q'),
+    (lambda: riccati_gain(np.eye(2), np.ones((2, 1)), [1e308, 1.0], [1.0]), ControlError, 'Q'),
+    (lambda: riccati_gain(np.eye(2), np.ones((2, 1)), [1e-300, 0.0], [1.0]), ControlError, 'Q'),
+    (lambda: riccati_gain(np.eye(2), np.ones((2, 1)), np.eye(2), [-1.0]), ControlError, 'R'),
+    (lambda: finite_riccati_gains(np.eye(2)[None], np.ones((1, 2, 1)), np.eye(2), [0.0],
+                                  np.eye(2)), ControlError, 'R'),
+    (lambda: finite_riccati_gains(np.eye(2)[None], np.ones((1, 2, 1)), np.eye(2), [1.0],
+                                  [-1.0, 1.0]), ControlError, 'X_end'),
 ])
 def test_wrong_arguments_are_named(call, error, subject):
     with pytest.raises(error) as caught:
