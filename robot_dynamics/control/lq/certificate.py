@@ -24,8 +24,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.control.checks import finite_array, not_negative, positive
+from robot_dynamics.control.gains import dead_time
 from robot_dynamics.control.lq.model import FeedforwardModel, LinearPoint
 from robot_dynamics.control.lq.model_errors import ModelErrors
 from robot_dynamics.control.lq.rules import GainRule
@@ -33,6 +35,9 @@ from robot_dynamics.dynamics.linearisation import LinearModel
 from robot_dynamics.errors import ControlError, DimensionError, RobotDynamicsError
 from robot_dynamics.model.robot import FloatArray, Robot
 
+#: A loop that is too fast swings at some pi/2 over its dead time, one that is too soft falls
+#: and hardly swings at all. rad.
+SWINGS = 0.5
 #: No arm answers as late as this many samples.
 MOST_SAMPLES_LATE = 50
 
@@ -45,12 +50,17 @@ class Verdict:
     ----------
     arm : str
         What is different from the model.
-    radii : ndarray, shape (k,)
-        Spectral radius at each point; nan where the arm has no linear model.
+    dominant : ndarray of complex, shape (k,)
+        The largest eigenvalue at each point; nan where the arm has no linear model.
     """
 
     arm: str
-    radii: FloatArray
+    dominant: NDArray[np.complex128]
+
+    @property
+    def radii(self) -> FloatArray:
+        """Spectral radius at each point, shape (k,)."""
+        return np.abs(self.dominant)
 
     @property
     def radius(self) -> float:
@@ -104,14 +114,19 @@ class Certificate:
         if self.is_stable:
             return
         worst = self.worst
-        pose = ', '.join(f'{x:.2f}' for x in self.q[int(np.argmax(worst.radii))])
+        point = int(np.argmax(worst.radii))
+        pose = ', '.join(f'{x:.2f}' for x in self.q[point])
+        # By how much it turns within the dead time: late feedback swings, a soft one falls.
+        late = abs(np.angle(worst.dominant[point])) * dead_time(1.0, self.delay / self.period)
+        wanted = ('lower bandwidth or disturbance_rate, raise time_constant, or lower delay or '
+                  'period of the loop' if late > SWINGS else
+                  'raise bandwidth or lower time_constant, or describe the rotors of light joints')
         errors = '' if worst is self.verdicts[0] else ', or allow for smaller model errors'
         raise ControlError(
             f'is unstable with a period of {1e3 * self.period:g} ms and a delay of '
             f'{1e3 * self.delay:g} ms: spectral radius {worst.radius:.4f} of the arm '
             f'"{worst.arm}" at ({pose})', subject='feedback',
-            remedy='choose another bandwidth, time_constant or disturbance_rate, or lower delay '
-                   f'or period of the loop{errors}')
+            remedy=f'{wanted}{errors}')
 
     def __str__(self) -> str:
         radii = ', '.join(f'{verdict.arm} {verdict.radius:.4f}' for verdict in self.verdicts)
@@ -157,8 +172,9 @@ def certify(rule: GainRule, robot: Robot, q: FloatArray, v: FloatArray, a: Float
     if gains is None:
         gains = rule.gains_at(FeedforwardModel(robot).linearise(q, v, a))
     arms: Mapping[str, Robot] = (errors or ModelErrors()).arms(robot)
-    verdicts = tuple(Verdict(name, _radii(FeedforwardModel(arm), (q, v, a), gains, period, delay))
-                     for name, arm in arms.items())
+    verdicts = tuple(
+        Verdict(name, _dominant(FeedforwardModel(arm), (q, v, a), gains, period, delay))
+        for name, arm in arms.items())
     return Certificate(verdicts, period, delay, q)
 
 
@@ -215,18 +231,25 @@ def closed_loop(point: LinearPoint | LinearModel, K: FloatArray, period: float, 
     return matrix
 
 
+def dominant_eigenvalues(matrices: FloatArray) -> NDArray[np.complex128]:
+    """Return the eigenvalue of the largest magnitude of each matrix; nan where it has none."""
+    finite = np.all(np.isfinite(matrices), axis=(-2, -1))
+    dominant = np.full(matrices.shape[:-2], np.nan, dtype=np.complex128)
+    eigenvalues = np.linalg.eigvals(matrices[finite])
+    largest = np.abs(eigenvalues).argmax(axis=-1)
+    dominant[finite] = np.take_along_axis(eigenvalues, largest[..., None], axis=-1)[..., 0]
+    return dominant
+
+
 def spectral_radii(matrices: FloatArray) -> FloatArray:
     """Return the largest magnitude of an eigenvalue of each matrix; nan where it has none."""
-    finite = np.all(np.isfinite(matrices), axis=(-2, -1))
-    radii = np.full(matrices.shape[:-2], np.nan)
-    radii[finite] = np.abs(np.linalg.eigvals(matrices[finite])).max(axis=-1)
-    return radii
+    return np.abs(dominant_eigenvalues(matrices))
 
 
-def _radii(model: FeedforwardModel, motion: tuple[FloatArray, FloatArray, FloatArray],
-           gains: FloatArray, period: float, delay: float) -> FloatArray:
+def _dominant(model: FeedforwardModel, motion: tuple[FloatArray, FloatArray, FloatArray],
+              gains: FloatArray, period: float, delay: float) -> NDArray[np.complex128]:
     try:
-        return spectral_radii(closed_loop(model.linearise(*motion), gains, period, delay))
+        return dominant_eigenvalues(closed_loop(model.linearise(*motion), gains, period, delay))
     except (RobotDynamicsError, np.linalg.LinAlgError):
         # An arm that has no linear model is no arm to trust.
-        return np.full(len(gains), np.nan)
+        return np.full(len(gains), np.nan, dtype=np.complex128)

@@ -4,7 +4,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robot_dynamics.control.lq.certificate import certify, closed_loop, spectral_radii
+from robot_dynamics.control.lq.certificate import (
+    certify,
+    closed_loop,
+    dominant_eigenvalues,
+    spectral_radii,
+)
 from robot_dynamics.control.lq.design import FeedbackDesign
 from robot_dynamics.control.lq.model import FeedforwardModel, LinearPoint
 from robot_dynamics.control.lq.model_errors import ModelErrors
@@ -46,10 +51,33 @@ def test_the_matrix_is_what_a_simulation_does(geared_arm7, motions, rule, delay)
     assert A.shape == (14, 14) and B.shape == (14, 7)
 
 
-def test_radii_are_of_eigenvalues_and_nan_of_none():
-    matrices = np.array([[[0.0, 1.0], [-0.25, 0.0]], [[2.0, 0.0], [0.0, -3.0]],
-                         [[np.nan, 0.0], [0.0, 1.0]]])
-    np.testing.assert_allclose(spectral_radii(matrices), [0.5, 3.0, np.nan])
+def test_the_largest_eigenvalue_and_nan_of_none():
+    matrices = np.array([[[2.0, 0.0], [0.0, -3.0]], [[np.nan, 0.0], [0.0, 1.0]]])
+    np.testing.assert_allclose(dominant_eigenvalues(matrices), [-3.0, np.nan])
+    np.testing.assert_allclose(spectral_radii(matrices), [3.0, np.nan])
+    turning = dominant_eigenvalues(np.array([[[0.0, 1.0], [-0.25, 0.0]]]))
+    np.testing.assert_allclose([turning.real[0], abs(turning.imag[0])], [0.0, 0.5], atol=1e-12)
+
+
+@pytest.mark.parametrize(('design', 'delay', 'wanted'), [
+    (FeedbackDesign(400.0, 0.005), T, 'lower bandwidth'),
+    (FeedbackDesign(60.0, 1.0 / 60.0, 60.0), 3.0 * T, 'lower bandwidth or disturbance_rate'),
+    (FeedbackDesign(2.0, 0.5), T, 'raise bandwidth or lower time_constant')])
+@pytest.mark.parametrize('kind', ['one_step', 'riccati'])
+def test_what_would_help_is_told(arm7, motions, kind, design, delay, wanted):
+    """And helps: a step that way brings the worst arm nearer to stable."""
+    radii = []
+    for factor in (1.0, 1.2 if wanted.startswith('raise') else 1.0 / 1.2):
+        changed = FeedbackDesign(factor * design.bandwidth, design.time_constant / factor,
+                                 factor * design.disturbance_rate)
+        certificate = certify(rule_of_design(kind, 7, changed, T), arm7, *motions, period=T,
+                              delay=delay)
+        radii.append(certificate.worst.radius)
+        if factor == 1.0:
+            with pytest.raises(ControlError) as caught:
+                certificate.require()
+            assert caught.value.remedy.startswith(wanted)
+    assert radii[1] < radii[0]
 
 
 def test_one_step_over_the_period_is_unstable_with_delay_and_not_without(arm7, motions):
