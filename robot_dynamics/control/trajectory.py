@@ -140,6 +140,11 @@ class TrajectoryBuffer:
         """Where the reference stood when last sampled."""
         return _PROGRESS[self._stage]
 
+    @property
+    def end(self) -> float:
+        """When the motion is at rest for good, a stop after the last point included. s."""
+        return float(self._anchored().begins[-1])
+
     def anchor(self, q: FloatArray) -> None:
         """Rest at a pose, shape (n,), and drop everything else."""
         self._pieces = resting(np.array(q, dtype=np.float64))

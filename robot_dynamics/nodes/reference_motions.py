@@ -148,13 +148,14 @@ class FileMotion(Reference):
         names, points = _read_trajectory(path)
         self._buffer = TrajectoryBuffer.for_robot(robot)
         self.n = robot.n
-        self.duration = points[-1].time_from_start
         order = [list(names).index(name) for name in robot.joint_names if name in names]
         # Where the arm could stand: from anywhere else the buffer would let it be led back.
         start = np.array(points[0].positions)[order] if len(order) == robot.n \
             else np.zeros(robot.n)
         self._buffer.anchor(np.clip(start, robot.limits.lower, robot.limits.upper))
         self._buffer.accept(names, points, stamp=None, now=0.0)
+        # With the stop of one that ends in motion: nobody can be at its end and at its speed.
+        self.duration = self._buffer.end
 
     def sample_into(self, t: float, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
         """Write the motion at a time."""

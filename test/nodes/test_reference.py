@@ -102,6 +102,20 @@ def test_a_file_as_ros2_topic_echo_writes_it(robot, tmp_path):
     np.testing.assert_allclose(whole.sample(whole.duration)[0], POSE + 0.3, atol=1e-9)
 
 
+def test_a_file_that_ends_in_motion_comes_to_a_stop(robot, tmp_path):
+    points = [{'positions': (POSE + d).tolist(), 'velocities': [v] * 7, 'time_from_start': t}
+              for t, d, v in ((0.0, 0.0, 0.0), (2.0, 0.3, 0.5))]
+    motion = FileMotion(robot, write_trajectory(tmp_path / 'motion.yaml', robot, points))
+    times = np.arange(0.0, 4.0, 0.001)
+    q, v, a = motion.sample_many(times)
+    # Nowhere is it at a speed and stands still.
+    np.testing.assert_allclose(np.gradient(q, times, axis=0)[1:-1], v[1:-1], atol=1e-2)
+    np.testing.assert_allclose(motion.sample(2.0)[1], 0.5)
+    assert 2.0 < motion.duration < 2.3
+    still = times >= motion.duration
+    assert not v[still].any() and not a[still].any()
+
+
 @pytest.mark.parametrize(('content', 'wanted'), [
     (None, 'to an existing'), ('- 1', 'JointTrajectory'), ('{', 'JointTrajectory'),
     ('joint_names: [joint1]', 'points'), ('joint_names: [a]\npoints: []', 'no point'),
