@@ -119,7 +119,7 @@ def subjects(robot: Robot, motion: Motion) -> list[Subject]:
              adaptive('`natural_memory`', 'natural_memory')]
     for gain in ('one_step', 'riccati'):
         law = FeedforwardLQController(robot, gain=gain,
-                                      schedule=Schedule(update_period=1e9, eps2=100.0))
+                                      schedule=Schedule(eps1=50.0, eps2=100.0))
         rule = rule_of_design(gain, robot.n, FeedbackDesign(), PERIOD)
         found += [Subject(f'feedforward + LQ, {gain}: answer', step(law), 10.0),
                   Subject(f'feedforward + LQ, {gain}: new gain', _new_gain(law, rule, motion),

@@ -35,7 +35,7 @@ from robot_dynamics.control.lq.rules import DEFAULT_ORDER, GainRule, rule_of_des
 from robot_dynamics.control.lq.schedule import Schedule, ScheduleState, rescaled_weights
 from robot_dynamics.control.metric import mass_matrices, typical_motions
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import DimensionError, ParameterError, StateError
+from robot_dynamics.errors import ControlError, DimensionError, ParameterError, StateError
 from robot_dynamics.model.robot import FloatArray, Robot
 
 #: Points all over the range of an arm at which a feedback is judged where no trajectory is
@@ -205,6 +205,7 @@ class FeedforwardLQController:
         points = [x[:CERTIFIED_POINTS] for x in (motions.q, motions.v, motions.a)]
         self.certificate = self.certify_along(*points)
         self.certificate.require()
+        self._require_stale_gains(*points)
         most = self.schedule.schedule.rescale
         if most > 1.0:
             # Weights may go this far while it runs: stiffest first, then best damped.
@@ -216,6 +217,19 @@ class FeedforwardLQController:
             finally:
                 self._rule.weights[:] = self._rule.base_weights
         self.certified_load = self.model.load
+
+    def _require_stale_gains(self, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
+        """Judge gains of where the motion was an update before; refuse too long a period."""
+        age = self.schedule.schedule.update_period
+        robot = self.model.robot
+        gains = self._rule.gains_at(FeedforwardModel(robot).linearise(q - age * v, v, a))
+        worst = certify(self._rule, robot, q, v, a, period=self.period, delay=self.delay,
+                        errors=self._errors, gains=gains).worst
+        if not worst.is_stable:
+            raise ControlError(f'is {age:g} s, and gains that old are unstable where the arm is '
+                               f'fast: spectral radius {worst.radius:.4f} of the arm '
+                               f'"{worst.arm}"', subject='update_period',
+                               remedy=f'set it to {Schedule.update_period:g} s')
 
     def certify_along(self, q: FloatArray, v: FloatArray, a: FloatArray) -> Certificate:
         """Judge the feedback along a trajectory with what is carried.

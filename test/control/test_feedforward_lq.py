@@ -374,6 +374,16 @@ def test_it_does_not_start_with_an_unstable_feedback(arm3):
     FeedforwardLQController(arm3, design=FeedbackDesign(400.0, 0.005), period=1e-4, delay=1e-4)
 
 
+@pytest.mark.parametrize('kind', ['one_step', 'riccati'])
+def test_gains_may_not_be_older_than_the_arm_allows(kind):
+    """In 0.2 s a wrist at half its speed is somewhere else, and the gain it then has unstable."""
+    arm7 = Robot.from_urdf(shipped_robots()['arm7'])
+    law_of(arm7, gain=kind, schedule=Schedule(update_period=0.05))
+    with pytest.raises(ControlError, match='gains that old are unstable') as caught:
+        law_of(arm7, gain=kind, schedule=Schedule(update_period=0.2))
+    assert caught.value.subject == 'update_period' and '0.01 s' in caught.value.remedy
+
+
 def test_it_is_judged_with_what_it_carries(arm3):
     law = law_of(arm3)
     assert law.certified_load is law.model.load
@@ -539,7 +549,7 @@ def test_the_stop_is_an_error_of_control(arm3):
 def test_an_answer_takes_microseconds(slowness):
     """The median on a quiet machine is half of this; see benchmark/lq.py."""
     arm7 = Robot.from_urdf(shipped_robots()['arm7'])
-    law = FeedforwardLQController(arm7, schedule=Schedule(update_period=10.0))
+    law = FeedforwardLQController(arm7, schedule=Schedule(eps1=50.0, eps2=100.0))
     q, still, best = np.full(7, 0.3), np.zeros(7), np.inf
     for _ in range(500):
         start = time.perf_counter()
