@@ -78,7 +78,8 @@ def evaluate_pieces(begins, origins, coefficients, t, q, v, a):
 def taylor(c, k, i, start, rows):
     """Write the coefficients of a joint's piece and its derivatives about a time in it.
 
-    Row d of rows, shape (6, 6), gets those of derivative d; what is beyond its degree stays.
+    Row d of rows, shape (6, 6), gets those of derivative d; what is beyond its degree stays
+    zero.
     """
     for j in range(DEGREE + 1):
         rows[0, j] = c[k, j, i]
@@ -100,31 +101,21 @@ def _value(rows, d, s):
 
 
 @helper
-def _surely_within(low, high, g0, g1, g2, g3, g4, g5):
-    """Whether g0 + g1 x + ... + g5 x^5 is surely within limits from x = 0 to 1.
+def _surely_within(rows, d, h, low, high):
+    """Whether derivative d is surely within limits from 0 to h.
 
-    It lies between the least and the largest of its Bernstein coefficients,
-    b_i = sum_j binomial(i, j) / binomial(5, j) g_j.
+    g_0 + g_1 x + ... + g_5 x^5 lies, from x = 0 to 1, between the least and the largest of its
+    Bernstein coefficients b_i = sum_j binomial(i, j) / binomial(5, j) g_j.
     """
-    g1, g2, g3, g4 = g1 / 5.0, g2 / 10.0, g3 / 10.0, g4 / 5.0
+    h2 = h * h
+    g0, g1, g2 = rows[d, 0], h * rows[d, 1] / 5.0, h2 * rows[d, 2] / 10.0
+    g3, g4, g5 = h2 * h * rows[d, 3] / 10.0, h2 * h2 * rows[d, 4] / 5.0, h2 * h2 * h * rows[d, 5]
     return (low <= g0 <= high
             and low <= g0 + g1 <= high
             and low <= g0 + 2.0 * g1 + g2 <= high
             and low <= g0 + 3.0 * (g1 + g2) + g3 <= high
             and low <= g0 + 4.0 * (g1 + g3) + 6.0 * g2 + g4 <= high
             and low <= g0 + 5.0 * (g1 + g4) + 10.0 * (g2 + g3) + g5 <= high)
-
-
-@helper
-def _piece_surely_within(c, k, i, h, lower, upper, velocity, acceleration):
-    """Whether a joint's piece is surely within all limits from its own time 0 to h."""
-    h2, h3 = h * h, h * h * h
-    c0, c1, c2, c3, c4, c5 = c[k, 0, i], c[k, 1, i], c[k, 2, i], c[k, 3, i], c[k, 4, i], c[k, 5, i]
-    return (_surely_within(lower, upper, c0, h * c1, h2 * c2, h3 * c3, h2 * h2 * c4, h2 * h3 * c5)
-            and _surely_within(-velocity, velocity, c1, 2.0 * h * c2, 3.0 * h2 * c3,
-                               4.0 * h3 * c4, 5.0 * h2 * h2 * c5, 0.0)
-            and _surely_within(-acceleration, acceleration, 2.0 * c2, 6.0 * h * c3,
-                               12.0 * h2 * c4, 20.0 * h3 * c5, 0.0, 0.0))
 
 
 @routine
@@ -198,20 +189,19 @@ def find_violation(begins, origins, coefficients, end, lower, upper, velocity, a
         When the joint is farthest beyond the limit in that piece, and what it is then.
     """
     m, n = begins.size, lower.size
-    rows = np.empty((DEGREE + 1, DEGREE + 1))
+    rows = np.zeros((DEGREE + 1, DEGREE + 1))
     knots = np.empty((2, 2**(DEGREE - 1) + 1))
     for k in range(m):
         start = begins[k] - origins[k]
         length = (begins[k + 1] if k + 1 < m else end) - begins[k]
         for i in range(n):
-            # Most pieces are far from their limits; where that is not plain, extremes are found.
-            if start == 0.0 and _piece_surely_within(coefficients, k, i, length, lower[i],
-                                                     upper[i], velocity[i], acceleration[i]):
-                continue
             taylor(coefficients, k, i, start, rows)
             for d in range(3):
                 high = upper[i] if d == 0 else velocity[i] if d == 1 else acceleration[i]
                 low = lower[i] if d == 0 else -high
+                # Most pieces are far from their limits; where not, extremes are looked for.
+                if _surely_within(rows, d, length, low, high):
+                    continue
                 where, value = farthest_outside(rows, d, length, low, high, knots)
                 if where >= 0.0:
                     return POSITION + d, i, begins[k] + where, value
