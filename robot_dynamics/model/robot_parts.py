@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.model.arrays import Rebuilt, frozen_array, store
+from robot_dynamics.model.arrays import Rebuilt, frozen_array, real_array, store
 
 FloatArray = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ class JointLimits(Rebuilt):
     effort: FloatArray
 
     def __post_init__(self) -> None:
-        shape = np.shape(self.lower)[:1]
+        shape = real_array(self.lower, 'lower limits').shape[:1]
         for name in ('lower', 'upper', 'velocity', 'effort'):
             store(self, name, frozen_array(getattr(self, name), shape, f'{name} limits',
                                            finite=False))

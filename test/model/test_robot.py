@@ -34,6 +34,13 @@ def limits(lower=(-1, 0), upper=(2, 0.5), velocity=(3, 4), effort=(50, 100)):
     return JointLimits(lower, upper, velocity, effort)
 
 
+@pytest.mark.parametrize('name', ['lower', 'upper', 'velocity', 'effort'])
+@pytest.mark.parametrize('wrong', [(0, [1, 2]), ('a', 1), (None, {}), (10**400, 0)])
+def test_limits_that_are_no_numbers_are_named(name, wrong):
+    with pytest.raises(DimensionError, match=f'{name} limits'):
+        limits(**{name: wrong})
+
+
 MIRROR = np.diag([1.0, 1.0, -1.0, 1.0])
 
 
