@@ -97,7 +97,7 @@ class FeedforwardLQController:
     ------
     ControlError
         Where the feedback is unstable at this period and delay, on the arm as modelled or
-        on one that `errors` allows for.
+        on one that `errors` allows for, with gains of the moment or of one update before.
     InertiaError
         Where some motion of the model moves no mass: no feedback would hold it.
     """
