@@ -66,7 +66,7 @@ def test_keeps_to_the_path_within_all_bounds(arm7, kind, free, acceleration, vel
     # Velocity and acceleration are those of the positions.
     np.testing.assert_allclose(np.gradient(q, times, axis=0)[1:-1], v[1:-1], atol=1e-4)
     # Within bounds, at the ends of steps and between them.
-    assert np.abs(v).max() <= velocity * (1.0 + 2e-6)
+    assert np.abs(v).max() <= velocity * (1.0 + 1e-6)
     assert np.abs(a).max() <= acceleration * (1.0 + 2e-6)
     limits = arm7.robot.limits
     assert np.all((q >= limits.lower) & (q <= limits.upper))

@@ -32,7 +32,7 @@ def test_goes_there_and_comes_back_to_the_very_pose(robot, changes):
     times = np.linspace(0.0, 30.0, 3001)
     q, v, a = motion.sample_many(times)
     np.testing.assert_array_equal(q[0], start)
-    assert np.abs(v).max() <= 0.9 + 2e-6 and np.abs(a).max() <= 3.0 + 6e-6
+    assert np.abs(v).max() <= 0.9 + 1e-6 and np.abs(a).max() <= 3.0 + 6e-6
     np.testing.assert_allclose(np.gradient(q, times, axis=0)[1:-1], v[1:-1], atol=2e-2)
     link = changes.get('link', 'flange')
     tip = Dynamics(robot).forward_kinematics(q, link)[:, :3, 3]
