@@ -50,6 +50,7 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import helper, kernel_on_demand
 from robot_dynamics.errors import ControlError, ParameterError, StateError
 from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.units import position_units
 
 #: Share of z_max up to which nothing slips.
 STICKS = 0.7
@@ -236,7 +237,8 @@ class GuidingController(ModelController):
         if not np.isfinite(q[joint] + v[joint]):
             raise StateError('the state is not finite', subject=name,
                              remedy='pass only complete, finite states to a controller')
-        raise ControlError(f'moves at {v[joint]:.3g} rad/s or m/s, more than twice the '
+        unit = position_units(self.robot)[joint]
+        raise ControlError(f'moves at {v[joint]:.3g} {unit}/s, more than twice the '
                            f'{self._range[2, joint]:.3g} allowed', subject=name,
                            remedy='push more gently, or raise guiding.largest_speed')
 

@@ -24,7 +24,8 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.joint_terms import described_parameters
 from robot_dynamics.errors import InertiaError
 from robot_dynamics.model.consistency import project_to_consistent, pseudo_inertia
-from robot_dynamics.model.robot import FloatArray, JointType, Robot
+from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.units import prismatic_joints
 
 #: Share of the mass of all links that every link may carry unknown to the model.
 UNKNOWN_SHARE = 0.005
@@ -54,9 +55,7 @@ def typical_motions(robot: Robot) -> Motions:
     that per second.
     """
     random = np.random.default_rng(0)
-    slides = np.array([robot.joint_types[robot.body_joint_names.index(name)]
-                       == JointType.PRISMATIC for name in robot.joint_names])
-    free = np.where(slides, 1.0, np.pi)
+    free = np.where(prismatic_joints(robot), 1.0, np.pi)
     lower = np.where(np.isfinite(robot.limits.lower), robot.limits.lower, -free)
     upper = np.where(np.isfinite(robot.limits.upper), robot.limits.upper, free)
     speed = SPEED_SHARE * np.where(np.isfinite(robot.limits.velocity), robot.limits.velocity, 1.0)

@@ -28,6 +28,7 @@ from robot_dynamics.control.trajectory import TrajectoryBuffer
 from robot_dynamics.control.trajectory_points import PointArrays, TrajectoryPoint
 from robot_dynamics.errors import ControlError, StopRequestedError, TrajectoryError
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.units import position_units
 
 FloatArray = NDArray[np.float64]
 
@@ -84,7 +85,8 @@ class ControlSession:
         self.trajectory = trajectory or TrajectoryBuffer.for_robot(robot)
         self.halting = halting or Halt.for_robot(robot)
         self.clock = StepClock(settings.period)
-        self._speed_guard = SpeedGuard(robot.joint_names, robot.limits.velocity)
+        self._speed_guard = SpeedGuard(robot.joint_names, robot.limits.velocity,
+                                       units=position_units(robot))
         self.mode, self.cause = Mode.WAITING, None
         self.reason = 'no joint state yet'
         self.adapt_enabled, self.adapted = True, False
@@ -408,7 +410,8 @@ class ControlSession:
         if not self._within(self._error, self._reach):
             joint = int(np.abs(self._error).argmax())
             self._go_safe(Cause.FAR_FROM_REFERENCE, f'{self.robot.joint_names[joint]} by '
-                                                    f'{self._error[joint]:.3f} rad or m')
+                                                    f'{self._error[joint]:.3f} '
+                                                    f'{position_units(self.robot)[joint]}')
 
     def _track(self, dt: float) -> Command:
         monitor = self.monitor

@@ -28,6 +28,8 @@ class SpeedGuard:
         The joints, for messages.
     velocity_limit : array_like, shape (n,)
         Speed limits, nan where there is none. rad/s or m/s.
+    units : sequence of str, length n
+        Units of the positions, for messages: 'rad' or 'm'.
     margin : float
         Up to this multiple of its limit a joint may be fast.
     states : int
@@ -35,9 +37,9 @@ class SpeedGuard:
     """
 
     def __init__(self, joint_names: Sequence[str], velocity_limit: ArrayLike, *,
-                 margin: float = 1.5, states: int = 3):
+                 units: Sequence[str], margin: float = 1.5, states: int = 3):
         limit = real_array(velocity_limit, 'velocity_limit')
-        self._names = tuple(joint_names)
+        self._names, self._units = tuple(joint_names), tuple(units)
         self._largest = positive('margin', margin) * np.where(np.isnan(limit), np.inf, limit)
         self._states = count('states', states)
         self._speed = np.zeros(limit.size)
@@ -57,5 +59,5 @@ class SpeedGuard:
     def detail(self) -> str:
         """The joint that was farthest beyond its limit in the last state that was, in words."""
         joint = int(np.argmax(self._speed / self._largest))
-        return (f'{self._names[joint]} at {self._speed[joint]:.3g} rad/s or m/s, '
+        return (f'{self._names[joint]} at {self._speed[joint]:.3g} {self._units[joint]}/s, '
                 f'{self._largest[joint]:.3g} at most')

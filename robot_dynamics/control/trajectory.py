@@ -25,6 +25,7 @@ from robot_dynamics.control.trajectory_points import (
 )
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.model.robot import JointLimits, Robot
+from robot_dynamics.model.units import position_units
 
 FloatArray = NDArray[np.float64]
 Motion = tuple[FloatArray, FloatArray, FloatArray]
@@ -97,6 +98,8 @@ class TrajectoryBuffer:
         Position and speed limits that no trajectory may break.
     continuous : array_like of bool, shape (n,), optional
         Joints that turn without end: trajectories may start at any turn.
+    units : sequence of str, length n, optional
+        Units of the positions, for messages; rad by default.
     start_tolerance : float
         How far from the motion under way a trajectory may begin. rad or m.
     acceleration_limit : float
@@ -110,11 +113,13 @@ class TrajectoryBuffer:
     """
 
     def __init__(self, joint_names: Sequence[str], limits: JointLimits, *,
-                 continuous: ArrayLike | None = None, start_tolerance: float = 0.1,
+                 continuous: ArrayLike | None = None,
+                 units: Sequence[str] | None = None, start_tolerance: float = 0.1,
                  acceleration_limit: float = 50.0, blend_acceleration: float = 5.0,
                  stop_acceleration: float = 10.0, max_points: int = 10_000):
         self.joint_names = tuple(joint_names)
         n = len(self.joint_names)
+        self._units = ('rad',) * n if units is None else tuple(units)
         self._limits = TrajectoryLimits(
             self.joint_names, limits,
             positive('acceleration_limit', acceleration_limit, 'rad/s^2'))
@@ -133,7 +138,8 @@ class TrajectoryBuffer:
     def for_robot(cls, robot: Robot, **settings: float) -> TrajectoryBuffer:
         """Return a buffer that keeps a robot's limits."""
         robot.require_single_coordinates('a JointTrajectory')
-        return cls(robot.joint_names, robot.limits, continuous=robot.is_continuous, **settings)
+        return cls(robot.joint_names, robot.limits, continuous=robot.is_continuous,
+                   units=position_units(robot), **settings)
 
     @property
     def progress(self) -> Progress:
@@ -274,8 +280,9 @@ class TrajectoryBuffer:
                           q - np.maximum(junction.q, junction.measured))
         if not away.max() <= self._start_tolerance:
             joint = int(np.argmax(away))
-            raise TrajectoryError(f'the trajectory is {away[joint]:.3f} rad or m away from '
-                                  'where the arm is', subject=self.joint_names[joint],
+            raise TrajectoryError(f'the trajectory is {away[joint]:.3f} '
+                                  f'{self._units[joint]} away from where the arm is',
+                                  subject=self.joint_names[joint],
                                   remedy='start it at the measured pose, or let its first '
                                          'point lie in the future to be moved there')
 

@@ -15,6 +15,7 @@ from robot_dynamics.control.session import ControlSession
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.units import effort_units
 from robot_dynamics.nodes.parameters import Parameter
 
 FloatArray = NDArray[np.float64]
@@ -169,7 +170,8 @@ class PayloadDesk:
         if np.any(bad):
             joint = int(np.argmax(bad))
             raise ParameterError(
-                f'would need {effort[joint]:.3g} N m or N at {self._robot.joint_names[joint]}, '
+                f'would need {effort[joint]:.3g} {effort_units(self._robot)[joint]} at '
+                f'{self._robot.joint_names[joint]}, '
                 f'which may give {limit[joint]:.3g}', subject='payload',
                 remedy='correct payload.mass and payload.com, or move the arm to where it can '
                        'hold that')

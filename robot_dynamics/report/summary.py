@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import RecordingError
-from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.units import position_units
 from robot_dynamics.report.recording import Recording
 
 FloatArray = NDArray[np.float64]
@@ -194,9 +195,7 @@ def unit_of(robot: Robot | None) -> str:
     """Return the unit of a thousandth of the joints' coordinates; mrad where nothing is known."""
     if robot is None:
         return 'mrad'
-    types = {robot.joint_types[robot.body_joint_names.index(name)] == JointType.PRISMATIC
-             for name in robot.joint_names}
-    return 'mrad or mm' if len(types) == 2 else 'mm' if True in types else 'mrad'
+    return ' or '.join(f'm{unit}' for unit in sorted(set(position_units(robot)), reverse=True))
 
 
 def interruptions(recording: Recording) -> int:

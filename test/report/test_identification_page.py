@@ -14,6 +14,7 @@ from robot_dynamics.identification.outputs import make_outputs
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
+from robot_dynamics.model.units import effort_units
 from robot_dynamics.report.identification import (
     identification_page,
     summary_text,
@@ -21,7 +22,7 @@ from robot_dynamics.report.identification import (
 )
 from robot_dynamics.report.identification.friction_curves import steady
 from robot_dynamics.report.identification.tables import friction
-from robot_dynamics.report.identification.text import percent, units
+from robot_dynamics.report.identification.text import percent
 
 
 @pytest.fixture(scope='module')
@@ -164,7 +165,7 @@ def test_the_words_for_a_terminal(result):
         'worst of all ' + found.model.robot.joint_names[1] + ' with 21.0\N{NO-BREAK SPACE}%.')
     poor = replace(found, verdict='poor')
     assert verdict_sentence(poor).startswith('Not to be used')
-    assert units(found.model.robot) == ('N m', 'N', 'N m')
+    assert effort_units(found.model.robot) == ('N m', 'N', 'N m')
     assert [percent(x) for x in (0.0012, 0.034, 1.5)] == ['0.12\N{NO-BREAK SPACE}%',
                                                           '3.4\N{NO-BREAK SPACE}%',
                                                           '150\N{NO-BREAK SPACE}%']

@@ -10,7 +10,8 @@ import numpy as np
 
 from robot_dynamics.bringup.doctor.remarks import Remark, gathered, warning
 from robot_dynamics.bringup.doctor.replay import Replay
-from robot_dynamics.model.robot import FloatArray, JointType, Robot
+from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.units import prismatic_joints
 from robot_dynamics.nodes.graph_seen import StateSample
 
 #: How far outside its limits a joint may be told. rad or m.
@@ -45,7 +46,7 @@ def _outside(robot: Robot, samples: Sequence[StateSample]) -> list[Remark]:
         farthest = max(told, key=lambda value: max(low - value, value - high, -math.inf))
         if max(low - farthest, farthest - high) <= _OUTSIDE:
             continue
-        slides = robot.joint_types[robot.body_joint_names.index(joint)] == JointType.PRISMATIC
+        slides = prismatic_joints(robot)[k]
         unit, scale, other = ('m', 1e3, 'millimetres') if slides else \
             ('rad', _DEGREES, 'degrees')
         guess = f': in {other}?' if abs(farthest) > 10.0 and \

@@ -8,7 +8,8 @@ import math
 import numpy as np
 
 from robot_dynamics.bringup.doctor.remarks import Level, Remark, gathered, note, ok, warning
-from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.units import prismatic_joints
 
 #: Position limits beyond which degrees are suspected, or millimetres. rad, m.
 FARTHEST_TURN, FARTHEST_SLIDE = 8.0 * math.pi, 20.0
@@ -22,9 +23,9 @@ def judge_ranges(robot: Robot) -> list[Remark]:
     """Say which limits look wrong."""
     remarks = []
     limits = robot.limits
-    for name, lower, upper, speed in zip(robot.joint_names, limits.lower, limits.upper,
-                                         limits.velocity, strict=True):
-        slides = robot.joint_types[robot.body_joint_names.index(name)] == JointType.PRISMATIC
+    for name, slides, lower, upper, speed in zip(
+            robot.joint_names, prismatic_joints(robot), limits.lower, limits.upper,
+            limits.velocity, strict=True):
         far, fast = (FARTHEST_SLIDE, FASTEST_SLIDE) if slides else (FARTHEST_TURN, FASTEST_TURN)
         unit, other = ('m', 'millimetres') if slides else ('rad', 'degrees')
         ends = [end for end in (lower, upper) if math.isfinite(end)]

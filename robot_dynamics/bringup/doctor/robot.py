@@ -23,6 +23,7 @@ from robot_dynamics.bringup.doctor.remarks import (
 from robot_dynamics.bringup.doctor.strength import judge_strength, measure_strength
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.units import prismatic_joints
 
 
 def examine_robot(name_or_path: str) -> Examination:
@@ -97,7 +98,7 @@ def robot_table(robot: Robot) -> tuple[str, ...]:
 def joint_count(robot: Robot) -> str:
     """Return how many joints a robot has, and how many of them slide."""
     count = len(robot.joint_names)
-    prismatic = sum(_type_of(robot, name) is JointType.PRISMATIC for name in robot.joint_names)
+    prismatic = np.count_nonzero(prismatic_joints(robot))
     rest = f', {prismatic} of them prismatic' if prismatic else ''
     return f'{count} joint{"s" if count > 1 else ""}{rest}'
 

@@ -10,7 +10,8 @@ import numpy as np
 from robot_dynamics.bringup.doctor.remarks import Remark, error, gathered, note, ok, warning
 from robot_dynamics.control.gains import FeedbackGains
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.model.robot import FloatArray, JointType, Robot
+from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.units import effort_units, position_units, prismatic_joints
 
 #: Postures tried.
 POSTURES = 2000
@@ -61,8 +62,7 @@ def measure_strength(robot: Robot, postures: int = POSTURES, seed: int = 1) -> S
     """
     postures = max(1, min(postures, _MOST_NUMBERS // robot.n**2))
     lower, upper = np.array(robot.limits.lower), np.array(robot.limits.upper)
-    free = np.where([robot.joint_types[robot.body_joint_names.index(name)]
-                     == JointType.PRISMATIC for name in robot.joint_names], 0.5, np.pi)
+    free = np.where(prismatic_joints(robot), 0.5, np.pi)
     lower = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper, 0.0) - free)
     upper = np.where(np.isfinite(upper), upper, lower + 2.0 * free)
     q = np.random.default_rng(seed).uniform(lower, upper, (postures, robot.n))
@@ -92,7 +92,7 @@ def _holding(robot: Robot, strength: Strength, known: np.ndarray) -> list[Remark
     remarks = [
         (error if share > 0.5 else warning)(
             robot.joint_names[k],
-            f'needs {need[k]:.3g} {unit_of_effort(robot, k)} to hold the arm still and has '
+            f'needs {need[k]:.3g} {effort_units(robot)[k]} to hold the arm still and has '
             f'{limit[k]:.3g}: in {_percent(beyond[:, k].mean())} of postures it falls', remedy)
         for k in np.flatnonzero(beyond.any(axis=0))]
     if remarks:
@@ -104,7 +104,7 @@ def _holding(robot: Robot, strength: Strength, known: np.ndarray) -> list[Remark
            f'its effort limit, in {len(strength.gravity)} postures'
     if need[worst] > TIRING * limit[worst]:
         return [warning(robot.joint_names[worst], f'needs {need[worst]:.3g} '
-                        f'{unit_of_effort(robot, worst)} of {limit[worst]:.3g} to hold the arm '
+                        f'{effort_units(robot)[worst]} of {limit[worst]:.3g} to hold the arm '
                         'still', 'little is left to move with: keep payloads small')]
     return [ok('holds itself', text)]
 
@@ -117,7 +117,7 @@ def _moving(robot: Robot, strength: Strength, known: np.ndarray) -> list[Remark]
     for k in np.flatnonzero(known & (spare > 0.0) & (strength.inertia > 0.0)):
         acceleration = spare[k] / strength.inertia[k]
         if acceleration < SLUGGISH:
-            unit = 'm' if _slides(robot, k) else 'rad'
+            unit = position_units(robot)[k]
             saturates = acceleration / (gains.bandwidth * gains.error_rate)
             remarks.append(warning(
                 robot.joint_names[k], f'accelerates at {acceleration:.2g} {unit}/s^2 at most, and '
@@ -146,16 +146,6 @@ def _meaningless(robot: Robot, strength: Strength, known: np.ndarray) -> list[Re
     return [note(robot.name, f'every effort limit is {least:.0f} times or more of what the arm '
                  'takes to move briskly', 'set the parameter effort_limit lower: these protect '
                                           'nothing')]
-
-
-def unit_of_effort(robot: Robot, joint: int) -> str:
-    """Return the unit of a joint's effort."""
-    return 'N' if _slides(robot, joint) else 'N m'
-
-
-def _slides(robot: Robot, joint: int) -> bool:
-    body = robot.body_joint_names.index(robot.joint_names[joint])
-    return bool(robot.joint_types[body] == JointType.PRISMATIC)
 
 
 def _percent(share: float) -> str:

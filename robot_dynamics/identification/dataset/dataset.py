@@ -19,8 +19,8 @@ from robot_dynamics.identification.dataset.settings import DatasetSettings
 from robot_dynamics.identification.dataset.table_log import TABLES, read_csv, read_npz
 from robot_dynamics.model.arrays import real_array
 from robot_dynamics.model.findings import Finding, Severity
-from robot_dynamics.model.joint_types import JointType
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.units import prismatic_joints
 
 FloatArray = NDArray[np.float64]
 
@@ -166,7 +166,7 @@ def dataset_from_log(log: Log, robot: Robot, settings: DatasetSettings | None = 
     n = robot.n
     log, unsigned = _in_units(log, settings, n)
     C = settings.transmission(n)
-    rotary = _rotary(robot)
+    rotary = ~prismatic_joints(robot)
     if settings.position_side == 'motor':
         rotary = np.zeros(n, dtype=bool)  # A motor turns many times; its encoder counts.
     cleaned = clean(log, rotary, times=settings.times)
@@ -250,12 +250,6 @@ def _read(path: Path, joints: Sequence[str], settings: DatasetSettings) -> Log:
     if path.suffix.lower() == '.npz':
         return read_npz(path, joints, settings.names, settings.keys, settings.rate)
     return read_bag(path, joints, settings.names, settings.topic)
-
-
-def _rotary(robot: Robot) -> NDArray[np.bool_]:
-    """Return which joints turn: those of which the body of the same name does not slide."""
-    kinds = dict(zip(robot.body_joint_names, robot.joint_types.tolist(), strict=True))
-    return np.array([kinds.get(name) != JointType.PRISMATIC for name in robot.joint_names])
 
 
 def _segments(cleaned: Cleaned, C: FloatArray, settings: DatasetSettings, n: int

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from robot_dynamics.identification.dataset.dataset import Dataset
 from robot_dynamics.model.findings import Finding, Severity
-from robot_dynamics.model.joint_types import JointType
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.units import prismatic_joints
 
 FloatArray = NDArray[np.float64]
 
@@ -61,8 +61,7 @@ def _positions(dataset: Dataset, robot: Robot) -> list[Finding]:
     lower, upper = robot.limits.lower, robot.limits.upper
     low = np.min([np.min(s.position, axis=0) for s in dataset.segments], axis=0)
     high = np.max([np.max(s.position, axis=0) for s in dataset.segments], axis=0)
-    kinds = dict(zip(robot.body_joint_names, robot.joint_types.tolist(), strict=True))
-    turns = np.array([kinds.get(name) != JointType.PRISMATIC for name in robot.joint_names])
+    turns = ~prismatic_joints(robot)
     bounded = np.isfinite(lower) & np.isfinite(upper)
     span = np.where(bounded, upper - lower, np.inf)
     size = np.maximum(np.abs(low), np.abs(high))

@@ -17,6 +17,7 @@ from robot_dynamics.identification.estimators.linear import Equations
 from robot_dynamics.identification.signals import SignalSettings, motions_of
 from robot_dynamics.identification.signals.filters import low_pass
 from robot_dynamics.identification.stack import ROWS_PER_CUTOFF, pieces_of, row_rate
+from robot_dynamics.model.units import position_units
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -67,7 +68,7 @@ class ElasticStack:
                  settings: SignalSettings, order: ParameterOrder = 'paper', *,
                  velocity_threshold: float | None = None, like: ElasticStack | None = None):
         self.data, self.settings = data, settings
-        self.n = dynamics.n
+        self.n, self._units = dynamics.n, position_units(dynamics.robot.links)
         encoders = data.encoders
         # Friction acts in these equations, and depends on the speed of these coordinates.
         has_motor = np.array(encoders.motors)
@@ -146,7 +147,7 @@ class ElasticStack:
         for joint, place in enumerate(self.rubbing):
             if np.count_nonzero(used[:, place]) < _FEWEST_ROWS:
                 raise RecordingError(
-                    f'is faster than {limits[joint]:.3g} rad/s or m/s in '
+                    f'is faster than {limits[joint]:.3g} {self._units[joint]}/s in '
                     f'{np.count_nonzero(used[:, place])} equations only',
                     subject=self.data.dataset.joint_names[place],
                     remedy='move it faster, or lower velocity_threshold')

@@ -22,6 +22,7 @@ from robot_dynamics.identification.excitation.playback import (
     within_range,
 )
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.units import position_units
 
 FloatArray = NDArray[np.float64]
 
@@ -165,8 +166,8 @@ class ExcitationSession:
         # Written so that NaN is too far.
         if not np.all(away <= self._max_deviation):
             joint = int(np.argmax(np.where(np.isnan(away), np.inf, away)))
-            self.doubt(now, f'{self._robot.joint_names[joint]} is {away[joint]:.3f} rad or m '
-                            'away from its reference')
+            self.doubt(now, f'{self._robot.joint_names[joint]} is {away[joint]:.3f} '
+                            f'{position_units(self._robot)[joint]} away from its reference')
 
     def doubt(self, now: float, reason: str) -> None:
         """Stop along the path, for this reason; the first one counts."""

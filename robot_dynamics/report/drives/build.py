@@ -15,7 +15,8 @@ from robot_dynamics.identification.output_error import OutputError
 from robot_dynamics.identification.output_error_verdict import DriveVerdict, Simulated
 from robot_dynamics.identification.outputs.make import finite
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.report.drives.text import drives_sentence, lengths, unit_of
+from robot_dynamics.model.units import position_units
+from robot_dynamics.report.drives.text import drives_sentence, unit_of
 from robot_dynamics.report.frame import Heading, filled, framed, page_part, result_style
 from robot_dynamics.report.identification.markup import finding_items, items, table
 from robot_dynamics.report.identification.text import VERDICT_COLOURS, percent
@@ -53,11 +54,11 @@ def drives_page(found: OutputError, judged: DriveVerdict, runs: Sequence[Simulat
 
 def curves(runs: Sequence[Simulated], robot: Robot) -> list[dict[str, Any]]:
     """Return positions of every joint in every log, in plain types."""
-    out = []
+    out, units = [], position_units(robot)
     for title, run in zip(_titles(runs), runs, strict=True):
         log = run.log
         step = max(1, -(-log.count // SAMPLES))
-        for j, (name, unit) in enumerate(zip(robot.joint_names, lengths(robot), strict=True)):
+        for j, (name, unit) in enumerate(zip(robot.joint_names, units, strict=True)):
             # A goal far off says no more than one just beyond where the joint went.
             low, high = np.min(log.position[:, j]), np.max(log.position[:, j])
             reach = max(high - low, 1e-9)
@@ -93,7 +94,7 @@ def _story(runs: Sequence[Simulated]) -> str:
 
 
 def _tiles(found: OutputError, judged: DriveVerdict, robot: Robot) -> str:
-    unit = ' and '.join(sorted(set(lengths(robot))))
+    unit = ' and '.join(sorted(set(position_units(robot))))
     figures = [(percent(judged.validation), 'of the motion off where nothing was seen'),
                (percent(judged.in_sample), 'in what was fitted'),
                (f'{np.mean(found.validation):.3g} <small>{unit}</small>',
@@ -103,9 +104,9 @@ def _tiles(found: OutputError, judged: DriveVerdict, robot: Robot) -> str:
 
 
 def _logs(runs: Sequence[Simulated], robot: Robot) -> str:
-    rows = []
+    rows, units = [], position_units(robot)
     for title, run in zip(_titles(runs), runs, strict=True):
-        for j, (name, unit) in enumerate(zip(robot.joint_names, lengths(robot), strict=True)):
+        for j, (name, unit) in enumerate(zip(robot.joint_names, units, strict=True)):
             held, own = (float(np.mean(np.abs(run.log.position[:, j] - one[:, j])))
                          for one in (run.held, run.fitted))
             rows.append(f'<tr><td>{escape(title)}</td><td>{escape(name)}</td>'

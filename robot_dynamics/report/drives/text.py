@@ -7,8 +7,8 @@ from robot_dynamics.identification.output_error import OutputError
 from robot_dynamics.identification.output_error_model import PARAMETERS
 from robot_dynamics.identification.output_error_verdict import DriveVerdict
 from robot_dynamics.model.findings import Severity
-from robot_dynamics.model.joint_types import JointType
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.units import position_units
 from robot_dynamics.report.identification.text import VERDICT_WORDS, percent, worst_joint
 
 
@@ -20,18 +20,11 @@ def drives_sentence(judged: DriveVerdict) -> str:
             f'{worst_joint(len(judged.motion), *judged.worst)}.')
 
 
-def lengths(robot: Robot) -> tuple[str, ...]:
-    """Return the unit of the position of each joint."""
-    kinds = dict(zip(robot.body_joint_names, robot.joint_types.tolist(), strict=True))
-    return tuple('m' if kinds.get(name) == JointType.PRISMATIC else 'rad'
-                 for name in robot.joint_names)
-
-
 def unit_of(label: str, robot: Robot) -> str:
     """Return the unit of ``joint/parameter``, of a supply in volts."""
     joint, _, name = label.rpartition('/')
     unit = PARAMETERS[name].unit
-    if lengths(robot)[robot.joint_names.index(joint)] == 'rad':
+    if position_units(robot)[robot.joint_names.index(joint)] == 'rad':
         return unit
     return {'N m/V': 'N/V', 'N m s/rad': 'N s/m', 'kg m^2': 'kg', 'N m': 'N',
             'rad': 'm'}.get(unit, unit)
@@ -39,7 +32,7 @@ def unit_of(label: str, robot: Robot) -> str:
 
 def drives_text(found: OutputError, judged: DriveVerdict, robot: Robot) -> str:
     """Return the verdict, joint by joint, every parameter and what to know, for a terminal."""
-    names, kinds = robot.joint_names, lengths(robot)
+    names, kinds = robot.joint_names, position_units(robot)
     width = max(len('joint'), *map(len, names))
     lines = [drives_sentence(judged), '',
              f'  {"joint":<{width}}   {"mean error, not seen":>20}   {"fitted":>12}']

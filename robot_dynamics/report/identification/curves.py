@@ -19,8 +19,8 @@ from robot_dynamics.identification.signals import motions_of
 from robot_dynamics.identification.signals.filters import low_pass
 from robot_dynamics.identification.signals.motion import Motion
 from robot_dynamics.identification.stack import TRIM
+from robot_dynamics.model.units import effort_units
 from robot_dynamics.report.identification.friction_curves import friction_curves
-from robot_dynamics.report.identification.text import units
 from robot_dynamics.report.series import rounded, with_gaps
 
 FloatArray = NDArray[np.float64]
@@ -63,7 +63,7 @@ def charts(found: Identification, dataset: Dataset, plain: PlainFriction) -> dic
     """
     whole = [predicted(found, motion) for motion in motions_of(dataset, found.signals)]
     parts = [settled(one) for one in whole]
-    return {'joints': list(dataset.joint_names), 'units': list(units(found.model.robot)),
+    return {'joints': list(dataset.joint_names), 'units': list(effort_units(found.model.robot)),
             'efforts': _efforts(found, parts), 'overview': _overview(parts),
             'spectra': _spectra(found, whole),
             'friction': friction_curves(found.model, parts, plain, COULOMB_VELOCITY),

@@ -11,8 +11,9 @@ from robot_dynamics.identification.friction import UNITS, shares_option
 from robot_dynamics.identification.judge import VAGUE
 from robot_dynamics.identification.outputs.make import Outputs
 from robot_dynamics.identification.result import Identification
+from robot_dynamics.model.units import effort_units
 from robot_dynamics.report.identification.markup import finding_items, items, table
-from robot_dynamics.report.identification.text import percent, short, units
+from robot_dynamics.report.identification.text import percent, short
 
 
 def reasons(found: Identification) -> str:
@@ -34,7 +35,7 @@ def missing(found: Identification) -> str:
 
 def joints(found: Identification) -> str:
     """Return errors of every joint, of what the fit has not seen and of what it has."""
-    kinds = units(found.model.robot)
+    kinds = effort_units(found.model.robot)
     worst = max(float(np.max(found.validation.relative)), float(np.max(found.in_sample.relative)),
                 1e-12)
     rows = []
@@ -114,7 +115,7 @@ def parameters(found: Identification) -> str:
 def friction(found: Identification) -> str:
     """Return the friction terms of every axis."""
     deviations, model = found.standard_deviations, found.model
-    efforts = units(model.robot)
+    efforts = effort_units(model.robot)
     rows = []
     for name, feature, value in zip(found.names[10 * model.robot.n_bodies:], model.features,
                                     model.friction, strict=True):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.model.findings import Severity
-from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.units import effort_units
 
 #: Verdicts in words, and their colours on a page.
 VERDICT_WORDS: Mapping[str, str] = {'good': 'Good', 'fair': 'Usable with care',
@@ -41,16 +41,9 @@ def percent(share: float) -> str:
     return f'{value:{digits}}\N{NO-BREAK SPACE}%'
 
 
-def units(robot: Robot) -> tuple[str, ...]:
-    """Return the unit of the effort of each joint."""
-    kinds = dict(zip(robot.body_joint_names, robot.joint_types.tolist(), strict=True))
-    return tuple('N' if kinds.get(name) == JointType.PRISMATIC else 'N m'
-                 for name in robot.joint_names)
-
-
 def summary_text(found: Identification) -> str:
     """Return the verdict, joint by joint, and what to know, for a terminal."""
-    names, kinds = found.model.robot.joint_names, units(found.model.robot)
+    names, kinds = found.model.robot.joint_names, effort_units(found.model.robot)
     width = max(len('joint'), *map(len, names))
     lines = [verdict_sentence(found), '',
              f'  {"joint":<{width}}   {"RMS, not seen":>14}   {"not seen":>9}   {"fitted":>9}']
