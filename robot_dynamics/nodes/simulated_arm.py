@@ -18,6 +18,7 @@ from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Float64MultiArray, String
 
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes import description, qos
 from robot_dynamics.nodes.arm_states import STATE_PARAMETERS, ArmStates
@@ -40,6 +41,7 @@ from robot_dynamics.nodes.simulated_plants import (
 from robot_dynamics.nodes.stopping import StopRequest
 from robot_dynamics.simulation.drive import Drive, DriveState, GravityAndDamping
 from robot_dynamics.simulation.elastic_drive import MotorsGravityAndDamping
+from robot_dynamics.simulation.pace import Pace
 
 TABLE = (
     *description.ROBOT_PARAMETERS,
@@ -57,6 +59,11 @@ TABLE = (
               read_only=True),
     Parameter('release_time', 0.5, 'How long commands must come steadily before a caught arm '
               'follows them again.', 's', 0.0, 60.0, read_only=True),
+    Parameter('wait_for_commands', 0.0, 'How long the arm stands still, and its time with it, '
+              'for the command that answers a state: on a busy machine it is slow then, and its '
+              'controller not late. 0 for a real arm, which waits for nobody. Needs '
+              'use_sim_time; less than state_timeout of its controller.', 's', 0.0, 10.0,
+              read_only=True),
     *PLANT_PARAMETERS,
     *STATE_PARAMETERS,
     *INJECTION_PARAMETERS,
@@ -77,6 +84,10 @@ class SimulatedArmNode(PlainNode):
         values = self.parameters.values
         described = description.load_described(self, values, self.stopped)
         model = described.robot
+        if values['wait_for_commands'] and not self.get_parameter('use_sim_time').value:
+            raise ParameterError('stops a clock that is not its own',
+                                 subject='parameter wait_for_commands',
+                                 remedy='set use_sim_time on every node, or 0.0 here')
         with self.stopped.interrupting():
             if values['elastic_joints']:
                 plant = build_elastic_plant(load_elastic_robot(described, values), values)
@@ -93,6 +104,7 @@ class SimulatedArmNode(PlainNode):
         self._states = ArmStates(self, plant, values, model.base_name)
         self._cycle = CycleStatistics()
         self._period = 1.0 / values['rate']
+        self._pace = Pace(self._period, values['wait_for_commands'])
         self._latch_description(model, values)
         self._faults = FaultInjection(self, plant, values)
         self._connect(values, model.name)
@@ -129,20 +141,23 @@ class SimulatedArmNode(PlainNode):
 
     def _on_command(self, message: Float64MultiArray) -> None:
         """Bring the arm to now under the effort before, then set this one."""
-        self._drive.advance(time.monotonic() - self._started)
+        self._drive.advance(self._pace.now(time.monotonic() - self._started))
+        self._pace.answer()
         tau = array_of(message.data)
         # A command of the wrong length keeps it, for the drive to refuse.
         self._drive.command(tau[self._command_order] if len(tau) == len(self._command_order)
                             else tau)
 
     def _on_tick(self) -> None:
-        """Publish the state as it is now, unless no time has passed since the last."""
+        """Publish the state as it is now, unless no time has passed, or the last one waits."""
         self._cycle.start()
         drive = self._drive
-        drive.advance(time.monotonic() - self._started)
-        if drive.time <= self._told:
+        wall = time.monotonic() - self._started
+        drive.advance(self._pace.now(wall))
+        if drive.time <= self._told or self._pace.is_waiting:
             return
         self._told = drive.time
+        self._pace.tell(drive.time, wall)
         self._states.publish(drive.time, self._origin)
         self._published += 1
         if self._clock_publisher is not None:
@@ -156,6 +171,7 @@ class SimulatedArmNode(PlainNode):
         values = {'state': drive.state.value, 'states': self._published,
                   'commands': drive.accepted,
                   'times caught': drive.catches, 'skipped [s]': drive.skipped,
+                  'waited for commands [s]': self._pace.waited,
                   **{f'refused: {reason}': count for reason, count in drive.refused.items()}}
         if drive.state is DriveState.CAUGHT:
             return Status(Level.ERROR, 'commands stopped: the arm is caught', values)

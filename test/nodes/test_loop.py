@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole loop: simulated arm, controller and reference in processes of their own."""
+"""The whole loop: simulated arm, controller and reference in processes of their own.
+
+The arm waits for its controller: a machine that is busy, or stands still, makes it slow. In
+wall time the loop is judged by the nodes' other tests and by ``benchmark/loop.py``.
+"""
 
 from __future__ import annotations
 
-import re
 import signal
 import subprocess
 import sys
@@ -32,8 +35,10 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 CONTROLLER = 'adaptive_controller'
 #: The arm differs from the model: it carries 2 kg and its links are lighter.
 PLANT = {'payload_mass': 2.0, 'mass_scale': 0.77}
-#: A machine that runs tests stalls; what is judged here is not how long.
-PATIENT = {'state_timeout': 0.15, 'max_age': 1.0}
+#: The arm gives up waiting before its controller gives up hearing of it. s.
+WAIT, STATE_TIMEOUT = 1.5, 2.0
+#: How long the arm is led before its controller learns. s.
+WITHOUT_LEARNING = 6.0
 LIMITS = Robot.from_urdf(resolve_robot('arm7')).limits.effort
 
 
@@ -65,13 +70,13 @@ class System:
             QoSProfile(depth=100))
         self.worst = 0.0
         self._children = [
-            self._start('simulated_arm', hold_time=0.15, **PLANT),
-            self._start(CONTROLLER, telemetry_rate=25, **PATIENT, **controller),
+            self._start('simulated_arm', hold_time=0.15, wait_for_commands=WAIT, **PLANT),
+            self._start(CONTROLLER, telemetry_rate=25, state_timeout=STATE_TIMEOUT, **controller),
             self._start('reference')]
 
     def _start(self, name: str, **parameters) -> subprocess.Popen[str]:
         command = [sys.executable, '-m', f'robot_dynamics.nodes.{name}', '--ros-args',
-                   '-p', 'robot:=arm7']
+                   '-p', 'robot:=arm7', '-p', 'use_sim_time:=true']
         for key, value in parameters.items():
             command += ['-p', f'{key}:={value}']
         return subprocess.Popen(command, env=self._environment, cwd=REPOSITORY, text=True,
@@ -102,9 +107,11 @@ class System:
         """Time since the error was first told, s; it is told while tracking."""
         return self.errors[-1][0] - self.errors[0][0] if self.errors else 0.0
 
-    def estimates_until(self, end: float) -> np.ndarray:
-        """Return the estimates heard until a stamp, by those of the errors heard with them."""
-        return np.array(self.estimates)[np.array(self._estimate_times) < end]
+    def learning_began(self) -> float:
+        """Return when the estimate was first another one, by the errors heard with it. s."""
+        differs = np.any(np.array(self.estimates) != self.estimates[0], axis=1)
+        assert differs.any(), 'nothing is learnt'
+        return self._estimate_times[int(np.argmax(differs))]
 
     def rms(self, begin: float, end: float) -> float:
         """Return the RMS error between two stamps. rad."""
@@ -147,45 +154,29 @@ def make_system(monkeypatch):
             system.stop()
 
 
-def run(system: System, seconds: float, patience: float = 120.0) -> None:
-    """Wait until the arm has been led for so long, or the machine has stalled."""
+def run(system: System, seconds: float, patience: float = 400.0) -> None:
+    """Wait until the arm has been led for so long, or is safe."""
     end = time.monotonic() + patience
     while system.motion_time < seconds and 'safe' not in system.modes:
         assert time.monotonic() < end, (system.modes, system.stop())
         system.spin(0.2)
 
 
-def has_stalled(results: list[tuple[int, str]]) -> bool:
-    """Whether a process got no processor for longer than an arm may go without an answer."""
-    return any('joint states stopped' in errors for _, errors in results)
-
-
-def tracking_began(results: list[tuple[int, str]]) -> float:
-    """Return when the controller says that the arm follows; an observer may hear of it late. s."""
-    texts = ''.join(errors for _, errors in results)
-    return float(re.search(rf'\[([\d.]+)\] \[{CONTROLLER}\]: tracking: ', texts)[1])
-
-
 @pytest.mark.slow
+@pytest.mark.timeout(500)
 @pytest.mark.parametrize('style', ['single', 'waitset'])
 def test_tracking_gets_better_as_soon_as_it_learns(make_system, style):
-    for _ in range(3):
-        system = make_system(spin=style, adapt_after=6.0)
-        run(system, 16.0)
-        results = system.stop()
-        if not has_stalled(results):
-            break
+    system = make_system(spin=style, adapt_after=WITHOUT_LEARNING)
+    run(system, 16.0)
+    results = system.stop()
     assert [status for status, _ in results] == [0, 0, 0], results
     assert system.modes[-1] in ('tracking', 'stopped') and 'safe' not in system.modes, results
-    began = tracking_began(results)
-    fixed = system.estimates_until(began + 5.5)
-    assert len(fixed) > 25
-    np.testing.assert_array_equal(fixed, np.broadcast_to(fixed[0], fixed.shape))
-    before, after = system.rms(began + 2.0, began + 5.5), system.rms(began + 12.0, began + 16.0)
+    learns = system.learning_began()
+    assert WITHOUT_LEARNING - 3.0 < learns - system.errors[0][0] < WITHOUT_LEARNING + 0.5
+    before, after = system.rms(learns - 3.5, learns), system.rms(learns + 6.0, learns + 9.5)
     assert 0.0 < system.worst <= 1.0
     assert before > 0.01  # the arm is not the model
     assert after < 0.2 * before, (before, after)
-    assert not np.allclose(fixed[-1], system.estimates[-1])
 
 
 def good_start(system: System) -> str | None:
@@ -205,10 +196,10 @@ def good_start(system: System) -> str | None:
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 def test_fifty_cold_starts(make_system):
-    bad, stalls, starts = [], 0, 0
-    while starts < 50:
+    bad = []
+    for _ in range(25):
         pair = [make_system(spin=style) for style in ('single', 'waitset')]
-        end = time.monotonic() + 60.0
+        end = time.monotonic() + 120.0
         while any(system.motion_time < 2.5 and 'safe' not in system.modes for system in pair) \
                 and time.monotonic() < end:
             for system in pair:
@@ -216,11 +207,6 @@ def test_fifty_cold_starts(make_system):
         for system in pair:
             reason = good_start(system)
             results = system.stop()
-            if has_stalled(results):
-                stalls += 1
-                assert stalls <= 10, results
-                continue
-            starts += 1
             if reason or any(status for status, _ in results):
                 bad.append((reason, results))
     assert bad == []

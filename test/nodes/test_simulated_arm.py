@@ -199,8 +199,30 @@ def test_is_the_clock_where_time_is_simulated(start, observer):
     assert told == sorted(told)
 
 
+def stamp_of(state: JointState) -> float:
+    return state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec
+
+
+def test_stands_still_while_a_state_waits_for_its_command(start, observer):
+    arm = Arm(start, observer, use_sim_time=True, wait_for_commands=1.0, rate=100)
+    arm.release(lambda state: np.full(7, 1e-3))
+    first = arm.next_state()
+    wall, silence = time.monotonic(), 0.25
+    for _ in range(8):
+        arm.command(np.full(7, 1e-3))
+        state = arm.next_state()
+        observer.spin(silence)
+    # Two seconds without a command but for eight of them, which hold for a tenth: it is not caught.
+    assert time.monotonic() - wall > 8 * silence
+    np.testing.assert_array_equal(state.effort, 1e-3)
+    assert 0.07 < stamp_of(state) - stamp_of(first) < 1.0
+    # Nobody answers any more: it goes on, and is caught.
+    assert observer.spin(20.0, lambda: np.abs(arm.states[-1].effort).max() > 1.0)
+
+
 @pytest.mark.parametrize(('parameters', 'wanted'), [
     ({'joint_order': ['joint1']}, 'parameter joint_order'),
+    ({'wait_for_commands': 1.0}, 'parameter wait_for_commands'),
     ({'command_joints': ['a'] * 7}, 'parameter command_joints'),
     ({'payload_mass': 1.0, 'payload_frame': 'hand'}, 'hand'),
     ({'initial_position': [0.0, 0.0]}, 'parameter initial_position'),

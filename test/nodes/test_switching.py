@@ -41,13 +41,15 @@ class Bench:
                       for name, node in NODES.items()}
         self.said = {name: observer.collect(JointState, f'{node}/command', DEEP)
                      for name, node in NODES.items()}
+        # It stands still while one controller follows another, and on a busy machine.
         start('simulated_arm', robot='arm7', rate=1.0 / PERIOD, hold_time=0.5, release_time=0.1,
+              use_sim_time=True, wait_for_commands=1.5,
               initial_position=[0.3, 0.5, -0.4, -1.2, 0.3, 1.2, 0.2])
 
     def run(self, name: str, **parameters):
         self.start(NODES[name], **{
             'robot': 'arm7', 'rate': 1.0 / PERIOD, 'telemetry_rate': 1.0 / PERIOD,
-            'state_timeout': 0.5, 'max_age': 1.0, 'resume_after': 20,
+            'use_sim_time': True, 'state_timeout': 2.0, 'resume_after': 20,
             **parameters})
         # A busy machine takes longer to start a process than whoever switches waits for it.
         asked = self.observer.node.create_client(GetState, f'{NODES[name]}/get_state')

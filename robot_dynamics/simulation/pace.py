@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``Pace``: how fast the time of a simulated arm goes by.
+
+A real arm waits for nobody, so a controller whose machine is busy answers too late. A
+simulated one may stand still meanwhile: its time goes by more slowly, and the loop stays
+what it is, whatever else the machine has to do.
+"""
+
+from __future__ import annotations
+
+from robot_dynamics.errors import SimulationError
+
+
+class Pace:
+    """Time of the arm: wall time less what it has waited for its controller.
+
+    A state that has been told is waited for as long as `patience`: until it is answered,
+    the arm goes on for one period at most. Who does not answer in that time is waited for
+    no more until he commands again, and nobody is before his first command.
+
+    Parameters
+    ----------
+    period : float
+        Time between two states. s.
+    patience : float
+        Longest wait for the answer to one state; 0 for none. s.
+    """
+
+    def __init__(self, period: float, patience: float):
+        if not period > 0.0 or not patience >= 0.0:
+            raise SimulationError(f'period {period}, patience {patience}', subject='pace',
+                                  remedy='give period > 0 and patience >= 0, in seconds')
+        self._period, self._patience = period, patience
+        self._is_answered = False
+        # Time of the arm, and wall time, when the state was told that is not answered yet.
+        self._told: tuple[float, float] | None = None
+        #: Wall time for which the arm has waited. s.
+        self.waited = 0.0
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a state has no answer yet that is waited for."""
+        return self._told is not None
+
+    def now(self, wall: float) -> float:
+        """Return the time of the arm at a wall time, both since the start. s."""
+        now = wall - self.waited
+        if self._told is None:
+            return now
+        told, since = self._told
+        if wall - since > self._patience:
+            self._told, self._is_answered = None, False
+        latest = told + self._period
+        if now > latest:
+            self.waited += now - latest
+            return latest
+        return now
+
+    def tell(self, now: float, wall: float) -> None:
+        """Note that a state of that time of the arm is told at a wall time. s."""
+        if self._patience > 0.0 and self._is_answered:
+            self._told = (now, wall)
+
+    def answer(self) -> None:
+        """Note that a command has come."""
+        self._told, self._is_answered = None, True

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+
+from robot_dynamics.errors import SimulationError
+from robot_dynamics.simulation.pace import Pace
+
+PERIOD, PATIENCE = 0.002, 1.0
+
+
+def commanded() -> Pace:
+    pace = Pace(PERIOD, PATIENCE)
+    pace.answer()
+    return pace
+
+
+def test_wall_time_where_nobody_is_waited_for():
+    pace = Pace(PERIOD, 0.0)
+    pace.answer()
+    for wall in (0.0, 0.5, 7.0):
+        pace.tell(wall, wall)
+        assert not pace.is_waiting
+        assert pace.now(wall + 0.3) == wall + 0.3
+    assert pace.waited == 0.0
+
+
+def test_nobody_is_waited_for_before_his_first_command():
+    pace = Pace(PERIOD, PATIENCE)
+    pace.tell(0.1, 0.1)
+    assert not pace.is_waiting
+    assert pace.now(5.0) == 5.0
+
+
+def test_an_answer_in_time_costs_nothing():
+    pace = commanded()
+    pace.tell(1.0, 1.0)
+    assert pace.is_waiting
+    assert pace.now(1.0015) == 1.0015
+    pace.answer()
+    assert not pace.is_waiting
+    assert pace.now(3.0) == 3.0
+    assert pace.waited == 0.0
+
+
+def test_a_late_answer_is_waited_for():
+    pace = commanded()
+    pace.tell(1.0, 1.0)
+    assert pace.now(1.3) == 1.0 + PERIOD
+    assert pace.now(1.7) == 1.0 + PERIOD
+    pace.answer()
+    # From where it stood, on with the wall.
+    assert pace.now(1.7) == pytest.approx(1.0 + PERIOD, abs=1e-12)
+    assert pace.now(1.8) == pytest.approx(1.1 + PERIOD, abs=1e-12)
+    assert pace.waited == pytest.approx(0.7 - PERIOD, abs=1e-12)
+
+
+def test_who_does_not_answer_is_waited_for_once():
+    pace = commanded()
+    pace.tell(1.0, 1.0)
+    assert pace.now(2.5) == 1.0 + PERIOD  # looked at late: no leap either
+    assert not pace.is_waiting
+    assert pace.now(2.6) == pytest.approx(1.1 + PERIOD, abs=1e-12)
+    pace.tell(1.1, 2.6)
+    assert not pace.is_waiting
+    pace.answer()
+    pace.tell(1.2, 2.7)
+    assert pace.is_waiting
+
+
+def test_time_never_goes_back():
+    pace, times, wall = commanded(), [], 0.0
+    for step in range(4000):
+        wall += 0.0007 * (1 + step % 5)
+        times.append(pace.now(wall))
+        if not pace.is_waiting and step % 3 == 0:
+            pace.tell(times[-1], wall)
+        elif step % 7 == 0 and step % 1000 < 600:
+            pace.answer()
+    assert all(b >= a for a, b in itertools.pairwise(times))
+    assert 0.0 < pace.waited < wall
+
+
+@pytest.mark.parametrize(('period', 'patience'), [
+    (0.0, 1.0), (-0.1, 1.0), (math.nan, 1.0), (0.002, -1.0), (0.002, math.nan)])
+def test_refuses_what_no_pace_is(period, patience):
+    with pytest.raises(SimulationError, match='pace'):
+        Pace(period, patience)
