@@ -29,11 +29,9 @@ pytestmark = pytest.mark.timeout(400)
 ARM, RATE = 'rpr', 200.0
 #: What each link weighs in the wrong description, as a share of what it does.
 WRONG = (1.6, 0.4, 2.2)
-#: A machine with other work makes states late; the simulated arm takes no harm.
-PATIENT = {'state_timeout': 2.0, 'max_age': 2.0, 'rate': RATE, 'max_tracking_error': 2.0,
-           'resume_after': 40}
-#: A motion that such a machine interrupts is begun anew.
-ATTEMPTS = 4
+#: On a machine with other work the arm is slow, not its controller late.
+WAITS, FOLLOWS = ({'use_sim_time': True, 'wait_for_commands': 1.5},
+                  {'use_sim_time': True, 'state_timeout': 2.0})
 #: The simulated arm has torque sensors and stands upright.
 KNOWN = EstimateSettings(friction='coulomb', armature=False, gravity='known', lag=0.0)
 
@@ -53,9 +51,10 @@ def short_plan(path, robot: Robot):
 
 def excite(start, robot, plan, recording) -> str:
     """Lead the simulated arm through a plan; return what went wrong."""
-    controller = start('computed_torque_controller', robot=robot, **PATIENT)
+    controller = start('computed_torque_controller', robot=robot, rate=RATE,
+                       max_tracking_error=2.0, **FOLLOWS)
     player = start('excitation', robot=robot, plan=plan, output=recording, approach=0.5,
-                   state_timeout=3.0, max_deviation=2.0, patience=60.0)
+                   max_deviation=2.0, patience=60.0, use_sim_time=True, state_timeout=3.0)
     ends = [player.wait(150.0), controller.stop(timeout=60.0)]
     return '' if all(status == 0 for status, _, _ in ends) else \
         ''.join(stderr for _, _, stderr in ends)
@@ -64,7 +63,7 @@ def excite(start, robot, plan, recording) -> str:
 def tracks(start, observer, controller: str, robot) -> bool:
     """Whether a controller with a description of its own takes the simulated arm over."""
     modes = observer.collect(String, f'{controller}/mode', qos.latched())
-    node = start(controller, robot=robot, **PATIENT)
+    node = start(controller, robot=robot, rate=RATE, max_tracking_error=2.0, **FOLLOWS)
     found = observer.spin(90.0, lambda: bool(modes) and modes[-1].data == 'tracking')
     status, _, stderr = node.stop(timeout=60.0)
     assert status == 0, stderr
@@ -77,11 +76,8 @@ def test_a_wrong_arm_is_excited_identified_and_controlled(start, observer, tmp_p
     wrong_urdf = described(tmp_path / 'wrong.urdf', wrong)
     plan = short_plan(tmp_path / 'plan.yaml', wrong)
     recording = tmp_path / 'recording'
-    start('simulated_arm', robot=ARM, rate=RATE, hold_time=0.9)
-    said = []
-    while wrong_words := excite(start, wrong_urdf, plan, recording):
-        said.append(wrong_words)
-        assert len(said) < ATTEMPTS, said
+    start('simulated_arm', robot=ARM, rate=RATE, hold_time=0.9, **WAITS)
+    assert excite(start, wrong_urdf, plan, recording) == ''
 
     found = identify(load_dataset(recording, wrong), wrong, KNOWN)
     identified = found.identified_robot()

@@ -35,10 +35,11 @@ FOLDER = Path(__file__).resolve().parents[2] / 'config' / 'parameters'
 #: What rclpy declares by itself; its overrides of QoS can be given at the start only.
 OF_RCLPY = {'use_sim_time', 'start_type_description_service'}
 OVERRIDES = 'qos_overrides.'
-#: What a node needs beside its file of defaults, and a machine that stalls.
+#: What a node needs beside its file of defaults; a busy machine makes the arm slow, not the
+#: answers late.
 NEEDS = {
-    'simulated_arm': {'robot': 'arm7', 'hold_time': 0.5},
-    'adaptive_controller': {'robot': 'arm7', 'state_timeout': 0.5, 'max_age': 1.0},
+    'simulated_arm': {'robot': 'arm7', 'hold_time': 0.5, 'wait_for_commands': 1.5},
+    'adaptive_controller': {'robot': 'arm7', 'state_timeout': 2.0},
     'inverse_dynamics': {'robot': 'arm7', 'gravity': [0, 0, -9.81]},
     'reference': {'robot': 'arm7'}, 'recorder': {},
     # The reference leads already: it waits.
@@ -121,7 +122,7 @@ def live(start, observer, tmp_path, make_plan) -> Live:
         if node == 'excitation':
             needs = {**needs, 'plan': make_plan('arm7')}
         start(node, '--params-file', str(FOLDER / f'{node}.yaml'), '--params-file', str(typed),
-              **needs)
+              use_sim_time=True, **needs)
     assert observer.spin(90.0, system.tracks), 'the arm is not tracked'
     return system
 
@@ -161,7 +162,7 @@ def refuse_what_is_fixed(live: Live, node: str, names: set[str]) -> None:
     asked = [RosParameter(row.name, row.type, list(value) if isinstance(value, tuple) else value)
              for row in fixed for value in values_of(row)]
     asked += [RosParameter(row.name, RosParameter.Type.NOT_SET) for row in TABLES[node]]
-    asked += [RosParameter('use_sim_time', value=True),
+    asked += [RosParameter('use_sim_time', value=False),
               RosParameter('no_such_parameter', value=1.0),
               RosParameter('qos_overrides./joint_states.subscription.depth', value=7),
               RosParameter('effort_limits', value=[1e9])]

@@ -212,7 +212,7 @@ def test_stands_still_while_a_state_waits_for_its_command(start, observer):
         arm.command(np.full(7, 1e-3))
         state = arm.next_state()
         observer.spin(silence)
-    # Two seconds without a command but for eight of them, which hold for a tenth: it is not caught.
+    # In two seconds eight commands, each of which holds for a tenth: it is not caught.
     assert time.monotonic() - wall > 8 * silence
     np.testing.assert_array_equal(state.effort, 1e-3)
     assert 0.07 < stamp_of(state) - stamp_of(first) < 1.0
