@@ -54,11 +54,11 @@ class Payload:
 
     def __post_init__(self) -> None:
         not_negative('payload.mass', self.mass, 'kg')
-        if len(self.com) != 3:
-            raise ParameterError(f'has {len(self.com)} values', subject='payload.com',
+        if np.shape(self.com) != (3,):
+            raise ParameterError(f'has {np.size(self.com)} values', subject='payload.com',
                                  remedy='give x, y and z in m')
-        if len(self.inertia) not in (0, 6):
-            raise ParameterError(f'has {len(self.inertia)} values', subject='payload.inertia',
+        if np.shape(self.inertia) not in ((0,), (6,)):
+            raise ParameterError(f'has {np.size(self.inertia)} values', subject='payload.inertia',
                                  remedy='give ixx ixy ixz iyy iyz izz in kg m^2, or nothing for '
                                         'a point')
         if self.mass > 0.0:
@@ -74,7 +74,7 @@ class Payload:
     @property
     def tensor(self) -> FloatArray:
         """Inertia about the centre of mass, shape (3, 3). kg m^2."""
-        xx, xy, xz, yy, yz, zz = self.inertia or (0.0,) * 6
+        xx, xy, xz, yy, yz, zz = self.inertia if len(self.inertia) else (0.0,) * 6
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
     def load_on(self, robot: Robot) -> FloatArray:
