@@ -23,8 +23,11 @@ from robot_dynamics.model.yaml_text import read_yaml
 #: Version of the format.
 FORMAT = 1
 
-#: How far the prior of a file may be from that of the robot, against its largest value.
+#: How far values that are the same may be apart, as a share of them.
 SAME = 1e-6
+
+#: Rounding of the prior, against its largest value: what is zero but for that is no other model.
+ZERO = 1e-12
 
 #: Violation, against the largest principal moment, that counts as rounding.
 ROUNDING = 1e-5
@@ -113,8 +116,11 @@ def load_estimates(path: str | Path, robot: Robot, names: Sequence[str], prior: 
         raise refuse('has other parameters: '
                      + (f'{shown(strange[0])} too many' if strange else f'no {missing[0]!r}'))
     values = np.array([_pair(entries[name], name, refuse) for name in names]).reshape(-1, 2)
-    if np.abs(values[:, 0] - prior).max(initial=0.0) > SAME * np.abs(prior).max(initial=1.0):
-        k = int(np.argmax(np.abs(values[:, 0] - prior)))
+    # Each by itself: parameters of one arm may be a ton, those of another a gram.
+    size = np.abs(prior)
+    beyond = np.abs(values[:, 0] - prior) - SAME * size - ZERO * size.max(initial=0.0)
+    if beyond.max(initial=0.0) > 0.0:
+        k = int(np.argmax(beyond))
         raise refuse(f'was learnt from another model: {names[k]!r} was {values[k, 0]:g}, '
                      f'not {prior[k]:g}')
     return np.ascontiguousarray(values[:, 1])

@@ -61,6 +61,18 @@ def test_a_file_of_something_else_is_refused_and_nothing_changes(arm3, tmp_path)
         law.restore(path)
 
 
+@pytest.mark.parametrize('scale', [1e-6, 1.0, 1e4])
+@pytest.mark.parametrize('name', ['upper/m', 'hand/Jyy'])
+def test_an_arm_of_any_size_with_another_parameter_is_another_model(arm3, tmp_path, scale, name):
+    arm = with_scaled_masses(arm3, scale)
+    learnt(arm).save(tmp_path / 'f.yaml')
+    AdaptiveController(arm).restore(tmp_path / 'f.yaml')
+    parameters = arm.inertial_parameters.copy()
+    parameters[divmod(AdaptiveController(arm).estimate_names.index(name), 10)] *= 1.01
+    with pytest.raises(ParameterError, match=f"another model: '{name}'"):
+        AdaptiveController(arm.with_parameters(parameters)).restore(tmp_path / 'f.yaml')
+
+
 @pytest.mark.parametrize('text', ['', '[]', 'format: 2', 'format: 1', 'format: 1\nrobot: arm3',
                                   'format: 1\nrobot: arm3\nparameters: []', '{', '\x00'])
 def test_what_is_no_file_of_estimates_is_refused(arm3, tmp_path, text):
