@@ -44,6 +44,7 @@ the present estimate.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -275,7 +276,8 @@ class Adaptation(Estimates):
             refused = self._propose_restricted(self.estimate, gradient, dt, self._constants,
                                                self._restriction.gain, self._target)
         if not refused and self.leakage > 0.0:
-            self._target += self.leakage * dt * (self.prior - self.estimate)
+            # Exact over the step: however fast it is, it does not lead beyond the prior.
+            self._target -= math.expm1(-self.leakage * dt) * (self.prior - self.estimate)
         return _OUTCOMES[refused or self._settle_target()]
 
     def move_to(self, target: FloatArray) -> StepOutcome:

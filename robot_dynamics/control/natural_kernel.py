@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from robot_dynamics.control.adaptation_kernel import ACCEPTED, NOT_FINITE, TOO_LARGE
@@ -44,6 +46,8 @@ def natural_step(estimate, gradient, dt, constants, gains, ranges, prior, leakag
         Rate of the return to the prior. 1/s.
     """
     bodies = constants.shape[0]
+    # Exact over the step: however fast it is, it does not lead beyond the prior.
+    back = -math.expm1(-leakage * dt)
     for k in range(gradient.size):
         if not np.isfinite(gradient[k]):
             return NOT_FINITE
@@ -71,13 +75,13 @@ def natural_step(estimate, gradient, dt, constants, gains, ranges, prior, leakag
         move(L, A, work, other, P)
         for i in range(4):
             for j in range(4):
-                P[i, j] += leakage * dt * (constants[b, CONE_PRIOR + 4 * i + j] - P[i, j])
+                P[i, j] += back * (constants[b, CONE_PRIOR + 4 * i + j] - P[i, j])
         for i in range(4):
             keep_moment_below(P, i, constants[b, LARGEST_MOMENTS + i])
         write_parameters(P, target, b)
     for k in range(gains.size):
         i = 10 * bodies + k
-        value = estimate[i] + dt * (gains[k] * gradient[i] + leakage * (prior[k] - estimate[i]))
+        value = estimate[i] + dt * gains[k] * gradient[i] + back * (prior[k] - estimate[i])
         target[i] = min(max(value, ranges[0, k]), ranges[1, k])
     for i in range(target.size):
         if not np.isfinite(target[i]):

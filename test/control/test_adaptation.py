@@ -204,6 +204,18 @@ def test_starts_from_the_nearest_body_where_the_prior_is_none():
     np.testing.assert_array_equal(bodies_of(other)[1:], prior[1:])
 
 
+@pytest.mark.parametrize(('leakage', 'left'), [(0.5, np.exp(-0.005)), (100.0, np.exp(-1.0)),
+                                               (1e4, 0.0)])
+def test_leakage_leads_back_to_the_prior_and_never_beyond(leakage, left):
+    law, _, _ = make()
+    leaky = Adaptation(law.prior[:10 * BODIES].reshape(BODIES, 10), law.metric, law.term_metric,
+                       leakage=leakage)
+    away = 0.1 * leaky.prior
+    leaky.estimate += away
+    assert leaky.step(np.zeros(away.size), 0.01) is StepOutcome.ACCEPTED
+    np.testing.assert_allclose(leaky.estimate - leaky.prior, left * away, rtol=1e-6, atol=1e-12)
+
+
 def test_reset_forgets_what_was_learnt():
     law, random, prior = make()
     law.step(random.normal(size=law.estimate.size), 1e-3)

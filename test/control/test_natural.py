@@ -100,6 +100,13 @@ def test_leakage_leads_back_to_the_prior(body):
                                np.exp(-1.0) * away, rtol=2e-3)
 
 
+def test_a_leakage_faster_than_the_steps_leads_to_the_prior_and_not_beyond(body):
+    adaptation = make(body, leakage=1e4)
+    adaptation.estimate *= 1.1
+    assert adaptation.step(np.zeros(11), 0.01) is StepOutcome.ACCEPTED
+    np.testing.assert_allclose(adaptation.estimate, adaptation.prior, rtol=1e-12, atol=1e-12)
+
+
 def test_steps_are_shortened_where_the_loop_has_become_too_fast(body):
     free, slow = make(body), make(body, largest_frequency=0.5)
     random = np.random.default_rng(4)
