@@ -207,6 +207,12 @@ def check_gains(feedback: FeedbackGains, adaptation: AdaptationGains | None, *, 
                                f'and a delay of {1e3 * delay:g} ms', subject=name,
                                remedy=f'set it to {rounded_down(most):g} 1/s or less')
     if adaptation is not None:
+        if exceeds(period, adaptation.longest_step):
+            raise ControlError(f'is {adaptation.longest_step:g} s, and states come every '
+                               f'{period:g} s: nothing would ever be learnt',
+                               subject='longest_step',
+                               remedy=f'set it to {float(f"{2.0 * period:.2g}"):g} s, or have '
+                                      'states come more often')
         limit = largest_frequency(feedback.bandwidth, period, delay)
         if adaptation.frequency >= limit:
             raise ControlError(f'is {adaptation.frequency:g} rad/s, beyond the stability limit '

@@ -153,6 +153,18 @@ def test_a_prediction_error_corrected_too_fast_is_refused_with_what_is_not():
     check_gains(FeedbackGains(), AdaptationGains(composite=5.0), period=0.005, delay=0.001)
 
 
+def test_states_too_far_apart_to_be_learnt_from_at_all_are_refused_with_what_is_not():
+    slow = FeedbackGains(bandwidth=40.0, error_rate=8.0)
+    with pytest.raises(ControlError, match=r'longest_step: is 0\.015 s, and states come every '
+                                           r'0\.02 s: nothing would ever be learnt') as caught:
+        check_gains(slow, AdaptationGains(frequency=20.0, composite=1.0), period=0.02, delay=0.001)
+    assert 'set it to 0.04 s' in caught.value.remedy
+    for longest_step in (0.02, 0.04):
+        check_gains(slow, AdaptationGains(frequency=20.0, composite=1.0,
+                                          longest_step=longest_step), period=0.02, delay=0.001)
+    check_gains(slow, None, period=0.02, delay=0.001)
+
+
 @pytest.mark.parametrize(('period', 'delay'), [(0.0, 0.0), (-0.002, 0.0), (np.nan, 0.0),
                                                (0.002, -0.001), (0.002, np.nan)])
 def test_times_that_are_none_are_refused(period, delay):

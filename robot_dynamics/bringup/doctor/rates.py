@@ -68,7 +68,7 @@ def judge_gains(name: str, wishes: Wishes, feedback: FeedbackGains,
     if needed > wishes.rate:
         return [error(name, f'its gains need {needed:.0f} Hz, and its rate is {wishes.rate:g} Hz',
                       'raise rate, or lower feedback.bandwidth, feedback.error_rate and '
-                      'adaptation.composite')]
+                      'adaptation.composite, and let adaptation.longest_step be above a period')]
     return []
 
 
