@@ -199,7 +199,8 @@ def _report(options: argparse.Namespace) -> int:
     from robot_dynamics.report.text import table, verdict
     robot = load_description(options.robot).robot if options.robot else None
     report = build_report(options.recording, options.output, robot=robot, period=options.period)
-    print(f'{verdict(report.summary)}\n\n{table(report.summary)}\n\n{report.page}')
+    print(f'{report.controller}: {verdict(report.summary)}\n\n{table(report.summary)}\n\n'
+          f'{report.page}\n{report.picture}')
     return 0
 
 

@@ -199,6 +199,9 @@ def report(plan: Plan) -> int:
     from robot_dynamics.report.text import table, verdict
     result = build_report(plan.recording, plan.output, story=tell(plan), period=PERIOD)
     say(f'\n{table(result.summary)}\n\n{verdict(result.summary)}\n')
+    if plan.system.controller == 'adaptive' and result.summary.adaptation_start is None:
+        say(f'It learns once it has been led for {RAMP + PERIOD:g} s without a break, and it was '
+            'not: end what else keeps this machine busy, or try a lower --rate.\n')
     left = {str(result.page): 'open it in a browser', str(result.picture): 'the picture',
             str(plan.recording): 'for ros2 bag, PlotJuggler, Foxglove, robot-dynamics identify'}
     width = max(map(len, left))

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from robot_dynamics.bringup.demo import Plan
 
 _HOW = {
-    'adaptive': 'It first runs with its estimates frozen, then learns from its own tracking '
-                'error.',
+    'adaptive': 'Its estimates are frozen until the reference has led it for {wait:g} s without a '
+                'break; then it learns from its own tracking error.',
     'gravity': 'It makes the arm weightless, follows no reference, and keeps it where it is let '
                'go.',
 }
@@ -40,7 +40,8 @@ def tell(plan: Plan) -> Story:
     if payload:
         differences.append(f'does not know of the {payload:g} kg in its hand')
     text = f'The controller {" and ".join(differences)}. ' if differences else ''
-    text += _HOW.get(system.controller, 'It does not learn.')
+    text += _HOW.get(system.controller, 'It does not learn.').format(
+        wait=system.parameters.get('adaptive_controller', {}).get('adapt_after', 0.0))
     facts = [
         ('robot', f'{robot.name}, {robot.n} joints'),
         ('plant', f'{system.plant}: ' + ', '.join(f'{k} {v:g}' if isinstance(v, float) else

@@ -26,11 +26,14 @@ class Report:
         The PNG picture, where one was drawn.
     summary : Summary
         The numbers in them.
+    controller : str
+        Whose they are.
     """
 
     page: Path
     picture: Path | None
     summary: Summary
+    controller: str
 
 
 def build_report(recording: str | Path, folder: str | Path, *, robot: Robot | None = None,
@@ -73,4 +76,5 @@ def build_report(recording: str | Path, folder: str | Path, *, robot: Robot | No
     folder = Path(folder)
     for name, content in files.items():
         write_file(folder, name, content)
-    return Report(folder / 'report.html', folder / 'report.png' if draw else None, summary)
+    return Report(folder / 'report.html', folder / 'report.png' if draw else None, summary,
+                  run.controller)

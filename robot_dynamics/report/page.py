@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -12,7 +13,7 @@ from robot_dynamics.report.frame import Heading, filled, framed, notice, page_pa
 from robot_dynamics.report.payload import payload
 from robot_dynamics.report.recording import Recording
 from robot_dynamics.report.summary import Summary
-from robot_dynamics.report.text import figures, interrupted, ratio, verdict
+from robot_dynamics.report.text import figures, interrupted, latency, ratio, verdict
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def render_page(recording: Recording, summary: Summary, robot: Robot | None,
     content = filled(page_part('report.html'), {
         'unit': summary.unit, 'tiles': _tiles(summary), 'windows': _windows(summary),
         'joint_table': _joint_table(summary), 'compared': ' and '.join(summary.compared),
-        'facts': facts_table(story.facts),
+        'facts': facts_table(story.facts or [('controller', recording.controller)]),
         'estimate_note': _ESTIMATE_NOTE, 'loop_note': _loop_note(summary)})
     return framed(heading, content, style=page_part('report.css'),
                   scripts=('arm.js', 'report.js'),
@@ -84,8 +85,9 @@ def _tiles(summary: Summary) -> str:
         *([('', figures(summary.improvement, 2), 'times', 'smaller')]
           if summary.adaptation_start is not None else []),
         ('', f'{loop.state_rate:.1f}', 'Hz', 'loop rate'),
-        ('', f'{1e3 * loop.latency_median:.2f}', 'ms', 'median latency'),
-        ('', f'{1e3 * loop.latency_worst:.1f}', 'ms', 'worst latency'),
+        *([('', f'{1e3 * loop.latency_median:.2f}', 'ms', 'median latency'),
+           ('', f'{1e3 * loop.latency_worst:.1f}', 'ms', 'worst latency')]
+          if not math.isnan(loop.latency_median) else []),
     ]
     return '\n'.join(f'<div class="tile {kind}"><strong>{value} <small>{unit}</small></strong>'
                      f'<span>{text}</span></div>' for kind, value, unit, text in tiles)
@@ -122,11 +124,11 @@ def _joint_table(summary: Summary) -> str:
 
 def _loop_note(summary: Summary) -> str:
     loop = summary.loop
+    times = latency(loop, '{} ms in the middle, {} ms at 99 %, {} ms at worst')
     return (f'{loop.state_rate:.1f} joint states and {loop.command_rate:.1f} commands a second, '
-            f'between processes of their own, over DDS. From the stamp of a joint state to its '
-            f'command published: {1e3 * loop.latency_median:.2f} ms in the middle, '
-            f'{1e3 * loop.latency_p99:.2f} ms at 99 %, {1e3 * loop.latency_worst:.2f} ms at '
-            'worst. Heights of the histograms are square roots, so that single late cycles show.')
+            'between processes of their own, over DDS. From the stamp of a joint state to its '
+            f'command published: {times}. Heights of the histograms are square roots, so that '
+            'single late cycles show.')
 
 
 def facts_table(facts: Sequence[tuple[str, str]]) -> str:

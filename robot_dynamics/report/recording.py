@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.recordings.bag import Topic, read_topics
 from robot_dynamics.report.signals import (
@@ -60,7 +62,7 @@ class Recording:
         Their names, e.g. ``link_7/m``.
     timing : VectorSeries
         Stamp of a state to its command published, duration of the callback, and the
-        worst of each since the last sample, s.
+        worst of each since the last sample, s; empty in simulated time, which tells of neither.
     modes : tuple of (float, str)
         When the controller entered which mode.
     controller : str
@@ -84,7 +86,7 @@ class Recording:
 
 
 def read_recording(path: str | Path) -> Recording:
-    """Read the recording of one arm and its controller.
+    """Read the recording of one arm and its controller: of several, who had it longest.
 
     Parameters
     ----------
@@ -99,7 +101,9 @@ def read_recording(path: str | Path) -> Recording:
     layout = _Layout()
     recorded = read_topics(Path(path), layout.choose)
     topics = {name.removeprefix(layout.namespace): topic for name, topic in recorded.items()}
-    controller = layout.controller
+    # Those that stand by are recorded, too, and somebody may have switched.
+    controller = max(layout.controllers,
+                     key=lambda name: len(topics[f'{name}/tracking_error'].messages))
     tracked = topics[f'{controller}/tracking_error']
     if not topics['joint_states'].messages or not tracked.messages:
         raise RecordingError(f'{controller} never tracked a reference', subject=str(path),
@@ -133,41 +137,51 @@ def read_recording(path: str | Path) -> Recording:
         command_times=reception_times(topics.get(COMMAND_TOPIC), origin), parts=parts,
         torque=joints('inverse_dynamics/torque'), estimates=estimates,
         estimate_names=_estimate_names(topics.get(f'{controller}/parameter_names'), estimates),
-        timing=timing if timing.values.shape[1] >= _TIMINGS else NO_VECTORS,
+        timing=timing if _is_wall_time(timing) else NO_VECTORS,
         modes=_modes(topics.get(f'{controller}/mode'), origin),
         controller=controller, description=_last_text(topics.get('robot_description')))
 
 
 class _Layout:
-    """Finds the arm and its controller among the topics of a recording."""
+    """Finds the arm and its controllers among the topics of a recording."""
 
     def __init__(self) -> None:
-        #: Namespace of the arm with its trailing slash, and the controller's name below it.
-        self.namespace = self.controller = ''
+        #: Namespace of the arm with its trailing slash.
+        self.namespace = ''
+        #: Names of its controllers below that, in alphabetical order.
+        self.controllers: tuple[str, ...] = ()
 
     def choose(self, types: Mapping[str, str]) -> dict[str, str | None]:
         """Return the topics that tell of the arm, with the type that each has to have."""
-        self.namespace = _shortest(types, '/joint_states', 'record joint_states and the topics '
-                                   'of a controller') + '/'
+        self.namespace = _before(types, '/joint_states', 'record joint_states and the topics '
+                                 'of a controller')[0] + '/'
         below = {name.removeprefix(self.namespace): name for name in types
                  if name.startswith(self.namespace)}
-        self.controller = _shortest(below, '/tracking_error', 'record the topics of a controller')
+        self.controllers = _before(below, '/tracking_error', 'record the topics of a controller')
         wanted = {
             'joint_states': _JOINT_STATE, COMMAND_TOPIC: None, 'robot_description': _TEXT,
             'inverse_dynamics/torque': _JOINT_STATE,
             **{f'inverse_dynamics/terms/{part}': _JOINT_STATE for part in TORQUE_PARTS},
-            **{f'{self.controller}/{name}': kind for name, kind in (
+            **{f'{controller}/{name}': kind for controller in self.controllers for name, kind in (
                 ('tracking_error', _JOINT_STATE), ('command', _JOINT_STATE), ('mode', _TEXT),
                 ('parameter_estimate', _ARRAY), ('parameter_names', _TEXT), ('timing', _ARRAY))}}
         return {below[name]: kind for name, kind in wanted.items() if name in below}
 
 
-def _shortest(topics: Mapping[str, str], suffix: str, remedy: str) -> str:
-    """Return what stands before a suffix in the name of the first topic that has it."""
+def _before(topics: Mapping[str, str], suffix: str, remedy: str) -> tuple[str, ...]:
+    """Return what stands before a suffix in the names of the topics that have it, sorted."""
     found = sorted(topic.removesuffix(suffix) for topic in topics if topic.endswith(suffix))
     if not found:
         raise RecordingError('is not recorded', subject=suffix.strip('/'), remedy=remedy)
-    return found[0]
+    return tuple(found)
+
+
+def _is_wall_time(timing: VectorSeries) -> bool:
+    """Whether what a controller says of its times means anything.
+
+    Simulated time is told after the states of that time, which are then answered before it.
+    """
+    return timing.values.shape[1] >= _TIMINGS and not float(np.median(timing.values[:, 0])) < 0.0
 
 
 def _estimate_names(topic: Topic | None, estimates: VectorSeries) -> tuple[str, ...]:

@@ -176,10 +176,11 @@ def summarize(recording: Recording, robot: Robot | None = None, *,
         length = min(longest, adaptation_start - begin, end - adaptation_start)
         first = Window(adaptation_start - length, adaptation_start)
     if length < SHORTEST_WINDOW:
-        raise RecordingError(f'holds {end - begin:.1f} s of tracking, '
-                             f'{max(length, 0):.1f} s beside the start of adaptation',
-                             subject='recording',
-                             remedy='run longer, with a second or more on either side')
+        beside = '' if adaptation_start is None \
+            else f', {max(length, 0):.1f} s beside the start of adaptation'
+        raise RecordingError(f'holds {end - begin:.1f} s of tracking{beside}', subject='recording',
+                             remedy=f'run longer: two stretches of {SHORTEST_WINDOW:g} s or more '
+                                    'are compared')
     # The last sample is inside.
     past = float(np.nextafter(end, np.inf))
     return Summary(

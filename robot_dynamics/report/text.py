@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from robot_dynamics.report.summary import Summary
+from robot_dynamics.report.summary import Loop, Summary
 
 
 def verdict(summary: Summary) -> str:
@@ -51,12 +51,19 @@ def table(summary: Summary) -> str:
         f'loop rate        {loop.state_rate:.1f} joint states a second, '
         f'{loop.command_rate:.1f} commands',
         f'longest period   {1e3 * loop.worst_period:.1f} ms',
-        f'latency          {1e3 * loop.latency_median:.2f} ms median, '
-        f'{1e3 * loop.latency_p99:.2f} ms at 99 %, {1e3 * loop.latency_worst:.2f} ms worst',
+        f'latency          {latency(loop, "{} ms median, {} ms at 99 %, {} ms worst")}',
     ]
     if summary.interruptions:
         lines += ['', interrupted(summary.interruptions)]
     return '\n'.join(lines)
+
+
+def latency(loop: Loop, words: str) -> str:
+    """Return median, 99 % and worst latency of a loop within these words, where they are known."""
+    if math.isnan(loop.latency_median):
+        return 'not known: it is told by a controller, and not in simulated time'
+    return words.format(*(f'{1e3 * value:.2f}' for value in (
+        loop.latency_median, loop.latency_p99, loop.latency_worst)))
 
 
 def interrupted(count: int) -> str:

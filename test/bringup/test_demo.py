@@ -205,6 +205,7 @@ def test_the_story_tells_what_the_plant_is():
     story = tell(make_plan())
     assert '30 % heavier' in story.text
     assert '2 kg' in story.text
+    assert 'led it for 11 s without a break' in story.text
     facts = dict(story.facts)
     assert facts['robot'] == 'arm7, 7 joints'
     assert 'payload_mass 2' in facts['plant']

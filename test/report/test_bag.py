@@ -117,6 +117,17 @@ def test_the_run_that_is_changed_is_good(make):
     assert summary.adaptation_start == pytest.approx(1.6)
 
 
+def test_of_several_controllers_it_is_told_of_who_had_the_arm_longest(make):
+    errors = [(0.1 * k, state(0.1 * k, position=(0.5, 0.5))) for k in range(29)]
+    path = make({'/a/tracking_error': errors, '/a/command': errors,
+                 '/a/mode': [(0.0, text('tracking')), (0.1, text('safe'))],
+                 '/d/tracking_error': errors[:2]})
+    assert read_recording(path).controller == 'c'
+    assert summarize(read_recording(path)).interruptions == 0
+    page = build_report(path, path.parent / 'report', draw=False).page.read_text()
+    assert '<tr><td>controller</td><td>c</td></tr>' in page
+
+
 @pytest.mark.parametrize('options', [
     {'storage': StoragePlugin.SQLITE3},
     {'storage': StoragePlugin.SQLITE3, 'compression': CompressionMode.MESSAGE},

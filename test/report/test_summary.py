@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.errors import RecordingError
+from robot_dynamics.report.page import render_page
 from robot_dynamics.report.recording import read_recording
 from robot_dynamics.report.summary import first_change, summarize
 from robot_dynamics.report.text import figures, milli, ratio, table, verdict
@@ -53,6 +54,15 @@ def test_missing_commands_and_timing_show(make_bag):
     assert math.isnan(loop.latency_worst)
 
 
+@pytest.mark.parametrize('options', [{'latency': -0.019}, {'with_timing': False}])
+def test_a_latency_that_nobody_knows_is_not_told(make_bag, options):
+    run = read_recording(make_bag(**options))
+    summary = summarize(run)
+    assert 'latency          not known' in table(summary)
+    page = render_page(run, summary, None)
+    assert 'command published: not known' in page and 'median latency' not in page
+
+
 def test_without_adaptation_halves_are_compared(make_bag):
     run = read_recording(make_bag(adapts=False))
     assert first_change(run) is None
@@ -80,8 +90,11 @@ def test_with_a_time_before_adaptation_it_does_not_adapt_from_the_start(run):
 
 
 def test_a_short_run_is_refused(make_bag):
-    with pytest.raises(RecordingError, match='run longer'):
+    with pytest.raises(RecordingError, match=r'0\.5 s beside the start of adaptation; run longer'):
         summarize(read_recording(make_bag(seconds=6.5)))
+    # Who does not learn is not asked for adaptation.
+    with pytest.raises(RecordingError, match=r'holds 1\.5 s of tracking; run longer'):
+        summarize(read_recording(make_bag(seconds=1.5, adapts=False)))
 
 
 def test_a_run_that_became_worse_is_called_so(make_bag):
