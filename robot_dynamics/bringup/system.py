@@ -35,10 +35,15 @@ NO_PLANT = 'none'
 #: An arm that starts beside its controller may have to compile its equations first, s.
 DESCRIPTION_TIMEOUT = 60.0
 
-_PLANT_PREFIX = 'plant_'
+_PLANT_PREFIX, _ARM = 'plant_', 'simulated_arm'
 
 #: How long good states must come before a simulated arm is held, and moved, again. s.
 _RESUMPTION = 0.2
+
+#: An arm that waits for commands is heard of for so much longer than it waits, and for no longer
+#: than a controller takes. s.
+_HEARD_AFTER, _LONGEST_STATE_TIMEOUT = 0.5, 2.0
+
 
 @dataclass(frozen=True)
 class System:
@@ -124,10 +129,10 @@ class System:
         if self.record is not None:
             nodes.append(self._node('recorder', {'output': str(self.record)}, stop_timeout=20.0))
         if self.plant != NO_PLANT:
-            nodes.append(self._node('simulated_arm', {
+            nodes.append(self._node(_ARM, {
                 **self._robot(), 'rate': self.rate, 'seed': self.seed,
                 'publish_description': True, **self._elastic(), **self._fitted_payload()},
-                files=(find_plant(self.plant),)))
+                files=(self._plant_file(),)))
         active = find_controller(self.controller)
         if active.node:
             nodes.append(self._controller(self.controller))
@@ -145,6 +150,12 @@ class System:
     def plant_parameters(self) -> dict[str, Any]:
         """Return in what the simulated arm differs from its description."""
         return {**read_plant(find_plant(self.plant)), **self._fitted_payload()}
+
+    def _plant_file(self) -> Path:
+        """Return the parameter file of the simulated arm, which has to tell of it."""
+        path = find_plant(self.plant)
+        read_plant(path)
+        return path
 
     def _fitted_payload(self) -> Parameters:
         """Return what of a shipped plant's payload does not suit this robot; a user's own does."""
@@ -218,10 +229,16 @@ class System:
         """Return how a controller goes on after states had stopped.
 
         A simulated arm hurts nobody, and shares its machine with whatever makes states late.
+        One that waits for commands tells nothing meanwhile.
         """
         if self.plant == NO_PLANT:
             return {}
-        return {'resume_after': max(1, round(_RESUMPTION * self.rate))}
+        patience: dict[str, ParameterValue] = {
+            'resume_after': max(1, round(_RESUMPTION * self.rate))}
+        wait = read_plant(find_plant(self.plant)).get('wait_for_commands', 0.0)
+        if isinstance(wait, int | float) and wait > 0.0:
+            patience['state_timeout'] = min(wait + _HEARD_AFTER, _LONGEST_STATE_TIMEOUT)
+        return patience
 
     def _node(self, name: str, parameters: Parameters, *, files: tuple[Path, ...] = (),
               stop_timeout: float = 5.0) -> NodeProcess:
@@ -248,10 +265,15 @@ def read_plant(path: Path) -> dict[str, Any]:
     Raises
     ------
     BringupError
-        When it is no ROS 2 parameter file.
+        When it is no ROS 2 parameter file, or tells nothing of the simulated arm.
     """
-    return {name: value for values in read_parameter_file(path).values()
-            for name, value in values.items()}
+    nodes = read_parameter_file(path)
+    arm = {node: values for node, values in nodes.items()
+           if node.rpartition('/')[2] in (_ARM, '*', '**')}
+    if not arm:
+        raise BringupError(f'holds {", ".join(nodes)}, nothing of {_ARM}', subject=str(path),
+                           remedy=f'write: {_ARM}: {{ros__parameters: {{<name>: <value>}}}}')
+    return {name: value for values in arm.values() for name, value in values.items()}
 
 
 def find_plant(name_or_path: str) -> Path:

@@ -62,8 +62,8 @@ TABLE = (
     Parameter('wait_for_commands', 0.0, 'How long the arm stands still, and its time with it, '
               'for the command that answers a state: on a busy machine it is slow then, and its '
               'controller not late. 0 for a real arm, which waits for nobody. Needs '
-              'use_sim_time; less than state_timeout of its controller.', 's', 0.0, 10.0,
-              read_only=True),
+              'use_sim_time; less than state_timeout of its controller, which counts the time of '
+              'the machine.', 's', 0.0, 2.0, read_only=True),
     *PLANT_PARAMETERS,
     *STATE_PARAMETERS,
     *INJECTION_PARAMETERS,

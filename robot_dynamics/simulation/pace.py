@@ -14,9 +14,10 @@ from robot_dynamics.errors import SimulationError
 class Pace:
     """Time of the arm: wall time less what it has waited for its controller.
 
-    A state that has been told is waited for as long as `patience`: until it is answered,
-    the arm goes on for one period at most. Who does not answer in that time is waited for
-    no more until he commands again, and nobody is before his first command.
+    While somebody commands, the arm goes on for one period at most after each state: until
+    the next one is told, and that waits for the answer to the last, for as long as
+    `patience`. Who does not answer in that time is waited for no more until he commands
+    again, and nobody is before his first command.
 
     Parameters
     ----------
@@ -31,16 +32,13 @@ class Pace:
             raise SimulationError(f'period {period}, patience {patience}', subject='pace',
                                   remedy='give period > 0 and patience >= 0, in seconds')
         self._period, self._patience = period, patience
-        self._is_answered = False
-        # Time of the arm, and wall time, when the state was told that is not answered yet.
+        self._is_commanded = False
+        # Time of the arm, and wall time, when the last state was told.
         self._told: tuple[float, float] | None = None
+        #: Whether that state has no answer yet and is waited for.
+        self.is_waiting = False
         #: Wall time for which the arm has waited. s.
         self.waited = 0.0
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether a state has no answer yet that is waited for."""
-        return self._told is not None
 
     def now(self, wall: float) -> float:
         """Return the time of the arm at a wall time, both since the start. s."""
@@ -48,8 +46,8 @@ class Pace:
         if self._told is None:
             return now
         told, since = self._told
-        if wall - since > self._patience:
-            self._told, self._is_answered = None, False
+        if self.is_waiting and wall - since > self._patience:
+            self._told, self.is_waiting, self._is_commanded = None, False, False
         latest = told + self._period
         if now > latest:
             self.waited += now - latest
@@ -58,9 +56,9 @@ class Pace:
 
     def tell(self, now: float, wall: float) -> None:
         """Note that a state of that time of the arm is told at a wall time. s."""
-        if self._patience > 0.0 and self._is_answered:
-            self._told = (now, wall)
+        if self._patience > 0.0 and self._is_commanded:
+            self._told, self.is_waiting = (now, wall), True
 
     def answer(self) -> None:
         """Note that a command has come."""
-        self._told, self._is_answered = None, True
+        self.is_waiting, self._is_commanded = False, True

@@ -249,6 +249,36 @@ def test_a_payload_of_the_user_stays_as_it_is(tmp_path):
     assert system.plant_parameters() == {'payload_mass': 3.0}
 
 
+@pytest.mark.parametrize(('wait', 'timeout'), [(0.4, 0.9), (1, 1.5), (2.0, 2.0)])
+def test_controllers_hear_longer_of_an_arm_than_it_waits_for_them(tmp_path, wait, timeout):
+    plant = plant_file(tmp_path, f'{{wait_for_commands: {wait}}}')
+    nodes = by_name(System(plant=plant, standby='gravity'))
+    for name in ('adaptive_controller', 'gravity_compensation_controller'):
+        assert nodes[name].parameters['state_timeout'] == timeout
+
+
+@pytest.mark.parametrize('values', ['{payload_mass: 1.0}', '{wait_for_commands: often}'])
+def test_an_arm_that_waits_for_nobody_leaves_the_timeout_as_it_is(tmp_path, values):
+    nodes = by_name(System(plant=plant_file(tmp_path, values)))
+    assert 'state_timeout' not in nodes['adaptive_controller'].parameters
+
+
+@pytest.mark.parametrize('controller', ['adaptive', 'none'])
+def test_a_plant_that_is_of_another_node_is_refused(tmp_path, controller):
+    path = tmp_path / 'mine.yaml'
+    path.write_text('simulated_robot: {ros__parameters: {payload_mass: 1.0}}\n')
+    with pytest.raises(BringupError, match='holds simulated_robot, nothing of simulated_arm'):
+        System(plant=str(path), controller=controller).processes()
+
+
+@pytest.mark.parametrize('name', ['simulated_arm', '/left/simulated_arm', '/**', '/*'])
+def test_a_plant_is_what_is_said_of_the_arm_alone(tmp_path, name):
+    path = tmp_path / 'mine.yaml'
+    path.write_text(f'{name}: {{ros__parameters: {{payload_mass: 1.0}}}}\n'
+                    'reference: {ros__parameters: {payload_mass: 2.0}}\n')
+    assert System(plant=str(path)).plant_parameters() == {'payload_mass': 1.0}
+
+
 def test_only_a_simulated_arm_is_moved_again_by_itself():
     assert by_name(System(rate=200.0))['adaptive_controller'].parameters['resume_after'] == 40
     for controller in ('adaptive', 'feedforward_lq', 'computed_torque', 'pd_gravity', 'elastic_pd',

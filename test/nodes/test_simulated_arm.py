@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import signal
 import time
 from importlib import import_module
 
@@ -218,6 +219,22 @@ def test_stands_still_while_a_state_waits_for_its_command(start, observer):
     assert 0.07 < stamp_of(state) - stamp_of(first) < 1.0
     # Nobody answers any more: it goes on, and is caught.
     assert observer.spin(20.0, lambda: np.abs(arm.states[-1].effort).max() > 1.0)
+
+
+def test_does_not_leap_where_it_was_itself_kept_from_the_processor(start, observer):
+    arm = Arm(start, observer, use_sim_time=True, wait_for_commands=1.0, rate=100)
+    arm.release(lambda state: np.full(7, 1e-3))
+    state = arm.next_state()
+    for _ in range(4):
+        arm.command(np.full(7, 1e-3))
+        observer.spin(0.003)
+        arm.running.process.send_signal(signal.SIGSTOP)
+        time.sleep(0.25)
+        arm.running.process.send_signal(signal.SIGCONT)
+        before, state = state, arm.next_state()
+        # A period, another until the state is told, and what the observer has not heard.
+        assert 0.0 < stamp_of(state) - stamp_of(before) < 0.05
+    np.testing.assert_array_equal(state.effort, 1e-3)
 
 
 @pytest.mark.parametrize(('parameters', 'wanted'), [

@@ -42,7 +42,7 @@ def test_an_answer_in_time_costs_nothing():
     assert pace.now(1.0015) == 1.0015
     pace.answer()
     assert not pace.is_waiting
-    assert pace.now(3.0) == 3.0
+    assert pace.now(1.0 + PERIOD) == 1.0 + PERIOD
     assert pace.waited == 0.0
 
 
@@ -52,10 +52,21 @@ def test_a_late_answer_is_waited_for():
     assert pace.now(1.3) == 1.0 + PERIOD
     assert pace.now(1.7) == 1.0 + PERIOD
     pace.answer()
-    # From where it stood, on with the wall.
     assert pace.now(1.7) == pytest.approx(1.0 + PERIOD, abs=1e-12)
-    assert pace.now(1.8) == pytest.approx(1.1 + PERIOD, abs=1e-12)
+    pace.tell(1.0 + PERIOD, 1.7)
+    # From where it stood, on with the wall.
+    assert pace.now(1.701) == pytest.approx(1.001 + PERIOD, abs=1e-12)
     assert pace.waited == pytest.approx(0.7 - PERIOD, abs=1e-12)
+
+
+def test_an_arm_that_is_late_itself_makes_no_leap_either():
+    pace = commanded()
+    pace.tell(1.0, 1.0)
+    pace.answer()
+    # Answered in time, but the next state is told half a second too late.
+    assert pace.now(1.5) == 1.0 + PERIOD
+    pace.tell(1.0 + PERIOD, 1.5)
+    assert pace.now(1.5 + PERIOD) == pytest.approx(1.0 + 2.0 * PERIOD, abs=1e-12)
 
 
 def test_who_does_not_answer_is_waited_for_once():
