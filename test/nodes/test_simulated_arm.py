@@ -224,6 +224,7 @@ def test_stands_still_while_a_state_waits_for_its_command(start, observer):
 def test_does_not_leap_where_it_was_itself_kept_from_the_processor(start, observer):
     arm = Arm(start, observer, use_sim_time=True, wait_for_commands=1.0, rate=100)
     arm.release(lambda state: np.full(7, 1e-3))
+    arm.send(np.full(7, 1e-3), 0.1)
     state = arm.next_state()
     for _ in range(4):
         arm.command(np.full(7, 1e-3))
