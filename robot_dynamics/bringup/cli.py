@@ -148,6 +148,9 @@ def _add_report(commands: argparse._SubParsersAction) -> None:
 def _up(options: argparse.Namespace) -> int:
     values = {argument.name: getattr(options, argument.name) for argument in ARGUMENTS}
     led = bool(options.excitation)
+    if options.seconds is not None and not options.seconds > 0.0:
+        raise BringupError(f'is {options.seconds:g}', subject='--seconds',
+                           remedy='give a time above 0 s, or leave it out to run until Ctrl-C')
     if options.periods is not None and not led:
         raise BringupError('are given, and no plan', subject='--periods',
                            remedy='give the plan by --excitation')

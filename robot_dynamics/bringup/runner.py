@@ -164,7 +164,7 @@ class ProcessRunner:
                                   env={**self.environment, **starter_environment()},
                                   stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  start_new_session=True, preexec_fn=_DieWithParent())
+                                  start_new_session=True, preexec_fn=_Prepare())
         child = _Child(process, handle)
         self._children.append(child)
         for stream in ('stdout', 'stderr'):
@@ -227,8 +227,12 @@ def print_line(line: Line) -> None:
         print(f'[{line.process.full_name.lstrip("/")}] {line.text}', file=target, flush=True)
 
 
-class _DieWithParent:
-    """Runs in the child before the node: ask the kernel for SIGTERM when the parent dies."""
+class _Prepare:
+    """Runs in the child before the node.
+
+    The kernel is asked for SIGTERM when the parent dies. SIGINT waits until the node can take
+    it: an interpreter that is interrupted while it starts prints a traceback of its own.
+    """
 
     def __init__(self) -> None:
         self._parent = os.getpid()
@@ -236,6 +240,7 @@ class _DieWithParent:
         self._prctl = ctypes.CDLL(None).prctl if sys.platform == 'linux' else None
 
     def __call__(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         if self._prctl is not None:
             self._prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
             if os.getppid() != self._parent:  # it died in between

@@ -4,6 +4,7 @@
 ==================================  =======================================================
 asked                               what happens
 ==================================  =======================================================
+while the interpreter starts        what the system does, or by our runner as in the next row
 while modules are imported          it leaves at once: there is nothing of ROS yet
 while a node is made and started    at the next step; a compilation is broken off
 while it runs                       the loop ends: last words, then everything is destroyed
@@ -192,3 +193,6 @@ def _handle(handler: Callable[[int, FrameType | None], None] | signal.Handlers) 
     signal.signal(signal.SIGTERM, handler)
     if hasattr(signal, 'SIGHUP') and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, handler)
+    # The runner, which Windows has not, holds it back until here.
+    if hasattr(signal, 'pthread_sigmask'):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

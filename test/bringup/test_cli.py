@@ -89,6 +89,12 @@ def test_a_short_demo_is_refused_before_anything_starts(capsys, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize('seconds', ['-3', '0', 'nan'])
+def test_a_system_that_ends_before_it_starts_is_refused(capsys, seconds):
+    assert main(['up', '--seconds', seconds]) == 1
+    assert f'--seconds: is {seconds}; give a time above 0 s' in capsys.readouterr().err
+
+
 @pytest.mark.parametrize('command', ['up', 'demo'])
 def test_without_ros_one_line_says_how_to_get_it(capsys, monkeypatch, tmp_path, command):
     monkeypatch.setattr('importlib.util.find_spec', lambda name: None)

@@ -19,6 +19,7 @@ def stop(*_):
     print('stopping', flush=True)
     sys.exit(0)
 signal.signal(signal.SIGINT, stop)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 print('ready', flush=True)
 signal.pause()
 """
@@ -42,8 +43,14 @@ for i in range(20000):
 sys.stdout.write('no newline at the end')
 sys.stdout.flush()
 import signal
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 signal.pause()
 """
+SLOW = """
+import signal, sys, time
+print('starting', flush=True)
+time.sleep(0.5)
+""" + POLITE
 
 
 class Collector:
@@ -100,6 +107,28 @@ def test_stops_in_reverse_order_and_leaves_nothing(fake):
     stops = [line.process.node for line in heard.lines if line.text == 'stopping']
     assert stops == ['second', 'first']
     assert not any(alive(pid) for pid in pids)
+
+
+def test_a_process_is_not_interrupted_before_it_can_take_it(fake):
+    heard = Collector()
+    with ProcessRunner([fake('slow', SLOW)], on_line=heard,
+                       environment=fake.environment) as runner:
+        heard.wait(runner, 'slow', 'starting')
+        runner.stop()
+        assert runner.exit_statuses() == {'/slow': 0}
+    assert heard.texts('slow') == ['starting', 'stopping']
+
+
+@pytest.mark.parametrize('delay', [0.0, 0.02, 0.05, 0.1])
+def test_a_node_that_is_stopped_at_once_says_nothing(delay):
+    pytest.importorskip('rclpy', reason='needs ROS 2')
+    heard = Collector()
+    with ProcessRunner([NodeProcess('reference', parameters={'robot': 'planar_2r'})],
+                       on_line=heard) as runner:
+        time.sleep(delay)
+        runner.stop()
+        assert runner.exit_statuses() == {'/reference': 0}
+    assert heard.texts('reference') == []
 
 
 def test_a_process_that_ignores_signals_is_killed(fake):
