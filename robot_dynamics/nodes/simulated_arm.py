@@ -104,7 +104,8 @@ class SimulatedArmNode(PlainNode):
         self._states = ArmStates(self, plant, values, model.base_name)
         self._cycle = CycleStatistics()
         self._period = 1.0 / values['rate']
-        self._pace = Pace(self._period, values['wait_for_commands'])
+        self._pace = Pace(self._period, values['wait_for_commands'],
+                          step=values['timestep'])
         self._latch_description(model, values)
         self._faults = FaultInjection(self, plant, values)
         self._connect(values, model.name)

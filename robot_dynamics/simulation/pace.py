@@ -14,9 +14,9 @@ from robot_dynamics.errors import SimulationError
 class Pace:
     """Time of the arm: wall time less what it has waited for its controller.
 
-    While somebody commands, the arm goes on for one period at most after each state: until
-    the next one is told, and that waits for the answer to the last, for as long as
-    `patience`. Who does not answer in that time is waited for no more until he commands
+    While somebody commands, the arm goes on for one period, and a step, at most after each
+    state: until the next one is told, and that waits for the answer to the last, for as long
+    as `patience`. Who does not answer in that time is waited for no more until he commands
     again, and nobody is before his first command.
 
     Parameters
@@ -25,13 +25,17 @@ class Pace:
         Time between two states. s.
     patience : float
         Longest wait for the answer to one state; 0 for none. s.
+    step : float
+        Step of the simulation: the times of states are whole numbers of it. s.
     """
 
-    def __init__(self, period: float, patience: float):
-        if not period > 0.0 or not patience >= 0.0:
-            raise SimulationError(f'period {period}, patience {patience}', subject='pace',
-                                  remedy='give period > 0 and patience >= 0, in seconds')
-        self._period, self._patience = period, patience
+    def __init__(self, period: float, patience: float, *, step: float = 0.0):
+        if not period > 0.0 or not patience >= 0.0 or not step >= 0.0:
+            raise SimulationError(f'period {period}, patience {patience}, step {step}',
+                                  subject='pace', remedy='give period > 0, patience >= 0 and '
+                                                         'step >= 0, in seconds')
+        # A state is told up to a step late, and there has to be one to tell another.
+        self._most, self._patience = period + step, patience
         self._is_commanded = False
         # Time of the arm, and wall time, when the last state was told.
         self._told: tuple[float, float] | None = None
@@ -48,7 +52,7 @@ class Pace:
         told, since = self._told
         if self.is_waiting and wall - since > self._patience:
             self._told, self.is_waiting, self._is_commanded = None, False, False
-        latest = told + self._period
+        latest = told + self._most
         if now > latest:
             self.waited += now - latest
             return latest

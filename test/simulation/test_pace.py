@@ -3,10 +3,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from robot_dynamics.errors import SimulationError
+from robot_dynamics.simulation.drive import Drive
 from robot_dynamics.simulation.pace import Pace
 
 PERIOD, PATIENCE = 0.002, 1.0
@@ -82,6 +85,41 @@ def test_who_does_not_answer_is_waited_for_once():
     assert pace.is_waiting
 
 
+class Still:
+    """A plant that does nothing but go by."""
+
+    robot = SimpleNamespace(n=1)
+
+    def __init__(self, timestep: float):
+        self.timestep = timestep
+        self.q = self.v = np.zeros(1)
+
+    def advance(self, *, steps: int) -> None:
+        pass
+
+    def set_effort(self, tau) -> None:
+        pass
+
+
+@pytest.mark.parametrize(('rate', 'step'), [(500, 0.0005), (300, 0.0005), (900, 0.001),
+                                            (1000, 0.002), (700, 0.0015), (500, 0.01)])
+def test_an_arm_of_any_step_keeps_up_with_the_wall_where_nobody_is_late(rate, step):
+    pace = Pace(1.0 / rate, PATIENCE, step=step)
+    drive = Drive(Still(step), lambda q, v: np.zeros(1))
+    told = -1.0
+    for tick in range(1, 2 * rate + 1):
+        wall = tick / rate
+        drive.advance(pace.now(wall))
+        if drive.time > told and not pace.is_waiting:
+            told = drive.time
+            pace.tell(told, wall)
+            drive.advance(pace.now(wall + 1e-4))
+            pace.answer()
+            drive.command(np.zeros(1))
+    assert drive.time > 2.0 - 2.0 * step
+    assert pace.waited < 1e-9
+
+
 def test_time_never_goes_back():
     pace, times, wall = commanded(), [], 0.0
     for step in range(4000):
@@ -100,3 +138,9 @@ def test_time_never_goes_back():
 def test_refuses_what_no_pace_is(period, patience):
     with pytest.raises(SimulationError, match='pace'):
         Pace(period, patience)
+
+
+@pytest.mark.parametrize('step', [-0.001, math.nan])
+def test_refuses_what_no_step_is(step):
+    with pytest.raises(SimulationError, match='pace'):
+        Pace(PERIOD, PATIENCE, step=step)
