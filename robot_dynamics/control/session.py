@@ -249,7 +249,7 @@ class ControlSession:
     def reactivate(self) -> None:
         """Start over with the next good state, at the pose it tells; a halt is over then."""
         self.mode, self.cause = Mode.WAITING, None
-        self.reason = 'reactivated: no joint state yet'
+        self.reason = 'no joint state yet'
         self.monitor.forget()
         self.halting.end()
 

@@ -392,7 +392,7 @@ class EffortControllerNode(ManagedNode):
                                       self._stamps.seconds(message.stamp))
         except TrajectoryError as error:
             session.counts['trajectories_refused'] = refused + 1
-            self.get_logger().warning(f'trajectory refused: {error}',
+            self.get_logger().warning(f'refused: {error}',
                                       throttle_duration_sec=_WARNING_PERIOD)
             return
         self.on_trajectory(float(message.points.times[-1]))

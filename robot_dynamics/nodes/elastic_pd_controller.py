@@ -15,6 +15,7 @@ from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.units import effort_units, position_units
 from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
 from robot_dynamics.nodes.description import load_described
 from robot_dynamics.nodes.diagnostics import Level, Status
@@ -83,8 +84,12 @@ class ElasticPDControllerNode(EffortControllerNode):
             if np.any(self.law.model.load):
                 self.law.judge()
         gains = self.law.gains
-        self.get_logger().info('K_P ' + ', '.join(f'{gain:.4g}' for gain in gains.stiffness)
-                               + '; K_D ' + ', '.join(f'{gain:.3g}' for gain in gains.damping))
+        units = tuple(zip(effort_units(self.robot), position_units(self.robot), strict=True))
+        self.get_logger().info(
+            'K_P ' + ', '.join(f'{gain:.4g}' for gain in gains.stiffness) + ' '
+            + ' or '.join(dict.fromkeys(f'{effort}/{position}' for effort, position in units))
+            + '; K_D ' + ', '.join(f'{gain:.3g}' for gain in gains.damping) + ' '
+            + ' or '.join(dict.fromkeys(f'{effort} s/{position}' for effort, position in units)))
         self.get_logger().info(str(self.law.report))
 
     def law_status(self) -> dict[str, Callable[[], Status]]:

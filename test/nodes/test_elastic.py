@@ -86,6 +86,7 @@ def test_settles_at_the_set_point_without_a_steady_state_error(start, observer, 
     status, output, log = controller.stop()
     assert status == 0
     assert 'is sufficient; damping below' in output + log
+    assert ' N m/rad; K_D ' in output + log and ' N m s/rad\n' in output + log
 
 
 @pytest.mark.parametrize(('node', 'parameters', 'words'), [

@@ -74,8 +74,8 @@ def judge_states(graph: GraphSeen, robot: Robot | None) -> list[Remark]:
                                 'list_controllers); across machines look at the firewall')]
     lowest = SLOWEST if controller is None or controller.base_name in JUDGE_THEIR_GAINS else \
         lowest_rate(*gains_of(controller), wishes.delay) or SLOWEST
-    remarks += judge_pace(topic.name, samples, told, lowest)
     simulated = is_simulated(samples, graph.clock)
+    remarks += judge_pace(topic.name, samples, told, lowest, simulated=simulated)
     replayed = replay(samples, robot, wishes, simulated=simulated)
     remarks += judge_stamps(topic.name, samples, graph.clock, replayed, wishes,
                             simulated=simulated)

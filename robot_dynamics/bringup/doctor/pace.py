@@ -28,7 +28,7 @@ _NO_WALL_CLOCK = 10**18
 
 
 def judge_pace(topic: str, samples: Sequence[StateSample], wishes: Wishes | None,
-               lowest: float = SLOWEST) -> list[Remark]:
+               lowest: float = SLOWEST, *, simulated: bool = False) -> list[Remark]:
     """Say how fast and how steadily states come.
 
     Parameters
@@ -41,14 +41,24 @@ def judge_pace(topic: str, samples: Sequence[StateSample], wishes: Wishes | None
         What a controller was told; None where there is none.
     lowest : float
         Lowest rate that its gains can do with. Hz.
+    simulated : bool
+        Whether the stamps are simulated time: the rate is then one by that time, which may go by
+        as slowly as it likes. Silence is counted by this machine's time all the same.
     """
     if len(samples) < 3:
         return [error(topic, f'{len(samples)} messages came in all', 'a controller needs them '
                       'hundreds of times a second: start the driver, or joint_state_broadcaster')]
     gaps = np.diff([1e-9 * (sample.received - samples[0].received) for sample in samples])
-    rate = float(len(gaps) / gaps.sum()) if gaps.sum() > 0.0 else np.inf
-    remarks = [*_slow(topic, rate, wishes, lowest), *_unsteady(topic, gaps, rate, wishes)]
-    return remarks or [ok(topic, f'{rate:.0f} Hz, the longest gap {1e3 * gaps.max():.3g} ms')]
+    steps = np.diff([1e-9 * (sample.stamp - samples[0].stamp) for sample in samples
+                     if sample.stamp]) if simulated else gaps
+    rate = float(len(steps) / steps.sum()) if steps.sum() > 0.0 else np.inf
+    silent = _silent(topic, gaps, wishes)
+    remarks = [*_slow(topic, rate, wishes, lowest), *silent]
+    if not silent and not simulated:
+        remarks += _unsteady(topic, gaps, rate, wishes)
+    of_what = ' of simulated time' if simulated else ''
+    return remarks or [ok(topic, f'{rate:.0f} Hz{of_what}, the longest gap '
+                                 f'{1e3 * gaps.max():.3g} ms')]
 
 
 def judge_stamps(topic: str, samples: Sequence[StateSample], clock: Sequence[ClockSample],
@@ -100,19 +110,23 @@ def _slow(topic: str, rate: float, wishes: Wishes | None, lowest: float) -> list
     return []
 
 
-def _unsteady(topic: str, gaps: FloatArray, rate: float, wishes: Wishes | None) -> list[Remark]:
+def _silent(topic: str, gaps: FloatArray, wishes: Wishes | None) -> list[Remark]:
     worst = float(gaps.max())
-    if wishes is not None and worst > wishes.state_timeout:
-        return [warning(topic, f'a gap of {worst:.2g} s: after {wishes.state_timeout:g} s the arm '
-                        'is made safe', 'free the machine that the driver runs on; wireless links '
-                        'do not do')]
+    if wishes is None or worst <= wishes.state_timeout:
+        return []
+    return [warning(topic, f'a gap of {worst:.2g} s: after {wishes.state_timeout:g} s the arm is '
+                    'made safe', 'free the machine that the driver runs on; wireless links do not '
+                    'do')]
+
+
+def _unsteady(topic: str, gaps: FloatArray, rate: float, wishes: Wishes | None) -> list[Remark]:
     period = 1.0 / (rate if wishes is None else wishes.rate)
     late = float(np.mean(gaps > 1.5 * max(period, float(np.median(gaps)))))
-    if late > LATE_SHARE:
-        return [warning(topic, f'{100 * late:.0f} % of them come more than half a period late, '
-                        f'the latest {1e3 * worst:.3g} ms after the one before',
-                        'free the processor of the driver, or give it a real-time priority')]
-    return []
+    if late <= LATE_SHARE:
+        return []
+    return [warning(topic, f'{100 * late:.0f} % of them come more than half a period late, '
+                    f'the latest {1e3 * float(gaps.max()):.3g} ms after the one before',
+                    'free the processor of the driver, or give it a real-time priority')]
 
 
 def _sequence(topic: str, replayed: Replay) -> list[Remark]:

@@ -61,6 +61,18 @@ def test_a_gap_that_makes_the_arm_safe(stream):
     assert remark.message == 'a gap of 0.2 s: after 0.1 s the arm is made safe'
 
 
+def test_simulated_time_may_go_by_slowly(stream):
+    slow = stream(200, rate=200.0, change=lambda k, s: replace(s, stamp=SECOND + 2_000_000 * k))
+    (remark,) = judge_pace(TOPIC, slow, Wishes(rate=500.0), simulated=True)
+    assert remark.level is Level.OK
+    assert remark.message == '500 Hz of simulated time, the longest gap 5 ms'
+    (remark,) = judge_pace(TOPIC, slow, Wishes(rate=200.0), simulated=True)
+    assert remark.message == '500 Hz, and the controller was told 200 Hz'
+    # Nobody is heard of for too long by the clock of the machine.
+    (remark,) = judge_pace(TOPIC, slow, Wishes(rate=500.0, state_timeout=0.004), simulated=True)
+    assert remark.message == 'a gap of 0.005 s: after 0.004 s the arm is made safe'
+
+
 def test_late_states(stream):
     def late(index, sample):
         return replace(sample, received=sample.received + (0 if index % 5 else 1_500_000))
