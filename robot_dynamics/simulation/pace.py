@@ -8,6 +8,8 @@ what it is, whatever else the machine has to do.
 
 from __future__ import annotations
 
+import math
+
 from robot_dynamics.errors import SimulationError
 
 
@@ -39,6 +41,7 @@ class Pace:
         self._is_commanded = False
         # Time of the arm, and wall time, when the last state was told.
         self._told: tuple[float, float] | None = None
+        self._now = 0.0
         #: Whether that state has no answer yet and is waited for.
         self.is_waiting = False
         #: Wall time for which the arm has waited. s.
@@ -46,17 +49,16 @@ class Pace:
 
     def now(self, wall: float) -> float:
         """Return the time of the arm at a wall time, both since the start. s."""
-        now = wall - self.waited
-        if self._told is None:
-            return now
-        told, since = self._told
-        if self.is_waiting and wall - since > self._patience:
-            self._told, self.is_waiting, self._is_commanded = None, False, False
-        latest = told + self._most
-        if now > latest:
-            self.waited += now - latest
-            return latest
-        return now
+        self._now = wall - self.waited
+        if self._told is not None:
+            told, since = self._told
+            if self.is_waiting and wall - since > self._patience:
+                self._told, self.is_waiting, self._is_commanded = None, False, False
+            latest = told + self._most
+            if self._now > latest:
+                self.waited += self._now - latest
+                self._now = latest
+        return self._now
 
     def tell(self, now: float, wall: float) -> None:
         """Note that a state of that time of the arm is told at a wall time. s."""
@@ -66,3 +68,6 @@ class Pace:
     def answer(self) -> None:
         """Note that a command has come."""
         self.is_waiting, self._is_commanded = False, True
+        if self._told is None and self._patience > 0.0:
+            # No state was told that this answers: the arm goes no farther from here, either.
+            self._told = (self._now, math.inf)

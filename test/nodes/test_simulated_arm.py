@@ -232,6 +232,8 @@ def test_does_not_leap_where_it_was_itself_kept_from_the_processor(start, observ
         arm.running.process.send_signal(signal.SIGSTOP)
         time.sleep(0.25)
         arm.running.process.send_signal(signal.SIGCONT)
+        # For a state that was told just before: unanswered, it would end the waiting.
+        arm.command(np.full(7, 1e-3))
         before, state = state, arm.next_state()
         # A period, another until the state is told, and what the observer has not heard.
         assert 0.0 < stamp_of(state) - stamp_of(before) < 0.05

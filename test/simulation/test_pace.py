@@ -72,6 +72,13 @@ def test_an_arm_that_is_late_itself_makes_no_leap_either():
     assert pace.now(1.5 + PERIOD) == pytest.approx(1.0 + 2.0 * PERIOD, abs=1e-12)
 
 
+def test_nor_does_one_that_is_late_after_the_first_command():
+    pace = Pace(PERIOD, PATIENCE)
+    assert pace.now(1.0) == 1.0
+    pace.answer()
+    assert pace.now(1.5) == 1.0 + PERIOD
+
+
 def test_who_does_not_answer_is_waited_for_once():
     pace = commanded()
     pace.tell(1.0, 1.0)
