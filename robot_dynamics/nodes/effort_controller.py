@@ -312,9 +312,11 @@ class EffortControllerNode(ManagedNode):
         self._telemetry = Telemetry(values['rate'], values['telemetry_rate'], (
             self._publish_error, self._publish_command, self._publish_timing,
             *self.law_telemetry()))
+        # Simulated time may go by as slowly as it likes: no cycle is late by that of the machine.
+        period = None if self.get_parameter('use_sim_time').value else 1.0 / values['rate']
         self._diagnostics = Diagnostics(self, self.robot.name, {
             'state': lambda: state_status(self.session),
-            'loop': lambda: self._cycle.status(1.0 / values['rate']),
+            'loop': lambda: self._cycle.status(period),
             'command': lambda: command_status(
                 self.session, self.count_subscribers(self._commands.topic)),
             'model': lambda: model_status(self.robot), **self.law_status()})

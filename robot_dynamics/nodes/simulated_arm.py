@@ -128,7 +128,9 @@ class SimulatedArmNode(PlainNode):
         self._clock_publisher = self.create_publisher(
             Clock, '/clock', QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)) \
             if simulated_time else None
-        Diagnostics(self, name, {'loop': lambda: self._cycle.status(self._period),
+        # Who waits is not late.
+        period = None if values['wait_for_commands'] else self._period
+        Diagnostics(self, name, {'loop': lambda: self._cycle.status(period),
                                  'drive': self._status})
         freeze_garbage()
         # Simulated time starts at zero, as Gazebo's does.

@@ -86,3 +86,24 @@ def test_more_cycles_than_places_are_no_trouble(ticking):
     statistics = CycleStatistics(capacity=8)
     cycles(statistics, ticking, [0.002] * 100, 0.0005)
     assert statistics.status().values['rate [Hz]'] == pytest.approx(500.0)
+
+
+@pytest.mark.parametrize('simulated', [False, True])
+def test_a_cycle_is_late_only_where_time_goes_by_as_fast_as_that_of_the_machine(
+        start, observer, simulated):
+    pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
+    waits, hears = ({'wait_for_commands': 1.5}, {'state_timeout': 2.0}) if simulated else ({}, {})
+    told = observer.collect(DiagnosticArray, '/diagnostics', 50)
+    common = {'robot': 'planar_2r', 'use_sim_time': simulated}
+    start('simulated_arm', **common, **waits)
+    start('pd_gravity_controller', **common, **hears)
+
+    def loops() -> dict[str, set[str]]:
+        return {status.name: {value.key for value in status.values}
+                for array in told for status in array.status
+                if status.name.endswith(': loop') and status.values}
+
+    assert observer.spin(60.0, lambda: len(loops()) == 2)
+    for name in ('simulated_arm: loop', 'pd_gravity_controller: loop'):
+        assert ('late cycles' in loops()[name]) is not simulated
+        assert 'worst period [ms]' in loops()[name]
