@@ -25,6 +25,9 @@ COMPOSITE_MARGIN = 1.5
 #: Slower than this nothing is learnt in a year, and gains, its square, vanish. rad/s.
 SLOWEST = 1e-6
 
+#: A share of the arm beyond this is none: squares of it overflow. 1.
+LARGEST_SHARE = 1e6
+
 #: In what the estimates are learnt.
 COORDINATES = ('links', 'base')
 
@@ -137,6 +140,10 @@ class AdaptationGains:
             if not number(name, getattr(self, name)) >= 0.0:
                 raise ParameterError(f'is {getattr(self, name)}', subject=name,
                                      remedy='set it to zero or a positive number')
+        for name in ('payload', 'spread', 'largest_payload'):
+            if getattr(self, name) > LARGEST_SHARE:
+                raise ParameterError(f'is {getattr(self, name):g} times the arm', subject=name,
+                                     remedy='give a share of the mass or the length of the arm')
         update_law(self.law)
         if self.coordinates not in COORDINATES:
             raise ParameterError(f'is {self.coordinates!r}', subject='coordinates',

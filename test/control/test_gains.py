@@ -47,6 +47,13 @@ def test_a_frequency_whose_square_vanishes_is_refused(name, value):
     assert getattr(AdaptationGains(**{name: SLOWEST}), name) == SLOWEST
 
 
+@pytest.mark.parametrize('name', ['payload', 'spread', 'largest_payload'])
+def test_a_share_that_is_none_is_refused(name):
+    with pytest.raises(ParameterError, match=rf'{name}: is 1e\+200 times the arm'):
+        AdaptationGains(**{name: 1e200})
+    AdaptationGains(**{name: 100.0})
+
+
 def test_every_gain_is_checked():
     names = {entry.name for entry in fields(AdaptationGains)}
     assert names == {*POSITIVE, 'composite', 'leakage', 'dead_zone', 'terms', 'law',
