@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -149,13 +150,16 @@ class System:
 
     def plant_parameters(self) -> dict[str, Any]:
         """Return in what the simulated arm differs from its description."""
-        return {**read_plant(find_plant(self.plant)), **self._fitted_payload()}
+        return {**self._plant(), **self._fitted_payload()}
 
     def _plant_file(self) -> Path:
         """Return the parameter file of the simulated arm, which has to tell of it."""
-        path = find_plant(self.plant)
-        read_plant(path)
-        return path
+        self._plant()
+        return find_plant(self.plant)
+
+    def _plant(self) -> dict[str, Any]:
+        return read_plant(find_plant(self.plant),
+                          NodeProcess(_ARM, namespace=self.namespace).full_name)
 
     def _fitted_payload(self) -> Parameters:
         """Return what of a shipped plant's payload does not suit this robot; a user's own does."""
@@ -235,7 +239,7 @@ class System:
             return {}
         patience: dict[str, ParameterValue] = {
             'resume_after': max(1, round(_RESUMPTION * self.rate))}
-        wait = read_plant(find_plant(self.plant)).get('wait_for_commands', 0.0)
+        wait = self._plant().get('wait_for_commands', 0.0)
         if isinstance(wait, int | float) and wait > 0.0:
             patience['state_timeout'] = min(wait + _HEARD_AFTER, _LONGEST_STATE_TIMEOUT)
         return patience
@@ -259,21 +263,34 @@ def shipped_plants() -> dict[str, Path]:
                        remedy='install the package again')
 
 
-def read_plant(path: Path) -> dict[str, Any]:
+def read_plant(path: Path, node: str = f'/{_ARM}') -> dict[str, Any]:
     """Return the parameters of a plant as its file has them.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    node : str
+        Full name of the simulated arm, by which ROS 2 chooses among the sections of a file.
 
     Raises
     ------
     BringupError
-        When it is no ROS 2 parameter file, or tells nothing of the simulated arm.
+        When it is no ROS 2 parameter file, or tells nothing of that node.
     """
-    nodes = read_parameter_file(path)
-    arm = {node: values for node, values in nodes.items()
-           if node.rpartition('/')[2] in (_ARM, '*', '**')}
-    if not arm:
-        raise BringupError(f'holds {", ".join(nodes)}, nothing of {_ARM}', subject=str(path),
-                           remedy=f'write: {_ARM}: {{ros__parameters: {{<name>: <value>}}}}')
-    return {name: value for values in arm.values() for name, value in values.items()}
+    sections = read_parameter_file(path)
+    told = [values for name, values in sections.items() if _is_of(name, node)]
+    if not told:
+        raise BringupError(f'holds {", ".join(sections)}, nothing of {node}', subject=str(path),
+                           remedy=f'write: {node}: {{ros__parameters: {{<name>: <value>}}}}')
+    return {name: value for values in told for name, value in values.items()}
+
+
+def _is_of(section: str, node: str) -> bool:
+    """Whether a section of a parameter file is of a node: * is one name, ** any number."""
+    wild = {'*': '/[^/]+', '**': '(/[^/]+)*'}
+    return re.fullmatch(''.join(wild.get(name, '/' + re.escape(name))
+                                for name in section.strip('/').split('/')), node) is not None
 
 
 def find_plant(name_or_path: str) -> Path:

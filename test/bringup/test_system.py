@@ -267,16 +267,26 @@ def test_an_arm_that_waits_for_nobody_leaves_the_timeout_as_it_is(tmp_path, valu
 def test_a_plant_that_is_of_another_node_is_refused(tmp_path, controller):
     path = tmp_path / 'mine.yaml'
     path.write_text('simulated_robot: {ros__parameters: {payload_mass: 1.0}}\n')
-    with pytest.raises(BringupError, match='holds simulated_robot, nothing of simulated_arm'):
+    with pytest.raises(BringupError, match='holds simulated_robot, nothing of /simulated_arm'):
         System(plant=str(path), controller=controller).processes()
 
 
-@pytest.mark.parametrize('name', ['simulated_arm', '/left/simulated_arm', '/**', '/*'])
-def test_a_plant_is_what_is_said_of_the_arm_alone(tmp_path, name):
+@pytest.mark.parametrize(('name', 'namespace'), [
+    ('simulated_arm', ''), ('/**', ''), ('/*', ''), ('/**', 'left'), ('/**', 'cell/left'),
+    ('/left/simulated_arm', 'left'), ('/*/simulated_arm', 'left'), ('/**/simulated_arm', 'left')])
+def test_a_plant_is_what_is_said_of_the_arm_alone(tmp_path, name, namespace):
     path = tmp_path / 'mine.yaml'
     path.write_text(f'{name}: {{ros__parameters: {{payload_mass: 1.0}}}}\n'
                     'reference: {ros__parameters: {payload_mass: 2.0}}\n')
-    assert System(plant=str(path)).plant_parameters() == {'payload_mass': 1.0}
+    assert System(plant=str(path), namespace=namespace).plant_parameters() == {'payload_mass': 1.0}
+
+
+@pytest.mark.parametrize('name', ['simulated_arm', '/right/simulated_arm', '/*', 'left'])
+def test_a_plant_of_an_arm_elsewhere_is_refused(tmp_path, name):
+    path = tmp_path / 'mine.yaml'
+    path.write_text(f'{name}: {{ros__parameters: {{payload_mass: 1.0}}}}\n')
+    with pytest.raises(BringupError, match='nothing of /left/simulated_arm; write: /left/simul'):
+        System(plant=str(path), namespace='left').processes()
 
 
 def test_only_a_simulated_arm_is_moved_again_by_itself():
