@@ -69,8 +69,8 @@ def latency(loop: Loop, words: str) -> str:
 def interrupted(count: int) -> str:
     """Return what to make of a run in which the controller stopped tracking now and then."""
     often = 'once' if count == 1 else f'{count} times'
-    return (f'The controller stopped tracking {often}, most likely because this machine was busy: '
-            'the figures are worse than they could be.')
+    return (f'The controller stopped tracking {often}, in a simulation most likely because this '
+            'machine was busy: the figures are worse than they could be.')
 
 
 def milli(value: float, unit: str) -> str:
