@@ -104,8 +104,7 @@ class SimulatedArmNode(PlainNode):
         self._states = ArmStates(self, plant, values, model.base_name)
         self._cycle = CycleStatistics()
         self._period = 1.0 / values['rate']
-        self._pace = Pace(self._period, values['wait_for_commands'],
-                          step=values['timestep'])
+        self._pace = Pace(self._period, values['wait_for_commands'])
         self._latch_description(model, values)
         self._faults = FaultInjection(self, plant, values)
         self._connect(values, model.name)
@@ -156,11 +155,11 @@ class SimulatedArmNode(PlainNode):
         self._cycle.start()
         drive = self._drive
         wall = time.monotonic() - self._started
-        drive.advance(self._pace.now(wall))
+        drive.advance(self._pace.tick(wall))
         if drive.time <= self._told or self._pace.is_waiting:
             return
         self._told = drive.time
-        self._pace.tell(drive.time, wall)
+        self._pace.tell(wall)
         self._states.publish(drive.time, self._origin)
         self._published += 1
         if self._clock_publisher is not None:
