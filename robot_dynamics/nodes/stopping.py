@@ -29,8 +29,10 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 #: The nodes, each a module here and an executable of the package.
 NODES = (
@@ -114,12 +116,15 @@ class StopRequest:
         StoppedEarlyError
             Before, in or right after the block.
         """
+        told_before = sys.unraisablehook
+        sys.unraisablehook = partial(_tell_unraisable, told_before)
         self._may_raise = True
         try:
             self.check()
             yield
         finally:
             self._may_raise = False
+            sys.unraisablehook = told_before
         # It may have been raised where exceptions get lost, in a destructor for example.
         self.check()
 
@@ -129,6 +134,12 @@ class StopRequest:
             # Once: the next signal must not break off the clearing up after this one.
             self._may_raise = False
             raise StoppedEarlyError
+
+
+def _tell_unraisable(tell: Callable[[Any], None], lost: Any) -> None:
+    """Say nothing of a stop that got lost in a destructor: it is not forgotten."""
+    if lost.exc_type is not StoppedEarlyError:
+        tell(lost)
 
 
 def attend_while_importing() -> None:

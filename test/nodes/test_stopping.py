@@ -326,6 +326,26 @@ def test_what_was_raised_and_lost_ends_the_start_all_the_same(request_stop):
     assert request_stop()
 
 
+def test_what_was_lost_in_a_destructor_is_no_traceback(request_stop, monkeypatch):
+    told = []
+    monkeypatch.setattr(sys, 'unraisablehook', told.append)
+
+    class Interrupted:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+
+    class Failing:
+        def __del__(self):
+            raise ValueError
+
+    with pytest.raises(StoppedEarlyError), request_stop.interrupting():
+        Interrupted()
+        Failing()
+    # What else is lost is told as ever.
+    assert [lost.exc_type for lost in told] == [ValueError]
+    assert sys.unraisablehook == told.append
+
+
 @pytest.mark.parametrize(('command', 'arguments', 'is_one'), [
     (['python', '-u', '-m', 'robot_dynamics.nodes.recorder', '-p', 'a:=1'], ['-m', '-p'], True),
     (['python', '-m', 'robot_dynamics.nodes.parameter_documents'], ['-m'], False),
