@@ -168,13 +168,10 @@ class Estimates:
         Metric, gain and largest values of the bodies.
     terms : TermMetric
         The same for the joint terms.
-    leakage : float
-        Rate of the return to the prior. 1/s.
     """
 
-    def __init__(self, inertial: FloatArray, bodies: BodyMetric, terms: TermMetric,
-                 leakage: float):
-        self.metric, self.term_metric, self.leakage = bodies, terms, leakage
+    def __init__(self, inertial: FloatArray, bodies: BodyMetric, terms: TermMetric):
+        self.metric, self.term_metric = bodies, terms
         self.prior = np.concatenate([inertial.ravel(), np.ravel(terms.prior)])
         self.estimate = np.empty(self.prior.size)
         self.bodies = self.estimate[:inertial.size]
@@ -232,7 +229,8 @@ class Adaptation(Estimates):
                  constraints: FloatArray | None = None, keeps_bodies: bool = True,
                  leakage: float = 0.0):
         inertial = project_to_consistent(prior)
-        super().__init__(inertial, bodies, terms, leakage)
+        super().__init__(inertial, bodies, terms)
+        self.leakage = leakage
         self._constants = body_constants(bodies)
         self.keeps_bodies = keeps_bodies
         self._radius = None if keeps_bodies else _radius(bodies, inertial)

@@ -73,8 +73,6 @@ class NaturalAdaptation(Estimates):
         Which bodies are not known.
     largest_frequency : float
         Frequency w_s of the loop beyond which steps are shortened. rad/s.
-    leakage : float
-        Rate of the return to the prior. 1/s.
 
     Attributes
     ----------
@@ -86,18 +84,17 @@ class NaturalAdaptation(Estimates):
     keeps_bodies = True
 
     def __init__(self, prior: FloatArray, bodies: BodyMetric, terms: TermMetric, *,
-                 learnt: FloatArray | None = None, largest_frequency: float = np.inf,
-                 leakage: float = 0.0):
+                 learnt: FloatArray | None = None, largest_frequency: float = np.inf):
         learnt = np.ones(len(prior), dtype=bool) if learnt is None else np.asarray(learnt)
         P = pseudo_inertia(project_to_consistent(prior))
         P[learnt] += LEAST_SHARE * bodies.matrices[learnt]
-        super().__init__(parameters_from_pseudo_inertia(P), bodies, terms, leakage)
+        super().__init__(parameters_from_pseudo_inertia(P), bodies, terms)
         self._step, self._share = natural_step.load(), allowed_share.load()
         self._fastest = float(largest_frequency)
         self._constants = np.array([
             np.concatenate([[float(learnt[b]), bodies.gain],
                             np.full(3, bodies.largest_spread[b]), [bodies.largest_mass[b]],
-                            matrix.ravel(), P[b].ravel()])
+                            matrix.ravel()])
             for b, matrix in enumerate(bodies.matrices)])
         self._settle, self._cone = adaptation_kernel.settle.load(), body_constants(bodies)
         self.reset()
@@ -133,8 +130,7 @@ class NaturalAdaptation(Estimates):
             Unless it is ``ACCEPTED`` the estimates are as they were.
         """
         return _OUTCOMES[self._step(self.estimate, gradient, dt, self._constants, self._term_gains,
-                                    self._term_ranges, self.prior[self.bodies.size:], self.leakage,
-                                    self._target)]
+                                    self._term_ranges, self._target)]
 
     def move_to(self, target: FloatArray) -> StepOutcome:
         """Move the estimates to the bodies that are nearest to others, in the metric of Q.

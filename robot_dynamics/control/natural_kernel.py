@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from robot_dynamics.control.adaptation_kernel import ACCEPTED, NOT_FINITE, TOO_LARGE
@@ -23,13 +21,11 @@ LEARNT = 0         # 1, zero where the body is known
 CONE_GAIN = 1      # 1, gamma
 LARGEST_MOMENTS = 2  # 4, largest diagonal entries of P: second moments and mass
 MATRIX = 6         # 16, Q, row after row
-CONE_PRIOR = 22    # 16, P0
-CONE_WIDTH = 38
+CONE_WIDTH = 22
 
 
-@quick_kernel_on_demand('i8(f8[::1], f8[::1], f8, f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], f8, '
-                        'f8[::1])')
-def natural_step(estimate, gradient, dt, constants, gains, ranges, prior, leakage, target):
+@quick_kernel_on_demand('i8(f8[::1], f8[::1], f8, f8[:, ::1], f8[::1], f8[:, ::1], f8[::1])')
+def natural_step(estimate, gradient, dt, constants, gains, ranges, target):
     """Move the estimate along the natural gradient; return an outcome.
 
     Parameters
@@ -40,14 +36,10 @@ def natural_step(estimate, gradient, dt, constants, gains, ranges, prior, leakag
         Time. s.
     constants : (nb, CONE_WIDTH)
         Of each body.
-    gains, ranges, prior : (m,), (2, m), (m,)
+    gains, ranges : (m,), (2, m)
         Of the joint terms.
-    leakage : float
-        Rate of the return to the prior. 1/s.
     """
     bodies = constants.shape[0]
-    # Exact over the step: however fast it is, it does not lead beyond the prior.
-    back = -math.expm1(-leakage * dt)
     for k in range(gradient.size):
         if not np.isfinite(gradient[k]):
             return NOT_FINITE
@@ -74,14 +66,11 @@ def natural_step(estimate, gradient, dt, constants, gains, ranges, prior, leakag
             return TOO_LARGE
         move(L, A, work, other, P)
         for i in range(4):
-            for j in range(4):
-                P[i, j] += back * (constants[b, CONE_PRIOR + 4 * i + j] - P[i, j])
-        for i in range(4):
             keep_moment_below(P, i, constants[b, LARGEST_MOMENTS + i])
         write_parameters(P, target, b)
     for k in range(gains.size):
         i = 10 * bodies + k
-        value = estimate[i] + dt * gains[k] * gradient[i] + back * (prior[k] - estimate[i])
+        value = estimate[i] + dt * gains[k] * gradient[i]
         target[i] = min(max(value, ranges[0, k]), ranges[1, k])
     for i in range(target.size):
         if not np.isfinite(target[i]):

@@ -335,18 +335,18 @@ def make_adaptation(robot: Robot, dynamics: Dynamics, gains: AdaptationGains, kn
     """
     parts, prior = gains.parts, robot.inertial_parameters
     bodies, terms = body_metric(robot, dynamics, gains), term_metric(robot, dynamics, gains)
-    leakage = gains.leakage if parts.leaks else 0.0
     if not parts.is_natural:
         keeps_bodies = parts.keeps_bodies and gains.coordinates == 'links'
         return Adaptation(prior, bodies, terms, constraints=constraints,
-                          keeps_bodies=keeps_bodies, leakage=leakage)
+                          keeps_bodies=keeps_bodies,
+                          leakage=gains.leakage if parts.leaks else 0.0)
     if known.parameters or known.combinations:
         raise ParameterError('are known, but the natural law moves whole bodies',
                              subject=', '.join(known.parameters + known.combinations),
                              remedy='name whole links as known, or choose the law composite '
                                     'or memory')
     learnt = np.array([name not in known.links for name in robot.body_names])
-    return NaturalAdaptation(prior, bodies, terms, learnt=learnt, leakage=leakage,
+    return NaturalAdaptation(prior, bodies, terms, learnt=learnt,
                              largest_frequency=NATURAL_SHARE * limit)
 
 

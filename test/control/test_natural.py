@@ -88,25 +88,6 @@ def test_a_largest_mass_brings_estimates_closer_to_all_that_keep_it(body):
     assert bound.bodies[0] == pytest.approx(5.0)
 
 
-def test_leakage_leads_back_to_the_prior(body):
-    adaptation = make(body, leakage=0.5)
-    push = np.full(11, 30.0)
-    for _ in range(50):
-        adaptation.step(push, 1e-3)
-    away = np.abs(adaptation.estimate - adaptation.prior)
-    for _ in range(2000):
-        adaptation.step(np.zeros(11), 1e-3)
-    np.testing.assert_allclose(np.abs(adaptation.estimate - adaptation.prior),
-                               np.exp(-1.0) * away, rtol=2e-3)
-
-
-def test_a_leakage_faster_than_the_steps_leads_to_the_prior_and_not_beyond(body):
-    adaptation = make(body, leakage=1e4)
-    adaptation.estimate *= 1.1
-    assert adaptation.step(np.zeros(11), 0.01) is StepOutcome.ACCEPTED
-    np.testing.assert_allclose(adaptation.estimate, adaptation.prior, rtol=1e-12, atol=1e-12)
-
-
 def test_steps_are_shortened_where_the_loop_has_become_too_fast(body):
     free, slow = make(body), make(body, largest_frequency=0.5)
     random = np.random.default_rng(4)
