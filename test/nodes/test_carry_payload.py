@@ -17,6 +17,7 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.convert import to_nanoseconds
 
 pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
 
@@ -37,7 +38,7 @@ def carry(observer, node, wanted):
 
 
 def stamp_of(state: JointState) -> float:
-    return state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec
+    return 1e-9 * to_nanoseconds(state.header.stamp)
 
 
 # PD + gravity and computed torque share all of it with gravity compensation.

@@ -111,7 +111,9 @@ class System:
         """Return when the estimate was first another one, by the errors heard with it. s."""
         differs = np.any(np.array(self.estimates) != self.estimates[0], axis=1)
         assert differs.any(), 'nothing is learnt'
-        return self._estimate_times[int(np.argmax(differs))]
+        first = int(np.argmax(differs))
+        assert first > 25, 'hardly anything was heard before'
+        return self._estimate_times[first]
 
     def rms(self, begin: float, end: float) -> float:
         """Return the RMS error between two stamps. rad."""
@@ -172,11 +174,13 @@ def test_tracking_gets_better_as_soon_as_it_learns(make_system, style):
     assert [status for status, _ in results] == [0, 0, 0], results
     assert system.modes[-1] in ('tracking', 'stopped') and 'safe' not in system.modes, results
     learns = system.learning_began()
-    assert WITHOUT_LEARNING - 3.0 < learns - system.errors[0][0] < WITHOUT_LEARNING + 0.5
+    # Estimates are told with the error, some 25 times a second.
+    assert WITHOUT_LEARNING - 0.5 < learns - system.errors[0][0] < WITHOUT_LEARNING + 0.5
     before, after = system.rms(learns - 3.5, learns), system.rms(learns + 6.0, learns + 9.5)
     assert 0.0 < system.worst <= 1.0
     assert before > 0.01  # the arm is not the model
     assert after < 0.2 * before, (before, after)
+    assert not np.allclose(system.estimates[0], system.estimates[-1])
 
 
 def good_start(system: System) -> str | None:

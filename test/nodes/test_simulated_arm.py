@@ -22,6 +22,7 @@ from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.controller_names import CONTROLLERS
 from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
+from robot_dynamics.nodes.convert import to_nanoseconds
 
 pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
 
@@ -73,6 +74,10 @@ class Arm:
         self.drive(lambda state: effort, seconds)
 
 
+def stamp_of(state: JointState) -> float:
+    return 1e-9 * to_nanoseconds(state.header.stamp)
+
+
 def by_name(state: JointState, field: str, names) -> np.ndarray:
     return np.array([getattr(state, field)[state.name.index(name)] for name in names])
 
@@ -89,8 +94,7 @@ def test_is_braked_then_obeys_then_is_caught(start, observer, robot, style):
     np.testing.assert_array_equal(by_name(state, 'position', robot.joint_names), POSE)
     np.testing.assert_array_equal(state.velocity, 0.0)
     np.testing.assert_array_equal(state.effort, 0.0)
-    stamp = state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec
-    assert abs(time.time() - stamp) < 10.0
+    assert abs(time.time() - stamp_of(state)) < 10.0
     arm.states.clear()
     begin = time.monotonic()
     assert observer.spin(30.0, lambda: len(arm.states) >= 60)
@@ -168,7 +172,7 @@ def test_sensors_and_their_delay(start, observer):
     velocities = np.array([state.velocity for state in arm.states[10:]])
     assert 0.008 < velocities.std() < 0.012
     state = arm.next_state()
-    age = time.time() - (state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec)
+    age = time.time() - stamp_of(state)
     assert 0.019 < age < 10.0
 
 
@@ -193,15 +197,11 @@ def test_is_the_clock_where_time_is_simulated(start, observer):
     clocks = observer.collect(Clock, '/clock', DEEP)
     arm = Arm(start, observer, use_sim_time=True)
     observer.spin(0.3)
-    stamps = [state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec for state in arm.states]
+    stamps = [stamp_of(state) for state in arm.states]
     told = [clock.clock.sec + 1e-9 * clock.clock.nanosec for clock in clocks]
     assert 0.0 < stamps[-1] < 60.0
     assert abs(stamps[-1] - told[-1]) < 0.1
     assert told == sorted(told)
-
-
-def stamp_of(state: JointState) -> float:
-    return state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec
 
 
 def test_stands_still_while_a_state_waits_for_its_command(start, observer):
