@@ -12,7 +12,7 @@ from robot_dynamics.identification.elastic.encoders import Encoders
 from robot_dynamics.identification.elastic.result import ElasticIdentification
 from robot_dynamics.identification.outputs.elastic import ElasticOutputs
 from robot_dynamics.model.findings import Severity
-from robot_dynamics.model.joint_types import JointType
+from robot_dynamics.model.units import effort_units, prismatic_joints
 from robot_dynamics.report.identification.text import VERDICT_WORDS, percent, short, worst_joint
 
 _UNITS = {'rotor_inertia': ('kg m²', 'kg m²'), 'coulomb': ('N m', 'N'),
@@ -75,13 +75,13 @@ def remaining_sentence(found: ElasticIdentification) -> str:
 
 def units_of(found: ElasticIdentification) -> tuple[str, ...]:
     """Return the unit of the effort of each coordinate that is measured."""
-    return tuple('N' if prismatic else 'N m' for prismatic in _slides(found, 2))
+    return effort_units(found.robot.links) * 2
 
 
 def joint_parameters(found: ElasticIdentification) -> Iterator[Told]:
     """Yield stiffness, rotor inertia and friction of each joint."""
     classes, alone, joints = found.classes, found.independent, found.robot.joints
-    slides = _slides(found, 1)
+    slides = prismatic_joints(found.robot.links).tolist()
     for k, joint in enumerate(found.robot.links.joint_names):
         for kind in ('stiffness', *(one for one in JOINT_PARAMETERS if one != 'stiffness')):
             name = f'{joint}/{kind}'
@@ -141,9 +141,3 @@ def elastic_text(found: ElasticIdentification, outputs: ElasticOutputs) -> str:
               for finding in (*found.findings, *outputs.findings)
               if finding.severity is not Severity.INFO]
     return '\n'.join(lines)
-
-
-def _slides(found: ElasticIdentification, times: int) -> tuple[bool, ...]:
-    """Return whether each joint slides, for its link and for its motor."""
-    types = found.robot.links.joint_types.tolist()
-    return tuple(kind == JointType.PRISMATIC for kind in types) * times
