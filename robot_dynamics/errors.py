@@ -19,7 +19,8 @@ class RobotDynamicsError(Exception):
     Parameters
     ----------
     message : str
-        What is wrong, in one sentence without a trailing full stop.
+        What is wrong, without a trailing full stop. With a subject, the predicate of a
+        sentence about it, such as 'must be positive, got -1'.
     subject : str, optional
         The link, joint, parameter, file or topic the error is about.
     remedy : str, optional
@@ -39,7 +40,7 @@ class RobotDynamicsError(Exception):
         return _rebuilt, (type(self), self.message, self.subject, self.remedy)
 
     def __str__(self) -> str:
-        text = self.message if self.subject is None else f'{self.subject}: {self.message}'
+        text = self.message if self.subject is None else f'{self.subject} {self.message}'
         return text if self.remedy is None else f'{text}; {self.remedy}'
 
 
