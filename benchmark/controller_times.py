@@ -37,7 +37,8 @@ from robot_dynamics.control.lq.schedule import Schedule  # noqa: E402
 from robot_dynamics.control.pd_gravity import PDGravityController  # noqa: E402
 from robot_dynamics.control.protocol import TrackingController  # noqa: E402
 from robot_dynamics.control.slotine_li import AdaptiveController  # noqa: E402
-from robot_dynamics.model.robot import FloatArray, Robot  # noqa: E402
+from robot_dynamics.model.arrays import FloatArray  # noqa: E402
+from robot_dynamics.model.robot import Robot  # noqa: E402
 from robot_dynamics.model.shipped import resolve_robot  # noqa: E402
 
 PERIOD = 0.002

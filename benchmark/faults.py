@@ -26,7 +26,7 @@ from faults_arm import PERIOD, QUALITY, SETTLING, TIMESTEP, StudyArm, study_moti
 
 from robot_dynamics.control.fault_detector import Event, FaultDetector
 from robot_dynamics.control.threshold_learner import ThresholdLearner
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.simulation.faults import Fault, FaultKind
 from robot_dynamics.simulation.faulty_plant import FaultyPlant
 

@@ -15,8 +15,9 @@ from robot_dynamics.control.motion_predictor import MotionPredictor
 from robot_dynamics.control.references import Reference, Repeat, through_poses
 from robot_dynamics.control.slotine_li import AdaptiveController
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.modify import with_payload
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.simulation.faulty_plant import FaultyPlant
 from robot_dynamics.simulation.sensors import JointSensors, SensorQuality

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 from identification_drives import run_drives
 from identification_speed import measure_speed
-from numpy.typing import NDArray
 from sections import DOCS, write_section
 
 from robot_dynamics.bringup.identification_inputs import described
@@ -35,9 +34,8 @@ from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.identification.signals import motions_of
 from robot_dynamics.identification.signals.filters import low_pass
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 LOGS = Path(__file__).parent / 'identification_logs'
 DOCUMENT = DOCS / 'identification.md'

@@ -18,7 +18,6 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from sections import DOCS, write_section
 
 from robot_dynamics.control.fourier import exciting_fourier
@@ -26,11 +25,10 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.dataset import Dataset, dataset_from_arrays
 from robot_dynamics.identification.identify import EstimateSettings, identify
 from robot_dynamics.identification.result import Identification
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-
-FloatArray = NDArray[np.float64]
 
 ROBOTS = ('puma560', 'arm7', 'rpr')
 #: Seconds and rows a second of a run.

@@ -24,12 +24,10 @@ from typing import Any
 import numpy as np
 from dynamics import processor
 from dynamics_document import DOCUMENT, write
-from numpy.typing import NDArray
 from scaling_robots import SHAPES, pairs
 
 from robot_dynamics.dynamics import Dynamics
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 SIZES = (2, 4, 8, 16, 32, 64)
 #: Sizes whose times show how cost grows; below them a call costs much the same whatever it does.

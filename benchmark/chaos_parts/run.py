@@ -13,9 +13,10 @@ import numpy as np
 from robot_dynamics.bringup.command import child_environment
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
-from .duties import Duties, FloatArray, Verdict
+from .duties import Duties, Verdict
 from .judge import judge, unheard
 from .leaks import marked_environment, processes_with
 from .link import Link

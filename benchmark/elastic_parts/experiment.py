@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control.elastic_pd import ElasticPDController
 from robot_dynamics.elastic.friction import StribeckFriction
@@ -14,9 +13,8 @@ from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.identification.excitation.curves import RestToRest
 from robot_dynamics.identification.excitation.design import DesignSettings, design
 from robot_dynamics.identification.excitation.limits import MotionLimits
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.simulation.elastic_plant import ElasticPlant
-
-FloatArray = NDArray[np.float64]
 
 #: Encoders count so many steps a turn.
 COUNTS = 1_250_000

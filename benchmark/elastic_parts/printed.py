@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.signal import butter, sosfiltfilt
 
 from robot_dynamics.dynamics.base_parameters import BaseParameters
 from robot_dynamics.elastic.dynamics import ElasticDynamics
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: Table 1: real and estimated values, by the first parameter of each combination.
 TABLE_1 = {

@@ -18,7 +18,8 @@ from fuzzing.seeds import REPOSITORY
 from robot_dynamics.control.trajectory import TrajectoryBuffer
 from robot_dynamics.control.trajectory_points import TrajectoryPoint
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 
 #: Arms with revolute, prismatic, continuous and mimic joints.

@@ -11,7 +11,8 @@ from robot_dynamics.control.session import ControlSession
 from robot_dynamics.control.session_settings import SessionSettings
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 
 #: Bodies above which the regressors, and commands, are left out: they take too long.
 _FEW = 60

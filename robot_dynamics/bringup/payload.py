@@ -15,8 +15,9 @@ import numpy as np
 
 from robot_dynamics.control.gains import FeedbackGains
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.robot import Robot
 
 #: Heaviest payload, as a share of the mass of all moving links. Arms are built for about as much.
 LARGEST_SHARE = 0.15

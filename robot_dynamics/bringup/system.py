@@ -25,7 +25,8 @@ from robot_dynamics.bringup.payload import fit_payload
 from robot_dynamics.bringup.processes import NodeProcess, ParameterValue
 from robot_dynamics.control.fourier import exciting_fourier
 from robot_dynamics.errors import BringupError
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import candidate_folders
 
 Parameters = Mapping[str, ParameterValue]

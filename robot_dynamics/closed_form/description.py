@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.closed_form.geometry import (
     Body,
@@ -27,10 +26,9 @@ from robot_dynamics.closed_form.geometry import (
 from robot_dynamics.closed_form.tape import Tape
 from robot_dynamics.closed_form.vectors import IDENTITY, ZERO, Vector, add, scale, subtract
 from robot_dynamics.errors import ModelError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.dh_source import read_table
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 #: Group of the symbols of lengths and gravity.
 CONSTANTS = 'constants'

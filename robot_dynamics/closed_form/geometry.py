@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.closed_form.tape import Number
 from robot_dynamics.closed_form.vectors import Matrix, Vector
 from robot_dynamics.errors import ModelError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import JointType, Robot
 
 #: How far from an integer the entry of a rotation, or a length in m, may be by rounding.
@@ -135,7 +135,7 @@ def numeric_body(robot: Robot, i: int) -> Body:
         shift=number(robot.coupling_offset[i]))
 
 
-def vector_of(x: NDArray[np.float64]) -> Vector:
+def vector_of(x: FloatArray) -> Vector:
     """Return three numbers."""
     return (number(x[0]), number(x[1]), number(x[2]))
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.closed_form.algebra import import_sympy
 from robot_dynamics.closed_form.derive import parameter_symbols
@@ -21,6 +20,7 @@ from robot_dynamics.closed_form.recursion import regressor
 from robot_dynamics.closed_form.tape import Scalar, Tape
 from robot_dynamics.closed_form.vectors import Vector
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import PARAMETER_SUFFIXES, Robot
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def _split(expansion: Expansion, monomial: tuple[int, ...]) -> tuple[Any, tuple[
             tuple(power for symbol, power in powers if symbol.group == CONSTANTS))
 
 
-def _at_random_states(recording: Recording) -> NDArray[np.float64]:
+def _at_random_states(recording: Recording) -> FloatArray:
     """Return the regressors of random states below each other."""
     function, rng = compiled(recording), np.random.default_rng(0)
     constants = rng.uniform(0.5, 1.5, len(recording.constants))

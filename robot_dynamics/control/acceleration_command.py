@@ -25,8 +25,7 @@ from robot_dynamics.control import acceleration_kernel
 from robot_dynamics.control.checks import each_joint, finite_array
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ControlError, DimensionError
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 
 class Outcome(Enum):

@@ -52,12 +52,12 @@ import numpy as np
 
 from robot_dynamics.control import adaptation_kernel, restriction_kernel
 from robot_dynamics.control.restriction import Restriction
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.consistency import (
     parameters_from_pseudo_inertia,
     project_to_consistent,
     pseudo_inertia,
 )
-from robot_dynamics.model.robot import FloatArray
 
 
 class StepOutcome(IntEnum):

@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control.protocol import TrackingController
+from robot_dynamics.model.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 #: Joint efforts that gravity needs at positions q, shape (n,) both. N m or N.
 Gravity = Callable[[FloatArray], FloatArray]
 

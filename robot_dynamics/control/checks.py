@@ -8,10 +8,10 @@ import reprlib
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import ControlError, DimensionError, ParameterError
-from robot_dynamics.model.arrays import real_array
+from robot_dynamics.model.arrays import FloatArray, real_array
 
 
 def number(name: str, value: Any, unit: str = '') -> float:
@@ -82,7 +82,7 @@ def rounded_down(largest: float) -> float:
     return float(f'{rounded - digit:.3g}') if exceeds(rounded, largest) else rounded
 
 
-def finite_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def finite_array(name: str, value: ArrayLike) -> FloatArray:
     """Return finite real numbers as a float64 array, or refuse them.
 
     Raises
@@ -97,7 +97,7 @@ def finite_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
-def each_joint(name: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
+def each_joint(name: str, value: ArrayLike, n: int) -> FloatArray:
     """Return one value a joint, shape (n,), of one or of n values that are not nan.
 
     Raises

@@ -25,7 +25,7 @@ import numpy as np
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import part
 from robot_dynamics.dynamics.kernels.quick import quick_kernel
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray
 
 
 class PredictionError:

@@ -28,15 +28,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import each_joint, not_negative, positive
 from robot_dynamics.control.lq.certificate import closed_loop, spectral_radii
 from robot_dynamics.dynamics.linearisation import LinearModel
 from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.errors import ControlError
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: Poses at which gains are judged.
 POSES = 64

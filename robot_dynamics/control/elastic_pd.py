@@ -11,7 +11,7 @@ from robot_dynamics.control.elastic_gains import ElasticGainReport, ElasticLoop,
 from robot_dynamics.control.loaded_model import LoadedModel
 from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.robot import ElasticRobot
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray
 
 #: Most substitutions for links at rest, and the change below which they are. rad or m.
 _SUBSTITUTIONS, _AT_REST = 20, 1e-9

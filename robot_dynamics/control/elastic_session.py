@@ -8,7 +8,7 @@ from typing import Any
 from robot_dynamics.control.elastic_pd import ElasticPDController
 from robot_dynamics.control.modes import Cause, Mode
 from robot_dynamics.control.session import ControlSession
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray
 
 #: States over which late ones are counted, and the share of them from which on, and down to
 #: which, they are too many. Single ones a loop survives: springs have some damping of their own.

@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control import detection_kernel
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray, IntArray
 
 #: Stretches that are kept apart, and states of each; when there are more, two become one.
 STRETCHES = 64
@@ -34,13 +32,13 @@ class Extremes:
         self._n, self._length, self._in_stretch = n, LENGTH, 0
         self._largest = np.zeros((windows, n + 1))
         # Of each stretch: acceleration, inertia and slow joints of the largest.
-        self._kept: list[tuple[FloatArray, FloatArray, NDArray[np.int64]]] = []
+        self._kept: list[tuple[FloatArray, FloatArray, IntArray]] = []
         self._weigh = detection_kernel.weigh.load()
         self._work = np.zeros((3, n, n))
         self._shares, self._whole = np.zeros((1, n)), np.zeros(1)
 
     def take(self, shares: FloatArray, whole: FloatArray, acceleration: FloatArray,
-             inertia: FloatArray, slow: NDArray[np.int64], noise: FloatArray,
+             inertia: FloatArray, slow: IntArray, noise: FloatArray,
              effort: FloatArray) -> None:
         """Take a state, with its shares by the spreads of now.
 

@@ -13,13 +13,12 @@ from __future__ import annotations
 from enum import Enum
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import each_joint, finite_array, positive
 from robot_dynamics.control.references import Reference
 from robot_dynamics.errors import ControlError, DimensionError
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 
 class StopKind(Enum):

@@ -6,7 +6,6 @@ from __future__ import annotations
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control import detection_kernel
 from robot_dynamics.control.checks import positive
@@ -14,8 +13,6 @@ from robot_dynamics.control.fault_isolator import FaultIsolator
 from robot_dynamics.control.motion_predictor import MotionPredictor
 from robot_dynamics.control.tolerances import Tolerances
 from robot_dynamics.control.unexplained import UnexplainedAcceleration
-
-FloatArray = NDArray[np.float64]
 
 #: Time from an alarm to the decision between fault and contact. s.
 WINDOW = 0.01

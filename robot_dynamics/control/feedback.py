@@ -20,7 +20,8 @@ from robot_dynamics.control.gains import FeedbackGains
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.quick import quick_kernel
 from robot_dynamics.errors import StateError
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 
 
 class WithFeedback:

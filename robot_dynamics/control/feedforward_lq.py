@@ -36,7 +36,8 @@ from robot_dynamics.control.lq.schedule import Schedule, ScheduleState, rescaled
 from robot_dynamics.control.metric import mass_matrices, typical_motions
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ControlError, DimensionError, ParameterError, StateError
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 
 #: Points all over the range of an arm at which a feedback is judged where no trajectory is
 #: known.

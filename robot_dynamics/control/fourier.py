@@ -11,15 +11,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import count, finite_array, not_negative, positive
 from robot_dynamics.control.references import Reference
 from robot_dynamics.errors import DimensionError, ParameterError, TrajectoryError
-from robot_dynamics.model.arrays import real_array
+from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 #: Points a period of the highest harmonic at which extremes of a series are looked for, and in
 #: the whole period at least.

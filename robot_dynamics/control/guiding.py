@@ -49,7 +49,8 @@ from robot_dynamics.control.model_controller import ModelController
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import helper, kernel_on_demand
 from robot_dynamics.errors import ControlError, ParameterError, StateError
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.units import position_units
 
 #: Share of z_max up to which nothing slips.

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from robot_dynamics.control.checks import each_joint
 from robot_dynamics.control.fastest_stop import FastestStop, StopKind
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 
 #: What a joint brakes with where nothing else is said. rad/s^2 or m/s^2.
 STOP_ACCELERATION = 10.0

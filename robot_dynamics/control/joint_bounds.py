@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import each_joint
 from robot_dynamics.errors import ControlError
-from robot_dynamics.model.arrays import real_array
+from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.robot import JointLimits, Robot
-
-FloatArray = NDArray[np.float64]
 
 #: A speed limit is approached over so many steps, not in one.
 _APPROACH = 5.0

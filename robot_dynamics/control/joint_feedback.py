@@ -24,7 +24,8 @@ from robot_dynamics.control.metric import mass_matrices, typical_motions
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.quick import quick_kernel
 from robot_dynamics.errors import ControlError, DimensionError, ParameterError
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,13 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.control import joint_state_kernel as kernel
 from robot_dynamics.control.checks import not_negative, positive
 from robot_dynamics.control.joint_state_layout import DependentJoint, Layout, dependent_joints
 from robot_dynamics.errors import DimensionError
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 #: Speed taken for a joint whose description gives none. rad/s or m/s.
 UNKNOWN_SPEED_LIMIT = 10.0

@@ -6,11 +6,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.kernels.loading import helper, kernel
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: What `absorb` found.
 ACCEPTED, WAITING, SKEW, NOT_FINITE, DUPLICATE, OUT_OF_ORDER, JUMP = range(7)

@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.model.arrays import FloatArray, IntArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 #: A joint that is told to be faster than this moves; slower ones may be an offset of a sensor.
 #: rad/s or m/s.
@@ -52,7 +50,7 @@ class Layout:
     code, whatever sequence its values came in.
     """
 
-    def __init__(self, names: list[str], source: NDArray[np.int64],
+    def __init__(self, names: list[str], source: IntArray,
                  dependent: Sequence[tuple[int, DependentJoint]], defect: str | None, joint: int):
         #: As a list, which is what messages carry: equal lists compare fastest.
         self.names = names

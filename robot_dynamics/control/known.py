@@ -29,12 +29,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ControlError, ParameterError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 #: An equation that repeats others leaves this much of itself, against its length.
 _REPEATED = 1e-9

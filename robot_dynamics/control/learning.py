@@ -23,7 +23,7 @@ from robot_dynamics.control.metric import effective_inertias, typical_motions
 from robot_dynamics.control.natural import NaturalAdaptation
 from robot_dynamics.control.rest import RestWatch
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray
 
 #: Why an arm at rest learns nothing.
 AT_REST = 'the arm is at rest'

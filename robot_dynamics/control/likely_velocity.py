@@ -35,7 +35,7 @@ import math
 import numpy as np
 
 from robot_dynamics.dynamics.kernels.quick import quick_kernel
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray
 
 #: Time constant of the means. s.
 FADING = 0.5

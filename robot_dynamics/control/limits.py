@@ -7,14 +7,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.kernels.quick import quick_kernel
 from robot_dynamics.errors import ControlError, DimensionError, ParameterError
-from robot_dynamics.model.arrays import real_array
+from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 
 @quick_kernel('i8(f8[::1], f8[::1], f8[::1], f8[::1], f8, f8[::1], b1[::1])')

@@ -42,7 +42,7 @@ import math
 import numpy as np
 
 from robot_dynamics.dynamics.kernels.quick import quick_kernel
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray
 
 #: T. s.
 MEMORY = 10.0

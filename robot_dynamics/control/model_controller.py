@@ -18,7 +18,8 @@ from robot_dynamics.control.gains import FeedbackGains, check_gains
 from robot_dynamics.control.loaded_model import LoadedModel
 from robot_dynamics.control.stiffness import check_stiffness
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 
 
 class ModelController(WithFeedback):

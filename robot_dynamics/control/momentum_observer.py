@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.control import momentum_kernel
 from robot_dynamics.control.checks import each_joint, positive
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 #: K_O: residuals follow with this rate. Noise grows with it, and what judges the residual
 #: averages it away again. 1/s.

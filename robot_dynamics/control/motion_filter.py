@@ -28,13 +28,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control.checks import positive
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.model.arrays import real_array
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray, real_array
 
 #: After a start surprises count once their spread is within so much of what it becomes.
 SETTLED = 1.1

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.control import prediction_kernel
 from robot_dynamics.control.motion_filter import MotionFilter
 from robot_dynamics.dynamics.kernels.solve import SOLVED
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 
 class MotionPredictor:

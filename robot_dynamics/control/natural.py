@@ -44,12 +44,12 @@ from robot_dynamics.control.adaptation import (
     body_constants,
 )
 from robot_dynamics.control.natural_kernel import allowed_share, natural_step
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.consistency import (
     parameters_from_pseudo_inertia,
     project_to_consistent,
     pseudo_inertia,
 )
-from robot_dynamics.model.robot import FloatArray
 
 #: Least part of Q in every prior, so that a thin body can be learnt to be thick.
 LEAST_SHARE = 1e-6

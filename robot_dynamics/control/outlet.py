@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control.limits import EffortLimiter
 from robot_dynamics.control.modes import Command
 from robot_dynamics.control.safe_command import SafeCommand
 from robot_dynamics.errors import ControlError
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 
 class Outlet:

@@ -11,8 +11,9 @@ import numpy as np
 
 from robot_dynamics.control.checks import not_negative
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.modify import payload_parameters, with_payload
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.robot import Robot
 
 
 class Carrier(Protocol):

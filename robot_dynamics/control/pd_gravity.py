@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.control.model_controller import ModelController
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray
 
 
 class PDGravityController(ModelController):

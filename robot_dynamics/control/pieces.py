@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control import polynomials
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: A trajectory whose last velocity is below this ends at rest. rad/s or m/s.
 AT_REST = 1e-4

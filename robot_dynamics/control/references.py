@@ -9,7 +9,7 @@ from collections.abc import Sequence as SequenceOf
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.control import polynomials
 from robot_dynamics.control.checks import (
@@ -21,9 +21,7 @@ from robot_dynamics.control.checks import (
     positive,
 )
 from robot_dynamics.errors import DimensionError, ParameterError, TrajectoryError
-from robot_dynamics.model.arrays import real_array
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray, real_array
 
 #: Largest jump of position, velocity and acceleration between members of a `Sequence`.
 CONTINUITY = 1e-6

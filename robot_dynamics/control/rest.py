@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from robot_dynamics.dynamics.kernels.quick import quick_kernel
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray
 
 #: Desired speed below which nothing moves. rad/s or m/s.
 STILL = 1e-4

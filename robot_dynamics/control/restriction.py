@@ -17,9 +17,8 @@ of Slotine and Li in the coordinates a_U, with the Lyapunov function that belong
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 
 class Restriction:

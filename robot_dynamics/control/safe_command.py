@@ -6,12 +6,10 @@ from __future__ import annotations
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control.protocol import TrackingController
 from robot_dynamics.errors import ParameterError
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 
 class SafeKind(Enum):

@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control.halting import Halt
 from robot_dynamics.control.joint_state import JointStateMonitor, Outcome, Reason, Verdict
@@ -27,10 +26,9 @@ from robot_dynamics.control.step_clock import StepClock
 from robot_dynamics.control.trajectory import TrajectoryBuffer
 from robot_dynamics.control.trajectory_points import PointArrays, TrajectoryPoint
 from robot_dynamics.errors import ControlError, StopRequestedError, TrajectoryError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.units import position_units
-
-FloatArray = NDArray[np.float64]
 
 #: A receive time may go back this much before it counts as a jump of the clock. s.
 CLOCK_TOLERANCE = 1e-3

@@ -52,8 +52,9 @@ from robot_dynamics.control.stiffness import check_stiffness
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.quick import quick_kernel
 from robot_dynamics.errors import InertiaError, ParameterError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.consistency import check_body
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.robot import Robot
 
 #: Share of the stability limit of w_A that a natural law may use once it has learnt.
 NATURAL_SHARE = 0.7

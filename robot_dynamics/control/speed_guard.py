@@ -6,13 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import count, positive
 from robot_dynamics.control.limits import all_within
-from robot_dynamics.model.arrays import real_array
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray, real_array
 
 
 class SpeedGuard:

@@ -17,7 +17,7 @@ from robot_dynamics.control.gains import RATE_MARGIN, FeedbackGains, dead_time
 from robot_dynamics.control.metric import mass_matrices, typical_motions
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ControlError
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray
 
 
 def check_stiffness(dynamics: Dynamics, gains: FeedbackGains, *, period: float,

@@ -9,7 +9,6 @@ faults tells it by least squares on the residual of the momentum; what is left t
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control import detection_kernel
 from robot_dynamics.control.checks import positive
@@ -19,9 +18,8 @@ from robot_dynamics.control.motion_predictor import MotionPredictor
 from robot_dynamics.control.tolerances import Tolerances
 from robot_dynamics.control.unexplained import SLOW, UnexplainedAcceleration
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 #: Limit over the largest share that is expected in an hour.
 MARGIN = 1.25

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.control import polynomials
 from robot_dynamics.control import trajectory_kernel as kernel
@@ -31,8 +31,7 @@ from robot_dynamics.control.tip_path import TipPath
 from robot_dynamics.control.trajectory_limits import TrajectoryLimits
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import DimensionError, TrajectoryError
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import BoolArray, FloatArray
 
 #: Step of the search. s.
 STEP = 0.004
@@ -253,7 +252,7 @@ class _Plan:
                                   'or rad', subject='path of the tip', remedy=_REMEDY)
         return error, rate, wanted
 
-    def _refuse(self, t: float, joints: NDArray[np.bool_], q: FloatArray, v: FloatArray) -> None:
+    def _refuse(self, t: float, joints: BoolArray, q: FloatArray, v: FloatArray) -> None:
         """Say which joints cannot do what the path asks for."""
         names = self._dynamics.robot.joint_names
         reasons = ', '.join(f'{names[i]} ({self._bounds.tightest(i, q, v, self._step)})'

@@ -6,12 +6,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import finite_array, positive
 from robot_dynamics.errors import DimensionError, TrajectoryError
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: A path is longer than the one and shorter than the other, as is the radius of a circle. m.
 SHORTEST_PATH, LONGEST_PATH = 1e-6, 1e6

@@ -6,14 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import each_joint
 from robot_dynamics.control.motion_filter import MotionFilter
 from robot_dynamics.errors import DimensionError, ParameterError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 #: Without learning: this share of the largest effort of a joint. A payload nobody told of and
 #: masses a third off, which an adaptive controller copes with, are no fault and no contact: with

@@ -6,13 +6,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control.checks import positive
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 
 class TorqueTerms:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.control import trajectory_kernel as kernel
 from robot_dynamics.control.checks import count, each_joint, positive
@@ -24,10 +24,10 @@ from robot_dynamics.control.trajectory_points import (
     read_points,
 )
 from robot_dynamics.errors import StateError, TrajectoryError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import JointLimits, Robot
 from robot_dynamics.model.units import position_units
 
-FloatArray = NDArray[np.float64]
 Motion = tuple[FloatArray, FloatArray, FloatArray]
 
 #: A new trajectory that agrees this well with the motion under way takes over without

@@ -6,16 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.control import trajectory_kernel as kernel
 from robot_dynamics.control.checks import each_joint
 from robot_dynamics.control.pieces import Pieces
 from robot_dynamics.control.trajectory_points import Points
 from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import JointLimits
-
-FloatArray = NDArray[np.float64]
 
 #: A limit may be exceeded by rounding: rad or m, and as a fraction of a speed or acceleration.
 ROUNDING = 1e-6

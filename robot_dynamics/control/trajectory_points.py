@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control.references import Reference
 from robot_dynamics.errors import TrajectoryError
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: Two points closer than this in time are one. s.
 SHORTEST_SEGMENT = 1e-4

@@ -4,12 +4,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control import detection_kernel
 from robot_dynamics.control.motion_predictor import MotionPredictor
-
-FloatArray = NDArray[np.float64]
 
 #: Predicted speed up to which a joint is slow. rad/s or m/s.
 SLOW = 0.02

@@ -17,14 +17,11 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.equations import Dynamics
 from robot_dynamics.errors import DimensionError, ParameterError, shown
-from robot_dynamics.model.arrays import real_array
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from robot_dynamics.model.arrays import FloatArray, IntArray, real_array
 
 #: Classes of parameters.
 UNIDENTIFIABLE, COMBINED, INDEPENDENT = 'unidentifiable', 'combined', 'independent'

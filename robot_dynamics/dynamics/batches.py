@@ -7,14 +7,12 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.carrying import Carrying
 from robot_dynamics.dynamics.coupling import Coupling
 from robot_dynamics.dynamics.threads import PIECE, check_threads, in_pieces
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 #: Samples from which on a batch is large. A smaller one is done in a fraction of a
 #: millisecond by the kernels that a control loop has loaded anyway; loading those for large

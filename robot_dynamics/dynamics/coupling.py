@@ -10,11 +10,9 @@ several coordinates, which have more positions than velocities (`Robot.position_
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 
 def product(A: FloatArray, B: FloatArray) -> FloatArray:

@@ -7,16 +7,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.linearisation import LinearModel, motion_of_deviations
 from robot_dynamics.dynamics.samples import check_several, finished
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.arrays import FloatArray
 
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.equations import Dynamics
 
-FloatArray = NDArray[np.float64]
 
 _NAMES = ('dtau_dq', 'dtau_dv', 'M')
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from robot_dynamics.model.arrays import FloatArray
 
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.equations import Dynamics
-
-FloatArray = NDArray[np.float64]
 
 
 class EffortRates:

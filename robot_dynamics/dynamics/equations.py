@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics import joint_terms
 from robot_dynamics.dynamics.batches import Batches
@@ -38,10 +38,8 @@ from robot_dynamics.errors import (
     StateError,
     shown,
 )
-from robot_dynamics.model.arrays import is_positive
+from robot_dynamics.model.arrays import FloatArray, is_positive
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 
 class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics, GramMethods):

@@ -7,18 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.gram_pieces import Motion, OneByOne, SideBySide
 from robot_dynamics.dynamics.threads import in_pieces
 from robot_dynamics.errors import ParameterError, shown
-from robot_dynamics.model.arrays import real_array
+from robot_dynamics.model.arrays import FloatArray, IntArray, real_array
 
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.equations import Dynamics
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Result = TypeVar('Result')
 
 _COLUMNS = 'give distinct whole numbers'

@@ -6,11 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.carrying import Carrying
-
-IntArray = NDArray[np.int64]
+from robot_dynamics.model.arrays import IntArray
 
 
 @dataclass(frozen=True)

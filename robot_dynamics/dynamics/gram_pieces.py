@@ -7,16 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.coupling import product
 from robot_dynamics.dynamics.gram_layout import GramLayout
+from robot_dynamics.model.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.equations import Dynamics
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 #: Columns of the tables that kernels fill before they multiply: some hundred samples. What
 #: is fastest is much the same for robots of any size.

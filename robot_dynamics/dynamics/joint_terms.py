@@ -22,13 +22,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.kernels import terms as kernels
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 _CODES = {
     'viscous': kernels.VISCOUS,

@@ -22,15 +22,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.coupling import product
 from robot_dynamics.errors import ParameterError, shown
-from robot_dynamics.model.arrays import is_positive
+from robot_dynamics.model.arrays import FloatArray, is_positive
 from robot_dynamics.model.joint_types import JointType
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

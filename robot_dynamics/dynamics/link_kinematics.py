@@ -7,16 +7,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.coupling import product
 from robot_dynamics.errors import ModelError, ParameterError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Frame
 
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.equations import Dynamics
 
-FloatArray = NDArray[np.float64]
 
 #: Axes that Jacobians can be given in.
 AXES = ('base', 'link')

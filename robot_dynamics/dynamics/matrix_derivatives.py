@@ -7,16 +7,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.samples import check_several, finished
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.arrays import FloatArray
 
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.equations import Dynamics
     from robot_dynamics.dynamics.samples import Samples
 
-FloatArray = NDArray[np.float64]
 
 #: Factorisations of C by name, with the number that kernels know them by.
 FACTORISATIONS = {'christoffel': 0, 'garofalo': 1}

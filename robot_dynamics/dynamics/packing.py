@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.kernels.layout import (
     AXIS,
@@ -40,11 +39,12 @@ from robot_dynamics.dynamics.kernels.layout import (
     SLIDE,
     WIDTH,
 )
+from robot_dynamics.model.arrays import FloatArray, IntArray
 from robot_dynamics.model.joint_geometry import directions
 from robot_dynamics.model.robot import JointType, Robot
 
 
-def pack(robot: Robot) -> NDArray[np.float64]:
+def pack(robot: Robot) -> FloatArray:
     """Return the model array of a robot, shape (velocities of all bodies + 1, WIDTH)."""
     coordinates = robot.body_coordinates
     model = np.zeros((coordinates.n + 1, WIDTH))
@@ -76,7 +76,7 @@ def pack(robot: Robot) -> NDArray[np.float64]:
     return model
 
 
-def _pack_single(row: NDArray[np.float64], robot: Robot, i: int) -> None:
+def _pack_single(row: FloatArray, robot: Robot, i: int) -> None:
     """Write how a joint of one coordinate moves body i."""
     rotation, axis = robot.placements[i, :3, :3], robot.axes[i]
     along = np.outer(axis, axis)
@@ -91,7 +91,7 @@ def _pack_single(row: NDArray[np.float64], robot: Robot, i: int) -> None:
     row[AXIS:AXIS + 3] = rotation @ axis
 
 
-def prepared_buffer(model: NDArray[np.float64], columns: int) -> NDArray[np.float64]:
+def prepared_buffer(model: FloatArray, columns: int) -> FloatArray:
     """Return zeros of shape (velocities, columns) that carry the mark of the model's tree."""
     rows = len(model) - 1
     memory = np.zeros(BUFFER_START + rows * columns)
@@ -101,7 +101,7 @@ def prepared_buffer(model: NDArray[np.float64], columns: int) -> NDArray[np.floa
     return memory[BUFFER_START:].reshape(rows, columns)
 
 
-def disown(out: NDArray[np.float64]) -> None:
+def disown(out: FloatArray) -> None:
     """Mark memory of `prepared_buffer`, if it is that, as nobody's: its zeros are written to."""
     memory = out.base
     if (type(memory) is np.ndarray and memory.dtype == np.float64 and memory.ndim == 1
@@ -116,12 +116,12 @@ def _mark(robot: Robot) -> float:
     return float(int.from_bytes(digest[:6], 'little') + 1)
 
 
-def _skew(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _skew(x: FloatArray) -> FloatArray:
     """Matrix of the vector product with x."""
     return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
 
 
-def _subtrees(parents: NDArray[np.int64]) -> tuple[list[int], list[bool]]:
+def _subtrees(parents: IntArray) -> tuple[list[int], list[bool]]:
     """Describe which bodies hang on each joint.
 
     Returns, for each body i, the end of the unbroken run ``i, i + 1, ...`` of its

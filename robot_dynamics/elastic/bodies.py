@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.elastic.joints import ElasticJoints
 from robot_dynamics.errors import DimensionError, ParameterError
-from robot_dynamics.model.arrays import real_array
+from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 _UPPER = np.triu_indices(3)
 

@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.linearisation import LinearModel
@@ -18,8 +18,7 @@ from robot_dynamics.elastic import rotors
 from robot_dynamics.elastic.parameters import ParameterOrder, places
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import ModelError, ParameterError, StateError
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 
 class ElasticDynamics:

@@ -6,13 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.elastic.joints import ElasticJoints
 from robot_dynamics.errors import DimensionError, ParameterError
-from robot_dynamics.model.arrays import Rebuilt, real_array, store
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray, Rebuilt, real_array, store
 
 
 @dataclass(frozen=True, eq=False)

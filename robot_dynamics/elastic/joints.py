@@ -6,12 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import DimensionError, ParameterError
-from robot_dynamics.model.arrays import Rebuilt, real_array, store
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray, Rebuilt, real_array, store
 
 #: Fields that must be positive; the others must not be negative.
 _POSITIVE = ('gear_ratio', 'rotor_inertia', 'stiffness')

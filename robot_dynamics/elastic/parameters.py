@@ -20,9 +20,9 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError, shown
+from robot_dynamics.model.arrays import IntArray
 from robot_dynamics.model.robot import Robot
 
 ParameterOrder = Literal['paper', 'tables', 'bodies']
@@ -34,7 +34,7 @@ JOINT_PARAMETERS = ('rotor_inertia', 'coulomb', 'viscous', 'stiffness')
 _TENSOR = (4, 7, 9, 5, 6, 8)
 
 
-def places(n: int, order: ParameterOrder) -> NDArray[np.int64]:
+def places(n: int, order: ParameterOrder) -> IntArray:
     """Return where each parameter of an order stands in the order ``'bodies'``.
 
     Parameters

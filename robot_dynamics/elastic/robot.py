@@ -9,7 +9,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.elastic.configuration import (
     Source,
@@ -20,10 +20,8 @@ from robot_dynamics.elastic.configuration import (
 from robot_dynamics.elastic.joints import ElasticJoints
 from robot_dynamics.elastic.parameters import ParameterOrder, parameter_names, places
 from robot_dynamics.errors import DimensionError, ModelError
-from robot_dynamics.model.arrays import Rebuilt, real_array
+from robot_dynamics.model.arrays import FloatArray, Rebuilt, real_array
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

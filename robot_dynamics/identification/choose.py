@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.identification.estimators.consistent import prior_of
 from robot_dynamics.identification.fitting import Fit, fit, squared_errors
@@ -21,9 +20,7 @@ from robot_dynamics.identification.friction import FAMILIES, LOADED, shares_opti
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.normal import Normal, tangents
 from robot_dynamics.identification.stack import Stack
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from robot_dynamics.model.arrays import FloatArray, IntArray
 
 #: Pulls towards the description that are tried, in units of the weighted squared error.
 STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)

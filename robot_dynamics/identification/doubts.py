@@ -9,15 +9,12 @@ predicted well where it stood, and nothing is known of it elsewhere.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.signals import SignalSettings
 from robot_dynamics.identification.stack import Stack
 from robot_dynamics.model.findings import Finding, Severity
-
-FloatArray = NDArray[np.float64]
 
 #: Friction that gives power drives: more than this part of the effort times the speed.
 DRIVES = 0.05

@@ -6,11 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.identification.estimators.consistent import fit_consistent
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: Weights and parameters are computed in turn so many times.
 PASSES = 3

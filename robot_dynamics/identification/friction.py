@@ -30,12 +30,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.kernels import presliding
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: Every term, by name.
 TERMS = ('offset', 'viscous', 'coulomb', 'sign', 'cbrt', 'stribeck', 'dahl', 'load', 'load_dahl',

@@ -9,7 +9,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.base_parameters import (
@@ -51,10 +50,8 @@ from robot_dynamics.identification.signals.motion import WIDER
 from robot_dynamics.identification.stack import Stack
 from robot_dynamics.identification.stop_check import take_back
 from robot_dynamics.identification.stops import stop_findings
+from robot_dynamics.model.arrays import FloatArray, IntArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 #: Blocks of time; the halves of the validation have half of them each.
 BLOCKS = 12

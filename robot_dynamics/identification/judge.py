@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.base_parameters import BaseParameters
 from robot_dynamics.identification.estimators.linear import LinearFit
@@ -14,11 +13,9 @@ from robot_dynamics.identification.missing import Missing
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.result import FAIR, GOOD, POOR, Residuals
 from robot_dynamics.identification.stack import Stack
+from robot_dynamics.model.arrays import FloatArray, IntArray
 from robot_dynamics.model.consistency import check_body
 from robot_dynamics.model.findings import Finding, Severity
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 #: Relative errors of predictions up to which a model is good, and fair.
 GOOD_ERROR, FAIR_ERROR = 0.10, 0.25

@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.base_parameters import BaseParameters
 from robot_dynamics.identification.model import Model
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: A parameter is told where what the rows of a motion leave of it is below this part of it.
 TOLD = 1e-3

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.friction import LOADED, columns_of
 from robot_dynamics.identification.signals.motion import Motion
 from robot_dynamics.identification.stack import Feature, axis_loads
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.identification.stack import Stack
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from robot_dynamics.model.arrays import FloatArray, IntArray
 
 # Gravities of which all products are kept: that of the description, and a tilted one; and
 # models of which the products are.

@@ -24,7 +24,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.packing import pack
@@ -33,10 +32,9 @@ from robot_dynamics.identification import output_error_kernels as kernels
 from robot_dynamics.identification.estimators.linear import newey_west
 from robot_dynamics.identification.output_error_log import ServoLog, halves_of
 from robot_dynamics.identification.output_error_model import DRIVE, PARAMETERS, Layout, friction_of
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 #: f: errors above this part of the standard deviation of the motion count by their size;
 #: and where searches begin, more smoothly.

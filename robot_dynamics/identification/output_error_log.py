@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification.dataset.cleaning import (
@@ -31,8 +30,7 @@ from robot_dynamics.identification.dataset.cleaning import (
     SHORTEST_SEGMENT,
 )
 from robot_dynamics.identification.dataset.table_log import read_table
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import BoolArray, FloatArray
 
 #: What a table of a servo may tell; the first three it has to.
 QUANTITIES = ('time', 'position', 'goal', 'velocity', 'supply', 'enabled')
@@ -184,7 +182,7 @@ def _pieces(path: Path, columns: Mapping[str, FloatArray], law: FloatArray, brok
     needed = ('position', 'goal', 'supply')
     kept = np.ones(len(time), dtype=bool)
 
-    def drop(reason: str, bad: NDArray[np.bool_]) -> None:
+    def drop(reason: str, bad: BoolArray) -> None:
         bad = bad & kept
         if np.any(bad):
             counts[reason] = int(np.count_nonzero(bad))

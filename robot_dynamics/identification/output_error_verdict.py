@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.identification.judge import OVERFIT, grade
 from robot_dynamics.identification.output_error import OutputError, simulate_servos
 from robot_dynamics.identification.output_error_log import ServoLog
 from robot_dynamics.identification.result import FAIR, POOR
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RecordingError
@@ -16,9 +15,8 @@ from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.signals import SignalSettings, motions_of
 from robot_dynamics.identification.signals.filters import low_pass
 from robot_dynamics.identification.stack import ROWS_PER_CUTOFF, TRIM
+from robot_dynamics.model.arrays import FloatArray, IntArray
 from robot_dynamics.model.inertia import transform_parameters
-
-FloatArray = NDArray[np.float64]
 
 #: Errors are taken to be correlated over so long, s.
 CORRELATION = 1.0
@@ -104,7 +102,7 @@ def identify_payload(dataset: Dataset, arm: Model, signals: SignalSettings,
                    CORRELATION * ROWS_PER_CUTOFF * signals.cutoff)
 
 
-def _solved(body: str, whole: FloatArray, efforts: FloatArray, order: NDArray[np.int64],
+def _solved(body: str, whole: FloatArray, efforts: FloatArray, order: IntArray,
             correlation: float) -> Payload:
     """Return the payload from rows of all joints, (m, n, 10) and (m, n)."""
     m, n = efforts.shape

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.base_parameters import BaseParameters
 from robot_dynamics.errors import ParameterError
@@ -17,11 +16,10 @@ from robot_dynamics.identification.estimators.essential import Essential
 from robot_dynamics.identification.missing import Missing
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.signals.motion import SignalSettings
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.consistency import check_body
 from robot_dynamics.model.findings import Finding
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 #: Verdicts, from good to bad.
 GOOD, FAIR, POOR = 'good', 'fair', 'poor'

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError, RecordingError, RobotDynamicsError
 from robot_dynamics.identification.choose import Choice, Chooser
@@ -25,9 +24,8 @@ from robot_dynamics.identification.signals.derivatives import derivative
 from robot_dynamics.identification.signals.filters import low_pass
 from robot_dynamics.identification.stack import Stack
 from robot_dynamics.identification.stops import on_stops
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 #: Cut-offs that are tried, as multiples of what the spectrum suggests.
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RecordingError
@@ -27,11 +26,8 @@ from robot_dynamics.identification.friction import (
 from robot_dynamics.identification.signals.filters import low_pass, settling
 from robot_dynamics.identification.signals.motion import Motion, SignalSettings, motions_of
 from robot_dynamics.identification.stops import on_stops
+from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 #: Rows are kept at so many times the cut-off: with the filter's noise bandwidth of about the
 #: cut-off, neighbouring errors then have next to no correlation.
@@ -356,7 +352,7 @@ def axis_loads(axes: FloatArray, efforts: FloatArray) -> FloatArray:
     return np.concatenate(loads, axis=1)
 
 
-def _moved(robot: Robot) -> NDArray[np.bool_]:
+def _moved(robot: Robot) -> BoolArray:
     """Return which bodies each joint moves, shape (n, nb)."""
     moved = robot.coupling.T != 0.0
     for body, parent in enumerate(robot.parents):

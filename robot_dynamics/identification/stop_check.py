@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.identification.choose import USUAL_STRENGTH, Chooser
 from robot_dynamics.identification.normal import selection
 from robot_dynamics.identification.stack import Stack
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: Errors of equations on a stop are so many times those of the others, at least.
 STRANGE = 3.0

@@ -8,16 +8,13 @@ joints hold. What lies on a stop stands still at a limit of the description, or 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.signals.motion import Motion
 from robot_dynamics.identification.signals.spans import lasting, widened
+from robot_dynamics.model.arrays import BoolArray, FloatArray
 from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 #: A joint is at a limit that is nearer than this part of its range, or than this, rad or m.
 NEAR, NEAREST = 0.02, 0.02

@@ -13,7 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.errors import DimensionError, ModelError
 
+#: The array types of the whole package.
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 
 # Kinds of numpy's types that hold real numbers: truth values, integers, floats.
 _REAL = 'biuf'
@@ -100,7 +103,7 @@ def frozen_array(value: ArrayLike, shape: tuple[int, ...], subject: str, *,
     return array
 
 
-def frozen_integers(value: ArrayLike, shape: tuple[int, ...], subject: str) -> NDArray[np.int64]:
+def frozen_integers(value: ArrayLike, shape: tuple[int, ...], subject: str) -> IntArray:
     """Return a read-only copy of whole numbers in an int64 array of the given shape."""
     numbers = frozen_array(value, shape, subject)
     array = numbers.astype(np.int64)

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import ModelError
-from robot_dynamics.model.arrays import real_array
+from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.consistency import check_body, pseudo_inertia
 from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.inertia import transform_parameters
@@ -25,8 +25,6 @@ from robot_dynamics.model.robot import Frame, Robot
 from robot_dynamics.model.selection import Selection, select
 from robot_dynamics.model.singularity import singular_directions
 from robot_dynamics.model.tree import JointDescription, RobotTree
-
-FloatArray = NDArray[np.float64]
 
 #: Largest number of moving bodies: the coupling matrix grows with its square.
 MAX_BODIES = 500

@@ -22,17 +22,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import DimensionError, InertiaError, ParameterError
-from robot_dynamics.model.arrays import real_array
+from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.inertia import (
     com_from_parameters,
     inertia_matrix,
     parameters_from_moments,
 )
-
-FloatArray = NDArray[np.float64]
 
 #: Relative violation below which a body still counts as possible: a thin plate
 #: lies exactly on the boundary, and rounding must not push it out.

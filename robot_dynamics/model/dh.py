@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ModelError, shown
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.assemble import assemble
 from robot_dynamics.model.dh_fields import Fields, sequence
 from robot_dynamics.model.dh_inertia import inertia_order, inertial_parameters, is_point_mass
@@ -40,8 +40,6 @@ from robot_dynamics.model.tree import (
     RobotTree,
     check_tree,
 )
-
-FloatArray = NDArray[np.float64]
 
 #: Name of the frame that ``tool`` places in the last link.
 TOOL_FRAME = 'tool'

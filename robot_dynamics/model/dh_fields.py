@@ -9,12 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ModelError, shown
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.rotation import rotation_from_rpy
-
-FloatArray = NDArray[np.float64]
 
 #: No length, angle, mass or inertia of a robot is this large, in SI units.
 MAX_MAGNITUDE = 1e12

@@ -7,17 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ModelError, shown
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.dh_fields import Fields, matrix, sequence, vector
 from robot_dynamics.model.inertia import (
     com_from_parameters,
     parameters_from_com,
     parameters_from_moments,
 )
-
-FloatArray = NDArray[np.float64]
 
 _ENTRIES = {'xx': (0, 0), 'yy': (1, 1), 'zz': (2, 2), 'xy': (0, 1), 'xz': (0, 2), 'yz': (1, 2)}
 

@@ -25,14 +25,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ModelError, shown
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.dh_fields import Fields, vector
 from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.tree import JointKind, LimitDescription
-
-FloatArray = NDArray[np.float64]
 
 #: Every field that a row can have.
 ROW_FIELDS = (

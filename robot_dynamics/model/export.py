@@ -20,16 +20,15 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import InertiaError, ModelError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.orders import UrdfInertia, from_urdf, to_urdf
 from robot_dynamics.model.robot import JointType, Robot
 from robot_dynamics.model.robot_checks import LONGEST_NAME
 from robot_dynamics.model.rotation import rpy_from_rotation
 from robot_dynamics.model.urdf_values import MAX_MAGNITUDE
-
-FloatArray = NDArray[np.float64]
 
 # How far a range without an end is written: readers take it for none, and it is
 # a number in every parser, which "inf" is not.

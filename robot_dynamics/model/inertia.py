@@ -19,12 +19,10 @@ Hermes Penton, 2002, section 9.2: the parameters and their change of frame.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import DimensionError, InertiaError
-from robot_dynamics.model.arrays import real_array
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray, real_array
 
 # Row and column of the tensor entry that stands at p[4:10].
 _ROWS = np.array([0, 0, 0, 1, 1, 2])

@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.model.arrays import BoolArray, FloatArray
 from robot_dynamics.model.joint_types import JointType
 from robot_dynamics.model.motion import rotation_of_quaternion
 from robot_dynamics.model.rotation import axis_rotation, plane_axes
-
-FloatArray = NDArray[np.float64]
 
 
 def joint_motion(kind: JointType, axis: FloatArray, link_offset: FloatArray, q: FloatArray
@@ -43,7 +41,7 @@ def joint_motion(kind: JointType, axis: FloatArray, link_offset: FloatArray, q: 
     return motion
 
 
-def directions(kind: JointType, axis: FloatArray) -> tuple[NDArray[np.bool_], FloatArray]:
+def directions(kind: JointType, axis: FloatArray) -> tuple[BoolArray, FloatArray]:
     """Return which velocities of a joint slide rather than turn, and where or about what.
 
     Shapes (velocities,) and (velocities, 3); unit vectors in the axes of the moved link.

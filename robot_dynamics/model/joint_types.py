@@ -9,11 +9,9 @@ from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ModelError
-
-IntArray = NDArray[np.int64]
+from robot_dynamics.model.arrays import IntArray
 
 
 class JointType(IntEnum):

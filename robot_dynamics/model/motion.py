@@ -15,13 +15,11 @@ x y z w. All functions take batches: arrays with leading axes.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import DimensionError, ParameterError, StateError, shown
-from robot_dynamics.model.arrays import real_array
+from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.joint_types import Coordinates, JointType
-
-FloatArray = NDArray[np.float64]
 
 #: How far the length of a quaternion may be from 1: four decimals of each component.
 UNIT_TOLERANCE = 1e-4

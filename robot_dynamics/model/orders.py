@@ -43,15 +43,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.errors import DimensionError, InertiaError
-from robot_dynamics.model.arrays import real_array
+from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.consistency import finite_parameters
 from robot_dynamics.model.inertia import com_from_parameters, parameters_from_com
-
-FloatArray = NDArray[np.float64]
 
 # What stands at each place of another order, as indices into this package's order.
 _PINOCCHIO = np.array([0, 1, 2, 3, 4, 5, 7, 6, 8, 9])

@@ -11,12 +11,15 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import DimensionError, ModelError
 from robot_dynamics.model import motion
 from robot_dynamics.model import robot_checks as checks
 from robot_dynamics.model.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
     Rebuilt,
     frozen_array,
     frozen_integers,
@@ -30,8 +33,6 @@ from robot_dynamics.model.robot_parts import Frame, JointLimits
 __all__ = ['PARAMETER_SUFFIXES', 'FloatArray', 'Frame', 'IntArray', 'JointLimits', 'JointType',
            'Robot']
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 #: The ten inertial parameters of a body, in the order used everywhere in this
 #: package: mass, first moment (m c), and the inertia tensor about the origin of
@@ -262,7 +263,7 @@ class Robot(Rebuilt):
                 and np.array_equal(self.coupling, np.eye(self.n)))
 
     @property
-    def is_continuous(self) -> NDArray[np.bool_]:
+    def is_continuous(self) -> BoolArray:
         """Which independent coordinates turn without end, shape (n,).
 
         Those after a full turn of which every body that they move stands where it stood:

@@ -11,13 +11,11 @@ import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ModelError
+from robot_dynamics.model.arrays import FloatArray, IntArray
 from robot_dynamics.model.joint_types import Coordinates, JointType
 from robot_dynamics.model.robot_parts import JointLimits
-
-FloatArray = NDArray[np.float64]
 
 #: Longest name of a robot, link, joint or frame.
 LONGEST_NAME = 200
@@ -45,7 +43,7 @@ def check_names(kind: str, names: Iterable[str], taken: Iterable[str] = ()) -> N
         seen.add(name)
 
 
-def check_joint_types(bodies: Sequence[str], joint_types: NDArray[np.int64]) -> None:
+def check_joint_types(bodies: Sequence[str], joint_types: IntArray) -> None:
     """Refuse unknown types of joints."""
     kinds = tuple(JointType)
     for body, kind in zip(bodies, joint_types, strict=True):
@@ -100,7 +98,7 @@ def check_poses(names: Sequence[str], poses: FloatArray) -> None:
                          remedy='give [[R, p], [0, 0, 0, 1]] with a rotation matrix R')
 
 
-def check_parents(robot: str, parents: NDArray[np.int64]) -> None:
+def check_parents(robot: str, parents: IntArray) -> None:
     """Refuse bodies that do not come after the body that carries them."""
     if np.any(parents >= np.arange(len(parents))) or np.any(parents < -1):
         raise ModelError('bodies are not in base-to-tip order', subject=robot,

@@ -5,12 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from robot_dynamics.model.arrays import Rebuilt, frozen_array, real_array, store
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray, Rebuilt, frozen_array, real_array, store
 
 
 @dataclass(frozen=True, eq=False)

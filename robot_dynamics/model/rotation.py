@@ -6,12 +6,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import DimensionError
-from robot_dynamics.model.arrays import real_array
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray, real_array
 
 
 def rotation_from_rpy(rpy: ArrayLike) -> FloatArray:

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import DimensionError, ModelError, RobotDynamicsError, shown
-from robot_dynamics.model.arrays import real_array
+from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.floating_base import on_floating_base
 from robot_dynamics.model.joint_types import Coordinates
-from robot_dynamics.model.motion import FloatArray, check_positions
+from robot_dynamics.model.motion import check_positions
 from robot_dynamics.model.tree import (
     JointDescription,
     JointKind,

@@ -4,15 +4,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.model.arrays import BoolArray, FloatArray
 from robot_dynamics.model.consistency import parameters_from_pseudo_inertia, pseudo_inertia
 from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.inertia import inertia_matrix
 from robot_dynamics.model.joint_geometry import directions, joint_motion
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 # A zero of the mass matrix comes out as the rounding of what cancels in it.
 _ROUNDING = 1e-12
@@ -71,7 +69,7 @@ def _finding(robot: Robot, joint: int, *, alone: bool) -> Finding:
                    f'give {link!r} its <inertial>, or lock the joint')
 
 
-def _in_null_space(mass: FloatArray, heavy: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _in_null_space(mass: FloatArray, heavy: BoolArray) -> BoolArray:
     """Return which of the joints that move inertia can move together without moving any."""
     moving = np.flatnonzero(heavy)
     scaling = 1.0 / np.sqrt(np.diag(mass)[moving])

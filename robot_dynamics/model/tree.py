@@ -13,14 +13,12 @@ from enum import Enum
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ModelError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.joint_geometry import joint_motion
 from robot_dynamics.model.joint_types import Coordinates, JointType
 from robot_dynamics.model.motion import neutral
-
-FloatArray = NDArray[np.float64]
 
 
 class JointKind(Enum):

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.model.arrays import BoolArray
 from robot_dynamics.model.joint_types import JointType
 from robot_dynamics.model.robot import Robot
 
 
-def prismatic_joints(robot: Robot) -> NDArray[np.bool_]:
+def prismatic_joints(robot: Robot) -> BoolArray:
     """Return which joints slide: those whose body does, shape of ``robot.joint_names``."""
     kinds = dict(zip(robot.body_joint_names, robot.joint_types.tolist(), strict=True))
     return np.array([kinds.get(name) == JointType.PRISMATIC for name in robot.joint_names],

@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ModelError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.document import Element
 from robot_dynamics.model.inertia import parameters_from_com, transform_parameters
 from robot_dynamics.model.motion import rotation_of_quaternion
@@ -37,8 +37,6 @@ from robot_dynamics.model.urdf_values import (
     text_of,
     vector_of,
 )
-
-FloatArray = NDArray[np.float64]
 
 #: Largest number of links; the inertia of each is moved and added in Python.
 MAX_LINKS = 5_000

@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ModelError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.document import Element
-
-FloatArray = NDArray[np.float64]
 
 #: No length, mass or inertia of a robot is this large, in SI units.
 MAX_MAGNITUDE = 1e12

@@ -6,18 +6,16 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from numpy.typing import NDArray
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.base import NodeParts
 from robot_dynamics.nodes.convert import array_of, joint_order
 from robot_dynamics.nodes.parameters import Parameter, Values
 from robot_dynamics.nodes.reported import make_reported_effort
-
-FloatArray = NDArray[np.float64]
 
 EFFORT_PARAMETERS = (
     Parameter('effort_source', 'joint_states', 'Where efforts come from: joint_states as '

@@ -6,13 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray, IntArray
 from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.convert import JointStateMessage, joint_order
 from robot_dynamics.nodes.elastic_parameters import motor_names
@@ -128,7 +127,7 @@ class ArmStates:
 class _Part:
     """The sensors of links, or of motors, and where in a message their readings stand."""
 
-    def __init__(self, message: JointStateMessage, first: int, order: NDArray[np.int64],
+    def __init__(self, message: JointStateMessage, first: int, order: IntArray,
                  sensors: JointSensors, truth: Truth):
         places = slice(first, first + len(order))
         self._fields = [field[places] for field in (message.position, message.velocity,

@@ -17,16 +17,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.command_output import listener_obstacle
 from robot_dynamics.nodes.fetched import FetchedSubscription
-
-FloatArray = NDArray[np.float64]
 
 #: A claim has to be known everywhere for this long: discovery takes its time to show all who
 #: publish and listen. s.

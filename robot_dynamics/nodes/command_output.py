@@ -12,14 +12,12 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from robot_dynamics.model.arrays import FloatArray, IntArray
 from robot_dynamics.nodes.convert import ArrayMessage, array_of
-
-FloatArray = NDArray[np.float64]
 
 
 class CommandMessage(Protocol):
@@ -44,7 +42,7 @@ class EffortArray:
 
     message_type = Float64MultiArray
 
-    def __init__(self, names: Sequence[str], order: NDArray[np.int64]):
+    def __init__(self, names: Sequence[str], order: IntArray):
         self._order = order
         self._message = ArrayMessage(('joint',), (len(names),))
 
@@ -69,7 +67,7 @@ class EffortTrajectory:
 
     message_type = JointTrajectory
 
-    def __init__(self, names: Sequence[str], order: NDArray[np.int64]):
+    def __init__(self, names: Sequence[str], order: IntArray):
         self._order = order
         zeros = [0.0] * len(names)
         point = JointTrajectoryPoint(positions=zeros, velocities=zeros, effort=zeros)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
@@ -21,6 +21,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.control.trajectory_points import TrajectoryPoint
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.arrays import FloatArray, IntArray
 
 _NANOSECONDS = 1_000_000_000
 
@@ -158,7 +159,7 @@ class ArrayMessage:
 
 
 def joint_order(parameter: str, wanted: Sequence[str],
-                names: Sequence[str]) -> NDArray[np.int64]:
+                names: Sequence[str]) -> IntArray:
     """Return where each wanted joint stands among the robot's.
 
     Parameters
@@ -186,6 +187,6 @@ def joint_order(parameter: str, wanted: Sequence[str],
     return np.array([names.index(name) for name in wanted], dtype=np.int64)
 
 
-def array_of(field: Any) -> NDArray[np.float64]:
+def array_of(field: Any) -> FloatArray:
     """Return a field of doubles as an array, shape (k,), without a copy."""
     return np.frombuffer(field, dtype=np.float64) if len(field) else np.empty(0)

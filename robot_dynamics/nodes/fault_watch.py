@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from sensor_msgs.msg import JointState
@@ -29,13 +28,12 @@ from robot_dynamics.control.tolerances import (
 )
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.convert import ArrayMessage, JointStateMessage
 from robot_dynamics.nodes.diagnostics import Level, Status
 from robot_dynamics.nodes.parameters import Parameter, Values
-
-FloatArray = NDArray[np.float64]
 
 FAULT_PARAMETERS = (
     Parameter('faults.watch', True, 'Whether to look for actuator faults and contacts.',

@@ -21,7 +21,8 @@ from robot_dynamics.control.lq.rules import (
     rule_of_design,
 )
 from robot_dynamics.control.lq.schedule import LARGEST_RESCALE, Schedule
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
 from robot_dynamics.nodes.diagnostics import Level, Status
 from robot_dynamics.nodes.effort_controller import EffortControllerNode

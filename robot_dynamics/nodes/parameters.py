@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.exceptions import NameValidationException
 from rclpy.expand_topic_name import expand_topic_name
@@ -23,6 +22,7 @@ from rclpy.parameter import Parameter as RosParameter
 from rclpy.validate_full_topic_name import validate_full_topic_name
 
 from robot_dynamics.errors import ParameterError, shown
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.yaml_text import UnusableYamlError, parse_yaml
 
 Type = RosParameter.Type
@@ -175,7 +175,7 @@ def _list_in(text: str) -> Any:
 
 
 def per_joint(values: Values, name: str, joint_names: Sequence[str], *,
-              default: Any = None) -> NDArray[np.float64]:
+              default: Any = None) -> FloatArray:
     """Return a list parameter as one value a joint, shape (n,).
 
     Parameters

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control.loaded_model import checked_load
 from robot_dynamics.control.payload import Carrier, Payload
@@ -17,8 +16,6 @@ from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.units import effort_units
 from robot_dynamics.nodes.parameters import Parameter
-
-FloatArray = NDArray[np.float64]
 
 PAYLOAD_PARAMETERS = (
     Parameter('payload.mass', 0.0, 'Mass of what the arm may carry; the service carry_payload '

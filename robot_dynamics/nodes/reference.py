@@ -22,7 +22,7 @@ from robot_dynamics.control.modes import Mode
 from robot_dynamics.control.references import Reference
 from robot_dynamics.control.trajectory_points import sample_points
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.base import PlainNode
 from robot_dynamics.nodes.controller_names import TRACKING_CONTROLLERS

@@ -20,7 +20,8 @@ from robot_dynamics.control.references import (
 from robot_dynamics.control.trajectory import TrajectoryBuffer
 from robot_dynamics.control.trajectory_points import TrajectoryPoint
 from robot_dynamics.errors import ParameterError, TrajectoryError
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.yaml_text import read_yaml
 from robot_dynamics.nodes.parameters import Parameter, Values
 from robot_dynamics.nodes.tip_motions import (

@@ -11,7 +11,8 @@ from robot_dynamics.control.tip_motion import Reversed, TipMotion, TipTask
 from robot_dynamics.control.tip_path import Circle, Line, TipPath
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.parameters import Parameter, Values
 
 #: Values of the parameter ``trajectory`` that are paths of the end effector.

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.errors import RecordingError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.report.figure_style import GRID, INK, SOFT, style
 from robot_dynamics.report.payload import CHART_RATE, ERROR_WINDOW
 from robot_dynamics.report.recording import Recording
 from robot_dynamics.report.series import grid, moving_rms, sample
-from robot_dynamics.report.signals import FloatArray
 from robot_dynamics.report.skeleton import Skeleton, can_be_drawn
 from robot_dynamics.report.summary import Summary
 from robot_dynamics.report.text import figures, verdict

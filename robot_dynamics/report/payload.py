@@ -7,15 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.report.recording import Recording
 from robot_dynamics.report.series import grid, histogram, moving_rms, rounded, sample, worst
 from robot_dynamics.report.skeleton import Skeleton, can_be_drawn
 from robot_dynamics.report.summary import Summary
-
-FloatArray = NDArray[np.float64]
 
 #: Samples a second of the charts, frames a second of the arm, and samples of the loop.
 CHART_RATE = 40.0

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.errors import RecordingError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.recordings.bag import Topic, read_topics
 from robot_dynamics.report.signals import (
     NO_VECTORS,
-    FloatArray,
     JointSeries,
     Origin,
     VectorSeries,

@@ -6,9 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: A recording has a gap where the next sample is so many times further than usual.
 GAP = 2.5

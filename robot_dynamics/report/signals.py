@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import RecordingError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot_checks import is_name
 from robot_dynamics.recordings.bag import Topic
-
-FloatArray = NDArray[np.float64]
 
 #: More joints than any arm has.
 MAX_JOINTS = 500

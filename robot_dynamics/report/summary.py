@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import RecordingError
+from robot_dynamics.model.arrays import BoolArray, FloatArray
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.units import position_units
 from robot_dynamics.report.recording import Recording
-
-FloatArray = NDArray[np.float64]
 
 #: Longest stretch over which the error is taken, in s.
 LONGEST_WINDOW = 8.0
@@ -37,7 +35,7 @@ class Window:
         """Duration in s."""
         return self.end - self.start
 
-    def selects(self, time: FloatArray) -> NDArray[np.bool_]:
+    def selects(self, time: FloatArray) -> BoolArray:
         """Return which of the times lie inside."""
         return (time >= self.start) & (time < self.end)
 

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import DimensionError, ModelError, SimulationError
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.rotation import rotation_from_rpy
 from robot_dynamics.model.source import read_source
 from robot_dynamics.model.xacro_files import expanded_text

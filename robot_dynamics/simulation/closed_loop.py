@@ -16,7 +16,7 @@ from robot_dynamics.control.limits import EffortLimiter
 from robot_dynamics.control.protocol import TrackingController
 from robot_dynamics.control.references import Reference
 from robot_dynamics.errors import SimulationError
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import JointSensors
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import SimulationError
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.simulation.elastic_plant import ElasticPlant
 from robot_dynamics.simulation.plant import Plant
 

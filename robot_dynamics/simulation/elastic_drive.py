@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.elastic.dynamics import ElasticDynamics
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.simulation.drive import CATCH_PERIOD, CATCH_RATE
 from robot_dynamics.simulation.elastic_plant import ElasticPlant
 

@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import SimulationError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.joint_types import JointType
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.robot_parts import JointLimits
 from robot_dynamics.simulation.mjcf import robot_to_mjcf
 from robot_dynamics.simulation.plant import Plant

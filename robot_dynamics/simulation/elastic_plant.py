@@ -14,8 +14,7 @@ from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.friction import StribeckFriction
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import DimensionError, SimulationError
-from robot_dynamics.model.arrays import real_array
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.simulation.faults import Fault
 from robot_dynamics.simulation.plant_inputs import joint_vector, number_of_steps
 

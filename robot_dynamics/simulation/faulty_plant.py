@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import finite_array
 from robot_dynamics.errors import DimensionError, SimulationError
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.simulation.faults import Fault, FaultKind
 from robot_dynamics.simulation.plant import Plant
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import SimulationError
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.simulation.mjcf import (
     leading_bodies,
     principal_inertia,

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import DimensionError, SimulationError
-from robot_dynamics.model.arrays import real_array
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray, real_array
 
 
 def joint_vector(values: ArrayLike, subject: str, names: Sequence[str]) -> FloatArray:

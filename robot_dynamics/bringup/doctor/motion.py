@@ -10,7 +10,8 @@ import numpy as np
 
 from robot_dynamics.bringup.doctor.remarks import Remark, gathered, warning
 from robot_dynamics.bringup.doctor.replay import Replay
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.units import prismatic_joints
 from robot_dynamics.nodes.graph_seen import StateSample
 

@@ -11,7 +11,7 @@ from robot_dynamics.bringup.doctor.remarks import Remark, error, note, ok, warni
 from robot_dynamics.bringup.doctor.replay import Replay, clock_at
 from robot_dynamics.bringup.doctor.wishes import Wishes
 from robot_dynamics.control.joint_state import Reason
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.nodes.graph_seen import ClockSample, StateSample
 
 #: How far a rate may be from the one that a controller was told, as a share of it.

@@ -10,7 +10,8 @@ import numpy as np
 
 from robot_dynamics.bringup.doctor.wishes import Wishes
 from robot_dynamics.control.joint_state import JointStateMonitor, Note, Reason
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.graph_seen import ClockSample, StateSample
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from robot_dynamics.bringup.doctor.remarks import Remark, error, gathered, note, ok, warning
 from robot_dynamics.control.gains import FeedbackGains
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.units import effort_units, position_units, prismatic_joints
 
 #: Postures tried.

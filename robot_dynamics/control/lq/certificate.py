@@ -33,7 +33,8 @@ from robot_dynamics.control.lq.model_errors import ModelErrors
 from robot_dynamics.control.lq.rules import GainRule
 from robot_dynamics.dynamics.linearisation import LinearModel
 from robot_dynamics.errors import ControlError, DimensionError, RobotDynamicsError
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 
 #: A loop that is too fast swings at some pi/2 over its dead time, one that is too soft falls
 #: and hardly swings at all. rad.

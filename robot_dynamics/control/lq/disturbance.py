@@ -34,7 +34,8 @@ import math
 import numpy as np
 
 from robot_dynamics.dynamics.kernels.loading import kernel_on_demand
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 
 #: Longest time between two states over which an error is summed up, in periods: what happened
 #: in a longer one nobody knows.

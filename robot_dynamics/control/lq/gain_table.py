@@ -11,8 +11,7 @@ from robot_dynamics.control.lq.model import FeedforwardModel
 from robot_dynamics.control.lq.rules import GainRule
 from robot_dynamics.dynamics.kernels.loading import kernel_on_demand
 from robot_dynamics.errors import DimensionError, TrajectoryError
-from robot_dynamics.model.arrays import real_array
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray, real_array
 
 #: How many knots ahead of the last one the next is looked for.
 REACH = 64

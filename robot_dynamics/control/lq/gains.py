@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import ControlError, DimensionError
-from robot_dynamics.model.arrays import real_array
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray, real_array
 
 #: Weights beyond it, and below its inverse, leave no room for their products.
 LARGEST_WEIGHT = 1e100

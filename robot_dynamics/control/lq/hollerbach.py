@@ -30,8 +30,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.errors import ModelError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.consistency import pseudo_inertia
-from robot_dynamics.model.robot import FloatArray, JointType, Robot
+from robot_dynamics.model.robot import JointType, Robot
 
 
 class Arithmetic:

@@ -35,7 +35,8 @@ import numpy as np
 
 from robot_dynamics.control.lq.hollerbach import Arithmetic, Chain, Motion, Recursion
 from robot_dynamics.errors import ModelError
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 
 
 def recursion_3x3(robot: Robot, q: FloatArray, v: FloatArray, a: FloatArray) -> Recursion:

@@ -27,7 +27,8 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.control.lq.hollerbach import Arithmetic, Chain, Motion, Recursion
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 
 
 def recursion_4x4(robot: Robot, q: FloatArray, v: FloatArray, a: FloatArray) -> Recursion:

@@ -12,7 +12,8 @@ from robot_dynamics.control.checks import positive
 from robot_dynamics.control.loaded_model import LoadedModel
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.linearisation import LinearModel
-from robot_dynamics.model.robot import FloatArray, Robot
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
 
 
 @dataclass(frozen=True, eq=False)

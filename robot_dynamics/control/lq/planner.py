@@ -12,7 +12,7 @@ from robot_dynamics.control.lq.gain_table import GainTable, nearest_knot
 from robot_dynamics.control.lq.model import FeedforwardModel
 from robot_dynamics.control.lq.rules import GainRule
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray
 
 Motion = tuple[FloatArray, FloatArray, FloatArray]
 

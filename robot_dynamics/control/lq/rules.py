@@ -15,7 +15,7 @@ from robot_dynamics.control.lq.disturbance import gain_with_estimate
 from robot_dynamics.control.lq.gains import riccati_gain
 from robot_dynamics.control.lq.model import LinearPoint
 from robot_dynamics.errors import ControlError, ParameterError
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray
 
 #: Last power of A T in the series of Phi. Over a horizon of 13 ms the gains of an arm are
 #: then right to 5e-4 at speeds of several rad/s, over a period of 2 ms to 5e-7.

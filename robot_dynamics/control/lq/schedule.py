@@ -17,7 +17,7 @@ import numpy as np
 
 from robot_dynamics.control.checks import not_negative, number, positive
 from robot_dynamics.errors import ControlError, ParameterError, StopRequestedError
-from robot_dynamics.model.robot import FloatArray
+from robot_dynamics.model.arrays import FloatArray
 
 #: Weights are not to differ by more: beyond it most joints are as good as free.
 LARGEST_RESCALE = 100.0

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.kernels.direct import LARGEST, layout_is_as_expected
 from robot_dynamics.dynamics.kernels.layout import MARK
@@ -19,9 +18,8 @@ from robot_dynamics.dynamics.native.build import compile_library, is_built, libr
 from robot_dynamics.dynamics.native.methods import Library, load
 from robot_dynamics.dynamics.native.source import library_source
 from robot_dynamics.errors import BackendError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 #: Methods of Dynamics that have a kernel in C.
 METHODS = ('slotine_li_regressor', 'regressor', 'adaptive_terms', 'inverse_dynamics', 'matrices')

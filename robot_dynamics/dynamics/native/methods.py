@@ -14,12 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from robot_dynamics.errors import BackendError
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: What ``struct Python`` in objects.c holds, in its order.
 _FUNCTIONS_OF_PYTHON = (

@@ -8,13 +8,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.dataset.log import Log
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 
 #: A pause of more than so many sampling periods splits a log.
 GAP_PERIODS = 8.0
@@ -127,7 +124,7 @@ def clean(log: Log, rotary: BoolArray, *, times: tuple[float, float] | None = No
                       counts, log.source)
 
 
-def _drop_disorder(stamps: NDArray[np.int64], kept: BoolArray,
+def _drop_disorder(stamps: IntArray, kept: BoolArray,
                    drop: Callable[[str, BoolArray], None]) -> None:
     """Drop rows with the stamp of the row before, and rows older than one before them."""
     rows = np.flatnonzero(kept)
@@ -143,7 +140,7 @@ def _drop_disorder(stamps: NDArray[np.int64], kept: BoolArray,
     drop('rows with the stamp of the row before', _scattered(rows, kept, same))
 
 
-def _scattered(rows: NDArray[np.int64], kept: BoolArray, found: BoolArray) -> BoolArray:
+def _scattered(rows: IntArray, kept: BoolArray, found: BoolArray) -> BoolArray:
     """Return a mask of all rows from one of those that are kept."""
     mask = np.zeros(len(kept), dtype=bool)
     mask[rows[found]] = True
@@ -276,7 +273,7 @@ def _segmented(time: FloatArray, position: FloatArray, velocity: FloatArray, eff
                    tuple(starts), period, counts)
 
 
-def _taken(x: FloatArray, rows: NDArray[np.int64]) -> FloatArray:
+def _taken(x: FloatArray, rows: IntArray) -> FloatArray:
     """Return some rows, without a copy where they are all."""
     return x if len(rows) == len(x) else x[rows]
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.dataset.joint_state_bytes import Rows, read_joint_states
 from robot_dynamics.identification.dataset.log import Log, in_order
+from robot_dynamics.model.arrays import IntArray
 
 #: What is counted where messages cannot be read, or do not name all joints.
 DAMAGED, INCOMPLETE = 'damaged messages', 'messages without all joints'
@@ -54,7 +55,7 @@ class JointStateCollector:
         topic = self._topics.setdefault(name, _Topic())
         groups, damaged = read_joint_states(messages)
         topic.damaged += damaged
-        kept: list[tuple[NDArray[np.int64], Rows, tuple[int, ...]]] = []
+        kept: list[tuple[IntArray, Rows, tuple[int, ...]]] = []
         for indices, rows in groups:
             self._names.update(rows.names)
             places = in_order([self._rename.get(one, one) for one in rows.names], self._joints)

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
+
 ByteArray = NDArray[np.uint8]
 
 #: Layouts looked at in one batch; messages of a yet another one are counted as damaged.
@@ -95,7 +95,7 @@ class _Layout:
     names: tuple[str, ...]
     order: str
     arrays: tuple[tuple[int, int], ...]
-    constant: NDArray[np.bool_]
+    constant: BoolArray
 
     @classmethod
     def of(cls, message: bytes) -> _Layout | None:

@@ -7,11 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
+from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 
 #: Times that are further from the middle one do not fit a stamp in ns. s.
 _LONGEST = 4e9
@@ -49,7 +46,7 @@ class Log:
         return len(self.stamps)
 
 
-def stamps_of(time: FloatArray) -> tuple[IntArray, NDArray[np.bool_]]:
+def stamps_of(time: FloatArray) -> tuple[IntArray, BoolArray]:
     """Return the stamps of rows, and which rows have one.
 
     Parameters

@@ -6,15 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.dataset.dataset import Dataset
 from robot_dynamics.identification.dataset.readings import reading_findings
+from robot_dynamics.model.arrays import BoolArray, FloatArray
 from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 #: Samples that are looked at.
 SAMPLES = 3000
@@ -123,7 +121,7 @@ def _of_scales(scales: Mapping[str, float]) -> list[Finding]:
 
 
 def _samples(dataset: Dataset, robot: Robot
-             ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
+             ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, BoolArray]:
     """Return some motion, filtered, its efforts, and where each joint lies on no stop."""
     from robot_dynamics.identification.signals import SignalSettings, cutoff_of, motions_of
     from robot_dynamics.identification.stops import on_stops

@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.identification.dataset.dataset import Dataset
+from robot_dynamics.model.arrays import BoolArray, FloatArray
 from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.units import prismatic_joints
-
-FloatArray = NDArray[np.float64]
 
 #: Velocities that come later than positions by more are told of, s.
 LATE = 0.01
@@ -148,5 +146,5 @@ def _standing(dataset: Dataset) -> list[Finding]:
                     'these rows out')]
 
 
-def _named(dataset: Dataset, mask: NDArray[np.bool_]) -> str:
+def _named(dataset: Dataset, mask: BoolArray) -> str:
     return ', '.join(name for name, there in zip(dataset.joint_names, mask, strict=True) if there)

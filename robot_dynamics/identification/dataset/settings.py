@@ -24,12 +24,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.yaml_text import read_yaml
-
-FloatArray = NDArray[np.float64]
 
 #: What the efforts of a log may be.
 EFFORT_KINDS = ('torque', 'current', 'motor_torque', 'gravity_compensated')

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.dataset.log import Log, in_order, stamps_of
 from robot_dynamics.identification.dataset.table_text import MAX_ROWS, csv_table, number
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 _QUANTITIES = ('position', 'velocity', 'effort')
 _TIME = ('t', 'time', 'times', 'stamp', 'timestamp', 'time_s', 'sec')

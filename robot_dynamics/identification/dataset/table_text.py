@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import RecordingError, shown
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: Rows of a table at most.
 MAX_ROWS = 20_000_000

@@ -14,14 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.elastic.parameters import places
 from robot_dynamics.identification.elastic.result import ElasticIdentification
 from robot_dynamics.identification.estimators.consistent import fit_consistent, prior_of
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.consistency import check_body
-
-FloatArray = NDArray[np.float64]
 
 #: Weight of the pull: as much as one observation with an error as large as the parameters.
 STRENGTH = 1.0

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import DimensionError, RecordingError
@@ -23,10 +23,8 @@ from robot_dynamics.identification.elastic.reading import (
     read_sides,
     require_same_motion,
 )
-from robot_dynamics.model.arrays import real_array
+from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.findings import Finding, Severity
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ equations of a link and its motor, added up, are those of bodies, whatever the s
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.elastic.friction import StribeckFriction
 from robot_dynamics.identification.dataset.plausibility import EXPLAINED, OTHER_UNIT
@@ -17,8 +16,6 @@ from robot_dynamics.identification.elastic.equations import ElasticStack
 from robot_dynamics.identification.elastic.problem import Problem
 from robot_dynamics.identification.estimators.linear import LinearFit
 from robot_dynamics.model.findings import Finding, Severity
-
-FloatArray = NDArray[np.float64]
 
 #: Friction that gives power drives: more than this part of the effort times the speed, and more
 #: than so many standard deviations.

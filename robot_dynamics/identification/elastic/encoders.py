@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.base_parameters import (
     COMBINED,
@@ -31,9 +30,7 @@ from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.parameters import ParameterOrder
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import DimensionError, ParameterError
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from robot_dynamics.model.arrays import FloatArray, IntArray
 
 # Rows of regressors looked at, for every column.
 _ROWS_PER_COLUMN = 5

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.parameters import ParameterOrder
@@ -17,10 +16,8 @@ from robot_dynamics.identification.estimators.linear import Equations
 from robot_dynamics.identification.signals import SignalSettings, motions_of
 from robot_dynamics.identification.signals.filters import low_pass
 from robot_dynamics.identification.stack import ROWS_PER_CUTOFF, pieces_of, row_rate
+from robot_dynamics.model.arrays import BoolArray, FloatArray
 from robot_dynamics.model.units import position_units
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 #: Motors slower than this part of the root mean square of their speed stand still: which way
 #: friction acts on them nobody knows.
@@ -139,7 +136,7 @@ class ElasticStack:
         flat = low_pass(x.reshape(len(x), -1), rate, self.settings.cutoff, self.settings.order)
         return flat.reshape(x.shape)
 
-    def _fast_enough(self, speed: FloatArray, threshold: float | None) -> NDArray[np.bool_]:
+    def _fast_enough(self, speed: FloatArray, threshold: float | None) -> BoolArray:
         used = np.ones(self.y.shape, dtype=bool)
         limits = np.full(self.n, threshold) if threshold is not None else \
             STANDSTILL * np.sqrt(np.mean(speed**2, axis=0))

@@ -14,11 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.identification.elastic.equations import ElasticStack
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray, IntArray
 
 #: Terms beside f_s and f_v, by name.
 TERMS = ('rise', 'drop')
@@ -100,7 +98,7 @@ def find_speeds(stack: ElasticStack, columns: FloatArray, weights: FloatArray) -
             b = np.einsum('kil,i->kl', columns, left)
             return np.einsum('kl,klm,km->k', b, np.linalg.pinv(G, rcond=1e-12), b)
 
-        def told(logs: FloatArray, joint: int = joint, rows: NDArray[np.int64] = rows,
+        def told(logs: FloatArray, joint: int = joint, rows: IntArray = rows,
                  size: FloatArray = size) -> float:
             speeds = np.clip(np.exp(logs), *_RANGE) * usual[joint]
             return -float(explained(_unit(_pair(stack, joint, *speeds)[rows] * size)[None])[0])

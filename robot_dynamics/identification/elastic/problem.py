@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.base_parameters import BaseParameters
 from robot_dynamics.elastic.dynamics import ElasticDynamics
@@ -24,8 +23,7 @@ from robot_dynamics.identification.elastic.settings import ElasticEstimateSettin
 from robot_dynamics.identification.estimators.linear import Equations, LinearFit, estimate
 from robot_dynamics.identification.result import Residuals
 from robot_dynamics.identification.signals.motion import WIDER
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: Errors are taken to be correlated over so long, s.
 CORRELATION = 1.0

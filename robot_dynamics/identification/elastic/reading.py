@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import ParameterError, RecordingError
@@ -28,8 +27,7 @@ from robot_dynamics.identification.dataset.cleaning import GAP_PERIODS
 from robot_dynamics.identification.dataset.log import Log
 from robot_dynamics.identification.dataset.settings import DatasetSettings, settings_from
 from robot_dynamics.identification.dataset.table_log import TABLES, read_csv, read_npz
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray, IntArray
 
 #: Sides that may be measured.
 SIDES = ('both', 'links', 'motors')
@@ -213,7 +211,7 @@ def require_same_motion(log: Log, gear_ratio: FloatArray) -> None:
                        f'{ratio:g}), correct gear_ratio, or names')
 
 
-def _at(stamps: NDArray[np.int64], log: Log) -> tuple[FloatArray, ...]:
+def _at(stamps: IntArray, log: Log) -> tuple[FloatArray, ...]:
     """Return positions, velocities and efforts of a log at other times, nan in its gaps."""
     from scipy.interpolate import make_interp_spline
     good = np.all(np.isfinite(log.position), axis=1)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.base_parameters import BaseParameters
 from robot_dynamics.elastic.friction import StribeckFriction
@@ -16,9 +15,8 @@ from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.identification.elastic.encoders import Encoders, Loss, told_by
 from robot_dynamics.identification.result import Residuals
 from robot_dynamics.identification.signals import SignalSettings
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.findings import Finding
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

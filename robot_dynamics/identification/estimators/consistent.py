@@ -24,12 +24,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError, RecordingError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.consistency import parameters_from_pseudo_inertia, pseudo_inertia
-
-FloatArray = NDArray[np.float64]
 
 #: Newton steps at most, and the decrement from which on nothing changes any more.
 MAX_STEPS, DECREMENT = 60, 1e-10

@@ -6,13 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.estimators.linear import Equations, LinearFit, estimate
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from robot_dynamics.model.arrays import IntArray
 
 #: A parameter is left out while its relative deviation is larger than this.
 LIMIT = 0.3

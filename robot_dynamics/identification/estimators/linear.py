@@ -11,12 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from robot_dynamics.model.arrays import FloatArray, IntArray
 
 #: Huber's constant: 95 % of the efficiency of least squares for normal errors.
 HUBER = 1.345

@@ -17,13 +17,11 @@ from functools import cached_property
 from math import comb
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import positive
 from robot_dynamics.errors import DimensionError, ParameterError
-from robot_dynamics.model.arrays import real_array
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray, real_array
 
 #: Degree of the splines: five, so that position has four continuous derivatives.
 DEGREE = 5

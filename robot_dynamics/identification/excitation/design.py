@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.excitation.curves import (
@@ -27,9 +27,8 @@ from robot_dynamics.identification.excitation.limits import (
 )
 from robot_dynamics.identification.excitation.problem import WEIGHTS, Problem
 from robot_dynamics.identification.excitation.restarts import in_processes
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 KINDS = ('bspline', 'fourier')
 #: Time between knots, and half the period of the fastest harmonic. s.

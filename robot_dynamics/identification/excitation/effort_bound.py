@@ -20,16 +20,14 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.identification.excitation.curves import Curve
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import com_from_parameters
 from robot_dynamics.model.joint_types import JointType
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 #: Part of the largest effort by which the bound may be above the efforts computed.
 TIGHTNESS = 0.01

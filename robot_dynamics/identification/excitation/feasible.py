@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.identification.excitation.curves import Basis, RestToRest
 from robot_dynamics.identification.excitation.effort_bound import EffortEnclosure
 from robot_dynamics.identification.excitation.limits import Clearance, MotionLimits, use_of
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 # Halvings of the interval of a scale, and the smallest scale worth having.
 _HALVINGS, _SMALLEST = 8, 1e-3

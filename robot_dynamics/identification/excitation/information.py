@@ -24,14 +24,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.base_parameters import structural_base
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.excitation.regressor_gradient import RegressorGradient
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 OBJECTIVES = ('condition', 'd_optimal')
 #: p above; twice that for singular values.

@@ -7,16 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import positive
 from robot_dynamics.control.fourier import FREE_RANGE
 from robot_dynamics.errors import DimensionError, ParameterError, TrajectoryError
 from robot_dynamics.identification.excitation.curves import Curve
 from robot_dynamics.identification.excitation.effort_bound import EffortEnclosure
+from robot_dynamics.model.arrays import BoolArray, FloatArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 #: Rounding by which a limit may be exceeded, as a share of it.
 ROUNDING = 1e-9
@@ -136,7 +135,7 @@ class MotionLimits:
                                       remedy='move the arm away from the limit first, or use '
                                              'more of the limits')
 
-    def _require(self, good: NDArray[np.bool_], what: str, remedy: str) -> None:
+    def _require(self, good: BoolArray, what: str, remedy: str) -> None:
         if not np.all(good):
             raise ParameterError(f'has no usable {what} limit',
                                  subject=self.joint_names[int(np.argmin(good))], remedy=remedy)

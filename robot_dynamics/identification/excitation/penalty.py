@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.identification.excitation.curves import Basis
 from robot_dynamics.identification.excitation.effort_bound import EffortEnclosure
 from robot_dynamics.identification.excitation.limits import MotionLimits
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 # Rows of what encloses a motion that are enough to design one.
 _ENOUGH = 800

@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.dataset.log import Log
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.recordings.bag import read_topics
-
-FloatArray = NDArray[np.float64]
 
 #: End of the name of the topic on which the excitation node says what is going on.
 STATE_TOPIC = 'excitation/state'

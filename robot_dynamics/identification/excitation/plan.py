@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, TrajectoryError
 from robot_dynamics.identification.excitation.curves import (
@@ -21,10 +20,9 @@ from robot_dynamics.identification.excitation.curves import (
 )
 from robot_dynamics.identification.excitation.design import Design, DesignSettings
 from robot_dynamics.identification.excitation.limits import MotionLimits
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.yaml_text import read_yaml
-
-FloatArray = NDArray[np.float64]
 
 #: First entry of every file.
 FORMAT = 'robot_dynamics excitation 1'

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control.references import (
     Hold,
@@ -24,9 +23,8 @@ from robot_dynamics.identification.excitation.limits import (
     check_rest,
 )
 from robot_dynamics.identification.excitation.plan import ExcitationPlan
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 #: Peak of the derivative of a quintic from 0 to 1 in a unit of time.
 _PEAK_SLOPE = 15.0 / 8.0

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.identification.excitation.curves import RestToRest
 from robot_dynamics.identification.excitation.effort_bound import EffortEnclosure
@@ -15,12 +14,12 @@ from robot_dynamics.identification.excitation.feasible import units
 from robot_dynamics.identification.excitation.information import Information
 from robot_dynamics.identification.excitation.limits import MotionLimits
 from robot_dynamics.identification.excitation.penalty import Penalty
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
 if TYPE_CHECKING:
     from robot_dynamics.identification.excitation.design import DesignSettings
 
-FloatArray = NDArray[np.float64]
 
 #: Samples of the objective a second.
 RATE = 20.0

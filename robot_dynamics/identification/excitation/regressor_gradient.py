@@ -31,13 +31,11 @@ with dS_h/dt = [V_p, S_h].
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.identification.excitation.gradient_kernel import weighted_sum_slopes
+from robot_dynamics.model.arrays import BoolArray, FloatArray
 from robot_dynamics.model.joint_types import JointType
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 
 class RegressorGradient:
@@ -82,7 +80,7 @@ class RegressorGradient:
         return tuple(slope @ coupling for slope in slopes)
 
 
-def _motion(robot: Robot, slides: NDArray[np.bool_], q: FloatArray, v: FloatArray,
+def _motion(robot: Robot, slides: BoolArray, q: FloatArray, v: FloatArray,
             a: FloatArray) -> tuple[FloatArray, ...]:
     """Return T, S, V, A, dS/dt and d^2S/dt^2 of all bodies, shape (nb, m, 4, 4) each."""
     count, bodies = len(q), robot.n_bodies

@@ -10,10 +10,8 @@ from concurrent.futures import ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from robot_dynamics.model.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 Improve = Callable[[FloatArray, Callable[[], None]], FloatArray]
 
 #: Threads of a BLAS fight each other over matrices of this size.

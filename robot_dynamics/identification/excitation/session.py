@@ -6,7 +6,6 @@ from __future__ import annotations
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control.checks import positive
 from robot_dynamics.control.references import Reference
@@ -21,10 +20,9 @@ from robot_dynamics.identification.excitation.playback import (
     stop_duration,
     within_range,
 )
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.units import position_units
-
-FloatArray = NDArray[np.float64]
 
 #: How long an arm may take to come to rest after its reference did. s.
 SETTLING = 0.3

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.identification.output_error import OutputError
 from robot_dynamics.identification.output_error_log import ServoLog
@@ -20,9 +19,8 @@ from robot_dynamics.identification.outputs.make import RESULT, URDF, finite
 from robot_dynamics.identification.outputs.parameter_file import parameter_file
 from robot_dynamics.identification.outputs.plain_friction import PlainFriction
 from robot_dynamics.identification.outputs.urdf import identified_urdf
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 
 def drive_files(found: OutputError, judged: DriveVerdict, logs: Sequence[ServoLog], robot: Robot,

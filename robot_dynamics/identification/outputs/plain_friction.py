@@ -11,13 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.signals import SignalSettings, motions_of
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: Speed below which controllers let Coulomb friction fade out, rad/s or m/s; the default of
 #: `robot_dynamics.dynamics.Dynamics`.

@@ -6,12 +6,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.signals.kernels import cascade
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: Order of the Butterworth filter; run forwards and backwards it falls off twice as fast.
 ORDER = 4

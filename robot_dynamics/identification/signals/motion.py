@@ -8,15 +8,13 @@ from numbers import Integral, Real
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.dataset import Dataset, Segment
 from robot_dynamics.identification.signals.derivatives import METHODS, derivative
 from robot_dynamics.identification.signals.filters import ORDER, low_pass
 from robot_dynamics.identification.signals.resample import evenly
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: Motions are filtered at so many times the cut-off of the equations, so that what the
 #: equations make of a frequency is formed of more than that frequency (parallel filtering).

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 # Stamps that are even to this part of a period are taken as they are.
 _EVEN = 1e-3

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-BoolArray = NDArray[np.bool_]
+from robot_dynamics.model.arrays import BoolArray
 
 
 def lasting(true: BoolArray, least: float) -> BoolArray:

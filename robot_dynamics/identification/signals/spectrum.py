@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.dataset.remembered import remembered
 from robot_dynamics.identification.signals.resample import evenly
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: A frequency belongs to the motion where its power is so many times that of the noise.
 ABOVE_NOISE = 10.0

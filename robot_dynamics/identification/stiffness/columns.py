@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.dataset.joint_state_bytes import read_joint_states
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.recordings.bag import stream_topics
-
-FloatArray = NDArray[np.float64]
 
 _JOINT_STATE = 'sensor_msgs/msg/JointState'
 _TIMES = ('t', 'time', 'times', 'stamp', 'timestamp', 'time_s', 'sec')

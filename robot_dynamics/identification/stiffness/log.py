@@ -25,12 +25,10 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification.stiffness.columns import Columns
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: What a joint may be measured by.
 SIGNALS = ('motor', 'link', 'torque', 'acceleration')

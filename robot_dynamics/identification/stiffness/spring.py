@@ -23,7 +23,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.dataset.dataset import Dataset, Segment
@@ -34,8 +33,7 @@ from robot_dynamics.identification.signals.resample import evenly
 from robot_dynamics.identification.signals.spans import lasting, widened
 from robot_dynamics.identification.signals.spectrum import cutoff_of
 from robot_dynamics.identification.stiffness.log import JointLog
-
-FloatArray = NDArray[np.float64]
+from robot_dynamics.model.arrays import FloatArray
 
 #: What lost motion may follow.
 DIRECTION, LOAD = 'direction', 'load'

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.identification.output_error import OutputError
 from robot_dynamics.identification.output_error_verdict import DriveVerdict, Simulated
 from robot_dynamics.identification.outputs.make import finite
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.units import position_units
 from robot_dynamics.report.drives.text import drives_sentence, unit_of
@@ -21,8 +21,6 @@ from robot_dynamics.report.frame import Heading, filled, framed, page_part, resu
 from robot_dynamics.report.identification.markup import finding_items, items, table
 from robot_dynamics.report.identification.text import VERDICT_COLOURS, percent
 from robot_dynamics.report.page import facts_table, tiles
-
-FloatArray = NDArray[np.float64]
 
 #: Samples of a curve, at most.
 SAMPLES = 1500

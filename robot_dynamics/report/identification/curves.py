@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.outputs.plain_friction import (
@@ -19,11 +18,10 @@ from robot_dynamics.identification.signals import motions_of
 from robot_dynamics.identification.signals.filters import low_pass
 from robot_dynamics.identification.signals.motion import Motion
 from robot_dynamics.identification.stack import TRIM
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.units import effort_units
 from robot_dynamics.report.identification.friction_curves import friction_curves
 from robot_dynamics.report.series import rounded, with_gaps
-
-FloatArray = NDArray[np.float64]
 
 #: The stretch that is drawn in full, s, and its samples at most.
 STRETCH, SAMPLES = 60.0, 1500

@@ -7,18 +7,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.friction import LOADED, columns_of
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.outputs.plain_friction import PlainFriction
 from robot_dynamics.identification.stack import axis_loads
+from robot_dynamics.model.arrays import FloatArray
 
 if TYPE_CHECKING:
     from robot_dynamics.report.identification.curves import Predicted
 
-FloatArray = NDArray[np.float64]
 
 #: Points of a curve, and bins of the measured friction with their least samples.
 POINTS, BINS, IN_A_BIN = 161, 40, 5
