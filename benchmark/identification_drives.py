@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.identification.output_error import (
+from robot_dynamics.identification.servo.log import read_servo_logs
+from robot_dynamics.identification.servo.output_error import (
     OutputError,
     identify_drives,
     mean_error,
     output_error_settings,
 )
-from robot_dynamics.identification.output_error_log import read_servo_logs
 from robot_dynamics.model.robot import Robot
 
 #: What is compared with publications, of the first joint.

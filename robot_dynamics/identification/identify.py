@@ -18,16 +18,8 @@ from robot_dynamics.dynamics.base_parameters import (
     structural_base,
 )
 from robot_dynamics.errors import ParameterError, RecordingError
-from robot_dynamics.identification.choose import (
-    STRENGTHS,
-    USUAL_STRENGTH,
-    Choice,
-    Chooser,
-    Chosen,
-)
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.dataset.plausibility import plausibility
-from robot_dynamics.identification.doubts import driving_friction, late_efforts, still_joints
 from robot_dynamics.identification.estimate_section import read_estimate
 from robot_dynamics.identification.estimators.consistent import fit_consistent
 from robot_dynamics.identification.estimators.essential import Essential, essential
@@ -39,15 +31,23 @@ from robot_dynamics.identification.estimators.linear import (
     triangles,
 )
 from robot_dynamics.identification.friction import FAMILIES, TERMS, check_terms
-from robot_dynamics.identification.judge import verdict_of, worst_pieces
-from robot_dynamics.identification.missing import missing_motion
+from robot_dynamics.identification.missing_excitation import missing_motion
 from robot_dynamics.identification.model import Model
-from robot_dynamics.identification.normal import selection
+from robot_dynamics.identification.model_selection import (
+    STRENGTHS,
+    USUAL_STRENGTH,
+    Choice,
+    Chooser,
+    Chosen,
+)
+from robot_dynamics.identification.normal_equations import selection
+from robot_dynamics.identification.observation_matrix import Stack
+from robot_dynamics.identification.plausibility import driving_friction, late_efforts, still_joints
+from robot_dynamics.identification.quality import verdict_of, worst_pieces
 from robot_dynamics.identification.result import Identification, Residuals
-from robot_dynamics.identification.signal_choice import SignalChooser
+from robot_dynamics.identification.signal_selection import SignalChooser
 from robot_dynamics.identification.signals import SignalSettings
 from robot_dynamics.identification.signals.motion import WIDER
-from robot_dynamics.identification.stack import Stack
 from robot_dynamics.identification.stop_check import take_back
 from robot_dynamics.identification.stops import stop_findings
 from robot_dynamics.model.arrays import FloatArray, IntArray

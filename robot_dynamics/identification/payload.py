@@ -12,9 +12,9 @@ from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.estimators.linear import Equations, estimate
 from robot_dynamics.identification.model import Model
+from robot_dynamics.identification.observation_matrix import ROWS_PER_CUTOFF, TRIM
 from robot_dynamics.identification.signals import SignalSettings, motions_of
 from robot_dynamics.identification.signals.filters import low_pass
-from robot_dynamics.identification.stack import ROWS_PER_CUTOFF, TRIM
 from robot_dynamics.model.arrays import FloatArray, IntArray
 from robot_dynamics.model.inertia import transform_parameters
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from robot_dynamics.identification.choose import USUAL_STRENGTH, Chooser
-from robot_dynamics.identification.normal import selection
-from robot_dynamics.identification.stack import Stack
+from robot_dynamics.identification.model_selection import USUAL_STRENGTH, Chooser
+from robot_dynamics.identification.normal_equations import selection
+from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.model.arrays import FloatArray
 
 #: Errors of equations on a stop are so many times those of the others, at least.

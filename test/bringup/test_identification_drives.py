@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from robot_dynamics.bringup.cli import main
-from robot_dynamics.identification.output_error import simulate_servos
-from robot_dynamics.identification.output_error_log import arrays_log
-from robot_dynamics.identification.output_error_model import Layout
+from robot_dynamics.identification.servo.log import arrays_log
+from robot_dynamics.identification.servo.model import Layout
+from robot_dynamics.identification.servo.output_error import simulate_servos
 from robot_dynamics.model.robot import Robot
 
 PENDULUM = """<robot name="p"><link name="base"/><link name="l"><inertial>

@@ -8,7 +8,6 @@ import pytest
 from robot_dynamics.control.fourier import exciting_fourier
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RecordingError
-from robot_dynamics.identification.choose import Chooser
 from robot_dynamics.identification.dataset import DatasetSettings, dataset_from_arrays
 from robot_dynamics.identification.estimators import consistent
 from robot_dynamics.identification.estimators.consistent import prior_of
@@ -21,8 +20,9 @@ from robot_dynamics.identification.identify import (
     identify,
     model_equations,
 )
+from robot_dynamics.identification.model_selection import Chooser
+from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.identification.signals import SignalSettings
-from robot_dynamics.identification.stack import Stack
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot
 

@@ -19,7 +19,7 @@ from robot_dynamics.identification.dataset import (
 )
 from robot_dynamics.identification.dataset.bag_log import read_bag
 from robot_dynamics.identification.dataset.plausibility import plausibility
-from robot_dynamics.identification.signal_choice import compare_velocity
+from robot_dynamics.identification.signal_selection import compare_velocity
 from robot_dynamics.model.robot import Robot
 
 LOGS = Path(__file__).resolve().parents[2] / 'benchmark' / 'identification_logs'

@@ -51,7 +51,7 @@ def plausibility(dataset: Dataset, robot: Robot) -> tuple[Finding, ...]:
     tuple of Finding
         What looks wrong, and what to set.
     """
-    from robot_dynamics.identification.signal_choice import compare_velocity, excerpt
+    from robot_dynamics.identification.signal_selection import compare_velocity, excerpt
     dataset = excerpt(dataset)
     return (*_efforts(dataset, robot),
             *reading_findings(dataset, robot, *compare_velocity(dataset)))

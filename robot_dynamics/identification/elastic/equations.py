@@ -13,9 +13,9 @@ from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.elastic.dataset import ElasticDataset
 from robot_dynamics.identification.elastic.encoders import regressor
 from robot_dynamics.identification.estimators.linear import Equations
+from robot_dynamics.identification.observation_matrix import ROWS_PER_CUTOFF, pieces_of, row_rate
 from robot_dynamics.identification.signals import SignalSettings, motions_of
 from robot_dynamics.identification.signals.filters import low_pass
-from robot_dynamics.identification.stack import ROWS_PER_CUTOFF, pieces_of, row_rate
 from robot_dynamics.model.arrays import BoolArray, FloatArray
 from robot_dynamics.model.units import position_units
 
@@ -29,7 +29,7 @@ class ElasticStack:
     """Equations of all coordinates that are measured.
 
     All columns and the efforts go through the same low-pass filter and are kept at twice
-    its cut-off, as for rigid robots (`robot_dynamics.identification.stack`).
+    its cut-off, as for rigid robots (`robot_dynamics.identification.observation_matrix`).
 
     Parameters
     ----------

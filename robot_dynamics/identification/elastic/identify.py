@@ -25,7 +25,7 @@ from robot_dynamics.identification.elastic.result import ElasticIdentification
 from robot_dynamics.identification.elastic.settings import ElasticEstimateSettings
 from robot_dynamics.identification.estimators.linear import LinearFit
 from robot_dynamics.identification.identify import require_motion
-from robot_dynamics.identification.judge import CONDITION, grade
+from robot_dynamics.identification.quality import CONDITION, grade
 from robot_dynamics.identification.result import POOR, Residuals
 from robot_dynamics.identification.signals import SignalSettings, cutoff_of
 from robot_dynamics.identification.signals.spectrum import OF_RATE

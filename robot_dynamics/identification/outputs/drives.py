@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.identification.output_error import OutputError
-from robot_dynamics.identification.output_error_log import ServoLog
-from robot_dynamics.identification.output_error_model import PARAMETERS
-from robot_dynamics.identification.output_error_verdict import DriveVerdict
 from robot_dynamics.identification.outputs.make import PARAMETERS as PARAMETER_FILE
 from robot_dynamics.identification.outputs.make import RESULT, URDF, finite
 from robot_dynamics.identification.outputs.parameter_file import parameter_file
 from robot_dynamics.identification.outputs.plain_friction import PlainFriction
 from robot_dynamics.identification.outputs.urdf import identified_urdf
+from robot_dynamics.identification.servo.log import ServoLog
+from robot_dynamics.identification.servo.model import PARAMETERS
+from robot_dynamics.identification.servo.output_error import OutputError
+from robot_dynamics.identification.servo.verdict import DriveVerdict
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, RecordingError
-from robot_dynamics.identification.stiffness.columns import Columns
+from robot_dynamics.identification.dataset.columns import Columns
 from robot_dynamics.model.arrays import FloatArray
 
 #: What a joint may be measured by.

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.identification.output_error import OutputError
-from robot_dynamics.identification.output_error_verdict import DriveVerdict, Simulated
 from robot_dynamics.identification.outputs.make import finite
+from robot_dynamics.identification.servo.output_error import OutputError
+from robot_dynamics.identification.servo.verdict import DriveVerdict, Simulated
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.units import position_units

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from robot_dynamics.identification.output_error import OutputError
-from robot_dynamics.identification.output_error_model import PARAMETERS
-from robot_dynamics.identification.output_error_verdict import DriveVerdict
+from robot_dynamics.identification.servo.model import PARAMETERS
+from robot_dynamics.identification.servo.output_error import OutputError
+from robot_dynamics.identification.servo.verdict import DriveVerdict
 from robot_dynamics.model.findings import Severity
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.units import position_units

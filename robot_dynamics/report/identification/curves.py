@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.identification.dataset import Dataset
+from robot_dynamics.identification.observation_matrix import TRIM
 from robot_dynamics.identification.outputs.plain_friction import (
     COULOMB_VELOCITY,
     PlainFriction,
@@ -17,7 +18,6 @@ from robot_dynamics.identification.result import Identification
 from robot_dynamics.identification.signals import motions_of
 from robot_dynamics.identification.signals.filters import low_pass
 from robot_dynamics.identification.signals.motion import Motion
-from robot_dynamics.identification.stack import TRIM
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.units import effort_units
 from robot_dynamics.report.identification.friction_curves import friction_curves

@@ -11,8 +11,8 @@ import numpy as np
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.friction import LOADED, columns_of
 from robot_dynamics.identification.model import Model
+from robot_dynamics.identification.observation_matrix import axis_loads
 from robot_dynamics.identification.outputs.plain_friction import PlainFriction
-from robot_dynamics.identification.stack import axis_loads
 from robot_dynamics.model.arrays import FloatArray
 
 if TYPE_CHECKING:

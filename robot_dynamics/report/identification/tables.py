@@ -8,8 +8,8 @@ from html import escape
 import numpy as np
 
 from robot_dynamics.identification.friction import UNITS, shares_option
-from robot_dynamics.identification.judge import VAGUE
 from robot_dynamics.identification.outputs.make import Outputs
+from robot_dynamics.identification.quality import VAGUE
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.model.units import effort_units
 from robot_dynamics.report.identification.markup import finding_items, items, table

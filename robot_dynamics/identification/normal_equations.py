@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from robot_dynamics.identification.stack import Stack
+from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.model.arrays import FloatArray, IntArray
 
 # Gravities of which all products are kept: that of the description, and a tilted one; and

@@ -18,8 +18,8 @@ from robot_dynamics.identification.estimators.consistent import prior_of
 from robot_dynamics.identification.fitting import Fit, fit, squared_errors
 from robot_dynamics.identification.friction import FAMILIES, LOADED, shares_option
 from robot_dynamics.identification.model import Model
-from robot_dynamics.identification.normal import Normal, tangents
-from robot_dynamics.identification.stack import Stack
+from robot_dynamics.identification.normal_equations import Normal, tangents
+from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.model.arrays import FloatArray, IntArray
 
 #: Pulls towards the description that are tried, in units of the weighted squared error.

@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 
 from robot_dynamics.identification.estimators.linear import triangles
-from robot_dynamics.identification.normal import Normal, selection
+from robot_dynamics.identification.normal_equations import Normal, selection
+from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.identification.signals import SignalSettings
-from robot_dynamics.identification.stack import Stack
 
 TERMS = ('offset', 'viscous', 'coulomb', 'load', 'dahl', 'load_dahl')
 

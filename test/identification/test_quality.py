@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.identification.judge import FAIR_ERROR, GOOD_ERROR, JOINT, grade
+from robot_dynamics.identification.quality import FAIR_ERROR, GOOD_ERROR, JOINT, grade
 from robot_dynamics.identification.result import Residuals
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.identification import output_error_kernels as kernels
+from robot_dynamics.identification.servo import kernels
 from robot_dynamics.model.arrays import FloatArray
 
 

@@ -8,7 +8,14 @@ from scipy.integrate import solve_ivp
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RecordingError
-from robot_dynamics.identification.output_error import (
+from robot_dynamics.identification.servo.log import (
+    arrays_log,
+    halves_of,
+    read_servo_log,
+    read_servo_logs,
+)
+from robot_dynamics.identification.servo.model import CLASSES, Layout, friction_of
+from robot_dynamics.identification.servo.output_error import (
     OutputErrorSettings,
     Search,
     identify_drives,
@@ -16,13 +23,6 @@ from robot_dynamics.identification.output_error import (
     output_error_settings,
     simulate_servos,
 )
-from robot_dynamics.identification.output_error_log import (
-    arrays_log,
-    halves_of,
-    read_servo_log,
-    read_servo_logs,
-)
-from robot_dynamics.identification.output_error_model import CLASSES, Layout, friction_of
 from robot_dynamics.model.robot import Robot
 
 PENDULUM = """<robot name="p"><link name="base"/><link name="l"><inertial>

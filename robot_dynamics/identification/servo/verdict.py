@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.identification.judge import OVERFIT, grade
-from robot_dynamics.identification.output_error import OutputError, simulate_servos
-from robot_dynamics.identification.output_error_log import ServoLog
+from robot_dynamics.identification.quality import OVERFIT, grade
 from robot_dynamics.identification.result import FAIR, POOR
+from robot_dynamics.identification.servo.log import ServoLog
+from robot_dynamics.identification.servo.output_error import OutputError, simulate_servos
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 

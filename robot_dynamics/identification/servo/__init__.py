@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Identification of servo drives from commanded and measured positions (output error)."""
