@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.dynamics.kernels.loading import kernel_on_demand, routine
+from robot_dynamics.dynamics.kernels.loading import kernel, routine
 
 # Outcomes.
 EXACT, UNREACHABLE, OUT_OF_BOUNDS, STALLED = 0, 1, 2, 3
@@ -33,8 +33,8 @@ DEPENDENT = 1e-9
 MOST_CHANGES = 50
 
 
-@kernel_on_demand('int64(float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1],'
-        ' float64[::1], int8[::1])')
+@kernel('int64(float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1],'
+        ' float64[::1], int8[::1])', on_demand=True, nogil=True)
 def solve(J, b, preferred, lower, upper, u, held):
     """Write the u nearest to preferred with J u = b and lower <= u <= upper.
 

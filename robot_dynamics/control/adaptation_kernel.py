@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.dynamics.kernels.loading import helper, part
-from robot_dynamics.dynamics.kernels.quick import quick_kernel
+from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
 
 #: Longest step of a body's estimate in one update, |dX|_F against 1 + tr X. Sound gains
 #: move it by less than 0.01; more than this is a loop gone unstable.
@@ -44,7 +43,7 @@ HALVINGS = 20
 SLACK = 1e-7
 
 
-@quick_kernel('i8(f8[::1], f8[::1], f8, f8[:, ::1], f8[::1], f8[::1])')
+@kernel('i8(f8[::1], f8[::1], f8, f8[:, ::1], f8[::1], f8[::1])')
 def propose(estimate, gradient, dt, constants, gains, target):
     """Write estimate + dt Gamma gradient to target; return an outcome.
 
@@ -72,7 +71,7 @@ def propose(estimate, gradient, dt, constants, gains, target):
     return ACCEPTED
 
 
-@quick_kernel('i8(f8[::1], f8[:, ::1], f8[:, ::1], f8[::1])')
+@kernel('i8(f8[::1], f8[:, ::1], f8[:, ::1], f8[::1])')
 def settle(target, constants, ranges, estimate):
     """Move target to the nearest admissible point, and the estimate there; return an outcome.
 

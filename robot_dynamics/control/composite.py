@@ -23,8 +23,7 @@ import math
 import numpy as np
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.dynamics.kernels.loading import part
-from robot_dynamics.dynamics.kernels.quick import quick_kernel
+from robot_dynamics.dynamics.kernels.loading import kernel, part
 from robot_dynamics.model.arrays import FloatArray
 
 
@@ -118,7 +117,7 @@ class PredictionError:
         self._add(self.filtered, estimate, weight, mass_matrix, gradient)
 
 
-@quick_kernel('void(f8[::1], f8[::1], f8, f8[:, ::1])')
+@kernel('void(f8[::1], f8[::1], f8, f8[:, ::1])')
 def describe_interval(q, v, dt, motion):
     """Write the middle of an interval from the state at its end and the velocity before."""
     for i in range(q.size):
@@ -130,7 +129,7 @@ def describe_interval(q, v, dt, motion):
         motion[3, i] = v[i]
 
 
-@quick_kernel('void(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8, f8[:, ::1])')
+@kernel('void(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8, f8[:, ::1])')
 def filter_interval(sample, motion, effort, rotors, known, share, filtered):
     """Move what is filtered by a share of the way to the new interval."""
     last = sample.shape[1]
@@ -141,7 +140,7 @@ def filter_interval(sample, motion, effort, rotors, known, share, filtered):
             filtered[i, k] += share * (sample[i, k] - filtered[i, k])
 
 
-@quick_kernel('void(f8[:, ::1], f8[::1], f8, f8[:, ::1], f8[::1])')
+@kernel('void(f8[:, ::1], f8[::1], f8, f8[:, ::1], f8[::1])')
 def add_prediction_error(filtered, estimate, weight, mass_matrix, gradient):
     """Add Y^T W (tau - Y pi) to the gradient, W_ii = weight / M_ii."""
     last = estimate.size

@@ -25,7 +25,7 @@ from robot_dynamics.control.checks import positive
 from robot_dynamics.control.gains import FeedbackGains
 from robot_dynamics.control.model_controller import ModelController
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.dynamics.kernels.quick import quick_kernel
+from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
@@ -73,14 +73,14 @@ class ComputedTorqueController(ModelController):
         return self._tau
 
 
-@quick_kernel('void(f8[::1], f8[::1], f8, f8[::1])')
+@kernel('void(f8[::1], f8[::1], f8, f8[::1])')
 def accelerate(a_r, s, bandwidth, u):
     """Write u = a_r + omega_D s."""
     for i in range(u.size):
         u[i] = a_r[i] + bandwidth * s[i]
 
 
-@quick_kernel('void(f8[::1], f8[::1], f8, f8[::1], f8[::1])')
+@kernel('void(f8[::1], f8[::1], f8, f8[::1], f8[::1])')
 def close(model, e, stiffness, feedback, tau):
     """Write K_P e, and that on top of what the model asks for."""
     for i in range(tau.size):

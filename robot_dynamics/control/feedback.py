@@ -18,7 +18,7 @@ import numpy as np
 
 from robot_dynamics.control.gains import FeedbackGains
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.dynamics.kernels.quick import quick_kernel
+from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import StateError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
@@ -143,7 +143,7 @@ class LinearFeedback:
         return -self.gains.bandwidth * momentum
 
 
-@quick_kernel('i8(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], b1[::1], f8[::1], '
+@kernel('i8(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], b1[::1], f8[::1], '
               'f8[::1], f8[::1], f8[::1], f8[::1])')
 def tracking_errors(q, v, q_d, v_d, a_d, rates, turns, e, e_dot, s, v_r, a_r):
     """Write errors and reference motion; return the first joint that is not finite, or -1."""
@@ -160,7 +160,7 @@ def tracking_errors(q, v, q_d, v_d, a_d, rates, turns, e, e_dot, s, v_r, a_r):
     return -1
 
 
-@quick_kernel('f8(f8[:, ::1], f8[::1], f8, f8, f8[::1], f8[::1], f8[::1])')
+@kernel('f8(f8[:, ::1], f8[::1], f8, f8, f8[::1], f8[::1], f8[::1])')
 def apply_gains(mass_matrix, rotors, bandwidth, stiffness, s, e, effort):
     """Add the rotors to M, write omega_D M s + K_P e, and return the largest entry of s."""
     largest = 0.0

@@ -47,7 +47,7 @@ from robot_dynamics.control.checks import exceeds, not_negative, positive, round
 from robot_dynamics.control.gains import RATE_MARGIN, FeedbackGains, dead_time
 from robot_dynamics.control.model_controller import ModelController
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.dynamics.kernels.loading import helper, kernel_on_demand
+from robot_dynamics.dynamics.kernels.loading import helper, kernel
 from robot_dynamics.errors import ControlError, ParameterError, StateError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
@@ -270,8 +270,8 @@ def give_way(share, motion):
     return high, slip_of(high)
 
 
-@kernel_on_demand('i8(f8[::1], f8[::1], f8, b1[::1], f8[:, ::1], f8, f8, f8, f8, f8[::1], '
-                  'f8[::1])')
+@kernel('i8(f8[::1], f8[::1], f8, b1[::1], f8[:, ::1], f8, f8, f8, f8, f8[::1], '
+                  'f8[::1])', on_demand=True, nogil=True)
 def guide(q, v, dt, turns, allowed, bandwidth, error_rate, most, damping, rest, u):
     """Move the rest poses and write the accelerations u; return a bad joint, or -1.
 
@@ -301,7 +301,8 @@ def guide(q, v, dt, turns, allowed, bandwidth, error_rate, most, damping, rest, 
     return -1
 
 
-@kernel_on_demand('void(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1])')
+@kernel('void(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1])',
+        on_demand=True, nogil=True)
 def feel(mass, rotors, u, offset, gravity, feedback, tau):
     """Write M u + b with rotors in M, and that on top of gravity."""
     for i in range(u.size):

@@ -22,7 +22,7 @@ from robot_dynamics.control.gains import FEEDBACK_MARGIN, RATE_MARGIN, FeedbackG
 from robot_dynamics.control.loaded_model import LoadedModel
 from robot_dynamics.control.metric import mass_matrices, typical_motions
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.dynamics.kernels.quick import quick_kernel
+from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import ControlError, DimensionError, ParameterError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
@@ -132,7 +132,7 @@ def _per_joint(robot: Robot, name: str, values: Sequence[float]) -> FloatArray:
     return array
 
 
-@quick_kernel('f8(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1])')
+@kernel('f8(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1])')
 def apply_joint_gains(mass_matrix, rotors, damping, s, effort):
     """Add the rotors to M, write K_D s, and return the largest entry of s."""
     largest = 0.0

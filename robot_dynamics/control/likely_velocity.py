@@ -34,7 +34,7 @@ import math
 
 import numpy as np
 
-from robot_dynamics.dynamics.kernels.quick import quick_kernel
+from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.model.arrays import FloatArray
 
 #: Time constant of the means. s.
@@ -97,7 +97,7 @@ class LikelyVelocity:
         return self.value
 
 
-@quick_kernel('void(f8[::1], f8[::1], f8, f8, f8[:, ::1], f8[::1])')
+@kernel('void(f8[::1], f8[::1], f8, f8, f8[:, ::1], f8[::1])')
 def weigh_velocity(v, v_d, ratio, share, kept, likely):
     """Move the means by a share of the way to a sample, and write the likely velocities.
 

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.dynamics.kernels.quick import quick_kernel
+from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import ControlError, DimensionError, ParameterError
 from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.robot import Robot
 
 
-@quick_kernel('i8(f8[::1], f8[::1], f8[::1], f8[::1], f8, f8[::1], b1[::1])')
+@kernel('i8(f8[::1], f8[::1], f8[::1], f8[::1], f8, f8[::1], b1[::1])')
 def cut_efforts(tau, limit, carried, rate, dt, effort, saturated):
     """Cut efforts to their limits and rates; return how many were cut, -1 for NaN or inf.
 
@@ -40,7 +40,7 @@ def cut_efforts(tau, limit, carried, rate, dt, effort, saturated):
     return count
 
 
-@quick_kernel('b1(f8[::1], f8[::1])')
+@kernel('b1(f8[::1], f8[::1])')
 def all_within(values, limit):
     """Whether no value is beyond its limit, either sign; NaN is."""
     for i in range(values.size):

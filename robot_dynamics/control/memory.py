@@ -41,7 +41,7 @@ import math
 
 import numpy as np
 
-from robot_dynamics.dynamics.kernels.quick import quick_kernel
+from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.model.arrays import FloatArray
 
 #: T. s.
@@ -194,7 +194,7 @@ class RegressionMemory:
         self._since_step = 0.0
 
 
-@quick_kernel('void(f8[:, ::1], f8, f8[:, ::1])')
+@kernel('void(f8[:, ::1], f8, f8[:, ::1])')
 def smooth(sample, share, smoothed):
     """Move what is smoothed by a share of the way to a sample."""
     for i in range(sample.shape[0]):
@@ -202,7 +202,7 @@ def smooth(sample, share, smoothed):
             smoothed[i, k] += share * (sample[i, k] - smoothed[i, k])
 
 
-@quick_kernel('i8(f8[:, ::1], f8[::1], f8, f8, i8, i8, f8[:, ::1])')
+@kernel('i8(f8[:, ::1], f8[::1], f8, f8, i8, i8, f8[:, ::1])')
 def take_in(sample, weights, span, fading, row, rows, sums):
     """Add S^T W S over a time to some rows of the fading sums; return the next row.
 
@@ -221,7 +221,7 @@ def take_in(sample, weights, span, fading, row, rows, sums):
     return end if end < count else 0
 
 
-@quick_kernel('i8(f8[:, ::1], i8, i8)')
+@kernel('i8(f8[:, ::1], i8, i8)')
 def factorise_rows(matrix, row, work):
     """Work on A = U^T D^-1 U, row by row of U with D its diagonal, in place.
 
@@ -242,7 +242,7 @@ def factorise_rows(matrix, row, work):
     return row
 
 
-@quick_kernel('void(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1])')
+@kernel('void(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1])')
 def minimise(factor, precision, estimate, target):
     """Solve U^T D^-1 U target = b + Gamma^-1 pi, with b in the last column of the factor."""
     count = estimate.size
@@ -262,7 +262,7 @@ def minimise(factor, precision, estimate, target):
         target[i] = total / factor[i, i]
 
 
-@quick_kernel('UniTuple(f8, 3)(f8[:, :, ::1], f8[::1], f8[::1], f8[:, ::1])')
+@kernel('UniTuple(f8, 3)(f8[:, :, ::1], f8[::1], f8[::1], f8[:, ::1])')
 def mean_errors(recent, weights, estimate, sums):
     """Return what the errors tau - Y pi of samples say, squared and weighted by W.
 

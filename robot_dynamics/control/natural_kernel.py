@@ -6,8 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.control.adaptation_kernel import ACCEPTED, NOT_FINITE, TOO_LARGE
-from robot_dynamics.dynamics.kernels.loading import part
-from robot_dynamics.dynamics.kernels.quick import quick_kernel_on_demand
+from robot_dynamics.dynamics.kernels.loading import kernel, part
 
 #: Largest |A|_F of one step, the relative change of a pseudo-inertia. Sound gains stay
 #: below 0.01; more than this is a loop gone unstable.
@@ -24,7 +23,7 @@ MATRIX = 6         # 16, Q, row after row
 CONE_WIDTH = 22
 
 
-@quick_kernel_on_demand('i8(f8[::1], f8[::1], f8, f8[:, ::1], f8[::1], f8[:, ::1], f8[::1])')
+@kernel('i8(f8[::1], f8[::1], f8, f8[:, ::1], f8[::1], f8[:, ::1], f8[::1])', on_demand=True)
 def natural_step(estimate, gradient, dt, constants, gains, ranges, target):
     """Move the estimate along the natural gradient; return an outcome.
 
@@ -80,7 +79,7 @@ def natural_step(estimate, gradient, dt, constants, gains, ranges, target):
     return ACCEPTED
 
 
-@quick_kernel_on_demand('f8(f8[::1], f8[::1], f8[::1], f8[:, ::1], f8, f8[:, ::1], f8[::1])')
+@kernel('f8(f8[::1], f8[::1], f8[::1], f8[:, ::1], f8, f8[:, ::1], f8[::1])', on_demand=True)
 def allowed_share(estimate, gradient, s, mass_matrix, fastest, constants, gains):
     """Return min(1, w^2 s^T M s / (y . Gamma(P) y)) for the largest frequency w.
 

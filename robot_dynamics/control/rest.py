@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from robot_dynamics.dynamics.kernels.quick import quick_kernel
+from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.model.arrays import FloatArray
 
 #: Desired speed below which nothing moves. rad/s or m/s.
@@ -61,7 +61,7 @@ class RestWatch:
                 and not math.isinf(self._after))
 
 
-@quick_kernel('f8(f8[::1])')
+@kernel('f8(f8[::1])')
 def largest_entry(vector):
     """Return the largest entry of a vector, either sign."""
     largest = 0.0

@@ -22,11 +22,10 @@ from robot_dynamics.control.adaptation_kernel import (
     admit,
     is_positive_definite,
 )
-from robot_dynamics.dynamics.kernels.loading import part
-from robot_dynamics.dynamics.kernels.quick import quick_kernel_on_demand
+from robot_dynamics.dynamics.kernels.loading import kernel, part
 
 
-@quick_kernel_on_demand('i8(f8[::1], f8[::1], f8, f8[:, ::1], f8[:, ::1], f8[::1])')
+@kernel('i8(f8[::1], f8[::1], f8, f8[:, ::1], f8[:, ::1], f8[::1])', on_demand=True)
 def propose_restricted(estimate, gradient, dt, constants, gain, target):
     """Write estimate + dt Gamma_U gradient to target; return an outcome.
 
@@ -63,7 +62,7 @@ def propose_restricted(estimate, gradient, dt, constants, gain, target):
     return ACCEPTED if length <= LARGEST_RELATIVE_STEP * (1.0 + largest_trace) else TOO_LARGE
 
 
-@quick_kernel_on_demand('i8(f8[::1], f8[:, ::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[::1])')
+@kernel('i8(f8[::1], f8[:, ::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[::1])', on_demand=True)
 def settle_restricted(target, constants, ranges, prior, projection, estimate):
     """Move the estimate near target, among the bodies that have what is known.
 
@@ -118,7 +117,7 @@ def is_admissible(target, constants, ranges):
     return good
 
 
-@quick_kernel_on_demand('i8(f8[::1], f8[:, ::1], f8[:, ::1], f8[::1], f8, f8[::1])')
+@kernel('i8(f8[::1], f8[:, ::1], f8[:, ::1], f8[::1], f8, f8[::1])', on_demand=True)
 def settle_in_ball(target, constants, ranges, prior, radius, estimate):
     """Move the estimate to the point next to target that is not too far from the prior.
 

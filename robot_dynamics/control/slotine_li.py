@@ -50,7 +50,7 @@ from robot_dynamics.control.metric import body_metric, term_metric
 from robot_dynamics.control.natural import NaturalAdaptation
 from robot_dynamics.control.stiffness import check_stiffness
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.dynamics.kernels.quick import quick_kernel
+from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import InertiaError, ParameterError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.consistency import check_body
@@ -294,7 +294,7 @@ class AdaptiveController(WithFeedback):
                                             bodies + self._load[:bodies.size])[0]
 
 
-@quick_kernel('void(f8[::1], f8[::1], f8[::1])')
+@kernel('void(f8[::1], f8[::1], f8[::1])')
 def sum_of(one, other, out):
     """Write the sum of two vectors."""
     for i in range(out.size):

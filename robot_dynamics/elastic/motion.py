@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from robot_dynamics.dynamics.kernels import matrices, rotor_axes
-from robot_dynamics.dynamics.kernels.loading import kernel_on_demand, part
+from robot_dynamics.dynamics.kernels.loading import kernel, part
 from robot_dynamics.dynamics.kernels.matrices import fill_matrices
 from robot_dynamics.dynamics.kernels.rotor_axes import turn_rotors
 from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute
@@ -84,9 +84,10 @@ def accelerate(model, axes, spin_inertia, motor_inertia, springs, friction, smoo
     return SOLVED
 
 
-@kernel_on_demand('int64(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], '
-                  'float64[:, ::1], '
-        'float64[:, ::1], float64, float64[::1], float64[::1], float64[::1], float64, int64)')
+@kernel('int64(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], '
+        'float64[:, ::1], '
+        'float64[:, ::1], float64, float64[::1], float64[::1], float64[::1], float64, int64)',
+        on_demand=True, nogil=True)
 def advance(model, axes, spin_inertia, motor_inertia, springs, friction, smooth, q, v, tau,
             step, count):
     """Move qbar and its velocity on by so many steps under constant efforts, in place.

@@ -23,13 +23,14 @@ with (kj) the pair in order from base to tip.
 import numpy as np
 
 from robot_dynamics.dynamics.kernels.algebra import cross, dot, load, load_matrix, times
-from robot_dynamics.dynamics.kernels.loading import kernel_on_demand
+from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.dynamics.kernels.pose import parent_row
 from robot_dynamics.dynamics.kernels.rotor_axes import AXES, FIELD_W, WIDTH, turn_rotors
 
 
-@kernel_on_demand('void(float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], '
-        'float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1])')
+@kernel('void(float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], '
+        'float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1])',
+        on_demand=True, nogil=True)
 def rotor_columns(model, rotor_axes, ratio, q, v, v_r, a_r, Y):
     """Columns of Upsilon in the Slotine-Li regressor of a batch, shape (N, 2 n, n).
 
@@ -60,8 +61,8 @@ def rotor_columns(model, rotor_axes, ratio, q, v, v_r, a_r, Y):
             Y[s, motor, i] = k_i * moved
 
 
-@kernel_on_demand('void(float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], '
-        'float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1])')
+@kernel('void(float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], '
+        'float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1])', on_demand=True, nogil=True)
 def add_rotor_matrices(model, rotor_axes, inertia, q, v, B, C):
     """Add what rotors bring to B and C of a batch, both of shape (N, 2 n, 2 n).
 
@@ -88,8 +89,9 @@ def add_rotor_matrices(model, rotor_axes, inertia, q, v, B, C):
                     C[s, motor, k] += x * v[s, h]
 
 
-@kernel_on_demand('void(float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], '
-        'float64[:, ::1], float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1])')
+@kernel('void(float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], '
+        'float64[:, ::1], float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1])',
+        on_demand=True, nogil=True)
 def add_rotor_derivatives(model, rotor_axes, inertia, q, v, a, dq, dv):
     """Add what rotors bring to d tau / dq and d tau / dv, both of shape (N, 2 n, 2 n).
 

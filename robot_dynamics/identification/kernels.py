@@ -3,10 +3,10 @@
 
 import math
 
-from robot_dynamics.dynamics.kernels.loading import batch_kernel
+from robot_dynamics.dynamics.kernels.loading import kernel
 
 
-@batch_kernel('void(float64[::1], float64[::1], float64[:, ::1])')
+@kernel('void(float64[::1], float64[::1], float64[:, ::1])', on_demand=True, nogil=True)
 def presliding(position, lengths, out):
     """Write the Dahl state z of each length into out, (N, k): dz = |dx| (sign dx - z) / length.
 

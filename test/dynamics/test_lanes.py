@@ -21,11 +21,11 @@ from robot_dynamics.dynamics.kernels.lanes import (
     write_rows,
 )
 from robot_dynamics.dynamics.kernels.lanes_memory import copy, finish_copies
-from robot_dynamics.dynamics.kernels.loading import batch_kernel
+from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.dynamics.kernels.pose import sine_and_cosine
 
 
-@batch_kernel('void(float64[:, :, ::1], float64[:, :, ::1])')
+@kernel('void(float64[:, :, ::1], float64[:, :, ::1])', on_demand=True, nogil=True)
 def calculate(values, results):
     """Everything that lanes can do, of the numbers x, y; k is a plain float."""
     x, y, k = as_lanes(values)[0, 0], as_lanes(values)[0, 1], 0.75
@@ -50,7 +50,7 @@ def calculate(values, results):
     out[0, 13] = lanes_math.floor(x)
 
 
-@batch_kernel('void(float64[:, ::1], float64[:, :, ::1], float64[:, ::1])')
+@kernel('void(float64[:, ::1], float64[:, :, ::1], float64[:, ::1])', on_demand=True, nogil=True)
 def turn(x, room, out):
     """Rows of x side by side and back again, where they come from."""
     for sample in range(0, x.shape[0], LANE_COUNT):
@@ -58,7 +58,7 @@ def turn(x, room, out):
         write_rows(as_lanes(room)[0], sample, out)
 
 
-@batch_kernel('void(float64[:, :, ::1], float64[::1], int64, int64)')
+@kernel('void(float64[:, :, ::1], float64[::1], int64, int64)', on_demand=True, nogil=True)
 def spread(room, out, position, stride):
     """`LANE_COUNT` + 3 neighbours of a table, as a piece of a row for each sample."""
     table = as_lanes(room)[0]
@@ -66,7 +66,7 @@ def spread(room, out, position, stride):
     put_rows(group(table, 0) + rest, out, position, stride)
 
 
-@batch_kernel('void(float64[::1], int64, float64[::1], int64, boolean)')
+@kernel('void(float64[::1], int64, float64[::1], int64, boolean)', on_demand=True, nogil=True)
 def move(source, count, memory, start, past_cache):
     """Copy, and wait for the copy."""
     copy(source, count, memory, start, past_cache)

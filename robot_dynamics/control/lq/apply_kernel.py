@@ -3,14 +3,14 @@
 
 import numpy as np
 
-from robot_dynamics.dynamics.kernels.quick import quick_kernel_on_demand
+from robot_dynamics.dynamics.kernels.loading import kernel
 
 #: An argument is not as long as there are joints.
 WRONG_SIZE = -np.inf
 
 
-@quick_kernel_on_demand('f8(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], b1[::1], f8, f8[::1], '
-                        'f8[::1], f8[::1])')
+@kernel('f8(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], b1[::1], f8, f8[::1], '
+                        'f8[::1], f8[::1])', on_demand=True)
 def tracking_errors(q, v, q_d, v_d, a_d, turns, velocity_share, e, e_dot, largest):
     """Write e = q_d - q, e_dot = v_d - v, and raise the largest of each; return the norm.
 
@@ -37,7 +37,7 @@ def tracking_errors(q, v, q_d, v_d, a_d, turns, velocity_share, e, e_dot, larges
     return norm
 
 
-@quick_kernel_on_demand('void(f8[::1], f8[::1], f8[:, ::1], f8, f8[:, ::1], f8[::1])')
+@kernel('void(f8[::1], f8[::1], f8[:, ::1], f8, f8[:, ::1], f8[::1])', on_demand=True)
 def apply_feedback(e, e_dot, K_next, share, K, effort):
     """Lead K by a share of the way to K_next, and write the effort K (e, e_dot).
 

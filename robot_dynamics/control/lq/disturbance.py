@@ -33,7 +33,7 @@ import math
 
 import numpy as np
 
-from robot_dynamics.dynamics.kernels.loading import kernel_on_demand
+from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
@@ -94,8 +94,8 @@ class SummedDisturbance:
             self._add(K, e, dt, self._bound, self.effort)
 
 
-@kernel_on_demand('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64, '
-                  'float64[:, ::1], float64[:, ::1])')
+@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64, '
+        'float64[:, ::1], float64[:, ::1])', on_demand=True, nogil=True)
 def gain_with_estimate(dq, dv, M, rate, regulator, K):
     """Write the gains of position, velocity and integral, given those of the regulator."""
     n = M.shape[0]
@@ -106,7 +106,8 @@ def gain_with_estimate(dq, dv, M, rate, regulator, K):
             K[i, 2 * n + j] = rate * (regulator[i, j] + dq[i, j])
 
 
-@kernel_on_demand('void(float64[:, ::1], float64[::1], float64, float64[::1], float64[::1])')
+@kernel('void(float64[:, ::1], float64[::1], float64, float64[::1], float64[::1])',
+        on_demand=True, nogil=True)
 def add_error(K, e, dt, bound, effort):
     """Add dt K_i e to an effort, within its bounds; what is no number would stay for ever."""
     n = e.size

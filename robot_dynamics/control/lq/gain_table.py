@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics.control.checks import positive
 from robot_dynamics.control.lq.model import FeedforwardModel
 from robot_dynamics.control.lq.rules import GainRule
-from robot_dynamics.dynamics.kernels.loading import kernel_on_demand
+from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import DimensionError, TrajectoryError
 from robot_dynamics.model.arrays import FloatArray, real_array
 
@@ -103,9 +103,9 @@ class GainTable:
         return knot if distance <= self._close else -1
 
 
-@kernel_on_demand('Tuple((int64, float64))(float64[:, ::1], float64[:, ::1], float64[::1], '
-                  'float64[::1], '
-        'float64, int64, int64)')
+@kernel('Tuple((int64, float64))(float64[:, ::1], float64[:, ::1], float64[::1], '
+        'float64[::1], '
+        'float64, int64, int64)', on_demand=True, nogil=True)
 def nearest_knot(q, v, q_d, v_d, spacing, start, reach):
     """Return the last of the nearest knots within reach, and its distance."""
     best, least = start, np.inf

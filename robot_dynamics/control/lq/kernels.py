@@ -15,7 +15,7 @@ Van Winssen, deSilva, "Accurate trajectory control of robotic manipulators", eqs
 
 import numpy as np
 
-from robot_dynamics.dynamics.kernels.loading import kernel_on_demand, part
+from robot_dynamics.dynamics.kernels.loading import kernel, part
 from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise
 from robot_dynamics.dynamics.kernels.solve_columns import substitute_rows
 
@@ -142,9 +142,9 @@ def step_back(Phi, Gamma, weights, cost, gain, ahead, reached, spare, closed):
     return 0
 
 
-@kernel_on_demand('int64(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64, int64, '
-                  'float64[::1], '
-        'float64[:, ::1])')
+@kernel('int64(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64, int64, '
+        'float64[::1], '
+        'float64[:, ::1])', on_demand=True, nogil=True)
 def one_step_gain_of(dq, dv, M, horizon, order, weights, K):
     """Write the one-step gain of a point; returns 0 or SINGULAR."""
     n = M.shape[0]
@@ -161,9 +161,9 @@ def one_step_gain_of(dq, dv, M, horizon, order, weights, K):
     return 0
 
 
-@kernel_on_demand('int64(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64, int64, '
-                  'float64[::1], '
-        'int64, float64[:, ::1], float64[:, ::1])')
+@kernel('int64(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64, int64, '
+        'float64[::1], '
+        'int64, float64[:, ::1], float64[:, ::1])', on_demand=True, nogil=True)
 def riccati_gain_of(dq, dv, M, period, order, weights, steps, cost, K):
     """Write the gain of a point after some steps from a cost matrix, which goes on from there.
 

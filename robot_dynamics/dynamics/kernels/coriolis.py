@@ -88,7 +88,7 @@ def entry(table, A, inertia, e, j, k):
 
 
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], int64, '
-        'float64[:, :, ::1], float64[:, :, ::1])')
+        'float64[:, :, ::1], float64[:, :, ::1])', nogil=True)
 def coriolis_in_time(model, q, v, a, kind, C, dC):
     """C and its time derivative for each row of q, v and a."""
     count = model.shape[0] - 1

@@ -207,7 +207,7 @@ def effort_derivatives(model, q, v, a, dq, dv, M):
 
 
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], '
-        'float64[:, :, ::1], float64[:, :, ::1], float64[:, :, ::1])')
+        'float64[:, :, ::1], float64[:, :, ::1], float64[:, :, ::1])', nogil=True)
 def many_effort_derivatives(model, q, v, a, dq, dv, M):
     """`effort_derivatives` of each row of the arguments."""
     table = np.empty((HEIGHT, model.shape[0]))

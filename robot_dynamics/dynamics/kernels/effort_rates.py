@@ -151,7 +151,7 @@ def load_body(model, i, table):
         add_cross(now[MOMENT, m], m, 1.0, now[FIRST], 0, now[PLACE], 2)
 
 
-@kernel('void(float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1])')
+@kernel('void(float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1])', nogil=True)
 def effort_rates(model, motion, tau):
     """tau, tau' and tau'' of a batch, shape (N, 3, bodies).
 

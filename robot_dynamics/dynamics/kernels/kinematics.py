@@ -54,7 +54,7 @@ def fill_poses(model, q, poses, fields):
         store_pose(poses[i], axes, p)
 
 
-@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, :, :, ::1])')
+@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, :, :, ::1])', nogil=True)
 def poses_of_bodies(model, q, poses):
     """Poses of the link frames in the base frame for each row of q."""
     fields = np.empty((model.shape[0] - 1, 6))
@@ -62,7 +62,8 @@ def poses_of_bodies(model, q, poses):
         fill_poses(model, q[k], poses[k], fields)
 
 
-@kernel('void(float64[:, ::1], float64[:, ::1], int64, float64[::1], float64[:, :, ::1])')
+@kernel('void(float64[:, ::1], float64[:, ::1], int64, float64[::1], float64[:, :, ::1])',
+        nogil=True)
 def jacobians(model, q, body, point, out):
     """Jacobian of a point of a body, for each row of q.
 

@@ -17,13 +17,13 @@ from robot_dynamics.dynamics.kernels.lanes import (
     lane_table,
     write_rows,
 )
-from robot_dynamics.dynamics.kernels.loading import batch_kernel
+from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.dynamics.kernels.matrices import fill_matrices
 from robot_dynamics.dynamics.kernels.newton_euler import fill_inverse_dynamics
 
 
-@batch_kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], '
-              'float64[:, ::1])')
+@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], '
+        'float64[:, ::1])', on_demand=True, nogil=True)
 def inverse_dynamics(model, q, v, a, tau):
     """Joint efforts of each row of the (N, nb) arguments."""
     bodies = model.shape[0] - 1
@@ -39,8 +39,8 @@ def inverse_dynamics(model, q, v, a, tau):
         write_rows(results, sample, tau)
 
 
-@batch_kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], '
-              'float64[:, ::1], float64[:, ::1])')
+@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], '
+        'float64[:, ::1], float64[:, ::1])', on_demand=True, nogil=True)
 def matrices(model, q, v, M, C, g):
     """M, C and g of each row of the (N, nb) arguments; M and C of shape (N, nb nb)."""
     bodies = model.shape[0] - 1

@@ -32,7 +32,7 @@ from robot_dynamics.dynamics.kernels.lanes_regressor import (
     block,
     twist_of_row,
 )
-from robot_dynamics.dynamics.kernels.loading import batch_kernel, helper, part
+from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
 from robot_dynamics.dynamics.kernels.pose import store_sines
 from robot_dynamics.dynamics.kernels.reference_motion import (
     FRAME_WIDTH,
@@ -203,8 +203,8 @@ def absorb_rows(table, start, width, count, R):
                 table[start + j, column] -= share * table[start + k, column]
 
 
-@batch_kernel(f'void(float64[:, ::1], {_CARRYING}float64[::1], {_LAYOUT}int64[::1], '
-              f'int64[::1], {_MOTION}int64, boolean, float64[:, ::1])')
+@kernel(f'void(float64[:, ::1], {_CARRYING}float64[::1], {_LAYOUT}int64[::1], '
+              f'int64[::1], {_MOTION}int64, boolean, float64[:, ::1])', on_demand=True, nogil=True)
 def add_batch(model, first, pairs, joints, shares, choice, places, term_places, effort_places,
               starts, columns, q, v, a, joint_v, joint_a, tau, roots, count, is_factor, out):
     """Add a batch to the products of [W tau], or to the triangles of its joints.
@@ -251,7 +251,8 @@ def add_batch(model, first, pairs, joints, shares, choice, places, term_places, 
             filled = 0
 
 
-@batch_kernel('void(int64[::1], int64[::1], float64[:, ::1], float64[:, ::1])')
+@kernel('void(int64[::1], int64[::1], float64[:, ::1], float64[:, ::1])',
+        on_demand=True, nogil=True)
 def merge_triangles(starts, effort_places, other, out):
     """Take the triangles of another batch into those in ``out``, see `add_batch`."""
     widest = out.shape[1]

@@ -22,7 +22,7 @@ from robot_dynamics.dynamics.kernels.lanes import (
     put_rows,
 )
 from robot_dynamics.dynamics.kernels.lanes_memory import copy, finish_copies
-from robot_dynamics.dynamics.kernels.loading import batch_kernel, helper, part
+from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
 from robot_dynamics.dynamics.kernels.pose import store_sines
 from robot_dynamics.dynamics.kernels.reference_motion import (
     FIELD_U,
@@ -92,9 +92,10 @@ def put_terms(choice, v, a, start, out, columns):
             put_rows((value,), out, j * columns + start + t * n + j, size)
 
 
-@batch_kernel('void(float64[:, ::1], int64[::1], int64[:, ::1], int64[::1], float64[::1], '
-              'float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], '
-              'float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1], boolean)')
+@kernel('void(float64[:, ::1], int64[::1], int64[:, ::1], int64[::1], float64[::1], '
+        'float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], '
+              'float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1], boolean)',
+        on_demand=True, nogil=True)
 def regressors(model, first, pairs, joints, shares, choice, q, v, v_r, a_r, joint_v_r, joint_a_r,
                out, past_cache):
     """Yr and the chosen terms of each sample, written to all of ``out``.

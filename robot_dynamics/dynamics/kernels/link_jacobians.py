@@ -183,7 +183,7 @@ def jacobian_in_time(model, q, v, a, frame, J, dJ, ddJ):
 
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], int64, '
         'float64[:, ::1], boolean, float64[:, :, ::1], float64[:, :, ::1], '
-        'float64[:, :, ::1])')
+        'float64[:, :, ::1])', nogil=True)
 def jacobians_in_time(model, q, v, a, i, pose, is_in_own_axes, J, dJ, ddJ):
     """`jacobian_in_time` of each row of the arguments."""
     table = np.empty((HEIGHT, model.shape[0]))
@@ -205,7 +205,7 @@ def change_of_frame(model, table, i, h, X):
 
 
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], int64, float64[:, ::1], '
-        'boolean, float64[:, :, :, ::1], float64[:, :, :, ::1])')
+        'boolean, float64[:, :, :, ::1], float64[:, :, :, ::1])', nogil=True)
 def jacobian_derivatives(model, q, v, i, pose, is_in_own_axes, of_J, of_dJ):
     """Differentiate, [h, :, k], the Jacobian of a frame and its rate along column h."""
     count = model.shape[0] - 1
@@ -247,7 +247,7 @@ def jacobian_derivatives(model, q, v, i, pose, is_in_own_axes, of_J, of_dJ):
             h = int(model[h, PARENT])
 
 
-@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1])')
+@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1])', nogil=True)
 def centres_of_mass(model, q, position, J):
     """Centre of mass of all moving bodies, and its Jacobian, for each row of q.
 

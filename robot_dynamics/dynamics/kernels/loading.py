@@ -127,19 +127,21 @@ class Kernel:
         raise TypeError(f'kernel {self.name} is not loaded')
 
 
-def kernel(signature: str) -> Callable[[Callable[..., Any]], Kernel]:
-    """Make a `Kernel` of a function; it runs without holding Python's lock."""
-    return lambda function: Kernel(function, signature, nogil=True)
+def kernel(signature: str, *, on_demand: bool = False, nogil: bool = False,
+           ) -> Callable[[Callable[..., Any]], Kernel]:
+    """Make a `Kernel` of a function.
 
-
-def batch_kernel(signature: str) -> Callable[[Callable[..., Any]], Kernel]:
-    """Make a `Kernel` for large batches, compiled when the first of them comes."""
-    return lambda function: Kernel(function, signature, is_on_demand=True, nogil=True)
-
-
-def kernel_on_demand(signature: str) -> Callable[[Callable[..., Any]], Kernel]:
-    """Make a `Kernel` that few need, who load it before they begin."""
-    return lambda function: Kernel(function, signature, is_on_demand=True, nogil=True)
+    Parameters
+    ----------
+    signature : str
+        Types for numba.
+    on_demand : bool
+        Compile at the first call instead of in `warm_up`: few users need it.
+    nogil : bool
+        Release Python's lock: for work of milliseconds. A kernel of microseconds keeps it,
+        because beside a busy thread it takes up to 5 ms to get the lock back.
+    """
+    return lambda function: Kernel(function, signature, is_on_demand=on_demand, nogil=nogil)
 
 
 def all_kernels() -> tuple[Kernel, ...]:

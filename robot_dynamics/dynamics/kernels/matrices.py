@@ -245,7 +245,7 @@ def matrices(model, q, v, M, C, g):
 
 
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1], '
-        'float64[:, :, ::1], float64[:, ::1])')
+        'float64[:, :, ::1], float64[:, ::1])', nogil=True)
 def many_matrices(model, q, v, M, C, g):
     """M, C and g of each row of the (N, nb) arguments."""
     frames = np.empty((model.shape[0], FRAME_WIDTH))

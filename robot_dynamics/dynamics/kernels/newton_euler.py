@@ -170,7 +170,7 @@ def inverse_dynamics(model, q, v, a, tau):
 
 
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], '
-        'float64[:, ::1])')
+        'float64[:, ::1])', nogil=True)
 def many_inverse_dynamics(model, q, v, a, tau):
     """Joint efforts of each row of the (N, nb) arguments."""
     frames = np.empty((model.shape[0], FRAME_WIDTH))

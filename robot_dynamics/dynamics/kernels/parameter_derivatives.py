@@ -55,7 +55,7 @@ def fill_parameter(model, kind, i, inertia, gravity, table, dM, dC, dg):
 
 
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], int64, '
-        'float64[:, :, :, ::1], float64[:, :, :, ::1], float64[:, :, ::1])')
+        'float64[:, :, :, ::1], float64[:, :, :, ::1], float64[:, :, ::1])', nogil=True)
 def parameter_derivatives(model, q, v, kind, dM, dC, dg):
     """Differentiate M and C, [p, j, k], and g, [p, j], for each row of q and v."""
     count = model.shape[0] - 1

@@ -175,7 +175,7 @@ def slotine_li_regressor(model, choice, q, v, v_r, a_r, out):
 
 
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], '
-        'float64[:, ::1], float64[:, :, ::1])')
+        'float64[:, ::1], float64[:, :, ::1])', nogil=True)
 def slotine_li_regressors(model, q, v, v_r, a_r, out):
     """Yr of each row of the (N, nb) arguments, written to the first columns of out."""
     rows = model.shape[0]
@@ -210,7 +210,8 @@ def adaptive_terms(model, choice, q, v, v_r, a_r, s, parameters, tau, gradient):
 
 
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], '
-        'float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1])')
+        'float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1])',
+        nogil=True)
 def many_adaptive_terms(model, q, v, v_r, a_r, s, parameters, tau, gradient):
     """Yr pi and Yr^T s of each row of the arguments."""
     rows = model.shape[0]

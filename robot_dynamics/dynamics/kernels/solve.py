@@ -86,7 +86,7 @@ def solve_for_acceleration(M, C, g, v, tau, a):
 
 
 @kernel('int64(float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1], float64[:, ::1], '
-        'float64[:, ::1], float64[:, ::1])')
+        'float64[:, ::1], float64[:, ::1])', nogil=True)
 def many_accelerations(M, C, g, v, tau, a):
     """Write M^-1 (tau - C v - g) of each sample to a row of a; M is overwritten.
 

@@ -10,7 +10,7 @@ from robot_dynamics.dynamics.kernels.direct import (
     length,
     matrix,
 )
-from robot_dynamics.dynamics.kernels.loading import kernel_on_demand, part
+from robot_dynamics.dynamics.kernels.loading import kernel, part
 from robot_dynamics.dynamics.kernels.slotine_li import columns
 from robot_dynamics.dynamics.kernels.solve import NO_INERTIA, SOLVED, factorise
 
@@ -54,7 +54,7 @@ def write_identity(out):
         out[i, i] = 1.0
 
 
-@kernel_on_demand('int64(float64[:, :, ::1], float64[:, :, ::1])')
+@kernel('int64(float64[:, :, ::1], float64[:, :, ::1])', on_demand=True, nogil=True)
 def solve_columns(M, B):
     """Overwrite each matrix of B, shape (N, n, m), by M^-1 B; M is overwritten too.
 

@@ -168,7 +168,7 @@ def fill_state_derivatives(model, q, v, kind, table, B, pairs, branch, dM, dCq, 
 
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], int64, '
         'float64[:, :, :, ::1], float64[:, :, :, ::1], float64[:, :, :, ::1], '
-        'float64[:, :, ::1])')
+        'float64[:, :, ::1])', nogil=True)
 def state_derivatives(model, q, v, kind, dM, dCq, dCv, dg):
     """Differentiate M and C, [h, j, k], and g, [h, j], for each row of q and v."""
     count = model.shape[0] - 1

@@ -45,7 +45,8 @@ def add_terms(choice, v, a, s, parameters, first, tau, gradient):
             gradient[first + t * n + j] = value * s[j]
 
 
-@kernel('void(float64[::1], float64[:, ::1], float64[:, ::1], int64, float64[:, :, ::1])')
+@kernel('void(float64[::1], float64[:, ::1], float64[:, ::1], int64, float64[:, :, ::1])',
+        nogil=True)
 def many_term_columns(choice, v, a, first, out):
     """`fill_term_columns` for each row of v and a."""
     for k in range(v.shape[0]):
@@ -53,7 +54,7 @@ def many_term_columns(choice, v, a, first, out):
 
 
 @kernel('void(float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], '
-        'float64[:, ::1], int64, float64[:, ::1], float64[:, ::1])')
+        'float64[:, ::1], int64, float64[:, ::1], float64[:, ::1])', nogil=True)
 def add_many_terms(choice, v, a, s, parameters, first, tau, gradient):
     """`add_terms` for each row of the arguments."""
     for k in range(v.shape[0]):

@@ -222,7 +222,7 @@ def matrices_in_time(model, q, v, a, M, C, g, dM, dC, dg):
 
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], '
         'float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1], '
-        'float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1])')
+        'float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1])', nogil=True)
 def many_matrices_in_time(model, q, v, a, M, C, g, dM, dC, dg):
     """`matrices_in_time` of each row of the arguments."""
     table = np.empty((HEIGHT, model.shape[0]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.dynamics.kernels.loading import kernel_on_demand, part
+from robot_dynamics.dynamics.kernels.loading import kernel, part
 
 
 @part
@@ -26,9 +26,9 @@ def _times_transposed(x, y, out):
                          + x[i, 3] * y[j, 3])
 
 
-@kernel_on_demand('void(f8[:,:,:,::1], f8[:,:,:,::1], f8[:,:,:,::1], f8[:,:,:,::1], '
+@kernel('void(f8[:,:,:,::1], f8[:,:,:,::1], f8[:,:,:,::1], f8[:,:,:,::1], '
                   'f8[:,:,:,::1], f8[:,:,:,::1], f8[::1], i8[::1], f8[:,:,:,::1], f8[:,::1], '
-                  'f8[:,::1], f8[:,::1])')
+                  'f8[:,::1], f8[:,::1])', on_demand=True, nogil=True)
 def weighted_sum_slopes(T, S, V, A, S_dot, S_ddot, gravity, parents, Z, dq, dv, da):
     """Write the derivatives of L by the motion of all bodies, (m, nb) each.
 

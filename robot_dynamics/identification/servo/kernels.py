@@ -27,7 +27,7 @@ import math
 
 import numpy as np
 
-from robot_dynamics.dynamics.kernels.loading import batch_kernel, helper, part
+from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
 from robot_dynamics.dynamics.kernels.matrices import FRAME_WIDTH, fill_matrices
 from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute
 
@@ -126,9 +126,9 @@ def advance(M, joints, drive, brake, largest, h, v, W, f, column):
     return is_movable
 
 
-@batch_kernel('int64(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], '
-              'float64[:, ::1], float64[:, ::1], float64[:, ::1], float64, float64[:, ::1], '
-              'float64[:, ::1])')
+@kernel('int64(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], '
+        'float64[:, ::1], float64[:, ::1], float64[:, ::1], float64, float64[:, ::1], '
+        'float64[:, ::1])', on_demand=True, nogil=True)
 def simulate(model, law, joints, time, goal, supply, enabled, step, start, out):
     """Write the positions that encoders would say at each time into out, (N, n).
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Filters and derivatives of many signals at once."""
 
-from robot_dynamics.dynamics.kernels.loading import batch_kernel
+from robot_dynamics.dynamics.kernels.loading import kernel
 
 
-@batch_kernel('void(float64[:, ::1], float64[:, ::1], float64[:, :, ::1], boolean)')
+@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, :, ::1], boolean)',
+        on_demand=True, nogil=True)
 def cascade(sections, x, state, backwards):
     """Run x, (N, k), through filters of second order, in place.
 
@@ -24,7 +25,7 @@ def cascade(sections, x, state, backwards):
                 x[i, k] = out
 
 
-@batch_kernel('void(float64[:, ::1], float64, float64[:, ::1])')
+@kernel('void(float64[:, ::1], float64, float64[:, ::1])', on_demand=True, nogil=True)
 def central(x, rate, out):
     """Write the slope of x, (N, k), by the three samples on both sides, into rows 3 to N - 4.
 
