@@ -36,7 +36,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.bringup.command import child_environment
+from robot_dynamics.bringup.child_process import child_environment
 from robot_dynamics.bringup.controllers import find_controller
 from robot_dynamics.bringup.runner import Line, ProcessRunner
 from robot_dynamics.bringup.system import System

@@ -27,7 +27,7 @@ from identification_drives import run_drives
 from identification_speed import measure_speed
 from sections import DOCS, write_section
 
-from robot_dynamics.bringup.identification_inputs import described
+from robot_dynamics.bringup.commands.identify_inputs import described
 from robot_dynamics.identification.dataset import Dataset, load_dataset, read_settings
 from robot_dynamics.identification.identify import estimate_settings, identify
 from robot_dynamics.identification.model import Model

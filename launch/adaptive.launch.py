@@ -8,7 +8,7 @@ adaptive_controller/reference.
 
 from launch import LaunchDescription
 
-from robot_dynamics.bringup.launching import declare_arguments, system_actions
+from robot_dynamics.bringup.launching.actions import declare_arguments, system_actions
 
 NAMES = ('robot', 'controller', 'standby', 'elastic_joints', 'use_sim_time', 'namespace',
          'identified')

@@ -5,8 +5,8 @@ from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument
 
 from robot_dynamics.bringup.arguments import DEMO_SYSTEM
-from robot_dynamics.bringup.demo_launching import DEMO_ARGUMENTS, demo_actions
-from robot_dynamics.bringup.launching import declare_arguments, system_actions
+from robot_dynamics.bringup.launching.actions import declare_arguments, system_actions
+from robot_dynamics.bringup.launching.demo import DEMO_ARGUMENTS, demo_actions
 
 NAMES = tuple(argument.name for argument in DEMO_SYSTEM)
 

@@ -8,7 +8,11 @@ from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument
 
 from robot_dynamics.bringup.excitation import EXCITATION_ARGUMENTS, excitation_processes
-from robot_dynamics.bringup.launching import declare_arguments, node_actions, system_actions
+from robot_dynamics.bringup.launching.actions import (
+    declare_arguments,
+    node_actions,
+    system_actions,
+)
 
 NAMES = ('robot', 'controller', 'plant', 'rate', 'elastic_joints', 'use_sim_time', 'namespace',
          'seed', 'identified')

@@ -8,8 +8,8 @@ Gazebo until the controller speaks, so it does not fall.
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument
 
-from robot_dynamics.bringup.gazebo_launching import GAZEBO_ARGUMENTS, gazebo_actions
-from robot_dynamics.bringup.launching import declare_arguments, system_actions
+from robot_dynamics.bringup.launching.actions import declare_arguments, system_actions
+from robot_dynamics.bringup.launching.gazebo import GAZEBO_ARGUMENTS, gazebo_actions
 
 NAMES = ('robot', 'controller', 'standby', 'rate', 'namespace', 'seed', 'identified')
 

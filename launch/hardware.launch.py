@@ -11,7 +11,11 @@ from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument
 
 from robot_dynamics.bringup.hardware import HARDWARE_ARGUMENTS, hardware_processes
-from robot_dynamics.bringup.launching import declare_arguments, node_actions, system_actions
+from robot_dynamics.bringup.launching.actions import (
+    declare_arguments,
+    node_actions,
+    system_actions,
+)
 
 NAMES = ('robot', 'controller', 'standby', 'elastic_joints', 'use_sim_time', 'namespace',
          'identified')

@@ -6,7 +6,7 @@ Without robot:=, the description is taken from the topic robot_description.
 
 from launch import LaunchDescription
 
-from robot_dynamics.bringup.launching import declare_arguments, system_actions
+from robot_dynamics.bringup.launching.actions import declare_arguments, system_actions
 
 NAMES = ('robot', 'use_sim_time', 'namespace', 'identified')
 

@@ -3,7 +3,7 @@
 
 from launch import LaunchDescription
 
-from robot_dynamics.bringup.launching import declare_arguments, system_actions
+from robot_dynamics.bringup.launching.actions import declare_arguments, system_actions
 
 NAMES = ('robot', 'controller', 'standby', 'plant', 'rate', 'elastic_joints', 'use_sim_time',
          'namespace', 'seed', 'identified')

@@ -21,7 +21,7 @@ from fuzzing import mutate_bytes, mutate_data, odd, seeds
 from fuzzing.judge import ACCEPTED, promise
 from fuzzing.kind import Drawn, Mutated
 from fuzzing.usable import check_command
-from robot_dynamics.bringup.command import parameter_yaml
+from robot_dynamics.bringup.child_process import parameter_yaml
 from robot_dynamics.bringup.hardware import NODES, load_hardware
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.bringup.system import read_plant

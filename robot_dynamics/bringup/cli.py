@@ -14,12 +14,14 @@ from types import ModuleType
 from robot_dynamics.bringup import blas_threads  # noqa: F401 (before whatever loads numpy)
 
 # isort: split
-from robot_dynamics.bringup import demo, excite, formulas, identification, stiffness, switch
+from robot_dynamics.bringup import demo
 from robot_dynamics.bringup.arguments import ARGUMENTS
-from robot_dynamics.bringup.command import child_environment
+from robot_dynamics.bringup.child_process import child_environment
+from robot_dynamics.bringup.commands import closed_form as formulas
+from robot_dynamics.bringup.commands import doctor, excite, stiffness, switch
+from robot_dynamics.bringup.commands import identify as identification
 from robot_dynamics.bringup.controllers import find_controller
 from robot_dynamics.bringup.descriptions import load_description
-from robot_dynamics.bringup.doctor import command as doctor
 from robot_dynamics.bringup.doctor.robot import joint_count, robot_line, robot_table
 from robot_dynamics.bringup.elastic import elastic_joints
 from robot_dynamics.bringup.excitation import excitation_processes, run_excitation

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+from robot_dynamics.bringup.commands.identify import identified_files
 from robot_dynamics.bringup.controllers import find_controller
 from robot_dynamics.bringup.descriptions import Description
-from robot_dynamics.bringup.identification import identified_files
 from robot_dynamics.elastic.configuration import (
     joints_from_yaml,
     read_elastic_tags,

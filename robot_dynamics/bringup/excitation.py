@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from robot_dynamics.bringup.commands.identify import identified_files
 from robot_dynamics.bringup.controllers import find_controller
 from robot_dynamics.bringup.descriptions import load_description
-from robot_dynamics.bringup.identification import identified_files
 from robot_dynamics.bringup.parameter_files import read_parameter_file
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.bringup.runner import ProcessRunner

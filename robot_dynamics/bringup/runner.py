@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from robot_dynamics.bringup.command import (
+from robot_dynamics.bringup.child_process import (
     child_environment,
     command_line,
     parameter_yaml,

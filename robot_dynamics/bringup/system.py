@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics.bringup.commands.identify import identified_files
 from robot_dynamics.bringup.controllers import (
     CONTROLLERS,
     find_controller,
@@ -19,7 +20,6 @@ from robot_dynamics.bringup.controllers import (
 )
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.elastic import elastic_joints, identified_springs
-from robot_dynamics.bringup.identification import identified_files
 from robot_dynamics.bringup.parameter_files import read_parameter_file
 from robot_dynamics.bringup.payload import fit_payload
 from robot_dynamics.bringup.processes import NodeProcess, ParameterValue

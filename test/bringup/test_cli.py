@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from robot_dynamics.bringup.child_process import child_environment
 from robot_dynamics.bringup.cli import main
-from robot_dynamics.bringup.command import child_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 

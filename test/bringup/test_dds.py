@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from robot_dynamics.bringup import dds
-from robot_dynamics.bringup.command import child_environment
+from robot_dynamics.bringup.child_process import child_environment
 from robot_dynamics.bringup.domains import PRIVATE_DOMAINS
 from robot_dynamics.nodes import fast_dds, transports
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from robot_dynamics.bringup.ament import find_package, require_packages
 from robot_dynamics.bringup.controllers import CONTROLLER_NODES
 from robot_dynamics.bringup.hardware import (
     DRIVER_PARAMETERS,
@@ -15,6 +14,7 @@ from robot_dynamics.bringup.hardware import (
     load_hardware,
     shipped_hardware,
 )
+from robot_dynamics.bringup.launching.ament import find_package, require_packages
 from robot_dynamics.bringup.system import System
 from robot_dynamics.errors import BringupError
 

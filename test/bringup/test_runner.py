@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from robot_dynamics.bringup.command import child_environment
+from robot_dynamics.bringup.child_process import child_environment
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.bringup.runner import Line, ProcessRunner, print_line
 from robot_dynamics.errors import BringupError

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from robot_dynamics.bringup import launching
-from robot_dynamics.bringup.command import child_environment, command_line
+from robot_dynamics.bringup.child_process import child_environment, command_line
+from robot_dynamics.bringup.launching import actions as launching
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.bringup.runner import ProcessRunner
 from robot_dynamics.bringup.security import enclave_arguments

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from robot_dynamics.bringup.command import child_environment
+from robot_dynamics.bringup.child_process import child_environment
 from robot_dynamics.bringup.controllers import CONTROLLER_NODES, CONTROLLERS, SWITCHABLE
 from robot_dynamics.bringup.runner import ProcessRunner
 from robot_dynamics.bringup.system import NO_PLANT, System

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robot_dynamics.bringup.identification_inputs import described
+from robot_dynamics.bringup.commands.identify_inputs import described
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.dataset import (
     DatasetSettings,

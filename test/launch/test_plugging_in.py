@@ -22,7 +22,7 @@ rclpy = pytest.importorskip('rclpy')
 from launch import LaunchContext  # noqa: E402
 from launch.launch_description_sources import PythonLaunchDescriptionSource  # noqa: E402
 
-from robot_dynamics.bringup.command import child_environment  # noqa: E402
+from robot_dynamics.bringup.child_process import child_environment  # noqa: E402
 from robot_dynamics.bringup.domains import private_domain  # noqa: E402
 from robot_dynamics.bringup.warmup import warm_up  # noqa: E402
 

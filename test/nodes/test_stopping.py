@@ -179,7 +179,7 @@ with ProcessRunner([NodeProcess('{NODE}', parameters={{'robot': 'arm7'}})]):
 """,
     'launch': f"""
 from launch import LaunchDescription, LaunchService
-from robot_dynamics.bringup.launching import node_action
+from robot_dynamics.bringup.launching.actions import node_action
 from robot_dynamics.bringup.processes import NodeProcess
 service = LaunchService()
 service.include_launch_description(LaunchDescription([

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.bringup.doctor.remarks import Remark, error, listed, note, ok, warning
+from robot_dynamics.bringup.doctor.findings import Remark, error, listed, note, ok, warning
 from robot_dynamics.nodes.graph_seen import CLOCK, GraphSeen
 
 _SIMULATED = 'use_sim_time'

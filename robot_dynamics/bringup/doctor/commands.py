@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from robot_dynamics.bringup.doctor.remarks import Remark, error, listed, note, ok, warning
+from robot_dynamics.bringup.doctor.findings import Remark, error, listed, note, ok, warning
 from robot_dynamics.nodes.graph_seen import GraphSeen, NodeSeen, Topic
 
 _MANAGER = 'controller_manager_msgs/srv/ListControllers'

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from robot_dynamics.bringup.descriptions import load_description
-from robot_dynamics.bringup.doctor.masses import judge_gravity, judge_masses
-from robot_dynamics.bringup.doctor.ranges import judge_ranges
-from robot_dynamics.bringup.doctor.remarks import (
+from robot_dynamics.bringup.doctor.findings import (
     Level,
     Remark,
     error,
@@ -19,13 +17,15 @@ from robot_dynamics.bringup.doctor.remarks import (
     ok,
     warning,
 )
+from robot_dynamics.bringup.doctor.masses import judge_gravity, judge_masses
+from robot_dynamics.bringup.doctor.ranges import judge_ranges
+from robot_dynamics.bringup.doctor.requirements import first_controller
 from robot_dynamics.bringup.doctor.robot import (
     judge_coordinates,
     judge_reading,
     judge_weight,
     robot_line,
 )
-from robot_dynamics.bringup.doctor.wishes import first_controller
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.graph_seen import GraphSeen, NodeSeen

@@ -7,9 +7,9 @@ from enum import Enum
 
 import numpy as np
 
-from robot_dynamics.bringup.doctor.remarks import Remark, error, note, ok, warning
+from robot_dynamics.bringup.doctor.findings import Remark, error, note, ok, warning
 from robot_dynamics.bringup.doctor.replay import Replay
-from robot_dynamics.bringup.doctor.wishes import Wishes
+from robot_dynamics.bringup.doctor.requirements import Wishes
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from robot_dynamics.bringup.doctor.remarks import Remark, error, note, ok, warning
+from robot_dynamics.bringup.doctor.findings import Remark, error, note, ok, warning
 
 #: Domains above this use ports that Linux gives to others, and above the second none at all.
 _LAST_SAFE, LAST_DOMAIN = 101, 232

@@ -9,18 +9,18 @@ from dataclasses import replace
 import numpy as np
 
 from robot_dynamics.bringup.doctor.efforts import judge_efforts
+from robot_dynamics.bringup.doctor.findings import Remark, error, listed, note, ok, warning
 from robot_dynamics.bringup.doctor.motion import judge_motion
-from robot_dynamics.bringup.doctor.pace import SLOWEST, judge_pace, judge_stamps
 from robot_dynamics.bringup.doctor.rates import lowest_rate
-from robot_dynamics.bringup.doctor.remarks import Remark, error, listed, note, ok, warning
 from robot_dynamics.bringup.doctor.replay import Replay, is_simulated, replay
-from robot_dynamics.bringup.doctor.wishes import (
+from robot_dynamics.bringup.doctor.requirements import (
     JUDGE_THEIR_GAINS,
     Wishes,
     first_controller,
     gains_of,
     motor_prefix,
 )
+from robot_dynamics.bringup.doctor.timing import SLOWEST, judge_pace, judge_stamps
 from robot_dynamics.control.joint_state import Note, Reason
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.graph_seen import GraphSeen, NodeSeen, StateSample, Topic

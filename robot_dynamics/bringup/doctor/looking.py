@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from robot_dynamics.bringup.doctor.remarks import Remark, note
+from robot_dynamics.bringup.doctor.findings import Remark, note
 from robot_dynamics.bringup.domains import listening_domains
 from robot_dynamics.bringup.session import require_ros
 from robot_dynamics.errors import BringupError

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from robot_dynamics.bringup.doctor.findings import Remark, note, ok, warning
 from robot_dynamics.bringup.doctor.machine_seen import MachineSeen, ProcessSeen
-from robot_dynamics.bringup.doctor.remarks import Remark, note, ok, warning
 
 #: Share of all cores in use beyond which a loop has to wait for its turn.
 FULL = 0.85

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.bringup.doctor.remarks import Remark, gathered, note, ok, warning
+from robot_dynamics.bringup.doctor.findings import Remark, gathered, note, ok, warning
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import com_from_parameters
 from robot_dynamics.model.robot import JointType, Robot

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot_dynamics.bringup.doctor.remarks import Remark, gathered, warning
+from robot_dynamics.bringup.doctor.findings import Remark, gathered, warning
 from robot_dynamics.bringup.doctor.replay import Replay
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from robot_dynamics.bringup.doctor.rates import judge_gains
-from robot_dynamics.bringup.doctor.remarks import (
+from robot_dynamics.bringup.doctor.findings import (
     Level,
     Remark,
     error,
@@ -13,7 +12,8 @@ from robot_dynamics.bringup.doctor.remarks import (
     ok,
     warning,
 )
-from robot_dynamics.bringup.doctor.wishes import JUDGE_THEIR_GAINS, Wishes, gains_of
+from robot_dynamics.bringup.doctor.rates import judge_gains
+from robot_dynamics.bringup.doctor.requirements import JUDGE_THEIR_GAINS, Wishes, gains_of
 from robot_dynamics.control.modes import Cause, Mode
 from robot_dynamics.nodes.graph_seen import GraphSeen, NodeSeen, StatusSeen
 

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from robot_dynamics.bringup.doctor.remarks import Level, Remark, gathered, note, ok, warning
+from robot_dynamics.bringup.doctor.findings import Level, Remark, gathered, note, ok, warning
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.units import prismatic_joints
 

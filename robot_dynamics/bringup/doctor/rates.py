@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from robot_dynamics.bringup.doctor.remarks import Remark, error, from_error, note, ok
-from robot_dynamics.bringup.doctor.wishes import Wishes
+from robot_dynamics.bringup.doctor.findings import Remark, error, from_error, note, ok
+from robot_dynamics.bringup.doctor.requirements import Wishes
 from robot_dynamics.control.gains import AdaptationGains, FeedbackGains, check_gains
 from robot_dynamics.control.limits import EffortLimiter
 from robot_dynamics.control.slotine_li import AdaptiveController

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.bringup.doctor.wishes import Wishes
+from robot_dynamics.bringup.doctor.requirements import Wishes
 from robot_dynamics.control.joint_state import JointStateMonitor, Note, Reason
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot

@@ -6,11 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.bringup.descriptions import load_description
-from robot_dynamics.bringup.doctor.described import judge_described, read_described
-from robot_dynamics.bringup.doctor.masses import judge_gravity, judge_masses
-from robot_dynamics.bringup.doctor.ranges import judge_ranges
-from robot_dynamics.bringup.doctor.rates import judge_control
-from robot_dynamics.bringup.doctor.remarks import (
+from robot_dynamics.bringup.doctor.findings import (
     Examination,
     Level,
     Remark,
@@ -20,7 +16,11 @@ from robot_dynamics.bringup.doctor.remarks import (
     gathered,
     ok,
 )
+from robot_dynamics.bringup.doctor.masses import judge_gravity, judge_masses
+from robot_dynamics.bringup.doctor.ranges import judge_ranges
+from robot_dynamics.bringup.doctor.rates import judge_control
 from robot_dynamics.bringup.doctor.strength import judge_strength, measure_strength
+from robot_dynamics.bringup.doctor.urdf_text import judge_described, read_described
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.robot import JointType, Robot
 from robot_dynamics.model.units import prismatic_joints

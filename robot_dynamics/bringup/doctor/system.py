@@ -11,12 +11,7 @@ from robot_dynamics.bringup.doctor.clocks import judge_clock
 from robot_dynamics.bringup.doctor.commands import judge_commands
 from robot_dynamics.bringup.doctor.description import judge_description
 from robot_dynamics.bringup.doctor.environment import judge_environment
-from robot_dynamics.bringup.doctor.joint_states import judge_states
-from robot_dynamics.bringup.doctor.looking import look_around
-from robot_dynamics.bringup.doctor.machine import judge_machine
-from robot_dynamics.bringup.doctor.machine_seen import MachineSeen, MachineWatch
-from robot_dynamics.bringup.doctor.nodes import judge_nodes
-from robot_dynamics.bringup.doctor.remarks import (
+from robot_dynamics.bringup.doctor.findings import (
     Examination,
     Level,
     Remark,
@@ -26,6 +21,11 @@ from robot_dynamics.bringup.doctor.remarks import (
     listed,
     note,
 )
+from robot_dynamics.bringup.doctor.joint_states import judge_states
+from robot_dynamics.bringup.doctor.looking import look_around
+from robot_dynamics.bringup.doctor.machine import judge_machine
+from robot_dynamics.bringup.doctor.machine_seen import MachineSeen, MachineWatch
+from robot_dynamics.bringup.doctor.nodes import judge_nodes
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.graph_seen import GraphSeen
 

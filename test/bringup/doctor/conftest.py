@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.bringup.descriptions import load_description
-from robot_dynamics.bringup.doctor.remarks import Level
+from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.nodes.graph_seen import (
     JOINT_STATE_TYPE,

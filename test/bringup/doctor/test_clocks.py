@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from robot_dynamics.bringup.doctor.clocks import judge_clock
-from robot_dynamics.bringup.doctor.remarks import Level
+from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.nodes.graph_seen import ClockSample, Endpoint, GraphSeen, NodeSeen, Topic
 
 NOW, STEP = 1_790_000_000_000_000_000, 10_000_000

@@ -2,7 +2,7 @@
 from dataclasses import replace
 
 from robot_dynamics.bringup.doctor.commands import judge_commands
-from robot_dynamics.bringup.doctor.remarks import Level
+from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.nodes.graph_seen import Endpoint, GraphSeen, NodeSeen
 
 TOPIC = '/effort_controller/commands'

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from robot_dynamics.bringup.doctor.description import judge_description
-from robot_dynamics.bringup.doctor.remarks import Level
+from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.nodes.graph_seen import Endpoint
 
 TOPIC = '/robot_description'

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from robot_dynamics.bringup.doctor.efforts import Looks, judge_efforts, looks_of_efforts
-from robot_dynamics.bringup.doctor.remarks import Level
+from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.bringup.doctor.replay import replay
-from robot_dynamics.bringup.doctor.wishes import Wishes
+from robot_dynamics.bringup.doctor.requirements import Wishes
 
 TOPIC = '/joint_states'
 

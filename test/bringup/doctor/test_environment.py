@@ -2,7 +2,7 @@
 import pytest
 
 from robot_dynamics.bringup.doctor.environment import judge_environment
-from robot_dynamics.bringup.doctor.remarks import Level
+from robot_dynamics.bringup.doctor.findings import Level
 
 LOCAL = {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
 

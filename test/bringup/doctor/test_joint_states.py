@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import pytest
 
+from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.bringup.doctor.joint_states import (
     REMEDIES,
     judge_content,
@@ -11,9 +12,8 @@ from robot_dynamics.bringup.doctor.joint_states import (
     judge_publishers,
     judge_states,
 )
-from robot_dynamics.bringup.doctor.remarks import Level
 from robot_dynamics.bringup.doctor.replay import replay
-from robot_dynamics.bringup.doctor.wishes import Wishes
+from robot_dynamics.bringup.doctor.requirements import Wishes
 from robot_dynamics.control.joint_state import Reason
 from robot_dynamics.nodes.graph_seen import JOINT_STATE_TYPE, Endpoint, Topic
 

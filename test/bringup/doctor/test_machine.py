@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from robot_dynamics.bringup.command import child_environment
+from robot_dynamics.bringup.child_process import child_environment
+from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.bringup.doctor.machine import judge_kernels, judge_machine
 from robot_dynamics.bringup.doctor.machine_seen import MachineSeen, MachineWatch, ProcessSeen
-from robot_dynamics.bringup.doctor.remarks import Level
 
 QUIET = MachineSeen(
     cores=4, load=0.7, busy=0.15, stolen=0.0, governor='performance', kernels=30, compiled=30,

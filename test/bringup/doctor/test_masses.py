@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.bringup.doctor.masses import judge_gravity, judge_masses, reach
-from robot_dynamics.bringup.doctor.remarks import Level
 from robot_dynamics.model.shipped import shipped_robots
 
 

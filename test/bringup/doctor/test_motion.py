@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.bringup.doctor.motion import judge_motion
-from robot_dynamics.bringup.doctor.remarks import Level
 from robot_dynamics.bringup.doctor.replay import replay
-from robot_dynamics.bringup.doctor.wishes import Wishes
+from robot_dynamics.bringup.doctor.requirements import Wishes
 
 TOPIC = '/joint_states'
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.bringup.doctor.nodes import ITEMS, REASONS, judge_node, judge_nodes
-from robot_dynamics.bringup.doctor.remarks import Level
 from robot_dynamics.control import start_gate
 from robot_dynamics.control.modes import Cause
 from robot_dynamics.nodes.graph_seen import NodeSeen, StatusSeen

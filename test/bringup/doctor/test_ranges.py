@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.bringup.doctor.ranges import judge_ranges
-from robot_dynamics.bringup.doctor.remarks import Level
 
 
 def with_limits(robot, **limits):

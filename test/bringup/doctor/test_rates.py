@@ -4,9 +4,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.bringup.doctor.rates import judge_control, judge_gains, lowest_rate
-from robot_dynamics.bringup.doctor.remarks import Level
-from robot_dynamics.bringup.doctor.wishes import Wishes
+from robot_dynamics.bringup.doctor.requirements import Wishes
 from robot_dynamics.control.gains import AdaptationGains, FeedbackGains, check_gains
 from robot_dynamics.errors import ControlError
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 
 from robot_dynamics.bringup.doctor.replay import clock_at, replay
-from robot_dynamics.bringup.doctor.wishes import Wishes
+from robot_dynamics.bringup.doctor.requirements import Wishes
 from robot_dynamics.control.joint_state import Reason
 from robot_dynamics.nodes.graph_seen import ClockSample
 

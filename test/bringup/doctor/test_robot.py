@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from robot_dynamics.bringup.doctor.remarks import Level
+from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.bringup.doctor.robot import examine_robot
 from robot_dynamics.model.shipped import shipped_robots
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.bringup.descriptions import load_description
-from robot_dynamics.bringup.doctor.remarks import Level
+from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.bringup.doctor.strength import judge_strength, measure_strength
 from robot_dynamics.dynamics import Dynamics
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 from dataclasses import replace
 
+from robot_dynamics.bringup.doctor.findings import Level, note
 from robot_dynamics.bringup.doctor.looking import _elsewhere
 from robot_dynamics.bringup.doctor.machine_seen import MachineSeen
-from robot_dynamics.bringup.doctor.remarks import Level, note
 from robot_dynamics.bringup.doctor.system import examine_system, judge_system
 from robot_dynamics.nodes.graph_seen import GraphSeen, NodeSeen
 

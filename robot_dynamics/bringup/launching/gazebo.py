@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.bringup.ament import find_package, require_packages
 from robot_dynamics.bringup.arguments import parse_bool, parse_number
 from robot_dynamics.bringup.controllers import find_controller
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.hardware import hardware_processes
-from robot_dynamics.bringup.launching import launch_value, node_action
-from robot_dynamics.bringup.ros2_control import (
+from robot_dynamics.bringup.launching.actions import launch_value, node_action
+from robot_dynamics.bringup.launching.ament import find_package, require_packages
+from robot_dynamics.bringup.launching.ros2_control import (
     BROADCASTER,
     EFFORT_CONTROLLER,
     FORTRESS,

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from robot_dynamics.bringup.cli import main
-from robot_dynamics.bringup.identification import identified_files
+from robot_dynamics.bringup.commands.identify import identified_files
 from robot_dynamics.bringup.system import System
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.elastic.robot import ElasticRobot

@@ -5,7 +5,7 @@ import pytest
 
 from robot_dynamics.bringup.controllers import CONTROLLER_NODES
 from robot_dynamics.bringup.doctor.rates import DEFAULT_DELAY, DEFAULT_RATE
-from robot_dynamics.bringup.doctor.wishes import LEARN_NOTHING, Wishes, gains_of
+from robot_dynamics.bringup.doctor.requirements import LEARN_NOTHING, Wishes, gains_of
 from robot_dynamics.control.gains import AdaptationGains, FeedbackGains
 
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from robot_dynamics.bringup.doctor.remarks import Examination, Section, error, note, ok, warning
-from robot_dynamics.bringup.doctor.showing import as_json, as_lines, as_text, summary
+from robot_dynamics.bringup.doctor.findings import Examination, Section, error, note, ok, warning
+from robot_dynamics.bringup.doctor.output import as_json, as_lines, as_text, summary
 
 EXAMINATION = Examination('domain 3: 4 nodes', (
     Section('joint states', (

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from robot_dynamics.errors import BringupError, InertiaError
 
 if TYPE_CHECKING:
-    from robot_dynamics.bringup.identification_inputs import Inputs
+    from robot_dynamics.bringup.commands.identify_inputs import Inputs
 
 SUMMARY = 'identify an arm from recordings: masses, inertia, friction, and how well they are known'
 
@@ -67,9 +67,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Identify, write, and print the verdict."""
-    from robot_dynamics.bringup.identification_drives import SECTION, drive_results
-    from robot_dynamics.bringup.identification_elastic import KEY, elastic_results, wanted_joints
-    from robot_dynamics.bringup.identification_inputs import read_inputs
+    from robot_dynamics.bringup.commands.identify_drives import SECTION, drive_results
+    from robot_dynamics.bringup.commands.identify_elastic import (
+        KEY,
+        elastic_results,
+        wanted_joints,
+    )
+    from robot_dynamics.bringup.commands.identify_inputs import read_inputs
     from robot_dynamics.identification.outputs.elastic import ELASTIC_JOINTS
     from robot_dynamics.identification.outputs.make import COVARIANCE, PARAMETERS, RESULT, URDF
     from robot_dynamics.identification.outputs.payload_file import PAYLOAD
@@ -168,7 +172,7 @@ def _dataset(inputs: Inputs, options: argparse.Namespace) -> tuple[Any, dict[str
     if options.recordings:
         raise BringupError('and recordings are given', subject='--live',
                            remedy='give one or the other')
-    from robot_dynamics.bringup.identification_live import KEPT, kept_file, live_log
+    from robot_dynamics.bringup.commands.identify_live import KEPT, kept_file, live_log
     log = live_log(inputs.robot, inputs.settings, options.live, options.namespace,
                    options.domain)
     return dataset_from_log(log, inputs.robot, inputs.settings), {KEPT: kept_file(log)}

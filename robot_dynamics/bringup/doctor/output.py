@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import textwrap
 
-from robot_dynamics.bringup.doctor.remarks import Examination, Level, Remark
+from robot_dynamics.bringup.doctor.findings import Examination, Level, Remark
 
 _WORDS = {Level.OK: 'ok', Level.NOTE: 'note', Level.WARNING: 'warning', Level.ERROR: 'ERROR'}
 _COLOURS = {Level.OK: '32', Level.NOTE: '36', Level.WARNING: '33', Level.ERROR: '1;31'}

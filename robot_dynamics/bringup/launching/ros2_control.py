@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import yaml
 
-from robot_dynamics.bringup.ament import find_package
 from robot_dynamics.bringup.descriptions import Description
+from robot_dynamics.bringup.launching.ament import find_package
 from robot_dynamics.errors import BringupError
 
 #: Names of the controllers.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-from robot_dynamics.bringup.doctor.remarks import (
+from robot_dynamics.bringup.doctor.findings import (
     Examination,
     Level,
     Remark,

@@ -16,8 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from robot_dynamics.bringup.commands.identify_inputs import Inputs, found_path
 from robot_dynamics.bringup.elastic import DESCRIPTION
-from robot_dynamics.bringup.identification_inputs import Inputs, found_path
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import BringupError, ParameterError
 from robot_dynamics.identification.dataset import joined

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from robot_dynamics.bringup.command import child_environment, command_line, parameter_yaml
+from robot_dynamics.bringup.child_process import child_environment, command_line, parameter_yaml
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.errors import BringupError
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from robot_dynamics.bringup.demo import Plan, Watch, make_plan, report
-from robot_dynamics.bringup.launching import node_action
+from robot_dynamics.bringup.launching.actions import node_action
 from robot_dynamics.bringup.runner import Line
 from robot_dynamics.bringup.system import System
 from robot_dynamics.errors import BringupError

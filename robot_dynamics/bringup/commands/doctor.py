@@ -9,8 +9,8 @@ import shutil
 import sys
 
 from robot_dynamics.bringup.doctor.environment import LAST_DOMAIN
+from robot_dynamics.bringup.doctor.output import as_json, as_lines, as_text
 from robot_dynamics.bringup.doctor.robot import examine_robot
-from robot_dynamics.bringup.doctor.showing import as_json, as_lines, as_text
 from robot_dynamics.bringup.doctor.system import examine_system
 
 SUMMARY = 'look at the running system, or at a robot, and say what is wrong and what to do'

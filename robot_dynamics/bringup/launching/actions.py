@@ -13,16 +13,16 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.bringup.ament import find_package
 from robot_dynamics.bringup.arguments import (
     ARGUMENTS,
     Argument,
     launch_text,
     system_from_texts,
 )
-from robot_dynamics.bringup.command import starter_environment
+from robot_dynamics.bringup.child_process import starter_environment
 from robot_dynamics.bringup.dds import launch_environment
 from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.launching.ament import find_package
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.bringup.security import enclave_arguments, is_secure
 from robot_dynamics.bringup.system import NO_PLANT, System

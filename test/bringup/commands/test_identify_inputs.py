@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from robot_dynamics.bringup.identification_inputs import (
+from robot_dynamics.bringup.commands.identify_inputs import (
     described,
     found_path,
     read_inputs,

@@ -12,7 +12,7 @@ import yaml
 
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.hardware import load_hardware
-from robot_dynamics.bringup.ros2_control import (
+from robot_dynamics.bringup.launching.ros2_control import (
     FORTRESS,
     GAZEBO,
     controllers_yaml,
@@ -22,7 +22,7 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import BringupError
 from robot_dynamics.model.robot import Robot
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 ROBOTS = Path(sysconfig.get_path('purelib'), 'cmeel.prefix/share/example-robot-data/robots')
 

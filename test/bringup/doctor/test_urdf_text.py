@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from robot_dynamics.bringup.doctor.described import judge_described, read_described
-from robot_dynamics.bringup.doctor.remarks import Level
+from robot_dynamics.bringup.doctor.findings import Level
+from robot_dynamics.bringup.doctor.urdf_text import judge_described, read_described
 from robot_dynamics.model.robot import Robot
 
 INERTIAL = ('<inertial><mass value="1"/><origin xyz="0 0 0.1"/>'

@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import pytest
 
-from robot_dynamics.bringup.doctor.pace import judge_pace, judge_stamps
-from robot_dynamics.bringup.doctor.remarks import Level
+from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.bringup.doctor.replay import is_simulated, replay
-from robot_dynamics.bringup.doctor.wishes import Wishes
+from robot_dynamics.bringup.doctor.requirements import Wishes
+from robot_dynamics.bringup.doctor.timing import judge_pace, judge_stamps
 from robot_dynamics.nodes.graph_seen import ClockSample
 
 TOPIC = '/joint_states'

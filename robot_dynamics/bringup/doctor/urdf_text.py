@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from robot_dynamics.bringup.doctor.remarks import Remark, listed, note, warning
+from robot_dynamics.bringup.doctor.findings import Remark, listed, note, warning
 from robot_dynamics.model.robot import Robot
 
 #: Left-overs of xacro that are named.

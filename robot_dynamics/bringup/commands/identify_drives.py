@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.bringup.identification_inputs import Inputs
+from robot_dynamics.bringup.commands.identify_inputs import Inputs
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.outputs.drives import drive_files
 from robot_dynamics.identification.servo.log import ServoLog, read_servo_logs
