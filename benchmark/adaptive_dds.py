@@ -42,8 +42,8 @@ from robot_dynamics.bringup.runner import Line, ProcessRunner
 from robot_dynamics.bringup.system import System
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.nodes import qos
-from robot_dynamics.nodes.transports import without_shared_memory
+from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.transports import without_shared_memory
 
 DOCUMENT = DOCS / 'control.md'
 RATE, ROBOT = 500.0, 'arm7'

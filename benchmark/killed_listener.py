@@ -20,7 +20,7 @@ from contextlib import nullcontext
 from sections import DOCS, write_section
 
 from robot_dynamics.bringup.child_process import child_environment
-from robot_dynamics.nodes.fast_dds import PROFILES
+from robot_dynamics.nodes.ros.fast_dds import PROFILES
 
 PERIOD, KILL_EVERY = 0.002, 1.0
 LISTEN = """
@@ -48,7 +48,7 @@ def publish(seconds: float, *, shared_memory: bool, listeners: Mapping[str, str]
     import rclpy
     from std_msgs.msg import Float64MultiArray
 
-    from robot_dynamics.nodes.transports import without_shared_memory
+    from robot_dynamics.nodes.ros.transports import without_shared_memory
 
     def listener() -> subprocess.Popen[bytes]:
         return subprocess.Popen([sys.executable, '-c', LISTEN], env=dict(listeners))

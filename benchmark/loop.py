@@ -37,9 +37,9 @@ from robot_dynamics.control.references import PointToPoint, Sequence
 from robot_dynamics.control.trajectory_points import sample_points
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.nodes import qos
-from robot_dynamics.nodes.convert import trajectory_message
-from robot_dynamics.nodes.transports import without_shared_memory
+from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.messages import trajectory_message
+from robot_dynamics.nodes.ros.transports import without_shared_memory
 
 HERE = Path(__file__).resolve().parent
 DOCUMENT = DOCS / 'performance_loop.md'

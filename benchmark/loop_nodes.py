@@ -15,12 +15,12 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.adaptive_controller import AdaptiveControllerNode
-from robot_dynamics.nodes.base import PlainNode
-from robot_dynamics.nodes.convert import to_nanoseconds
-from robot_dynamics.nodes.fetched import FetchedSubscription
-from robot_dynamics.nodes.runtime import freeze_garbage, run
+from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.messages import to_nanoseconds
+from robot_dynamics.nodes.ros.node import PlainNode
+from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
+from robot_dynamics.nodes.ros.subscriptions import FetchedSubscription
 from robot_dynamics.nodes.simulated_arm import SimulatedArmNode
 
 OUTPUT = Path()

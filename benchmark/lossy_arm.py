@@ -8,7 +8,7 @@ import sys
 
 from std_msgs.msg import Float64MultiArray
 
-from robot_dynamics.nodes.runtime import run
+from robot_dynamics.nodes.ros.runtime import run
 from robot_dynamics.nodes.simulated_arm import SimulatedArmNode
 
 #: Share of the messages that is lost.

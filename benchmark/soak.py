@@ -35,8 +35,8 @@ from std_msgs.msg import Float64MultiArray, String
 from robot_dynamics.bringup.child_process import child_environment
 from robot_dynamics.bringup.runner import Line, ProcessRunner
 from robot_dynamics.bringup.system import System
-from robot_dynamics.nodes import qos
-from robot_dynamics.nodes.transports import without_shared_memory
+from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.transports import without_shared_memory
 
 DOCUMENT = DOCS / 'reliability.md'
 ROBOT, RATE = 'arm7', 500.0

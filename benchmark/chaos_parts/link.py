@@ -22,9 +22,9 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
-from robot_dynamics.nodes import qos
-from robot_dynamics.nodes.convert import to_nanoseconds, write_stamp
-from robot_dynamics.nodes.transports import without_shared_memory
+from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.messages import to_nanoseconds, write_stamp
+from robot_dynamics.nodes.ros.transports import without_shared_memory
 
 from .cores import Cores, Couriers
 from .ears import Ears, heard, messages

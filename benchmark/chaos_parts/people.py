@@ -18,9 +18,9 @@ from rclpy.signals import SignalHandlerOptions
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.trajectory_points import TrajectoryPoint
-from robot_dynamics.nodes import qos
-from robot_dynamics.nodes.convert import trajectory_message
-from robot_dynamics.nodes.transports import without_shared_memory
+from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.messages import trajectory_message
+from robot_dynamics.nodes.ros.transports import without_shared_memory
 
 from .rig import CONTROLLER
 

@@ -39,7 +39,7 @@ from robot_dynamics.control.slotine_li import AdaptiveController
 from robot_dynamics.control.start_gate import StartGate
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.nodes.convert import to_nanoseconds
+from robot_dynamics.nodes.ros.messages import to_nanoseconds
 
 PERIOD = 0.002
 

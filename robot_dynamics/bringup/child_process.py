@@ -14,7 +14,7 @@ import robot_dynamics
 from robot_dynamics.bringup.dds import dds_environment
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.bringup.security import enclave_arguments
-from robot_dynamics.nodes.stopping import STARTED_BY
+from robot_dynamics.nodes.ros.stopping import STARTED_BY
 
 
 def parameter_yaml(process: NodeProcess) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Thin ROS 2 nodes; the only room that imports rclpy and messages."""
 
-from robot_dynamics.nodes.stopping import attend_while_importing
+from robot_dynamics.nodes.ros.stopping import attend_while_importing
 
 # Imported before any node is, which is long before its main() runs.
 attend_while_importing()

@@ -17,21 +17,21 @@ from robot_dynamics.control.modes import Mode
 from robot_dynamics.control.slotine_li import AdaptiveController
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.nodes import qos
-from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
-from robot_dynamics.nodes.convert import ArrayMessage, JointStateMessage
-from robot_dynamics.nodes.diagnostics import Level, Status
-from robot_dynamics.nodes.effort_controller import EffortControllerNode
-from robot_dynamics.nodes.gain_parameters import FEEDBACK_PARAMETERS
-from robot_dynamics.nodes.learning_parameters import (
+from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode
+from robot_dynamics.nodes.controller.gain_parameters import FEEDBACK_PARAMETERS
+from robot_dynamics.nodes.controller.learning_parameters import (
     LEARNING_PARAMETERS,
     estimates_file,
     make_adaptive_law,
 )
-from robot_dynamics.nodes.managed import AUTOSTART
-from robot_dynamics.nodes.parameters import Parameter, Values
-from robot_dynamics.nodes.runtime import run
-from robot_dynamics.nodes.stopping import StopRequest
+from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
+from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.diagnostics import Level, Status
+from robot_dynamics.nodes.ros.lifecycle import AUTOSTART
+from robot_dynamics.nodes.ros.messages import ArrayMessage, JointStateMessage
+from robot_dynamics.nodes.ros.parameters import Parameter, Values
+from robot_dynamics.nodes.ros.runtime import run
+from robot_dynamics.nodes.ros.stopping import StopRequest
 
 _ADAPTATION = AdaptationGains()
 

@@ -16,21 +16,21 @@ from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.units import effort_units, position_units
-from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
-from robot_dynamics.nodes.description import load_described
-from robot_dynamics.nodes.diagnostics import Level, Status
-from robot_dynamics.nodes.effort_controller import EffortControllerNode
-from robot_dynamics.nodes.elastic_parameters import (
+from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode
+from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
+from robot_dynamics.nodes.ros.description import load_described
+from robot_dynamics.nodes.ros.diagnostics import Level, Status
+from robot_dynamics.nodes.ros.elastic_parameters import (
     DESCRIPTION,
     MOTOR_PARAMETERS,
     elastic_joints_parameter,
     load_elastic_robot,
     motor_names,
 )
-from robot_dynamics.nodes.managed import AUTOSTART
-from robot_dynamics.nodes.parameters import Parameter, Values, per_joint
-from robot_dynamics.nodes.runtime import run
-from robot_dynamics.nodes.stopping import StopRequest
+from robot_dynamics.nodes.ros.lifecycle import AUTOSTART
+from robot_dynamics.nodes.ros.parameters import Parameter, Values, per_joint
+from robot_dynamics.nodes.ros.runtime import run
+from robot_dynamics.nodes.ros.stopping import StopRequest
 
 TABLE = (
     elastic_joints_parameter(DESCRIPTION),

@@ -30,27 +30,27 @@ from robot_dynamics.errors import ControlError, ParameterError, StateError
 from robot_dynamics.identification.excitation.limits import Clearance
 from robot_dynamics.identification.excitation.plan import ExcitationPlan
 from robot_dynamics.identification.excitation.session import ExcitationSession, Stage
-from robot_dynamics.nodes import qos
-from robot_dynamics.nodes.base import PlainNode
-from robot_dynamics.nodes.command_output import listener_obstacle
+from robot_dynamics.nodes.controller.command_output import listener_obstacle
 from robot_dynamics.nodes.controller_names import TRACKING_CONTROLLERS, topics_of
-from robot_dynamics.nodes.convert import (
+from robot_dynamics.nodes.recording.topic_recording import (
+    DISCOVERY_PERIOD,
+    FETCH_PERIOD,
+    TopicRecording,
+)
+from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.description import ROBOT_PARAMETERS, load_described
+from robot_dynamics.nodes.ros.diagnostics import Diagnostics, Level, Status
+from robot_dynamics.nodes.ros.messages import (
     StampClock,
     to_nanoseconds,
     trajectory_message,
     write_stamp,
 )
-from robot_dynamics.nodes.description import ROBOT_PARAMETERS, load_described
-from robot_dynamics.nodes.diagnostics import Diagnostics, Level, Status
-from robot_dynamics.nodes.fetched import FetchedSubscription
-from robot_dynamics.nodes.parameters import Parameter
-from robot_dynamics.nodes.runtime import freeze_garbage, run
-from robot_dynamics.nodes.stopping import StopRequest
-from robot_dynamics.nodes.topic_recording import (
-    DISCOVERY_PERIOD,
-    FETCH_PERIOD,
-    TopicRecording,
-)
+from robot_dynamics.nodes.ros.node import PlainNode
+from robot_dynamics.nodes.ros.parameters import Parameter
+from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
+from robot_dynamics.nodes.ros.stopping import StopRequest
+from robot_dynamics.nodes.ros.subscriptions import FetchedSubscription
 
 STATE_TOPIC = 'excitation/state'
 #: What tells of a motion, as far as it is there.

@@ -23,14 +23,14 @@ from robot_dynamics.control.lq.rules import (
 from robot_dynamics.control.lq.schedule import LARGEST_RESCALE, Schedule
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
-from robot_dynamics.nodes.diagnostics import Level, Status
-from robot_dynamics.nodes.effort_controller import EffortControllerNode
-from robot_dynamics.nodes.gain_parameters import group
-from robot_dynamics.nodes.managed import AUTOSTART
-from robot_dynamics.nodes.parameters import Parameter, Values
-from robot_dynamics.nodes.runtime import run
-from robot_dynamics.nodes.stopping import StopRequest
+from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode
+from robot_dynamics.nodes.controller.gain_parameters import group
+from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
+from robot_dynamics.nodes.ros.diagnostics import Level, Status
+from robot_dynamics.nodes.ros.lifecycle import AUTOSTART
+from robot_dynamics.nodes.ros.parameters import Parameter, Values
+from robot_dynamics.nodes.ros.runtime import run
+from robot_dynamics.nodes.ros.stopping import StopRequest
 
 _DESIGN, _SCHEDULE, _ERRORS = FeedbackDesign(), Schedule(), ModelErrors()
 

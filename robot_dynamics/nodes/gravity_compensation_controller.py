@@ -9,13 +9,17 @@ from collections.abc import Sequence
 from robot_dynamics.control.guided_session import GuidedSession
 from robot_dynamics.control.guiding import GuidingController, GuidingSettings
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
-from robot_dynamics.nodes.effort_controller import EffortControllerNode
-from robot_dynamics.nodes.gain_parameters import FEEDBACK_PARAMETERS, feedback_keywords, group
-from robot_dynamics.nodes.managed import AUTOSTART
-from robot_dynamics.nodes.parameters import Parameter, Values, per_joint
-from robot_dynamics.nodes.runtime import run
-from robot_dynamics.nodes.stopping import StopRequest
+from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode
+from robot_dynamics.nodes.controller.gain_parameters import (
+    FEEDBACK_PARAMETERS,
+    feedback_keywords,
+    group,
+)
+from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
+from robot_dynamics.nodes.ros.lifecycle import AUTOSTART
+from robot_dynamics.nodes.ros.parameters import Parameter, Values, per_joint
+from robot_dynamics.nodes.ros.runtime import run
+from robot_dynamics.nodes.ros.stopping import StopRequest
 
 _SETTINGS = GuidingSettings()
 

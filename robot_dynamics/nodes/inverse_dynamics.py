@@ -14,23 +14,23 @@ from std_msgs.msg import Float64MultiArray, String
 from robot_dynamics.control.joint_state import JointStateMonitor
 from robot_dynamics.control.torque_terms import TorqueTerms
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.nodes import qos
-from robot_dynamics.nodes.acting_effort import EFFORT_PARAMETERS, ActingEffort
-from robot_dynamics.nodes.base import PlainNode
-from robot_dynamics.nodes.controller_status import model_status, monitor_status
-from robot_dynamics.nodes.convert import (
+from robot_dynamics.nodes.controller.reported import REPORTED_PARAMETERS
+from robot_dynamics.nodes.controller.status import model_status, monitor_status
+from robot_dynamics.nodes.observing.acting_effort import EFFORT_PARAMETERS, ActingEffort
+from robot_dynamics.nodes.observing.fault_watch import FAULT_PARAMETERS, FaultWatch
+from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.description import ROBOT_PARAMETERS, load_robot
+from robot_dynamics.nodes.ros.diagnostics import CycleStatistics, Diagnostics
+from robot_dynamics.nodes.ros.messages import (
     ArrayMessage,
     JointStateMessage,
     StampClock,
     to_nanoseconds,
 )
-from robot_dynamics.nodes.description import ROBOT_PARAMETERS, load_robot
-from robot_dynamics.nodes.diagnostics import CycleStatistics, Diagnostics
-from robot_dynamics.nodes.fault_watch import FAULT_PARAMETERS, FaultWatch
-from robot_dynamics.nodes.parameters import Parameter
-from robot_dynamics.nodes.reported import REPORTED_PARAMETERS
-from robot_dynamics.nodes.runtime import freeze_garbage, run
-from robot_dynamics.nodes.stopping import StopRequest
+from robot_dynamics.nodes.ros.node import PlainNode
+from robot_dynamics.nodes.ros.parameters import Parameter
+from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
+from robot_dynamics.nodes.ros.stopping import StopRequest
 
 TABLE = (
     *ROBOT_PARAMETERS,

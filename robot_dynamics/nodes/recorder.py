@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from robot_dynamics.errors import RecordingError
-from robot_dynamics.nodes.base import PlainNode
 from robot_dynamics.nodes.controller_names import CONTROLLERS, topics_of
-from robot_dynamics.nodes.diagnostics import Diagnostics
-from robot_dynamics.nodes.parameters import Parameter
-from robot_dynamics.nodes.recorder_progress import Progress
-from robot_dynamics.nodes.runtime import run
-from robot_dynamics.nodes.stopping import StopRequest
-from robot_dynamics.nodes.topic_recording import (
+from robot_dynamics.nodes.recording.recorder_progress import Progress
+from robot_dynamics.nodes.recording.topic_recording import (
     DISCOVERY_PERIOD,
     FETCH_PERIOD,
     TopicRecording,
 )
+from robot_dynamics.nodes.ros.diagnostics import Diagnostics
+from robot_dynamics.nodes.ros.node import PlainNode
+from robot_dynamics.nodes.ros.parameters import Parameter
+from robot_dynamics.nodes.ros.runtime import run
+from robot_dynamics.nodes.ros.stopping import StopRequest
 
 #: What a running system says, as far as it is there.
 DEFAULT_TOPICS = (

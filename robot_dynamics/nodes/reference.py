@@ -23,22 +23,26 @@ from robot_dynamics.control.references import Reference
 from robot_dynamics.control.trajectory_points import sample_points
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.nodes import qos
-from robot_dynamics.nodes.base import PlainNode
 from robot_dynamics.nodes.controller_names import TRACKING_CONTROLLERS
-from robot_dynamics.nodes.convert import (
+from robot_dynamics.nodes.motions.reference_motions import (
+    MOTION_PARAMETERS,
+    check_motion,
+    make_motion,
+)
+from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.description import ROBOT_PARAMETERS, load_robot
+from robot_dynamics.nodes.ros.diagnostics import Diagnostics, Level, Status
+from robot_dynamics.nodes.ros.messages import (
     StampClock,
     to_nanoseconds,
     trajectory_message,
     write_stamp,
 )
-from robot_dynamics.nodes.description import ROBOT_PARAMETERS, load_robot
-from robot_dynamics.nodes.diagnostics import Diagnostics, Level, Status
-from robot_dynamics.nodes.fetched import FetchedSubscription
-from robot_dynamics.nodes.parameters import Parameter
-from robot_dynamics.nodes.reference_motions import MOTION_PARAMETERS, check_motion, make_motion
-from robot_dynamics.nodes.runtime import freeze_garbage, run
-from robot_dynamics.nodes.stopping import StopRequest
+from robot_dynamics.nodes.ros.node import PlainNode
+from robot_dynamics.nodes.ros.parameters import Parameter
+from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
+from robot_dynamics.nodes.ros.stopping import StopRequest
+from robot_dynamics.nodes.ros.subscriptions import FetchedSubscription
 
 TABLE = (
     *ROBOT_PARAMETERS,

@@ -20,25 +20,25 @@ from std_msgs.msg import Float64MultiArray, String
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.nodes import description, qos
-from robot_dynamics.nodes.arm_states import STATE_PARAMETERS, ArmStates
-from robot_dynamics.nodes.base import PlainNode
-from robot_dynamics.nodes.convert import array_of, joint_order, write_stamp
-from robot_dynamics.nodes.diagnostics import CycleStatistics, Diagnostics, Level, Status
-from robot_dynamics.nodes.elastic_parameters import (
-    MOTOR_PARAMETERS,
-    elastic_joints_parameter,
-    load_elastic_robot,
-)
-from robot_dynamics.nodes.fault_injection import INJECTION_PARAMETERS, FaultInjection
-from robot_dynamics.nodes.parameters import Parameter, Values
-from robot_dynamics.nodes.runtime import freeze_garbage, run
-from robot_dynamics.nodes.simulated_plants import (
+from robot_dynamics.nodes.arm.fault_injection import INJECTION_PARAMETERS, FaultInjection
+from robot_dynamics.nodes.arm.plants import (
     PLANT_PARAMETERS,
     build_elastic_plant,
     build_plant,
 )
-from robot_dynamics.nodes.stopping import StopRequest
+from robot_dynamics.nodes.arm.states import STATE_PARAMETERS, ArmStates
+from robot_dynamics.nodes.ros import description, qos
+from robot_dynamics.nodes.ros.diagnostics import CycleStatistics, Diagnostics, Level, Status
+from robot_dynamics.nodes.ros.elastic_parameters import (
+    MOTOR_PARAMETERS,
+    elastic_joints_parameter,
+    load_elastic_robot,
+)
+from robot_dynamics.nodes.ros.messages import array_of, joint_order, write_stamp
+from robot_dynamics.nodes.ros.node import PlainNode
+from robot_dynamics.nodes.ros.parameters import Parameter, Values
+from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
+from robot_dynamics.nodes.ros.stopping import StopRequest
 from robot_dynamics.simulation.drive import Drive, DriveState, GravityAndDamping
 from robot_dynamics.simulation.elastic_drive import MotorsGravityAndDamping
 from robot_dynamics.simulation.pace import Pace

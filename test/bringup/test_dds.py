@@ -8,7 +8,7 @@ import pytest
 from robot_dynamics.bringup import dds
 from robot_dynamics.bringup.child_process import child_environment
 from robot_dynamics.bringup.domains import PRIVATE_DOMAINS
-from robot_dynamics.nodes import fast_dds, transports
+from robot_dynamics.nodes.ros import fast_dds, transports
 
 
 def test_systems_are_private_by_default():
@@ -85,7 +85,7 @@ def run_beside_node():
         environment = {key: value for key, value in environment.items() if value is not None}
         begin = ('import os\n'
                  'from rclpy.node import Node\n'
-                 'from robot_dynamics.nodes.started_context import started_context\n'
+                 'from robot_dynamics.nodes.ros.started_context import started_context\n'
                  'node = Node("listener", context=started_context(None))\n')
         return subprocess.run([sys.executable, '-c', begin + code], env=environment, text=True,
                               check=True, capture_output=True).stdout.splitlines()
@@ -127,7 +127,7 @@ def test_peers_elsewhere_are_not_cut_off(monkeypatch):
 def test_a_process_that_began_without_the_profile_stays_on_this_machine(environment):
     """Fast DDS reads it once: a command that looks farther first has to keep the range then."""
     code = ('import os\n'
-            'from robot_dynamics.nodes.transports import without_shared_memory\n'
+            'from robot_dynamics.nodes.ros.transports import without_shared_memory\n'
             'for reach in ("OFF", "LOCALHOST"):\n'
             '    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = reach\n'
             '    with without_shared_memory():\n'

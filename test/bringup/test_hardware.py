@@ -30,9 +30,9 @@ def test_the_files_of_this_package():
 def test_every_parameter_exists_and_its_value_is_allowed(name):
     pytest.importorskip('rclpy', reason='the tables of parameters need rclpy')
     from robot_dynamics.nodes.adaptive_controller import TABLE as LAW
-    from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
+    from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
     from robot_dynamics.nodes.inverse_dynamics import TABLE as INVERSE_DYNAMICS
-    from robot_dynamics.nodes.runtime import RUNTIME_PARAMETERS
+    from robot_dynamics.nodes.ros.runtime import RUNTIME_PARAMETERS
     tables = {'adaptive_controller': (*RUNTIME_PARAMETERS, *CONTROLLER_PARAMETERS, *LAW),
               'inverse_dynamics': (*RUNTIME_PARAMETERS, *INVERSE_DYNAMICS)}
     for node, parameters in load_hardware(name).items():
@@ -51,7 +51,7 @@ def test_what_each_hardware_does_with_gravity():
 
 def test_the_defaults_written_out_are_the_defaults():
     pytest.importorskip('rclpy', reason='the tables of parameters need rclpy')
-    from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
+    from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
     defaults = {row.name: row.default for row in CONTROLLER_PARAMETERS}
     for name, value in load_hardware('ros2_control')['adaptive_controller'].items():
         assert defaults[name] == value, name
@@ -104,7 +104,7 @@ def test_one_driver_for_every_controller(tmp_path):
 
 def test_what_is_of_a_driver_is_a_parameter_of_every_controller():
     pytest.importorskip('rclpy', reason='needs ROS 2')
-    from robot_dynamics.nodes.parameter_tables import CONTROLLER_MODULES, TABLES
+    from robot_dynamics.nodes.documents.parameter_tables import CONTROLLER_MODULES, TABLES
     assert set(CONTROLLER_MODULES) == set(CONTROLLER_NODES)
     for node in CONTROLLER_NODES:
         assert {row.name for row in TABLES[node]} >= DRIVER_PARAMETERS

@@ -33,7 +33,7 @@ from robot_dynamics.bringup.domains import private_domain  # noqa: E402
 from robot_dynamics.bringup.launching.actions import node_actions  # noqa: E402
 from robot_dynamics.bringup.system import System  # noqa: E402
 from robot_dynamics.bringup.warmup import warm_up  # noqa: E402
-from robot_dynamics.nodes.transports import without_shared_memory  # noqa: E402
+from robot_dynamics.nodes.ros.transports import without_shared_memory  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.timeout(180)]
 

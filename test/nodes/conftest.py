@@ -24,9 +24,9 @@ from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 
 from robot_dynamics.bringup.child_process import child_environment  # noqa: E402
-from robot_dynamics.nodes.base import NodeParts  # noqa: E402
-from robot_dynamics.nodes.overridden import overridden  # noqa: E402
-from robot_dynamics.nodes.transports import without_shared_memory  # noqa: E402
+from robot_dynamics.nodes.ros.node import NodeParts  # noqa: E402
+from robot_dynamics.nodes.ros.overridden import overridden  # noqa: E402
+from robot_dynamics.nodes.ros.transports import without_shared_memory  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

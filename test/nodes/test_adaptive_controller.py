@@ -25,7 +25,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.ros import qos
 
 NODE = 'adaptive_controller'
 POSE = np.array([0.3, 0.5, -0.4, -1.2, 0.3, 1.6, 0.2])

@@ -16,8 +16,8 @@ from robot_dynamics.control.payload import Payload
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.nodes import qos
-from robot_dynamics.nodes.convert import to_nanoseconds
+from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.messages import to_nanoseconds
 
 pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
 

@@ -16,8 +16,8 @@ from std_msgs.msg import Float64MultiArray, String
 
 from robot_dynamics.bringup.cli import main
 from robot_dynamics.bringup.descriptions import load_description
-from robot_dynamics.nodes import qos
-from robot_dynamics.nodes.convert import write_stamp
+from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.messages import write_stamp
 
 COMMANDS = '/effort_controller/commands'
 NAMES = [f'joint{k}' for k in range(1, 8)]

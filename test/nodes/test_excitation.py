@@ -17,7 +17,7 @@ from robot_dynamics.identification.dataset import load_dataset
 from robot_dynamics.identification.excitation.plan import ExcitationPlan
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.ros import qos
 
 CONTROLLER = 'adaptive_controller'
 TOPIC = 'joint_trajectory_controller/joint_trajectory'

@@ -21,7 +21,7 @@ from robot_dynamics.identification.identify import EstimateSettings, identify
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.ros import qos
 
 pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
 pytestmark = pytest.mark.timeout(400)

@@ -19,7 +19,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.ros import qos
 
 pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
 

@@ -14,8 +14,8 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.control.references import PointToPoint
-from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.feedforward_lq_controller import FeedforwardLQControllerNode
+from robot_dynamics.nodes.ros import qos
 
 pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
 

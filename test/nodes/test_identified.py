@@ -13,11 +13,11 @@ from robot_dynamics.identification.outputs.parameter_file import parameter_file
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.nodes import qos
-from robot_dynamics.nodes.description import ROBOT_PARAMETERS, load_robot
-from robot_dynamics.nodes.node_parameters import NodeParameters
-from robot_dynamics.nodes.parameter_tables import TABLES
-from robot_dynamics.nodes.stopping import StopRequest
+from robot_dynamics.nodes.documents.parameter_tables import TABLES
+from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.description import ROBOT_PARAMETERS, load_robot
+from robot_dynamics.nodes.ros.node_parameters import NodeParameters
+from robot_dynamics.nodes.ros.stopping import StopRequest
 
 TILTED = (0.3, -0.2, -9.8)
 

@@ -20,9 +20,9 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robot_dynamics.nodes import qos
-from robot_dynamics.nodes.bounded import LARGEST_STATE, BoundedReader
-from robot_dynamics.nodes.parameter_requests import MOST_ASKED_FOR, MOST_CHANGED, bounded
+from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.bounded import LARGEST_STATE, BoundedReader
+from robot_dynamics.nodes.ros.parameter_requests import MOST_ASKED_FOR, MOST_CHANGED, bounded
 
 CONTROLLER = 'pd_gravity_controller'
 POSE = [0.3, 0.5, -0.4, -1.2, 0.3, 1.6, 0.2]

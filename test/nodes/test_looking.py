@@ -6,8 +6,8 @@ import os
 import pytest
 
 from robot_dynamics.bringup.doctor import looking
-from robot_dynamics.nodes import graph_probe
-from robot_dynamics.nodes.graph_seen import GraphSeen, NodeSeen
+from robot_dynamics.nodes.observing import graph_probe
+from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot, NodeInfo
 
 REACH = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 
@@ -27,7 +27,7 @@ def look_around(monkeypatch):
             number = int(os.environ.get('ROS_DOMAIN_ID', 0)) if domain is None else domain
             looks.append((number, os.environ.get(REACH), os.environ.get('ROS_LOCALHOST_ONLY')))
             heard = number in systems and os.environ.get(REACH) == 'LOCALHOST'
-            return GraphSeen(domain=number, nodes=(NodeSeen('/arm'),) if heard else ())
+            return GraphSnapshot(domain=number, nodes=(NodeInfo('/arm'),) if heard else ())
 
         monkeypatch.setattr(graph_probe, 'look', look)
         monkeypatch.setattr(looking, 'listening_domains', lambda: tuple(listening))

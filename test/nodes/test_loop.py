@@ -26,8 +26,8 @@ from std_msgs.msg import Float64MultiArray, String
 from robot_dynamics.bringup.child_process import child_environment
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.nodes import qos
-from robot_dynamics.nodes.transports import without_shared_memory
+from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.transports import without_shared_memory
 
 pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
 

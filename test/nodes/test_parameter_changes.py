@@ -15,9 +15,9 @@ from rclpy.parameter import Parameter as RosParameter
 #: A node whose cycle is far longer than the time between two changes.
 PAIR = """
 import json, sys, time
-from robot_dynamics.nodes.base import PlainNode
-from robot_dynamics.nodes.parameters import Parameter
-from robot_dynamics.nodes.runtime import run
+from robot_dynamics.nodes.ros.node import PlainNode
+from robot_dynamics.nodes.ros.parameters import Parameter
+from robot_dynamics.nodes.ros.runtime import run
 
 TABLE = (Parameter('first', 0.0, 'One.', '', 0.0, 1000.0),
          Parameter('second', 0.0, 'The same.', '', 0.0, 1000.0))

@@ -16,9 +16,9 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.nodes import qos
-from robot_dynamics.nodes.command_output import EffortArray, EffortTrajectory
-from robot_dynamics.nodes.reported import REPORTED_PARAMETERS, make_reported_effort
+from robot_dynamics.nodes.controller.command_output import EffortArray, EffortTrajectory
+from robot_dynamics.nodes.controller.reported import REPORTED_PARAMETERS, make_reported_effort
+from robot_dynamics.nodes.ros import qos
 
 POSE = np.array([0.3, 0.5, -0.4, -1.2, 0.3, 1.6, 0.2])
 DEEP = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)

@@ -14,9 +14,9 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from robot_dynamics.bringup.security import ENCLAVES
-from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.controller_names import CONTROLLERS, TRACKING_CONTROLLERS
-from robot_dynamics.nodes.parameter_tables import TABLES
+from robot_dynamics.nodes.documents.parameter_tables import TABLES
+from robot_dynamics.nodes.ros import qos
 
 pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
 etree = pytest.importorskip('lxml.etree', reason='reading the policy needs lxml')

@@ -15,8 +15,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
 from robot_dynamics.errors import RecordingError
-from robot_dynamics.nodes import qos
-from robot_dynamics.nodes.bag_writer import BagWriter, Topic
+from robot_dynamics.nodes.recording.bag_writer import BagWriter, Topic
+from robot_dynamics.nodes.ros import qos
 
 
 def read(folder: Path) -> dict[str, list]:

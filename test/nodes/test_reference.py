@@ -14,8 +14,12 @@ from robot_dynamics.control.trajectory_points import TrajectoryPoint
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, TrajectoryError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.nodes import qos
-from robot_dynamics.nodes.reference_motions import MOTION_PARAMETERS, FileMotion, make_motion
+from robot_dynamics.nodes.motions.reference_motions import (
+    MOTION_PARAMETERS,
+    FileMotion,
+    make_motion,
+)
+from robot_dynamics.nodes.ros import qos
 
 POSE = np.array([0.3, 0.5, -0.4, -1.2, 0.3, 1.6, 0.2])
 CONTROLLER = 'adaptive_controller'

@@ -19,10 +19,10 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.modify import with_payload
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.nodes import qos
+from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
 from robot_dynamics.nodes.controller_names import CONTROLLERS
-from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
-from robot_dynamics.nodes.convert import to_nanoseconds
+from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.messages import to_nanoseconds
 
 pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
 

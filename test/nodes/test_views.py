@@ -16,9 +16,9 @@ from sensor_msgs.msg import JointState
 from robot_dynamics.control.slotine_li import AdaptiveController
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import candidate_folders, resolve_robot
-from robot_dynamics.nodes import qos
 from robot_dynamics.nodes.controller_names import CONTROLLERS
-from robot_dynamics.nodes.view_documents import ORIGINAL, TEMPLATES, documents
+from robot_dynamics.nodes.documents.view_documents import ORIGINAL, TEMPLATES, documents
+from robot_dynamics.nodes.ros import qos
 
 CONFIG = next(iter(candidate_folders('config')))
 NODES = ('adaptive_controller', 'inverse_dynamics', 'simulated_arm')
@@ -115,7 +115,7 @@ def test_every_curve_is_of_a_topic_that_is_published(start, observer, robot):
 def test_views_are_what_is_made_of_those_of_the_adaptive_controller():
     for path, text in documents().items():
         assert (CONFIG.parent / path).read_text(encoding='utf-8') == text, \
-            f'{path}: run python -m robot_dynamics.nodes.view_documents'
+            f'{path}: run python -m robot_dynamics.nodes.documents.view_documents'
     files = {path.name for path in (CONFIG / 'views').iterdir()}
     assert files == {path.name for path in documents()}
 

@@ -44,7 +44,7 @@ def live_log(robot: Robot, settings: DatasetSettings, seconds: float, namespace:
     """
     collector = JointStateCollector(robot.joint_names, settings.names)
     with running_system(domain) as number, StopFlag().listening() as stop:
-        from robot_dynamics.nodes.live_states import listen
+        from robot_dynamics.nodes.observing.live_states import listen
         where = '' if number is None else f' in ROS domain {number}'
         print(f'listening to {settings.topic or "joint states"}{where} for {seconds:g} s from the '
               'first message on; Ctrl-C ends it early and keeps what there is', file=sys.stderr,

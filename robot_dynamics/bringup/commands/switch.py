@@ -51,7 +51,7 @@ def controller_named(text: str) -> str:
 
 
 def _switch(name: str, namespace: str, domain: int | None) -> None:
-    from robot_dynamics.nodes.switching import Switcher
+    from robot_dynamics.nodes.observing.switching import Switcher
     nodes = {name: CONTROLLERS[name].node for name in SWITCHABLE}
     with Switcher(nodes, namespace=namespace, domain=domain,
                   say=lambda text: print(text, flush=True)) as switcher:

@@ -6,12 +6,12 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.bringup.doctor.findings import Remark, error, listed, note, ok, warning
-from robot_dynamics.nodes.graph_seen import CLOCK, GraphSeen
+from robot_dynamics.nodes.observing.graph_snapshot import CLOCK, GraphSnapshot
 
 _SIMULATED = 'use_sim_time'
 
 
-def judge_clock(graph: GraphSeen) -> list[Remark]:
+def judge_clock(graph: GraphSnapshot) -> list[Remark]:
     """Compare ``/clock`` with what nodes take for time."""
     publishers = graph.topic(CLOCK).publishers
     simulated = [node.name for node in graph.nodes
@@ -41,7 +41,7 @@ def judge_clock(graph: GraphSeen) -> list[Remark]:
     return [*remarks, *_running(graph)] or [ok(CLOCK, 'simulated time, everywhere')]
 
 
-def _running(graph: GraphSeen) -> list[Remark]:
+def _running(graph: GraphSnapshot) -> list[Remark]:
     """Say how simulated time runs."""
     clock = graph.clock
     if len(clock) < 2:

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from robot_dynamics.bringup.doctor.findings import Remark, error, listed, note, ok, warning
-from robot_dynamics.nodes.graph_seen import GraphSeen, NodeSeen, Topic
+from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot, NodeInfo, Topic
 
 _MANAGER = 'controller_manager_msgs/srv/ListControllers'
 
 
-def judge_commands(graph: GraphSeen) -> list[Remark]:
+def judge_commands(graph: GraphSnapshot) -> list[Remark]:
     """Say whether what our controllers send is heard by one that takes it."""
     remarks = []
     commanding = [node.name for node in graph.controllers if node.commanded_topics]
@@ -32,13 +32,13 @@ def judge_commands(graph: GraphSeen) -> list[Remark]:
     return [*remarks, *judge_manager(graph)]
 
 
-def judge_command_topic(controller: NodeSeen, topic: Topic, types: tuple[str, ...]
+def judge_command_topic(controller: NodeInfo, topic: Topic, types: tuple[str, ...]
                         ) -> list[Remark]:
     """Judge one topic that a controller sends efforts on.
 
     Parameters
     ----------
-    controller : NodeSeen
+    controller : NodeInfo
         The controller.
     topic : Topic
         The topic.
@@ -72,7 +72,7 @@ def judge_command_topic(controller: NodeSeen, topic: Topic, types: tuple[str, ..
     return remarks or [ok(topic.name, f'{listeners} listens to {controller.name}')]
 
 
-def judge_manager(graph: GraphSeen) -> list[Remark]:
+def judge_manager(graph: GraphSnapshot) -> list[Remark]:
     """Say what to look at where there is a controller manager, which only ROS 2 itself can ask."""
     managers = [name.rpartition('/')[0] for name, types in graph.services.items()
                 if _MANAGER in types]

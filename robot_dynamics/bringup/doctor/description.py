@@ -28,10 +28,10 @@ from robot_dynamics.bringup.doctor.robot import (
 )
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.nodes.graph_seen import GraphSeen, NodeSeen
+from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot, NodeInfo
 
 
-def judge_description(graph: GraphSeen) -> tuple[list[Remark], Robot | None]:
+def judge_description(graph: GraphSnapshot) -> tuple[list[Remark], Robot | None]:
     """Say what is wrong with the description, and return the robot that it describes, if any."""
     remarks = _published(graph)
     controller = first_controller(graph)
@@ -55,7 +55,7 @@ def judge_description(graph: GraphSeen) -> tuple[list[Remark], Robot | None]:
     return [*remarks, *(doubt for doubt in doubts if doubt.level >= Level.WARNING)], robot
 
 
-def _published(graph: GraphSeen) -> list[Remark]:
+def _published(graph: GraphSnapshot) -> list[Remark]:
     """Judge who publishes it, and how."""
     topic = graph.topic(graph.description_topic)
     publishers = topic.publishers
@@ -89,7 +89,7 @@ def _own_source(parameters: Mapping[str, Any]) -> bool:
     return bool(parameters.get('robot') or parameters.get('robot_description'))
 
 
-def _read(controller: NodeSeen | None, published: str) -> tuple[Robot, str] | None:
+def _read(controller: NodeInfo | None, published: str) -> tuple[Robot, str] | None:
     """Return the robot as a controller reads it, and the text it is read from."""
     told = (controller.parameters if controller is not None else None) or {}
     if told.get('robot'):

@@ -23,7 +23,12 @@ from robot_dynamics.bringup.doctor.requirements import (
 from robot_dynamics.bringup.doctor.timing import SLOWEST, judge_pace, judge_stamps
 from robot_dynamics.control.joint_state import Note, Reason
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.nodes.graph_seen import GraphSeen, NodeSeen, StateSample, Topic
+from robot_dynamics.nodes.observing.graph_snapshot import (
+    GraphSnapshot,
+    NodeInfo,
+    StateSample,
+    Topic,
+)
 
 #: What to do about messages that a controller turns away for what they say. Those turned
 #: away for their time are judged by `pace`.
@@ -44,12 +49,12 @@ REMEDIES = {
 _BAD_SHARE = 0.1
 
 
-def judge_states(graph: GraphSeen, robot: Robot | None) -> list[Remark]:
+def judge_states(graph: GraphSnapshot, robot: Robot | None) -> list[Remark]:
     """Say what is wrong with joint states.
 
     Parameters
     ----------
-    graph : GraphSeen
+    graph : GraphSnapshot
         The running system.
     robot : Robot, optional
         The robot that it describes, where that could be read.
@@ -92,7 +97,7 @@ def judge_states(graph: GraphSeen, robot: Robot | None) -> list[Remark]:
     return remarks
 
 
-def _taken_elsewhere(graph: GraphSeen, controller: NodeSeen) -> list[Remark]:
+def _taken_elsewhere(graph: GraphSnapshot, controller: NodeInfo) -> list[Remark]:
     """Say where a controller takes states from, where that is not the topic listened to."""
     topics = [graph.topic(name) for name in controller.states_topics]
     told = [topic for topic in topics if topic.publishers]

@@ -14,14 +14,14 @@ from robot_dynamics.bringup.doctor.findings import Remark, note
 from robot_dynamics.bringup.domains import listening_domains
 from robot_dynamics.bringup.session import require_ros
 from robot_dynamics.errors import BringupError
-from robot_dynamics.nodes.graph_seen import GraphSeen
-from robot_dynamics.nodes.overridden import overridden
+from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot
+from robot_dynamics.nodes.ros.overridden import overridden
 
 _REACH, _OLDER_REACH = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY'
 
 
 def look_around(seconds: float, *, namespace: str | None, domain: int | None
-                ) -> tuple[GraphSeen, list[Remark]]:
+                ) -> tuple[GraphSnapshot, list[Remark]]:
     """Return what runs, and what is to be said of where it was found.
 
     A system that keeps to this machine, as those of this package do, binds its sockets to
@@ -45,7 +45,7 @@ def look_around(seconds: float, *, namespace: str | None, domain: int | None
     """
     require_ros()
     _try_middleware(os.environ)
-    from robot_dynamics.nodes.graph_probe import look
+    from robot_dynamics.nodes.observing.graph_probe import look
     here = listening_domains()
     graph = look(seconds, namespace=namespace, domain=domain)
     asked = domain is not None or bool(os.environ.get('ROS_DOMAIN_ID'))

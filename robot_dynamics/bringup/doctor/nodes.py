@@ -15,7 +15,7 @@ from robot_dynamics.bringup.doctor.findings import (
 from robot_dynamics.bringup.doctor.rates import judge_gains
 from robot_dynamics.bringup.doctor.requirements import JUDGE_THEIR_GAINS, Wishes, gains_of
 from robot_dynamics.control.modes import Cause, Mode
-from robot_dynamics.nodes.graph_seen import GraphSeen, NodeSeen, StatusSeen
+from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot, NodeInfo, StatusSeen
 
 #: What to do in each mode, by its reason; the reasons of holding are those of the start gate.
 REASONS = {
@@ -62,7 +62,7 @@ _TELLING = ('turned away', 'refused', 'finding', 'worst', 'times')
 _LEVELS = {1: Level.WARNING, 2: Level.ERROR, 3: Level.WARNING}
 
 
-def judge_nodes(graph: GraphSeen) -> list[Remark]:
+def judge_nodes(graph: GraphSnapshot) -> list[Remark]:
     """Say how every node of this package is, and which names are taken twice."""
     remarks = [error(node.name, f'{node.copies} nodes have this name',
                      'stop one of them, or give it a namespace: services reach either')
@@ -79,13 +79,13 @@ def judge_nodes(graph: GraphSeen) -> list[Remark]:
     return [*remarks, *_disagreements(graph)]
 
 
-def judge_node(node: NodeSeen, statuses: tuple[StatusSeen, ...], *, is_needed: bool = True
+def judge_node(node: NodeInfo, statuses: tuple[StatusSeen, ...], *, is_needed: bool = True
                ) -> list[Remark]:
     """Judge one node of this package.
 
     Parameters
     ----------
-    node : NodeSeen
+    node : NodeInfo
         The node.
     statuses : tuple of StatusSeen
         Its diagnostics.
@@ -128,13 +128,13 @@ def judge_node(node: NodeSeen, statuses: tuple[StatusSeen, ...], *, is_needed: b
     return remarks
 
 
-def statuses_of(graph: GraphSeen, node: NodeSeen) -> tuple[StatusSeen, ...]:
+def statuses_of(graph: GraphSnapshot, node: NodeInfo) -> tuple[StatusSeen, ...]:
     """Return the diagnostics of a node."""
     return tuple(status for status in graph.statuses
                  if status.name.startswith(f'{node.base_name}: '))
 
 
-def _mode(node: NodeSeen, statuses: tuple[StatusSeen, ...]) -> list[Remark]:
+def _mode(node: NodeInfo, statuses: tuple[StatusSeen, ...]) -> list[Remark]:
     """Say what a controller does, and what to do where it does not track."""
     mode, reason = _value(statuses, 'state', 'mode'), _value(statuses, 'state', 'reason')
     if not mode:
@@ -167,7 +167,7 @@ def _value(statuses: tuple[StatusSeen, ...], item: str, key: str) -> str | None:
                  if status.name.endswith(f': {item}')), None)
 
 
-def _disagreements(graph: GraphSeen) -> list[Remark]:
+def _disagreements(graph: GraphSnapshot) -> list[Remark]:
     """Say where nodes take the same efforts for different things."""
     kinds = {node.name: node.parameters['effort_kind'] for node in graph.nodes
              if node.is_ours and 'effort_kind' in (node.parameters or {})}

@@ -12,7 +12,7 @@ from robot_dynamics.bringup.doctor.requirements import Wishes
 from robot_dynamics.control.joint_state import JointStateMonitor, Note, Reason
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.nodes.graph_seen import ClockSample, StateSample
+from robot_dynamics.nodes.observing.graph_snapshot import ClockSample, StateSample
 
 
 @dataclass(frozen=True, eq=False)

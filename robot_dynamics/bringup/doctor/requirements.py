@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from robot_dynamics.control.gains import AdaptationGains, FeedbackGains
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.graph_seen import GraphSeen, NodeSeen
+from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot, NodeInfo
 
 #: Controllers without adaptation.
 LEARN_NOTHING = ('computed_torque_controller', 'pd_gravity_controller',
@@ -55,25 +55,25 @@ class Wishes:
     hardware_gravity_compensation: bool = False
 
     @classmethod
-    def of(cls, node: NodeSeen) -> Wishes:
+    def of(cls, node: NodeInfo) -> Wishes:
         """Return those of a controller; the defaults where it does not say."""
         told = node.parameters or {}
         return cls(**{field.name: told[field.name] for field in fields(cls)
                       if field.name in told})
 
 
-def first_controller(graph: GraphSeen) -> NodeSeen | None:
+def first_controller(graph: GraphSnapshot) -> NodeInfo | None:
     """Return the controller that joint states are judged for: one that commands, if there is."""
     return next((node for node in graph.controllers if node.commanded_topics),
                 graph.controllers[0] if graph.controllers else None)
 
 
-def motor_prefix(node: NodeSeen) -> str:
+def motor_prefix(node: NodeInfo) -> str:
     """Return what stands before the names of joints in the states that a controller takes."""
     return (node.parameters or {}).get('motor_prefix', '')
 
 
-def gains_of(node: NodeSeen) -> tuple[FeedbackGains, AdaptationGains | None]:
+def gains_of(node: NodeInfo) -> tuple[FeedbackGains, AdaptationGains | None]:
     """Return the gains that a controller runs with; the defaults where it does not say."""
     told = node.parameters or {}
     feedback = _group(told, 'feedback.', FeedbackGains)

@@ -27,7 +27,7 @@ from robot_dynamics.bringup.doctor.machine import judge_machine
 from robot_dynamics.bringup.doctor.machine_seen import MachineSeen, MachineWatch
 from robot_dynamics.bringup.doctor.nodes import judge_nodes
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.graph_seen import GraphSeen
+from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot
 
 
 def examine_system(seconds: float, *, namespace: str | None = None, domain: int | None = None
@@ -56,13 +56,13 @@ def examine_system(seconds: float, *, namespace: str | None = None, domain: int 
     return judge_system(graph, watch.seen(), os.environ, remarks)
 
 
-def judge_system(graph: GraphSeen, machine: MachineSeen, environment: Mapping[str, str],
+def judge_system(graph: GraphSnapshot, machine: MachineSeen, environment: Mapping[str, str],
                  remarks: list[Remark]) -> Examination:
     """Return what is to be said of what was seen.
 
     Parameters
     ----------
-    graph : GraphSeen
+    graph : GraphSnapshot
         The system.
     machine : MachineSeen
         The machine.
@@ -88,7 +88,7 @@ def judge_system(graph: GraphSeen, machine: MachineSeen, environment: Mapping[st
         middleware, hardware))
 
 
-def _several(graph: GraphSeen) -> list[Remark]:
+def _several(graph: GraphSnapshot) -> list[Remark]:
     """Say that there are more arms than the one looked at."""
     if not graph.other_states:
         return []
@@ -96,7 +96,7 @@ def _several(graph: GraphSeen) -> list[Remark]:
                  'look at that arm with --namespace')]
 
 
-def _where(graph: GraphSeen) -> str:
+def _where(graph: GraphSnapshot) -> str:
     place = f', namespace /{graph.namespace.strip("/")}' if graph.namespace.strip('/') else ''
     count = len(graph.visible)
     return f'domain {graph.domain}{place}: {count} node{"" if count == 1 else "s"}, listened to ' \

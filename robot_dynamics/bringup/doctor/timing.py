@@ -12,7 +12,7 @@ from robot_dynamics.bringup.doctor.replay import Replay, clock_at
 from robot_dynamics.bringup.doctor.requirements import Wishes
 from robot_dynamics.control.joint_state import Reason
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.nodes.graph_seen import ClockSample, StateSample
+from robot_dynamics.nodes.observing.graph_snapshot import ClockSample, StateSample
 
 #: How far a rate may be from the one that a controller was told, as a share of it.
 RATE_TOLERANCE = 0.1

@@ -10,11 +10,11 @@ import pytest
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.nodes.graph_seen import (
+from robot_dynamics.nodes.observing.graph_snapshot import (
     JOINT_STATE_TYPE,
     Endpoint,
-    GraphSeen,
-    NodeSeen,
+    GraphSnapshot,
+    NodeInfo,
     StateSample,
     StatusSeen,
     Topic,
@@ -64,7 +64,7 @@ def _stream(robot, count=200, rate=500.0, *, age=0.0005, effort=lambda gravity: 
 def controller():
     """A controller that tracks, as its node would look."""
     name = '/adaptive_controller'
-    return NodeSeen(
+    return NodeInfo(
         name, {'stop_with_parent': True, 'use_sim_time': False, 'rate': 500.0,
                'effort_kind': 'torque', 'state_publishers': 1, 'description_timeout': 10.0,
                'robot': '', 'robot_description': ''}, 'active',
@@ -77,14 +77,14 @@ def controller():
 @pytest.fixture(scope='session')
 def healthy(arm, stream, controller):
     """A system with which nothing is wrong."""
-    driver = NodeSeen('/driver', {'use_sim_time': False})
+    driver = NodeInfo('/driver', {'use_sim_time': False})
     states = Topic('/joint_states', (Endpoint('/driver', JOINT_STATE_TYPE),),
                    (Endpoint(controller.name, JOINT_STATE_TYPE, reliable=False),))
     description = Topic('/robot_description',
                         (Endpoint('/driver', 'std_msgs/msg/String', latched=True),))
     commands = Topic(COMMANDS, (Endpoint(controller.name, ARRAY),),
                      (Endpoint('/driver', ARRAY),))
-    return GraphSeen(
+    return GraphSnapshot(
         seconds=4.0, middleware='rmw_fastrtps_cpp', nodes=(controller, driver),
         topics={topic.name: topic for topic in (states, description, commands)},
         states=stream(), descriptions=(arm.urdf,), statuses=(

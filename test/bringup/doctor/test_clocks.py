@@ -5,7 +5,13 @@ import pytest
 
 from robot_dynamics.bringup.doctor.clocks import judge_clock
 from robot_dynamics.bringup.doctor.findings import Level
-from robot_dynamics.nodes.graph_seen import ClockSample, Endpoint, GraphSeen, NodeSeen, Topic
+from robot_dynamics.nodes.observing.graph_snapshot import (
+    ClockSample,
+    Endpoint,
+    GraphSnapshot,
+    NodeInfo,
+    Topic,
+)
 
 NOW, STEP = 1_790_000_000_000_000_000, 10_000_000
 
@@ -14,7 +20,7 @@ def system(*nodes, publishers=('/gazebo',), factor=1.0, count=100):
     clock = tuple(ClockSample(NOW + k * STEP, round(k * STEP * factor)) for k in range(count))
     topic = Topic('/clock', tuple(Endpoint(name, 'rosgraph_msgs/msg/Clock')
                                   for name in publishers))
-    return GraphSeen(nodes=tuple(NodeSeen(name, {'use_sim_time': simulated})
+    return GraphSnapshot(nodes=tuple(NodeInfo(name, {'use_sim_time': simulated})
                                  for name, simulated in nodes),
                      topics={'/clock': topic}, clock=clock if publishers else (), seconds=1.0)
 
@@ -45,6 +51,6 @@ def test_what_is_wrong_with_time(graph, level, subject, words):
 
 
 def test_a_node_that_does_not_answer_is_not_judged(healthy):
-    graph = replace(system(('/a', True)), nodes=(NodeSeen('/silent'),
-                                                 NodeSeen('/a', {'use_sim_time': True})))
+    graph = replace(system(('/a', True)), nodes=(NodeInfo('/silent'),
+                                                 NodeInfo('/a', {'use_sim_time': True})))
     assert [remark.level for remark in judge_clock(graph)] == [Level.OK]

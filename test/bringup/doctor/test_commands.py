@@ -3,7 +3,7 @@ from dataclasses import replace
 
 from robot_dynamics.bringup.doctor.commands import judge_commands
 from robot_dynamics.bringup.doctor.findings import Level
-from robot_dynamics.nodes.graph_seen import Endpoint, GraphSeen, NodeSeen
+from robot_dynamics.nodes.observing.graph_snapshot import Endpoint, GraphSnapshot, NodeInfo
 
 TOPIC = '/effort_controller/commands'
 ARRAY, TRAJECTORY = 'std_msgs/msg/Float64MultiArray', 'trajectory_msgs/msg/JointTrajectory'
@@ -72,7 +72,7 @@ def test_a_controller_that_stands_by(healthy, controller):
 
 
 def test_no_controller(healthy):
-    (remark,) = judge_commands(replace(healthy, nodes=(NodeSeen('/driver'),)))
+    (remark,) = judge_commands(replace(healthy, nodes=(NodeInfo('/driver'),)))
     assert remark.level is Level.NOTE and 'no controller of this package' in remark.message
 
 
@@ -86,7 +86,7 @@ def test_two_controllers(healthy, controller):
 
 
 def test_a_controller_manager():
-    graph = GraphSeen(services={'/left/controller_manager/list_controllers': (
+    graph = GraphSnapshot(services={'/left/controller_manager/list_controllers': (
         'controller_manager_msgs/srv/ListControllers',)})
     (remark,) = judge_commands(graph)
     assert (remark.level, remark.subject) == (Level.NOTE, '/left/controller_manager')

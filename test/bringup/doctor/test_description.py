@@ -6,7 +6,7 @@ import pytest
 
 from robot_dynamics.bringup.doctor.description import judge_description
 from robot_dynamics.bringup.doctor.findings import Level
-from robot_dynamics.nodes.graph_seen import Endpoint
+from robot_dynamics.nodes.observing.graph_snapshot import Endpoint
 
 TOPIC = '/robot_description'
 STRING = 'std_msgs/msg/String'

@@ -8,7 +8,7 @@ from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.bringup.doctor.nodes import ITEMS, REASONS, judge_node, judge_nodes
 from robot_dynamics.control import start_gate
 from robot_dynamics.control.modes import Cause
-from robot_dynamics.nodes.graph_seen import NodeSeen, StatusSeen
+from robot_dynamics.nodes.observing.graph_snapshot import NodeInfo, StatusSeen
 
 
 def state(mode, reason, level=0, message='complete states'):
@@ -101,7 +101,7 @@ def test_two_nodes_of_one_name(healthy, worst):
 
 
 def test_a_node_that_does_not_answer(healthy):
-    graph = replace(healthy, nodes=(*healthy.nodes, NodeSeen('/busy')),
+    graph = replace(healthy, nodes=(*healthy.nodes, NodeInfo('/busy')),
                     services={'/busy/list_parameters': ('rcl_interfaces/srv/ListParameters',)})
     assert any(remark.level is Level.NOTE and remark.subject == '/busy'
                for remark in judge_nodes(graph))
@@ -109,7 +109,7 @@ def test_a_node_that_does_not_answer(healthy):
 
 def test_nodes_that_disagree_on_efforts(healthy, worst):
     def other(kind):
-        node = NodeSeen('/inverse_dynamics', {'stop_with_parent': True, 'effort_kind': kind})
+        node = NodeInfo('/inverse_dynamics', {'stop_with_parent': True, 'effort_kind': kind})
         return judge_nodes(replace(healthy, nodes=(*healthy.nodes, node)))
     assert worst(other('current'), Level.WARNING).subject == 'effort_kind'
     # Not to use them is no disagreement.
@@ -117,5 +117,5 @@ def test_nodes_that_disagree_on_efforts(healthy, worst):
 
 
 def test_other_peoples_nodes_are_left_alone(healthy):
-    graph = replace(healthy, nodes=(NodeSeen('/talker', {'use_sim_time': False}),))
+    graph = replace(healthy, nodes=(NodeInfo('/talker', {'use_sim_time': False}),))
     assert judge_nodes(graph) == []

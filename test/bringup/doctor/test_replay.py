@@ -6,7 +6,7 @@ import numpy as np
 from robot_dynamics.bringup.doctor.replay import clock_at, replay
 from robot_dynamics.bringup.doctor.requirements import Wishes
 from robot_dynamics.control.joint_state import Reason
-from robot_dynamics.nodes.graph_seen import ClockSample
+from robot_dynamics.nodes.observing.graph_snapshot import ClockSample
 
 
 def test_a_good_stream_is_taken_as_it_is(robot, stream):

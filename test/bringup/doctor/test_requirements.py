@@ -12,7 +12,7 @@ from robot_dynamics.control.gains import AdaptationGains, FeedbackGains
 def test_defaults_are_those_of_the_controllers():
     pytest.importorskip('rclpy', reason='needs ROS 2')
     from robot_dynamics.nodes.adaptive_controller import TABLE
-    from robot_dynamics.nodes.controller_parameters import CONTROLLER_PARAMETERS
+    from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
     defaults = {row.name: row.default for row in (*CONTROLLER_PARAMETERS, *TABLE)}
     assert {field.name: field.default for field in fields(Wishes)} == {
         field.name: defaults[field.name] for field in fields(Wishes)}

@@ -5,7 +5,7 @@ from robot_dynamics.bringup.doctor.findings import Level, note
 from robot_dynamics.bringup.doctor.looking import _elsewhere
 from robot_dynamics.bringup.doctor.machine_seen import MachineSeen
 from robot_dynamics.bringup.doctor.system import examine_system, judge_system
-from robot_dynamics.nodes.graph_seen import GraphSeen, NodeSeen
+from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot, NodeInfo
 
 MACHINE = MachineSeen(cores=2, kernels=3, compiled=3)
 LOCAL = {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
@@ -20,7 +20,7 @@ def test_a_healthy_system(healthy):
 
 
 def test_nobody_is_there():
-    hidden = GraphSeen(domain=9, nodes=(NodeSeen('/_ros2cli_daemon'),))
+    hidden = GraphSnapshot(domain=9, nodes=(NodeInfo('/_ros2cli_daemon'),))
     examination = judge_system(hidden, MACHINE, LOCAL, [note('ROS_DOMAIN_ID', 'elsewhere')])
     assert examination.exit_status == 1
     assert examination.remarks[0].message == 'no node runs here'

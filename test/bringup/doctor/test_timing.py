@@ -7,7 +7,7 @@ from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.bringup.doctor.replay import is_simulated, replay
 from robot_dynamics.bringup.doctor.requirements import Wishes
 from robot_dynamics.bringup.doctor.timing import judge_pace, judge_stamps
-from robot_dynamics.nodes.graph_seen import ClockSample
+from robot_dynamics.nodes.observing.graph_snapshot import ClockSample
 
 TOPIC = '/joint_states'
 SECOND = 1_000_000_000

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of every effort controller, and the control session they describe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robot_dynamics.control.carried import CarriedController
+from robot_dynamics.control.joint_state import JointStateMonitor
+from robot_dynamics.control.limits import EffortLimiter
+from robot_dynamics.control.protocol import TrackingController
+from robot_dynamics.control.safe_command import SafeKind
+from robot_dynamics.control.session import ControlSession
+from robot_dynamics.control.session_settings import SessionSettings
+from robot_dynamics.control.start_gate import StartGate
+from robot_dynamics.control.trajectory import TrajectoryBuffer
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.nodes.controller.command_output import COMMAND_TYPES
+from robot_dynamics.nodes.controller.payload_services import PAYLOAD_PARAMETERS
+from robot_dynamics.nodes.controller.reported import REPORTED_PARAMETERS, make_reported_effort
+from robot_dynamics.nodes.controller.stop_services import HALT_PARAMETERS, make_halt
+from robot_dynamics.nodes.ros.description import ROBOT_PARAMETERS
+from robot_dynamics.nodes.ros.parameters import Parameter, Values, per_joint
+
+CONTROLLER_PARAMETERS = (
+    *ROBOT_PARAMETERS,
+    Parameter('rate', 500.0, 'Rate at which joint_states come.', 'Hz', 1.0, 2000.0,
+              read_only=True),
+    Parameter('state_timeout', 0.1, 'Without a good joint state for this long the safe command '
+              'is sent.', 's', 0.005, 2.0, read_only=True),
+    Parameter('state_skew', 0.02, 'Largest age difference between the joints of one state.', 's',
+              0.0, 2.0, read_only=True),
+    Parameter('max_age', 0.2, 'A stamp older than this is not believed.', 's', 0.001, 2.0,
+              read_only=True),
+    Parameter('max_future', 0.05, 'A stamp this far ahead of the clock is not believed.', 's',
+              0.0, 2.0, read_only=True),
+    Parameter('velocity_cutoff', 30.0, 'Corner frequency of estimated velocities, where '
+              'joint_states have none.', 'Hz', 0.5, 200.0, read_only=True),
+    Parameter('state_publishers', 1, 'How many publishers joint_states has to have; 0 for any '
+              'number.', low=0, high=10, read_only=True),
+    Parameter('command_topic', 'effort_controller/commands', 'Where efforts are sent.',
+              read_only=True, topic=True),
+    Parameter('command_type', 'effort_array', 'What is sent: effort_array for an effort '
+              'controller such as forward_command_controller, joint_trajectory for a joint '
+              'trajectory controller with an effort interface and no gains.',
+              choices=tuple(COMMAND_TYPES), read_only=True),
+    Parameter('command_joints', (), 'Order of the joints in commands, as the effort controller '
+              'has it; empty means that of the robot.', element=str, read_only=True),
+    Parameter('hardware_gravity_compensation', False, 'Whether the arm adds gravity to what is '
+              'sent by itself; that of the model is then not sent.', read_only=True),
+    *REPORTED_PARAMETERS,
+    Parameter('effort_limit', (), 'Largest efforts; empty means those of the robot, which no '
+              'limit may be above.', 'N m or N', 0.001, 1e5, read_only=True),
+    Parameter('effort_rate_limit', (), 'Largest changes of effort; empty means any.',
+              'N m/s or N/s', 0.001, 1e8, read_only=True),
+    Parameter('max_tracking_error', 0.5, 'An arm farther than this from its reference is made '
+              'safe.', 'rad or m', 0.001, 10.0, read_only=True),
+    Parameter('max_trajectory_points', 1000, 'Longer references are refused: a controller reads '
+              'them between two joint states. Send them in parts.', low=1, high=10_000,
+              read_only=True),
+    Parameter('safe_command', 'gravity', 'What the safe command does: gravity carries the arm '
+              'and takes its speed out, damping is for an arm that carries itself, zero for one '
+              'that cannot fall.', choices=tuple(kind.value for kind in SafeKind),
+              read_only=True),
+    Parameter('safe_command_count', 5, 'How often the safe command is sent before silence.',
+              low=1, high=100, read_only=True),
+    Parameter('resume_after', 0, 'Good states in a row after which an arm made safe because '
+              'states had stopped is held again, and moved; 0: only when activated anew.',
+              low=0, high=1_000_000, read_only=True),
+    Parameter('telemetry_rate', 25.0, 'Rate of each topic for people and recorders; 0 for '
+              'none.', 'Hz', 0.0, 2000.0, read_only=True),
+    *HALT_PARAMETERS,
+    *PAYLOAD_PARAMETERS,
+)
+
+
+def make_session(robot: Robot, law: TrackingController, values: Values,
+                 kind: type[ControlSession] = ControlSession,
+                 state_names: Sequence[str] | None = None) -> ControlSession:
+    """Return the control session of a law as the parameters describe it.
+
+    Parameters
+    ----------
+    robot : Robot
+        The arm.
+    law : TrackingController
+        The law.
+    values : mapping
+        Values of `CONTROLLER_PARAMETERS`.
+    kind : type
+        Class of the session.
+    state_names : sequence of str, optional
+        What joints are called in the states that are answered, where not as the robot does.
+
+    Raises
+    ------
+    ParameterError
+        Where they do not fit the robot.
+    """
+    names = robot.joint_names
+    monitor = JointStateMonitor.for_robot(
+        robot, state_names, **{name: values[name] for name in (
+            'state_skew', 'max_age', 'max_future', 'velocity_cutoff')})
+    rate_limit = per_joint(values, 'effort_rate_limit', names) \
+        if values['effort_rate_limit'] else None
+    limiter = EffortLimiter.for_robot(
+        robot, per_joint(values, 'effort_limit', names, default=np.nan), rate_limit=rate_limit)
+    carried = values['hardware_gravity_compensation']
+    dynamics = Dynamics(robot)
+    reported = make_reported_effort(robot, dynamics, values, hardware_gravity=carried)
+    gate = StartGate(limiter.limit, compare_effort=reported.comparable, as_sent=reported.as_sent)
+    if carried:
+        law = CarriedController(law, dynamics.gravity_torque, limiter.carried)
+    settings = SessionSettings(
+        period=1.0 / values['rate'], state_timeout=values['state_timeout'],
+        resume_after=values['resume_after'] or None, safe_kind=SafeKind(values['safe_command']),
+        safe_repeats=values['safe_command_count'],
+        max_tracking_error=values['max_tracking_error'])
+    trajectory = TrajectoryBuffer.for_robot(robot, max_points=values['max_trajectory_points'])
+    return kind(robot, law, settings, monitor=monitor, limiter=limiter, gate=gate,
+                trajectory=trajectory, halting=make_halt(robot, values))

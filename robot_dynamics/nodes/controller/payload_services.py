@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The payload of a law at run time, by parameters and a service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.control.loaded_model import checked_load
+from robot_dynamics.control.payload import Carrier, Payload
+from robot_dynamics.control.session import ControlSession
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.units import effort_units
+from robot_dynamics.nodes.ros.parameters import Parameter
+
+PAYLOAD_PARAMETERS = (
+    Parameter('payload.mass', 0.0, 'Mass of what the arm may carry; the service carry_payload '
+              'says whether it does.', 'kg', 0.0, 1e3),
+    Parameter('payload.com', (0.0, 0.0, 0.0), 'Its centre of mass in the frame that carries it.',
+              'm', -10.0, 10.0),
+    Parameter('payload.inertia', (), 'Its inertia about its centre of mass, ixx ixy ixz iyy iyz '
+              'izz in the axes of that frame; empty means that of a point.', 'kg m^2', -1e3, 1e3),
+    Parameter('payload.frame', '', 'Link or frame that carries it; empty means the last link.',
+              read_only=True),
+    Parameter('payload.carried', False, 'Whether the arm carries it from the start on.',
+              read_only=True),
+    Parameter('payload.blend_time', 1.0, 'Time over which efforts go over to an arm that '
+              'carries something else, so that none of them jumps.', 's', 0.05, 60.0,
+              read_only=True),
+)
+
+_NAMES = ('mass', 'com', 'inertia', 'frame')
+
+
+def payload_of(values: Mapping[str, Any]) -> Payload:
+    """Return the payload that parameters describe.
+
+    Raises
+    ------
+    ParameterError
+        Where no body is like that.
+    """
+    return Payload(**{name: values[f'payload.{name}'] for name in _NAMES})
+
+
+class PayloadServices:
+    """Takes orders and hands them to the law between two cycles.
+
+    Parameters
+    ----------
+    robot : Robot
+        The arm.
+    law : Carrier
+        The law.
+    session : callable
+        Returns the session that the law runs in.
+    values : mapping
+        Values of `PAYLOAD_PARAMETERS`.
+
+    Attributes
+    ----------
+    is_carried : bool
+        Whether the model carries the payload.
+    """
+
+    def __init__(self, robot: Robot, law: Carrier, session: Callable[[], ControlSession],
+                 values: Mapping[str, Any]):
+        self._robot = robot
+        self._law = law
+        self._session = session
+        self._payload = payload_of(values)
+        self._seconds = values['payload.blend_time']
+        # Refused now, not when somebody asks for it.
+        self._payload.load_on(robot)
+        self.is_carried = False
+        self._stamp: float | None = None
+        if values['payload.carried']:
+            self._require_mass()
+            law.carry(self._payload.load_on(robot), 0.0)
+            self.is_carried = True
+
+    def carry(self, wanted: bool) -> str:
+        """Take the arm to carry the payload, or nothing; return what happens.
+
+        Raises
+        ------
+        RobotDynamicsError
+            Where there is no payload, or the arm cannot hold it where it is. Nothing
+            changes then.
+        """
+        if wanted == self.is_carried:
+            return 'it is so already'
+        if wanted:
+            self._require_mass()
+            self._check_strength(self._payload)
+        self._begin(self._payload if wanted else Payload())
+        self.is_carried = wanted
+        seconds = 0.0 if self._is_idle else self._seconds
+        what = f'{self._payload.mass:g} kg' if wanted else 'nothing'
+        return f'the model carries {what}' + (f' in {seconds:g} s' if seconds else '')
+
+    def check(self, values: Mapping[str, Any]) -> None:
+        """Refuse parameters of a payload that is carried and cannot be, or cannot be held.
+
+        Raises
+        ------
+        ParameterError
+            Saying why.
+        """
+        payload = payload_of(values)
+        if not self.is_carried or payload == self._payload:
+            return
+        if payload.mass == 0.0:
+            raise ParameterError('is 0 for a payload that is carried', subject='payload.mass',
+                                 remedy='say that nothing is carried by the service '
+                                        'carry_payload')
+        try:
+            checked_load(self._robot, payload.load_on(self._robot))
+            self._check_strength(payload)
+        except RobotDynamicsError as error:
+            raise ParameterError(error.message, subject=error.subject,
+                                 remedy=error.remedy) from error
+
+    def on_parameters(self, values: Mapping[str, Any]) -> None:
+        """Take over parameters that were checked."""
+        payload = payload_of(values)
+        if payload == self._payload:
+            return
+        self._payload = payload
+        if self.is_carried:
+            self._begin(payload)
+
+    def before_cycle(self, period: float) -> None:
+        """Let the time pass since the last state; never more than two periods at once. s."""
+        stamp = self._session().monitor.stamp
+        if self._stamp is not None:
+            self._law.advance(min(stamp - self._stamp, 2.0 * period))
+        self._stamp = stamp
+
+    @property
+    def _is_idle(self) -> bool:
+        """Whether the law moves nothing now."""
+        return not self._session().has_command
+
+    def _begin(self, payload: Payload) -> None:
+        self._law.carry(payload.load_on(self._robot), 0.0 if self._is_idle else self._seconds)
+
+    def _require_mass(self) -> None:
+        if self._payload.mass == 0.0:
+            raise ParameterError('is 0', subject='payload.mass',
+                                 remedy='set payload.mass and payload.com first')
+
+    def _check_strength(self, payload: Payload) -> None:
+        """Refuse what the arm cannot hold where it is."""
+        session = self._session()
+        if self._is_idle:
+            return
+        loaded = self._robot.with_parameters(self._robot.inertial_parameters
+                                             + payload.load_on(self._robot))
+        effort = Dynamics(loaded).gravity_torque(session.monitor.q)
+        limit = session.limiter.limit
+        bad = ~(np.abs(effort) <= limit)
+        if np.any(bad):
+            joint = int(np.argmax(bad))
+            raise ParameterError(
+                f'would need {effort[joint]:.3g} {effort_units(self._robot)[joint]} at '
+                f'{self._robot.joint_names[joint]}, '
+                f'which may give {limit[joint]:.3g}', subject='payload',
+                remedy='correct payload.mass and payload.com, or move the arm to where it can '
+                       'hold that')

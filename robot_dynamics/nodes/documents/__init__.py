@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Documents and views that are generated from the nodes."""

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the views of every controller from those of the adaptive one, which says most.
+
+To be run in the repository: ``python -m robot_dynamics.nodes.documents.view_documents``.
+"""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+from robot_dynamics.nodes.controller_names import CONTROLLERS, topics_of
+
+#: Whose views the others are made of, and where they are: for rqt, PlotJuggler and RViz.
+ORIGINAL = 'adaptive_controller'
+TEMPLATES = {'perspective': Path('config', 'robot_dynamics.perspective'),
+             'xml': Path('config', 'plotjuggler.xml'),
+             'rviz': Path('config', 'robot_dynamics.rviz')}
+FOLDER = Path('config', 'views')
+
+
+def documents() -> dict[Path, str]:
+    """Return the views of the other controllers by their paths in the repository."""
+    return {FOLDER / f'{controller}.{kind}': view(path.read_text(encoding='utf-8'), controller)
+            for controller in CONTROLLERS if controller != ORIGINAL
+            for kind, path in TEMPLATES.items()}
+
+
+def view(text: str, controller: str) -> str:
+    """Return a view of the adaptive controller as one of another controller.
+
+    Parameters
+    ----------
+    text : str
+        The view.
+    controller : str
+        The other controller. Plots of what it does not say are left out.
+    """
+    theirs = {f'/{topic}' for topic in topics_of(controller)}
+    text = text.replace(f'/{ORIGINAL}/', f'/{controller}/')
+    said = set(re.findall(rf'/{controller}/\w+', text))
+    return _without(text, said - theirs) if said - theirs else text
+
+
+def _without(text: str, topics: set[str]) -> str:
+    """Return a layout of PlotJuggler without the plots of some topics."""
+    head, root = text[:text.index('<root')], ET.fromstring(text)
+    tabs = root.find('tabbed_widget')
+    for tab in tabs.findall('Tab'):
+        for splitter in tab.iter('DockSplitter'):
+            for area in splitter.findall('DockArea'):
+                if any(curve.get('name').startswith(f'{topic}/') for topic in topics
+                       for curve in area.iter('curve')):
+                    splitter.remove(area)
+            count = len(splitter.findall('DockArea'))
+            splitter.set('count', str(count))
+            splitter.set('sizes', ';'.join([f'{1.0 / count:.6f}'] * count) if count else '')
+        if not list(tab.iter('DockArea')):
+            tabs.remove(tab)
+    for selected in root.iter('selected_topics'):
+        selected.set('value', ';'.join(topic for topic in selected.get('value').split(';')
+                                       if topic not in topics))
+    return head + ET.tostring(root, encoding='unicode') + '\n'
+
+
+def write() -> None:
+    """Write them below the current folder, which has to be the repository."""
+    for path, text in documents().items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding='utf-8')
+        print(path)
+
+
+if __name__ == '__main__':
+    write()

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``FaultWatch``: finds actuator faults and contacts by the momentum, and tells of them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool, Float64MultiArray, String
+from std_srvs.srv import SetBool
+
+from robot_dynamics.control.fault_detector import Event, FaultDetector
+from robot_dynamics.control.momentum_observer import GAIN, MomentumObserver
+from robot_dynamics.control.motion_filter import SHORTEST_PERIOD, MotionFilter
+from robot_dynamics.control.motion_predictor import MotionPredictor
+from robot_dynamics.control.threshold_learner import MARGIN, ThresholdLearner
+from robot_dynamics.control.tolerances import (
+    Tolerances,
+    default_tolerances,
+    given_tolerances,
+)
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.diagnostics import Level, Status
+from robot_dynamics.nodes.ros.messages import ArrayMessage, JointStateMessage
+from robot_dynamics.nodes.ros.parameters import Parameter, Values
+
+FAULT_PARAMETERS = (
+    Parameter('faults.watch', True, 'Whether to look for actuator faults and contacts.',
+              read_only=True),
+    Parameter('faults.gain', GAIN, 'Rate at which the residual of the momentum follows what '
+              'happens.', '1/s', 0.1, 1000.0, read_only=True),
+    Parameter('faults.thresholds', (), 'Unexplained efforts that are too much for a sound arm: '
+              'one a joint, or what learn_thresholds finds; empty means three quarters of the '
+              'largest efforts.', 'N m or N', 1e-9, 1e9),
+    Parameter('faults.friction', (), 'Friction beyond the description, as learn_thresholds finds '
+              'it: viscous of each joint, then Coulomb of each; empty for none.',
+              'N m s/rad or N s/m, N m or N', -1e9, 1e9),
+    Parameter('faults.margin', MARGIN, 'Thresholds over what is expected at most in an hour, by '
+              'the run they are learnt from.', '', 1.0, 10.0, read_only=True),
+    Parameter('faults.thresholds_file', '', 'Parameter file that learnt thresholds are written '
+              'to; empty for none.', read_only=True),
+)
+
+#: Joint states from which their period is known.
+_COUNT = 50
+#: Period that is supposed until then. s.
+_TYPICAL_PERIOD = 0.002
+#: A state that comes after so many periods comes after some that were missed.
+_MISSED = 2.5
+#: For so long diagnostics, which come once a second, tell of what is over. s.
+_TOLD_FOR = 2.0
+#: Warnings of one kind are this far apart. s.
+_WARNING_PERIOD = 1.0
+#: Columns of the flags.
+_FAULT, _CONTACT = 0, 1
+
+
+class FaultWatch:
+    """Judges every joint state, and publishes what it finds.
+
+    Parameters
+    ----------
+    node : Node
+        The node that it belongs to.
+    robot : Robot
+        The arm.
+    dynamics : Dynamics
+        Its equations.
+    values : mapping
+        Values of `FAULT_PARAMETERS`.
+    """
+
+    def __init__(self, node: Node, robot: Robot, dynamics: Dynamics, values: Values):
+        self._node, self._robot = node, robot
+        self._values = values
+        self._observer = MomentumObserver(robot, dynamics, gain=values['faults.gain'])
+        # Until the period is known; thresholds are checked with it, too.
+        self._filter = MotionFilter(_TYPICAL_PERIOD)
+        self._tolerances_of(values)
+        self._observer.correct_friction(self._friction_of(values))
+        self._periods: list[float] = []
+        self._period = np.inf
+        self._predictor: MotionPredictor | None = None
+        self._detector: FaultDetector | None = None
+        self._learner: ThresholdLearner | None = None
+        self._event, self._joint = Event.NOTHING, -1
+        self._last, self._last_name, self._ended = Event.NOTHING, '', -np.inf
+        self._counts = {Event.FAULT: 0, Event.CONTACT: 0}
+        self._trouble = 'no effort yet'
+        self._open(node, robot.joint_names)
+
+    def check(self, values: Values) -> None:
+        """Refuse thresholds that do not fit the robot.
+
+        Raises
+        ------
+        ParameterError
+            Saying why.
+        """
+        self._tolerances_of(values)
+        self._friction_of(values)
+
+    def on_parameters(self, values: Values) -> None:
+        """Take over thresholds."""
+        self._values = values
+        if self._learner is None:
+            self._correct_friction(self._friction_of(values))
+        if self._detector is not None:
+            self._detector.tolerances = self._tolerances_of(values)
+
+    def warm_up(self) -> None:
+        """Load what has to be compiled."""
+        still = np.zeros(self._robot.n)
+        place = np.clip(still, self._robot.limits.lower, self._robot.limits.upper)
+        self._observer.update(place, still, still, 0.0)
+        predictor = MotionPredictor(self._robot, self._filter)
+        counts = predictor.update(self._observer.matrices, place, still, still, 0.0)
+        FaultDetector(predictor, self._tolerances_of(self._values)).update(0.0, counts=counts)
+        ThresholdLearner(self._robot, predictor).update(self._observer, still, counts=counts)
+        self._observer.reset()
+
+    def update(self, q: FloatArray, v: FloatArray, effort: FloatArray, dt: float, now: float,
+               stamp: int, *, due: bool) -> None:
+        """Judge a joint state.
+
+        Parameters
+        ----------
+        q, v, effort : ndarray, shape (n,)
+            State, and the effort that has acted since the last; nan where unknown.
+        dt : float
+            Time since the last state, 0 where it starts over. s.
+        now, stamp : float, int
+            Time of the state. s and ns.
+        due : bool
+            Whether it is time to publish though nothing has happened.
+        """
+        if dt > 0.0 and self._detector is None:
+            self._measure_period(dt)
+        self._trouble = self._obstacle(effort)
+        if self._trouble or self._detector is None or not dt > 0.0:
+            # Begins anew: an arm that nobody drives is held by its brakes, whatever gravity says.
+            self._observer.reset()
+            if self._detector is not None:
+                self._predictor.reset()
+                self._detector.reset()
+            if self._learner is not None:
+                self._learner.begin_anew()
+        # Over states that were missed another effort has acted than the one reported now.
+        known = -1.0 if dt > _MISSED * self._period else dt
+        self._observer.update(q, v, effort, known)
+        if self._detector is not None and not self._trouble:
+            counts = self._predictor.update(self._observer.matrices, q, v, effort, known)
+            if self._learner is not None:
+                self._learner.update(self._observer, v, counts=counts)
+            else:
+                self._detector.update(now, counts=counts)
+        self._tell(stamp, due=due)
+
+    def status(self) -> Status:
+        """Return how things are."""
+        values = {'thresholds': 'learnt or given' if self._values['faults.thresholds']
+                  else 'three quarters of the largest efforts',
+                  'faults': self._counts[Event.FAULT],
+                  'contacts': self._counts[Event.CONTACT],
+                  'largest share of a threshold': 'none' if self._detector is None
+                  else f'{self._detector.excess.max():.2f}'}
+        if self._trouble:
+            return Status(Level.WARN, f'cannot be watched: {self._trouble}', values)
+        if self._learner is not None:
+            return Status(Level.WARN, 'learns thresholds: nothing is reported', values)
+        event, name = self._event, self._name
+        if event is Event.NOTHING and time.monotonic() - self._ended < _TOLD_FOR:
+            event, name = self._last, self._last_name
+        if event is Event.FAULT:
+            return Status(Level.ERROR, f'fault of {name}', values)
+        if event is not Event.NOTHING:
+            return Status(Level.WARN, f'{event.name.lower()}, first at {name}', values)
+        return Status(Level.OK, 'no fault, no contact', values)
+
+    @property
+    def _name(self) -> str:
+        return self._robot.joint_names[self._joint]
+
+    def _obstacle(self, effort: FloatArray) -> str:
+        """Return why nothing can be said now, empty where something can."""
+        if not np.isfinite(effort).all():
+            return 'joint_states tell no effort; see effort_kind'
+        if self._period < SHORTEST_PERIOD:
+            return f'joint_states are {self._period:.2g} s apart by their stamps; stamp them in s'
+        return '' if np.any(effort) else 'nobody drives the arm'
+
+    def _measure_period(self, dt: float) -> None:
+        """Find out how often states come, on which the windows depend."""
+        self._periods.append(dt)
+        if len(self._periods) == _COUNT:
+            self._period = float(np.median(self._periods))
+            self._periods.clear()
+            if self._period < SHORTEST_PERIOD:
+                return
+            self._filter = MotionFilter(self._period)
+            self._predictor = MotionPredictor(self._robot, self._filter)
+            self._predictor.correct_friction(self._friction_of(self._values))
+            self._detector = FaultDetector(self._predictor, self._tolerances_of(self._values))
+
+    def _tolerances_of(self, values: Values) -> Tolerances:
+        """Return what the parameters ask for."""
+        given = values['faults.thresholds']
+        if not given:
+            return default_tolerances(self._robot, self._filter)
+        try:
+            return given_tolerances(given, self._filter, self._robot.n)
+        except RobotDynamicsError as error:
+            raise ParameterError(error.message, subject='parameter faults.thresholds',
+                                 remedy=error.remedy) from error
+
+    def _correct_friction(self, more: FloatArray) -> None:
+        """Tell the friction beyond the description to all that need it."""
+        self._observer.correct_friction(more)
+        if self._predictor is not None:
+            self._predictor.correct_friction(more)
+
+    def _friction_of(self, values: Values) -> FloatArray:
+        """Return the friction beyond the description that the parameters tell, shape (2, n)."""
+        given, n = values['faults.friction'], self._robot.n
+        if not given:
+            return np.zeros((2, n))
+        if len(given) != 2 * n:
+            raise ParameterError(f'has {len(given)} values', subject='parameter faults.friction',
+                                 remedy=f'give {2 * n}: viscous friction of {n} joints, then '
+                                        'their Coulomb friction; or none')
+        return np.reshape(given, (2, n))
+
+    def _open(self, node: Node, names: Sequence[str]) -> None:
+        """Create publishers and the service."""
+        def advertise(kind: type, topic: str, profile: Any) -> Any:
+            return node.create_publisher(kind, topic, profile,
+                                         qos_overriding_options=qos.overridable())
+
+        self._residual = JointStateMessage(names, effort=True, frame=self._robot.base_name)
+        self._residual_publisher = advertise(JointState, '~/momentum_residual', qos.telemetry())
+        self._flags = ArrayMessage(('joint', 'fault_contact'), (len(names), 2))
+        self._flag_publisher = advertise(Float64MultiArray, '~/flags', qos.telemetry())
+        self._contact_publisher = advertise(Bool, '~/contact', qos.latched())
+        self._name_publisher = advertise(String, '~/flag_joints', qos.latched())
+        self._name_publisher.publish(String(data=json.dumps(list(names))))
+        self._contact_publisher.publish(Bool(data=False))
+        node.create_service(SetBool, '~/learn_thresholds', self._on_learn)
+
+    def _tell(self, stamp: int, *, due: bool) -> None:
+        """Publish residual and flags when it is time, and at once when something happens."""
+        detector = self._detector
+        event = Event.NOTHING if detector is None or self._learner is not None \
+            else detector.event
+        changed = event is not self._event
+        if not due and not changed:
+            return
+        if changed:
+            self._change(event, -1 if detector is None else detector.joint)
+        self._residual.effort[:] = self._observer.residual
+        self._residual_publisher.publish(self._residual.stamp(stamp))
+        flags = self._flags.values
+        flags[:] = 0.0
+        if event is Event.CONTACT:
+            flags[:, _CONTACT] = detector.excess[:-1] > 1.0
+            flags[self._joint, _CONTACT] = 1.0
+        elif event is not Event.NOTHING:
+            flags[self._joint, _FAULT] = 1.0 if event is Event.FAULT else 0.5
+        self._flag_publisher.publish(self._flags.message)
+
+    def _change(self, event: Event, joint: int) -> None:
+        """Tell of something that begins or ends."""
+        was, self._event = self._event, event
+        if was is not Event.NOTHING:
+            self._last, self._last_name, self._ended = was, self._name, time.monotonic()
+        self._joint = joint if event is not Event.NOTHING else -1
+        if Event.CONTACT in (was, event):
+            self._contact_publisher.publish(Bool(data=event is Event.CONTACT))
+        if event in self._counts:
+            self._counts[event] += 1
+        if event is Event.FAULT:
+            self._node.get_logger().error(f'fault of {self._name}',
+                                          throttle_duration_sec=_WARNING_PERIOD)
+        elif event is Event.CONTACT:
+            self._node.get_logger().warning(f'contact, first at {self._name}',
+                                            throttle_duration_sec=_WARNING_PERIOD)
+
+    def _on_learn(self, request: SetBool.Request, response: SetBool.Response
+                  ) -> SetBool.Response:
+        """Begin to learn thresholds from a run without faults, or take over what was learnt."""
+        if not request.data:
+            # Whatever stands in its way now: most stop the arm first.
+            if self._learner is None:
+                response.message = 'was not learning'
+            else:
+                self._finish_learning(response)
+        elif self._detector is None or self._trouble:
+            response.message = f'cannot learn now: {self._trouble or "no joint states yet"}'
+        else:
+            self._detector.reset()
+            self._observer.correct_friction(np.zeros((2, self._robot.n)))
+            self._learner = ThresholdLearner(self._robot, self._predictor,
+                                             margin=self._values['faults.margin'])
+            response.success, response.message = True, 'learns; call again with false to end'
+        return response
+
+    def _finish_learning(self, response: SetBool.Response) -> None:
+        """Take over what was learnt, or say why not; watch again in any case."""
+        learner, self._learner = self._learner, None
+        self._detector.reset()
+        try:
+            learnt = {name: [float(f'{x:.4g}') for x in values.ravel()] for name, values in (
+                ('faults.thresholds', learner.tolerances.flat),
+                ('faults.friction', learner.friction))}
+        except ParameterError as error:
+            self._correct_friction(self._friction_of(self._values))
+            response.message = str(error)
+            return
+        result = self._node.set_parameters_atomically(
+            [RosParameter(name, RosParameter.Type.DOUBLE_ARRAY, values)
+             for name, values in learnt.items()])
+        if not result.successful:
+            self._correct_friction(self._friction_of(self._values))
+        response.success = result.successful
+        response.message = result.reason or f'learnt from {learner.samples} joint states'
+        path = self._values['faults.thresholds_file']
+        if result.successful and path:
+            response.message += self._write(Path(path).expanduser(), learnt)
+
+    def _write(self, path: Path, learnt: Mapping[str, Sequence[float]]) -> str:
+        """Write a parameter file; return what to add to the answer."""
+        text = f'{self._node.get_name()}:\n  ros__parameters:\n' + ''.join(
+            f'    {name}: {list(values)}\n' for name, values in learnt.items())
+        try:
+            path.write_text(text, encoding='utf-8')
+        except OSError as error:
+            return f'; not written to {path}: {error.strerror}'
+        return f'; written to {path}'

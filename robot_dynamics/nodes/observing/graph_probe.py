@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks at a running system for some seconds without touching it.
+
+It never listens to commands: a controller that waits for somebody to listen before it
+moves an arm would take it for the arm. It publishes nothing, and takes joint states by
+best effort at a pace of its own, so that no publisher waits for it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.subscription import Subscription
+from rclpy.utilities import get_rmw_implementation_identifier
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from robot_dynamics.nodes.observing.graph_questions import Interview
+from robot_dynamics.nodes.observing.graph_snapshot import (
+    CLOCK,
+    DESCRIPTION,
+    JOINT_STATE_TYPE,
+    STATES,
+    ClockSample,
+    Endpoint,
+    GraphSnapshot,
+    NodeInfo,
+    StateSample,
+    StatusSeen,
+    Topic,
+    choose_states_topic,
+)
+from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.messages import to_nanoseconds
+from robot_dynamics.nodes.ros.started_context import started_context
+
+#: Discovery is over when nothing new has come up for so long, or after the longest time, in
+#: which DDS announces everybody at least once more. s.
+_SETTLED, _LONGEST_DISCOVERY = 0.7, 3.5
+#: Time between two looks at what has come. s.
+_PACE = 0.05
+#: Messages that may wait between two looks: 2 kHz and a machine that stands still for long.
+_DEPTH = 2000
+
+
+def look(seconds: float = 4.0, *, namespace: str | None = None,
+         domain: int | None = None) -> GraphSnapshot:
+    """Return what is to be seen of a running system.
+
+    Parameters
+    ----------
+    seconds : float
+        How long to listen, once who is there is known. s.
+    namespace : str, optional
+        Where to look for the arm; by default wherever there is one.
+    domain : int, optional
+        ROS domain; that of the environment by default.
+
+    Raises
+    ------
+    BringupError
+        When ROS 2 itself cannot be started.
+    """
+    context = started_context(domain)
+    try:
+        return _Look(context).look(seconds, namespace)
+    finally:
+        context.try_shutdown()
+
+
+class _Ear:
+    """A subscription of a node that nobody spins, emptied from time to time."""
+
+    def __init__(self, node: Node, message_type: type, topic: str, profile: QoSProfile,
+                 on_message: Callable[[Any, int, int], None]):
+        self._on_message = on_message
+        self._subscription: Subscription = node.create_subscription(
+            message_type, topic, _nobody, profile)
+
+    def empty(self) -> None:
+        """Pass on every message that waits, with the times of receiving and sending. ns."""
+        subscription = self._subscription
+        while True:
+            try:
+                taken = subscription.handle.take_message(subscription.msg_type, False)
+            except UnicodeDecodeError:
+                continue  # Somebody sends text that is none; it has been taken.
+            if taken is None:
+                return
+            message, info = taken
+            self._on_message(message, info['received_timestamp'] or time.time_ns(),
+                             info['source_timestamp'])
+
+
+class _Look:
+    """One look at a system."""
+
+    def __init__(self, context: Context):
+        # Hidden from `ros2 node list`. One node hears and is never spun, one asks.
+        self._ears_node, self._voice = (
+            Node(f'_doctor_{part}_{os.getpid()}', context=context, use_global_arguments=False,
+                 enable_rosout=False, start_parameter_services=False)
+            for part in ('ears', 'voice'))
+        self._executor = SingleThreadedExecutor(context=context)
+        self._executor.add_node(self._voice)
+        self._interview = Interview(self._voice)
+        self._ears: list[_Ear] = []
+        self._states: list[StateSample] = []
+        self._descriptions: list[str] = []
+        self._clock: list[ClockSample] = []
+        self._statuses: dict[str, StatusSeen] = {}
+
+    def look(self, seconds: float, namespace: str | None) -> GraphSnapshot:
+        """Wait for discovery, listen, and return what there was."""
+        try:
+            self._discover()
+            topic = self._states_topic(namespace)
+            where = topic.rpartition('/')[0].strip('/') if namespace is None else namespace
+            description = '/'.join(['', *filter(None, where.split('/')), DESCRIPTION])
+            started = time.monotonic()
+            if self._names():
+                self._listen(topic, description)
+                self._wait(seconds)
+            return self._seen(topic, description, where, time.monotonic() - started)
+        finally:
+            self._executor.shutdown()
+            self._voice.destroy_node()
+            self._ears_node.destroy_node()
+
+    def _discover(self) -> None:
+        """Wait until there are joint states and nothing new comes up, or for the longest time.
+
+        Who has missed an announcement hears the next one some seconds later.
+        """
+        started = changed = time.monotonic()
+        before: dict[str, tuple[int, int]] = {}
+        while (now := time.monotonic()) - started < _LONGEST_DISCOVERY:
+            topics = self._topics()
+            graph = {name: (self._ears_node.count_publishers(name),
+                            self._ears_node.count_subscribers(name)) for name in topics}
+            if graph != before:
+                before, changed = graph, now
+            elif now - changed > _SETTLED and any(
+                    JOINT_STATE_TYPE in types for types in topics.values()):
+                return
+            self._executor.spin_once(timeout_sec=_PACE)
+
+    def _listen(self, states: str, description: str) -> None:
+        """Begin to hear what tells about an arm."""
+        best_effort = QoSProfile(depth=_DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT)
+        for message_type, topic, profile, on_message in (
+                (JointState, states, best_effort, self._on_state),
+                (Clock, CLOCK, best_effort, self._on_clock),
+                (DiagnosticArray, '/diagnostics', best_effort, self._on_diagnostics),
+                (String, description, qos.latched(), self._on_description)):
+            self._ears.append(_Ear(self._ears_node, message_type, topic, profile, on_message))
+
+    def _wait(self, seconds: float) -> None:
+        """Hear and ask for some time."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0.0:
+            self._interview.meet(self._names(), dict(self._services()))
+            self._interview.ask()
+            pause = time.monotonic() + min(_PACE, left)
+            while (rest := pause - time.monotonic()) > 0.0:
+                self._executor.spin_once(timeout_sec=rest)
+            for ear in self._ears:
+                ear.empty()
+
+    def _names(self) -> list[str]:
+        """Return the full names of all other nodes, one for each node."""
+        own = {self._ears_node.get_name(), self._voice.get_name()}
+        return [f'{namespace.rstrip("/")}/{name}'
+                for name, namespace in self._ears_node.get_node_names_and_namespaces()
+                if name not in own]
+
+    def _services(self) -> list[tuple[str, list[str]]]:
+        return self._ears_node.get_service_names_and_types()
+
+    def _topics(self) -> dict[str, tuple[str, ...]]:
+        return {name: tuple(types)
+                for name, types in self._ears_node.get_topic_names_and_types()}
+
+    def _states_topic(self, namespace: str | None) -> str:
+        controllers = tuple(node for node in self._nodes() if node.is_controller)
+        return choose_states_topic(self._topics(), controllers, namespace)
+
+    def _nodes(self) -> tuple[NodeInfo, ...]:
+        """Return every node with its topics and what it answered."""
+        return tuple(
+            NodeInfo(name, self._interview.parameters.get(name),
+                     self._interview.lifecycle.get(name),
+                     self._of_node(self._ears_node.get_publisher_names_and_types_by_node, name),
+                     self._of_node(self._ears_node.get_subscriber_names_and_types_by_node, name),
+                     copies)
+            for name, copies in sorted(Counter(self._names()).items()))
+
+    @staticmethod
+    def _of_node(ask: Callable[[str, str], list[tuple[str, list[str]]]],
+                 name: str) -> dict[str, tuple[str, ...]]:
+        """Return topics of a node and their types; none where it has gone meanwhile."""
+        namespace, _, base = name.rpartition('/')
+        try:
+            return {topic: tuple(types) for topic, types in ask(base, namespace or '/')}
+        except RuntimeError:
+            return {}
+
+    def _seen(self, states: str, description: str, namespace: str, seconds: float
+              ) -> GraphSnapshot:
+        """Return all there was, and the graph as it is now."""
+        nodes, topics = self._nodes(), self._topics()
+        commands = [topic for node in nodes if node.is_controller
+                    for topic in node.command_topics]
+        others = tuple(name for name, types in sorted(topics.items())
+                       if name != states and name.rpartition('/')[2] == STATES
+                       and JOINT_STATE_TYPE in types)
+        taken = [topic for node in nodes if node.is_controller for topic in node.states_topics]
+        interesting = {states, description, CLOCK, *commands, *others, *taken}
+        return GraphSnapshot(
+            domain=self._ears_node.context.get_domain_id(), namespace=namespace, seconds=seconds,
+            middleware=get_rmw_implementation_identifier(), nodes=nodes,
+            topics={name: self._topic(name) for name in sorted(interesting)},
+            services={name: tuple(types) for name, types in self._services()},
+            states_topic=states, description_topic=description, other_states=others,
+            states=tuple(self._states), descriptions=tuple(self._descriptions),
+            clock=tuple(self._clock), statuses=tuple(self._statuses.values()))
+
+    def _topic(self, name: str) -> Topic:
+        return Topic(name, self._endpoints(self._ears_node.get_publishers_info_by_topic(name)),
+                     self._endpoints(self._ears_node.get_subscriptions_info_by_topic(name)))
+
+    def _endpoints(self, infos: Iterable[Any]) -> tuple[Endpoint, ...]:
+        own = {self._ears_node.get_name(), self._voice.get_name()}
+        return tuple(
+            Endpoint(f'{info.node_namespace.rstrip("/")}/{info.node_name}', info.topic_type,
+                     info.qos_profile.reliability == ReliabilityPolicy.RELIABLE,
+                     info.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL)
+            for info in infos if info.node_name not in own)
+
+    def _on_state(self, message: JointState, received: int, sent: int) -> None:
+        self._states.append(StateSample(
+            received, sent, to_nanoseconds(message.header.stamp), tuple(message.name),
+            tuple(message.position), tuple(message.velocity), tuple(message.effort)))
+
+    def _on_clock(self, message: Clock, received: int, sent: int) -> None:
+        self._clock.append(ClockSample(received, to_nanoseconds(message.clock)))
+
+    def _on_description(self, message: String, received: int, sent: int) -> None:
+        self._descriptions.append(message.data)
+
+    def _on_diagnostics(self, message: DiagnosticArray, received: int, sent: int) -> None:
+        for status in message.status:
+            level = status.level
+            self._statuses[status.name] = StatusSeen(
+                status.name, level[0] if isinstance(level, bytes) else int(level), status.message,
+                {item.key: item.value for item in status.values})
+
+
+def _nobody(message: Any) -> None:
+    """Take a message that nobody passes on; rclpy wants a callback."""

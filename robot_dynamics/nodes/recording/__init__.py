@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recording topics into rosbag2 files."""

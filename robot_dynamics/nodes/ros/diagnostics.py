@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a node says about its health on ``/diagnostics``, once a second."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from robot_dynamics.nodes.ros import qos
+
+TOPIC = '/diagnostics'
+
+
+class Level(IntEnum):
+    """How bad it is."""
+
+    OK = 0
+    WARN = 1
+    ERROR = 2
+    STALE = 3
+
+
+@dataclass
+class Status:
+    """The state of one item.
+
+    Parameters
+    ----------
+    level : Level
+        How bad it is.
+    message : str
+        What is the matter, in a few words.
+    values : mapping of str to object
+        Figures to show.
+    """
+
+    level: Level = Level.OK
+    message: str = 'ok'
+    values: Mapping[str, object] = field(default_factory=dict)
+
+
+class Diagnostics:
+    """Asks the items of a node once a second how they are, and publishes the answers.
+
+    Parameters
+    ----------
+    node : Node
+        The node.
+    hardware_id : str
+        Name of the robot.
+    items : mapping of str to callable
+        Name of each item, and what returns its Status.
+    """
+
+    PERIOD = 1.0
+
+    def __init__(self, node: Node, hardware_id: str,
+                 items: Mapping[str, Callable[[], Status]]):
+        self._node = node
+        self._items = dict(items)
+        self._hardware_id = hardware_id
+        self._publisher = node.create_publisher(DiagnosticArray, TOPIC, qos.telemetry())
+        self._timer = node.create_timer(self.PERIOD, self.publish,
+                                        clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def publish(self) -> None:
+        """Ask and publish now."""
+        message = DiagnosticArray()
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        for name, ask in self._items.items():
+            status = ask()
+            message.status.append(DiagnosticStatus(
+                level=bytes([status.level]), name=f'{self._node.get_name()}: {name}',
+                message=status.message, hardware_id=self._hardware_id,
+                values=[KeyValue(key=key, value=_text(value))
+                        for key, value in status.values.items()]))
+        self._publisher.publish(message)
+
+    def destroy(self) -> None:
+        """Stop."""
+        self._node.destroy_timer(self._timer)
+        self._node.destroy_publisher(self._publisher)
+
+
+class CycleStatistics:
+    """Rate and duration of a cycle since they were last asked for.
+
+    Parameters
+    ----------
+    capacity : int
+        Cycles remembered between two questions.
+    """
+
+    def __init__(self, capacity: int = 4096):
+        self._periods = np.zeros(capacity)
+        self._durations = np.zeros(capacity)
+        self._count = 0
+        self._started = 0.0
+        self._previous: float | None = None
+
+    def start(self) -> None:
+        """Note the start of a cycle."""
+        self._started = time.perf_counter()
+
+    def finish(self) -> float:
+        """Note its end and return how long it took. s."""
+        started, duration = self._started, time.perf_counter() - self._started
+        if self._previous is not None:
+            slot = self._count % len(self._periods)
+            self._periods[slot] = started - self._previous
+            self._durations[slot] = duration
+            self._count += 1
+        self._previous = started
+        return duration
+
+    def status(self, nominal_period: float | None = None) -> Status:
+        """Return rate, worst period and durations, and begin anew.
+
+        Parameters
+        ----------
+        nominal_period : float, optional
+            Period to measure against; a cycle is late after 1.5 of it. s.
+        """
+        count = min(self._count, len(self._periods))
+        self._count = 0
+        if count == 0:
+            self._previous = None
+            return Status(Level.STALE, 'no cycle')
+        periods, durations = self._periods[:count], self._durations[:count]
+        values: dict[str, object] = {
+            'rate [Hz]': 1.0 / periods.mean(),
+            'worst period [ms]': 1e3 * periods.max(),
+            'duration p50 [ms]': 1e3 * np.median(durations),
+            'duration p99 [ms]': 1e3 * np.percentile(durations, 99),
+            'garbage collector': 'on' if gc.isenabled() else 'off',
+        }
+        if nominal_period is None:
+            return Status(values=values)
+        late = int(np.count_nonzero(periods > 1.5 * nominal_period))
+        values['late cycles'] = late
+        if late > 0.1 * count:
+            return Status(Level.WARN, f'{late} of {count} cycles late', values)
+        return Status(values=values)
+
+
+def _text(value: object) -> str:
+    """Return a figure in four digits, anything else as it is."""
+    return f'{value:.4g}' if isinstance(value, (float, np.floating)) else str(value)

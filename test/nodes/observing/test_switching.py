@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One controller follows another on a simulated arm, all of them real processes."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
+
+from robot_dynamics.bringup.controllers import CONTROLLERS, SWITCHABLE
+from robot_dynamics.errors import BringupError
+from robot_dynamics.nodes.observing.switching import Switcher
+from robot_dynamics.nodes.ros import qos
+
+pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
+
+DEEP = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)
+NODES = {name: CONTROLLERS[name].node for name in SWITCHABLE}
+PERIOD, SLOWLY = 0.005, 50.0
+
+
+class Bench:
+    """An arm, what its controllers say, and somebody who switches between them."""
+
+    def __init__(self, start, observer):
+        self.start, self.observer = start, observer
+        self.efforts: list[tuple[float, np.ndarray]] = []
+        observer.node.create_subscription(
+            Float64MultiArray, 'effort_controller/commands',
+            lambda message: self.efforts.append((time.monotonic(), np.array(message.data))), DEEP)
+        self.modes = {name: observer.collect(String, f'{node}/mode', qos.latched())
+                      for name, node in NODES.items()}
+        self.said = {name: observer.collect(JointState, f'{node}/command', DEEP)
+                     for name, node in NODES.items()}
+        # It stands still while one controller follows another, and on a busy machine.
+        start('simulated_arm', robot='arm7', rate=1.0 / PERIOD, hold_time=0.5, release_time=0.1,
+              use_sim_time=True, wait_for_commands=1.5,
+              initial_position=[0.3, 0.5, -0.4, -1.2, 0.3, 1.2, 0.2])
+
+    def run(self, name: str, **parameters):
+        self.start(NODES[name], **{
+            'robot': 'arm7', 'rate': 1.0 / PERIOD, 'telemetry_rate': 1.0 / PERIOD,
+            'use_sim_time': True, 'state_timeout': 2.0, 'resume_after': 20,
+            **parameters})
+        # A busy machine takes longer to start a process than whoever switches waits for it.
+        asked = self.observer.node.create_client(GetState, f'{NODES[name]}/get_state')
+        assert self.observer.spin(60.0, asked.service_is_ready)
+        self.observer.node.destroy_client(asked)
+
+    def wait(self, name: str, mode: str, seconds: float = 60.0) -> None:
+        assert self.observer.spin(seconds, lambda: self.mode(name) == mode), self.modes
+
+    def mode(self, name: str) -> str:
+        return self.modes[name][-1].data if self.modes[name] else ''
+
+    def switch(self, name: str) -> list[str]:
+        """Switch, and return what is said; raise what is raised."""
+        said: list[str] = []
+        failed: list[Exception] = []
+
+        def work():
+            try:
+                with Switcher(NODES, say=said.append) as switcher:
+                    switcher.switch(name)
+            except BringupError as error:
+                failed.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        assert self.observer.spin(150.0, lambda: not thread.is_alive())
+        if failed:
+            raise failed[0]
+        return said
+
+
+@pytest.fixture
+def bench(start, observer):
+    return Bench(start, observer)
+
+
+def stamps(messages) -> np.ndarray:
+    return np.array([m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec for m in messages])
+
+
+def test_one_follows_the_other_without_a_jump(bench):
+    # The first believes in 1 kg at the elbow: its safe command is 2 N m off what holds the arm.
+    gentle = {'feedback.bandwidth': 20.0, 'feedback.error_rate': 4.0,
+              'effort_rate_limit': [SLOWLY]}
+    bench.run('pd_gravity', **{'payload.carried': True, 'payload.mass': 1.0,
+                               'payload.frame': 'link4'}, **gentle)
+    bench.wait('pd_gravity', 'tracking')
+    bench.run('computed_torque', autostart=False, **gentle)
+    before = len(bench.efforts)
+    assert bench.switch('computed_torque') == [
+        'pd_gravity has sent the safe command and let go', 'computed_torque has the arm']
+    bench.wait('computed_torque', 'tracking')
+    assert bench.mode('pd_gravity') == 'stopped'
+    # Never both: what the one says that it sent ends before that of the other begins.
+    last, first = stamps(bench.said['pd_gravity'])[-1], stamps(bench.said['computed_torque'])[0]
+    assert last <= first < last + 1.0
+    # The command topic has one publisher again.
+    assert bench.observer.spin(
+        5.0, lambda: bench.observer.node.count_publishers('effort_controller/commands') == 1)
+    heard = np.array([moment for moment, _ in bench.efforts[before:]])
+    efforts = np.array([effort for _, effort in bench.efforts[before:]])
+    assert np.abs(efforts - efforts[0]).max() > 1.5
+    steps = np.abs(np.diff(efforts, axis=0)).max(axis=1)
+    # States may be lost on the way; then the effort may change for as much longer.
+    allowed = SLOWLY * np.maximum(3 * PERIOD, np.diff(heard) + PERIOD)
+    assert np.all(steps <= allowed), (steps - allowed).max()
+    # And back again: the first has kept its model, and waits in the state inactive.
+    assert bench.switch('pd_gravity')[-1] == 'pd_gravity has the arm'
+    bench.wait('pd_gravity', 'tracking')
+    assert bench.switch('pd_gravity') == ['pd_gravity has the arm already']
+
+
+def test_led_by_hand_and_back(bench):
+    bench.run('computed_torque')
+    bench.run('gravity', autostart=False)
+    bench.wait('computed_torque', 'tracking')
+    bench.switch('gravity')
+    bench.wait('gravity', 'guided')
+    bench.switch('computed_torque')
+    bench.wait('computed_torque', 'tracking')
+    assert bench.mode('gravity') == 'stopped'
+
+
+def test_where_no_controller_is_nobody_is_said_to_go_on(bench):
+    where = f'in ROS domain {os.environ["ROS_DOMAIN_ID"]}, namespace /'
+    with pytest.raises(BringupError, match='nor is any other controller, ' + where):
+        bench.switch('adaptive')
+
+
+def test_who_cannot_take_over_changes_nothing(bench):
+    bench.run('pd_gravity')
+    bench.wait('pd_gravity', 'tracking')
+    with pytest.raises(BringupError, match=r'is not running: pd_gravity goes on.*autostart'):
+        bench.switch('adaptive')
+    # Gains that no loop at this rate has.
+    bench.run('computed_torque', **{'autostart': False, 'feedback.bandwidth': 900.0})
+    with pytest.raises(BringupError, match=r'computed_torque: cannot be configured: pd_gravity'):
+        bench.switch('computed_torque')
+    # One that wants two publishers of joint states.
+    bench.run('gravity', autostart=False, state_publishers=2)
+    with pytest.raises(BringupError, match=r'has 1 publishers, not 2: pd_gravity goes on'):
+        bench.switch('gravity')
+    bench.wait('pd_gravity', 'tracking')
+    count = len(bench.efforts)
+    assert bench.observer.spin(30.0, lambda: len(bench.efforts) > count + 20)
+    # A machine that stands still may have made it safe; it was not stopped for anybody.
+    modes = [mode.data for mode in bench.modes['pd_gravity']]
+    assert 'stopped' not in modes[modes.index('tracking'):]
+
+
+class Reluctant:
+    """A controller that is ready to take over until it is to do so."""
+
+    def __init__(self, node, name):
+        self.asked: list[int] = []
+        node.create_service(GetState, f'{name}/get_state', self.tell)
+        node.create_service(ChangeState, f'{name}/change_state', self.change)
+        node.create_service(Trigger, f'{name}/prepare', self.prepare)
+
+    def tell(self, request, response):
+        response.current_state.id = State.PRIMARY_STATE_INACTIVE
+        return response
+
+    def change(self, request, response):
+        self.asked.append(request.transition.id)
+        response.success = False
+        return response
+
+    def prepare(self, request, response):
+        response.success = True
+        return response
+
+
+def test_who_fails_to_take_over_gives_the_arm_back(bench):
+    bench.run('pd_gravity')
+    bench.wait('pd_gravity', 'tracking')
+    reluctant = Reluctant(bench.observer.node, NODES['adaptive'])
+    with pytest.raises(BringupError, match='could not take over: pd_gravity has the arm again'):
+        bench.switch('adaptive')
+    assert reluctant.asked == [Transition.TRANSITION_ACTIVATE]
+    bench.wait('pd_gravity', 'tracking')
+    # Somebody else commands meanwhile: then nobody does, and the last word is the safe one.
+    other = bench.observer.node.create_publisher(Float64MultiArray, 'effort_controller/commands',
+                                                 qos.command())
+    with pytest.raises(BringupError, match='nobody has it, and the safe command acts on it'):
+        bench.switch('adaptive')
+    assert bench.mode('pd_gravity') == 'stopped'
+    assert other.topic_name == '/effort_controller/commands'
