@@ -27,8 +27,7 @@ from elastic_parts.printed import (
 from elastic_parts.robots import STRIBECK, planar, planar_friction
 from sections import DOCS, write_section
 
-from robot_dynamics.elastic.base_parameters import elastic_base_parameters
-from robot_dynamics.elastic.dynamics import ElasticDynamics
+from robot_dynamics.elastic.dynamics import ElasticDynamics, elastic_base_parameters
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.identification.elastic.dataset import elastic_dataset_from_arrays
 from robot_dynamics.identification.elastic.identify import (

@@ -18,7 +18,7 @@ from robot_dynamics.control.metric import typical_motions
 from robot_dynamics.control.protocol import TrackingController
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.model.consistency import check_body
+from robot_dynamics.model.inertia import check_body
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.simulation.closed_loop import LoopRecord, run_closed_loop
 from robot_dynamics.simulation.plant import Plant

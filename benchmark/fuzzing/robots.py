@@ -10,7 +10,7 @@ from fuzzing import mutate_bytes, mutate_data, mutate_xml, odd, seeds
 from fuzzing.judge import ACCEPTED
 from fuzzing.kind import Mutated
 from fuzzing.usable import check_robot
-from robot_dynamics.model import xacro_files
+from robot_dynamics.model import urdf_document as xacro_files
 from robot_dynamics.model.robot import Robot
 
 #: xacro gets this long here. s.

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.model.source import read_source
-from robot_dynamics.model.xacro_files import expanded_text
+from robot_dynamics.model.urdf_document import expanded_text, read_source
 
 #: Suffixes of files that hold a DH table.
 DH_SUFFIXES = ('.yaml', '.yml', '.json')

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from robot_dynamics.closed_form.infix import Infix
+from robot_dynamics.closed_form.languages import Infix
 from robot_dynamics.closed_form.recording import Entry, Intermediate, Recording, Step, plan
 from robot_dynamics.closed_form.tape import Formula, Number, Scalar, Symbol
 

@@ -19,8 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from robot_dynamics.closed_form.geometry import Body, Geometry
-from robot_dynamics.closed_form.pose import coordinate, pose_of
+from robot_dynamics.closed_form.geometry import Body, Geometry, coordinate, pose_of
 from robot_dynamics.closed_form.recursion import Rows, zeros
 from robot_dynamics.closed_form.tape import Scalar, Tape
 from robot_dynamics.closed_form.vectors import (

@@ -27,7 +27,7 @@ from robot_dynamics.closed_form.tape import Tape
 from robot_dynamics.closed_form.vectors import IDENTITY, ZERO, Vector, add, scale, subtract
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.dh_source import read_table
+from robot_dynamics.model.dh_fields import read_table
 from robot_dynamics.model.robot import Robot
 
 #: Group of the symbols of lengths and gravity.

@@ -4,6 +4,9 @@
 `robot_dynamics.model.robot.Robot` defines the pose of body i on its parent; see there.
 Rotations are numbers. Those a rounding error away from 0, 1 or -1 become these integers,
 which thins out all formulas. Lengths and gravity are numbers or symbols.
+
+
+Where a body stands on its parent, as a formula of its joint's position.
 """
 
 from __future__ import annotations
@@ -12,8 +15,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.closed_form.tape import Number
-from robot_dynamics.closed_form.vectors import Matrix, Vector
+from robot_dynamics.closed_form.tape import Number, Scalar, Tape
+from robot_dynamics.closed_form.vectors import (
+    IDENTITY,
+    Matrix,
+    Vector,
+    add,
+    add_matrices,
+    outer,
+    product,
+    scale,
+    scale_matrix,
+    skew,
+    subtract,
+    times,
+)
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import JointType, Robot
@@ -144,3 +160,52 @@ def number(x: float) -> Number:
     """Return a number, as an integer where it is one but for rounding."""
     nearest = round(float(x))
     return nearest if abs(x - nearest) <= ROUNDING else float(x)
+
+
+@dataclass(frozen=True)
+class Pose:
+    """A link frame seen from that of the parent.
+
+    Parameters
+    ----------
+    rotation : Matrix
+        Axes of the link in those of the parent.
+    joint : Vector
+        A point on the joint that moves with the body, in the parent's frame.
+    """
+
+    rotation: Matrix
+    joint: Vector
+
+
+def coordinate(body: Body, x: list[Scalar], shift: Scalar = 0) -> Scalar:
+    """Position (with the body's shift), or rate, of a body's own joint."""
+    total = shift
+    for j, factor in body.coordinates:
+        total = total + x[j] * factor
+    return total
+
+
+def pose_of(tape: Tape, body: Body, q: list[Scalar], name: str = '') -> Pose:
+    """Pose of a body for joint positions q.
+
+    A revolute joint turns by Rodrigues' formula
+    Exp([a] q) = a a^T + sin(q) [a] + cos(q) (1 - a a^T); a prismatic one slides along
+    its axis.
+
+    Parameters
+    ----------
+    name : str
+        Label of the body; sine and cosine are called ``s<name>`` and ``c<name>``.
+    """
+    position = coordinate(body, q, body.shift)
+    if body.is_prismatic:
+        slide = scale(times(body.rotation, body.axis), position)
+        return Pose(body.rotation, add(body.point, slide))
+    sine = tape.label(f's{name}', tape.sine(position))
+    cosine = tape.label(f'c{name}', tape.cosine(position))
+    along = outer(body.axis, body.axis)
+    across = tuple(subtract(one, a) for one, a in zip(IDENTITY, along, strict=True))
+    turn = add_matrices(along, add_matrices(scale_matrix(skew(body.axis), sine),
+                                            scale_matrix(across, cosine)))
+    return Pose(product(body.rotation, turn), body.point)

@@ -14,7 +14,7 @@ from robot_dynamics.closed_form.algebra import import_sympy
 from robot_dynamics.closed_form.derive import parameter_symbols
 from robot_dynamics.closed_form.description import CONSTANTS, Description, describe
 from robot_dynamics.closed_form.harmonics import Expansion
-from robot_dynamics.closed_form.python_language import compiled
+from robot_dynamics.closed_form.languages import compiled
 from robot_dynamics.closed_form.recording import Input, Output, Recording
 from robot_dynamics.closed_form.recursion import regressor
 from robot_dynamics.closed_form.tape import Scalar, Tape

@@ -2,7 +2,7 @@
 """The adaptation law: a gradient in the metric of the prior, kept physical.
 
 Each body's estimate is seen as its 4x4 pseudo-inertia P (see
-`robot_dynamics.model.consistency`), and its size is measured against a fixed matrix
+`robot_dynamics.model.inertia`), and its size is measured against a fixed matrix
 Q = L L^T > 0, the pseudo-inertia of what is thought possible for that body: in the
 coordinates X = L^-1 P L^-T a distance is ``|dX|_F``. Masses and inertias, heavy and light
 links become comparable, whatever units and frames they are in. With y = Yr^T s the
@@ -53,7 +53,7 @@ import numpy as np
 from robot_dynamics.control import adaptation_kernel, restriction_kernel
 from robot_dynamics.control.restriction import Restriction
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.consistency import (
+from robot_dynamics.model.inertia import (
     parameters_from_pseudo_inertia,
     project_to_consistent,
     pseudo_inertia,

@@ -17,7 +17,7 @@ import numpy as np
 
 from robot_dynamics.errors import ParameterError, shown
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.consistency import check_body
+from robot_dynamics.model.inertia import check_body
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.yaml_text import read_yaml
 

@@ -50,8 +50,7 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import helper, kernel
 from robot_dynamics.errors import ControlError, ParameterError, StateError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.units import position_units
+from robot_dynamics.model.robot import Robot, position_units
 
 #: Share of z_max up to which nothing slips.
 STICKS = 0.7

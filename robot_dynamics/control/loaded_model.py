@@ -23,7 +23,7 @@ from robot_dynamics.control.checks import not_negative
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import DimensionError, InertiaError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.consistency import check_body
+from robot_dynamics.model.inertia import check_body
 from robot_dynamics.model.robot import Robot
 
 

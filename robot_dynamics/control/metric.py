@@ -24,9 +24,8 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.joint_terms import described_parameters
 from robot_dynamics.errors import InertiaError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.consistency import project_to_consistent, pseudo_inertia
-from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.units import prismatic_joints
+from robot_dynamics.model.inertia import project_to_consistent, pseudo_inertia
+from robot_dynamics.model.robot import Robot, prismatic_joints
 
 #: Share of the mass of all links that every link may carry unknown to the model.
 UNKNOWN_SHARE = 0.005

@@ -45,7 +45,7 @@ from robot_dynamics.control.adaptation import (
 )
 from robot_dynamics.control.natural_kernel import allowed_share, natural_step
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.consistency import (
+from robot_dynamics.model.inertia import (
     parameters_from_pseudo_inertia,
     project_to_consistent,
     pseudo_inertia,

@@ -27,8 +27,7 @@ from robot_dynamics.control.trajectory import TrajectoryBuffer
 from robot_dynamics.control.trajectory_points import PointArrays, TrajectoryPoint
 from robot_dynamics.errors import ControlError, StopRequestedError, TrajectoryError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.units import position_units
+from robot_dynamics.model.robot import Robot, position_units
 
 #: A receive time may go back this much before it counts as a jump of the clock. s.
 CLOCK_TOLERANCE = 1e-3

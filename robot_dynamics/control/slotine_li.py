@@ -53,7 +53,7 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import InertiaError, ParameterError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.consistency import check_body
+from robot_dynamics.model.inertia import check_body
 from robot_dynamics.model.robot import Robot
 
 #: Share of the stability limit of w_A that a natural law may use once it has learnt.

@@ -25,8 +25,7 @@ from robot_dynamics.control.trajectory_points import (
 )
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.robot import JointLimits, Robot
-from robot_dynamics.model.units import position_units
+from robot_dynamics.model.robot import JointLimits, Robot, position_units
 
 Motion = tuple[FloatArray, FloatArray, FloatArray]
 

@@ -60,7 +60,7 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
 
     Where a joint is floating, planar or spherical, q is of shape (..., nq), with unit
     quaternions, and v holds the velocity of the moved body in that body's own axes, as tau
-    holds the force and moment on it (`robot_dynamics.model.joint_types.JointType`). "d/dq_h"
+    holds the force and moment on it (`robot_dynamics.model.joints.JointType`). "d/dq_h"
     then is the derivative along velocity h, for which `Robot.integrate` moves q, and C is
     sum m J^T dJ/dt over all particles: what the Christoffel matrix is for a joint of one
     coordinate, dM/dt - 2 C skew-symmetric as ever.

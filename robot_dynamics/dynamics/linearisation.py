@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics.dynamics.coupling import product
 from robot_dynamics.errors import ParameterError, shown
 from robot_dynamics.model.arrays import FloatArray, is_positive
-from robot_dynamics.model.joint_types import JointType
+from robot_dynamics.model.joints import JointType
 from robot_dynamics.model.robot import Robot
 
 

@@ -40,7 +40,7 @@ from robot_dynamics.dynamics.kernels.layout import (
     WIDTH,
 )
 from robot_dynamics.model.arrays import FloatArray, IntArray
-from robot_dynamics.model.joint_geometry import directions
+from robot_dynamics.model.joints import directions
 from robot_dynamics.model.robot import JointType, Robot
 
 

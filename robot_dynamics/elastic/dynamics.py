@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ElasticDynamics``: the equations of motion of a robot with elastic joints."""
+"""``ElasticDynamics``: the equations of motion of a robot with elastic joints.
+
+Which of the 14 n parameters of a robot with elastic joints a motion can tell apart.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.base_parameters import BaseParameters, base_parameters
 from robot_dynamics.dynamics.linearisation import LinearModel
 from robot_dynamics.dynamics.packing import pack
 from robot_dynamics.dynamics.samples import Samples, finished, gather
 from robot_dynamics.elastic import rotors
-from robot_dynamics.elastic.parameters import ParameterOrder, places
-from robot_dynamics.elastic.robot import ElasticRobot
+from robot_dynamics.elastic.robot import ElasticRobot, ParameterOrder, places
 from robot_dynamics.errors import ModelError, ParameterError, StateError
 from robot_dynamics.model.arrays import FloatArray
 
@@ -170,7 +173,7 @@ class ElasticDynamics:
         q, v, a : array_like, shape (..., 2 n)
             qbar, its velocity and its acceleration.
         order : {'paper', 'tables', 'bodies'}
-            Order of Pi, see `robot_dynamics.elastic.parameters`.
+            Order of Pi, see `robot_dynamics.elastic.robot`.
 
         Returns
         -------
@@ -345,7 +348,7 @@ class ElasticDynamics:
             raise StateError('the inertia matrix is not positive definite',
                              subject=self.robot.links.name,
                              remedy='give each body a mass and inertia that include the rotors '
-                                    'it carries (robot_dynamics.elastic.bodies), and finite '
+                                    'it carries (robot_dynamics.elastic.robot), and finite '
                                     'coordinates') from None
         if right.ndim == 2:
             return np.linalg.solve(B, right[..., None])[..., 0]
@@ -356,3 +359,34 @@ def _across_springs(values: FloatArray) -> FloatArray:
     """[[D, -D], [-D, D]] of a diagonal D."""
     D = np.diag(values)
     return np.block([[D, -D], [-D, D]])
+
+
+#: Rows of regressors looked at, for every column.
+_ROWS_PER_COLUMN = 5
+
+
+def elastic_base_parameters(dynamics: ElasticDynamics, order: ParameterOrder = 'paper', *,
+                            seed: int = 0) -> BaseParameters:
+    """Return the base parameters of a robot whose links and motors are both measured.
+
+    As in eqs. 39 to 41 of Zollo et al., "Identification of Dynamic Parameters for Robots
+    with Elastic Joints": a parameter has no effect, or is identifiable in combination with
+    others, or by itself.
+
+    Parameters
+    ----------
+    dynamics : ElasticDynamics
+        Equations of the robot.
+    order : {'paper', 'tables', 'bodies'}
+        Order of the columns; of columns that depend on each other the first are kept.
+    seed : int
+        Seed of the motions.
+    """
+    size = 2 * dynamics.n
+    names = dynamics.robot.parameter_names(order)
+    count = _ROWS_PER_COLUMN * len(names) // size + 1
+    random = np.random.default_rng(seed)
+    q = random.uniform(-np.pi, np.pi, (count, size))
+    v, a = random.normal(size=(2, count, size))
+    return base_parameters(dynamics.regressor(q, v, a, order).reshape(-1, len(names)), names,
+                           method='gauss_jordan')

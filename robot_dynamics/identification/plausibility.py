@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from robot_dynamics.errors import Finding, Severity
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.identification.signals import SignalSettings
-from robot_dynamics.model.findings import Finding, Severity
 
 #: Friction that gives power drives: more than this part of the effort times the speed.
 DRIVES = 0.05

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from robot_dynamics.dynamics.base_parameters import BaseParameters
+from robot_dynamics.errors import Finding, Severity
 from robot_dynamics.identification.estimators.linear import LinearFit
 from robot_dynamics.identification.missing_excitation import Missing
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.identification.result import FAIR, GOOD, POOR, Residuals
 from robot_dynamics.model.arrays import FloatArray, IntArray
-from robot_dynamics.model.consistency import check_body
-from robot_dynamics.model.findings import Finding, Severity
+from robot_dynamics.model.inertia import check_body
 
 #: Relative errors of predictions up to which a model is good, and fair.
 GOOD_ERROR, FAIR_ERROR = 0.10, 0.25

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.dynamics.base_parameters import BaseParameters
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import Finding, ParameterError
 from robot_dynamics.identification.estimators.essential import Essential
 from robot_dynamics.identification.missing_excitation import Missing
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.model_selection import Choice
 from robot_dynamics.identification.signals.motion import SignalSettings
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.consistency import check_body
-from robot_dynamics.model.findings import Finding
+from robot_dynamics.model.inertia import check_body
 from robot_dynamics.model.robot import Robot
 
 #: Verdicts, from good to bad.

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from robot_dynamics.errors import Finding, Severity
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.signals.motion import Motion
 from robot_dynamics.identification.signals.spans import lasting, widened
 from robot_dynamics.model.arrays import BoolArray, FloatArray
-from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.robot import Robot
 
 #: A joint is at a limit that is nearer than this part of its range, or than this, rad or m.

@@ -24,11 +24,11 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import InertiaError, ModelError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.orders import UrdfInertia, from_urdf, to_urdf
+from robot_dynamics.model.inertia_conventions import UrdfInertia, from_urdf, to_urdf
 from robot_dynamics.model.robot import JointType, Robot
-from robot_dynamics.model.robot_checks import LONGEST_NAME
+from robot_dynamics.model.robot_data import LONGEST_NAME
 from robot_dynamics.model.rotation import rpy_from_rotation
-from robot_dynamics.model.urdf_values import MAX_MAGNITUDE
+from robot_dynamics.model.urdf import MAX_MAGNITUDE
 
 # How far a range without an end is written: readers take it for none, and it is
 # a number in every parser, which "inf" is not.

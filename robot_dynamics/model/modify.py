@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import InertiaError, ModelError, shown
 from robot_dynamics.model.arrays import frozen_array, is_positive
-from robot_dynamics.model.consistency import check_body
-from robot_dynamics.model.inertia import parameters_from_com, transform_parameters
+from robot_dynamics.model.inertia import check_body, parameters_from_com, transform_parameters
 from robot_dynamics.model.robot import Frame, Robot
 
 # No mass, length or inertia of a payload is this large, in SI units.

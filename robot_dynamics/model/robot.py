@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``Robot``: what a robot is, in plain read-only arrays."""
+"""``Robot``: what a robot is, in plain read-only arrays.
+
+Which joints of a robot slide, and so in which units their numbers are.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import DimensionError, ModelError
-from robot_dynamics.model import motion
-from robot_dynamics.model import robot_checks as checks
+from robot_dynamics.errors import DimensionError, Finding, ModelError
+from robot_dynamics.model import joints as motion
+from robot_dynamics.model import robot_data as checks
 from robot_dynamics.model.arrays import (
     BoolArray,
     FloatArray,
@@ -26,19 +29,12 @@ from robot_dynamics.model.arrays import (
     real_array,
     store,
 )
-from robot_dynamics.model.findings import Finding
-from robot_dynamics.model.joint_types import Coordinates, JointType
-from robot_dynamics.model.robot_parts import Frame, JointLimits
+from robot_dynamics.model.inertia import PARAMETER_SUFFIXES
+from robot_dynamics.model.joints import Coordinates, JointType
+from robot_dynamics.model.robot_data import Frame, JointLimits
 
 __all__ = ['PARAMETER_SUFFIXES', 'FloatArray', 'Frame', 'IntArray', 'JointLimits', 'JointType',
            'Robot']
-
-
-#: The ten inertial parameters of a body, in the order used everywhere in this
-#: package: mass, first moment (m c), and the inertia tensor about the origin of
-#: the link frame, as entries of the tensor (J_xy is the tensor entry, minus the
-#: product of inertia), all in the axes of the link frame.
-PARAMETER_SUFFIXES = ('m', 'mx', 'my', 'mz', 'Jxx', 'Jxy', 'Jxz', 'Jyy', 'Jyz', 'Jzz')
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -370,3 +366,20 @@ class Robot(Rebuilt):
         """Write the robot as URDF text; see `robot_dynamics.model.export`."""
         from robot_dynamics.model.export import robot_to_urdf
         return robot_to_urdf(self)
+
+
+def prismatic_joints(robot: Robot) -> BoolArray:
+    """Return which joints slide: those whose body does, shape of ``robot.joint_names``."""
+    kinds = dict(zip(robot.body_joint_names, robot.joint_types.tolist(), strict=True))
+    return np.array([kinds.get(name) == JointType.PRISMATIC for name in robot.joint_names],
+                    dtype=np.bool_)
+
+
+def position_units(robot: Robot) -> tuple[str, ...]:
+    """Return the unit of each joint's position, ``'rad'`` or ``'m'``."""
+    return tuple('m' if slides else 'rad' for slides in prismatic_joints(robot))
+
+
+def effort_units(robot: Robot) -> tuple[str, ...]:
+    """Return the unit of each joint's effort, ``'N m'`` or ``'N'``."""
+    return tuple('N' if slides else 'N m' for slides in prismatic_joints(robot))

@@ -1,28 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which joints of a description move, which follow others and which are held."""
+"""Which joints of a description move, which follow others and which are held.
+
+A robot that stands on nothing: its base link on a floating joint from the world.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import chain, count
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import DimensionError, ModelError, RobotDynamicsError, shown
+from robot_dynamics.errors import (
+    DimensionError,
+    Finding,
+    ModelError,
+    RobotDynamicsError,
+    Severity,
+    shown,
+)
 from robot_dynamics.model.arrays import FloatArray, real_array
-from robot_dynamics.model.findings import Finding, Severity
-from robot_dynamics.model.floating_base import on_floating_base
-from robot_dynamics.model.joint_types import Coordinates
-from robot_dynamics.model.motion import check_positions
-from robot_dynamics.model.tree import (
+from robot_dynamics.model.description import (
     JointDescription,
     JointKind,
+    LinkDescription,
     MimicDescription,
     RobotTree,
     listed,
 )
+from robot_dynamics.model.joints import Coordinates, check_positions
 
 # No mimic joint of a robot follows by more than this.
 _MAX_RATIO = 1e9
@@ -325,3 +334,56 @@ def _follow(joint: JointDescription, drive: Drive) -> Drive:
         raise ModelError(f'follows by a ratio of {multiplier:g} and an offset of {offset:g}',
                          subject=joint.name, remedy='correct its <mimic> element')
     return Drive(None if multiplier == 0.0 else drive.joint, multiplier, offset)
+
+
+#: Name of the joint, and of the link that stands still.
+FLOATING_BASE = 'floating_base'
+WORLD = 'world'
+
+
+def on_floating_base(tree: RobotTree, base: str) -> tuple[RobotTree, str]:
+    """Put a link on a floating joint.
+
+    Parameters
+    ----------
+    tree : RobotTree
+        The tree.
+    base : str
+        The link that shall float.
+
+    Returns
+    -------
+    tree : RobotTree
+        The same with one more joint, `FLOATING_BASE`, and one more link, `WORLD`, from
+        which the joint hangs the base; with a number behind a name that is taken.
+    world : str
+        Name of that link.
+
+    Raises
+    ------
+    ModelError
+        If the base carries a floating joint and has no inertia itself: then what it
+        carries floats already.
+    """
+    for joint in tree.joints.values():
+        if (joint.kind is JointKind.FLOATING and joint.parent == base
+                and tree.links[base].parameters is None):
+            raise ModelError('floats already', subject=joint.name,
+                             remedy='leave floating_base out')
+    world = _unused(WORLD, tree.links)
+    joint = _unused(FLOATING_BASE, tree.joints)
+    floating = JointDescription(
+        name=joint, kind=JointKind.FLOATING, parent=world, child=base, placement=np.eye(4),
+        axis=np.array([1.0, 0.0, 0.0]), link_offset=np.zeros(3))
+    return RobotTree(tree.name, {world: LinkDescription(world), **tree.links},
+                     {joint: floating, **_apart_from(tree, base)}), world
+
+
+def _apart_from(tree: RobotTree, base: str) -> dict[str, JointDescription]:
+    """Return the joints without the one that carries the base."""
+    return {name: joint for name, joint in tree.joints.items() if joint.child != base}
+
+
+def _unused(name: str, taken: Container[str]) -> str:
+    numbered = (f'{name}_{k}' for k in count(2))
+    return next(candidate for candidate in chain([name], numbered) if candidate not in taken)

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from robot_dynamics.errors import Finding, Severity
 from robot_dynamics.model.arrays import BoolArray, FloatArray
-from robot_dynamics.model.consistency import parameters_from_pseudo_inertia, pseudo_inertia
-from robot_dynamics.model.findings import Finding, Severity
-from robot_dynamics.model.inertia import inertia_matrix
-from robot_dynamics.model.joint_geometry import directions, joint_motion
+from robot_dynamics.model.inertia import (
+    inertia_matrix,
+    parameters_from_pseudo_inertia,
+    pseudo_inertia,
+)
+from robot_dynamics.model.joints import directions, joint_motion
 from robot_dynamics.model.robot import Robot
 
 # A zero of the mass matrix comes out as the rounding of what cancels in it.

@@ -14,8 +14,7 @@ from robot_dynamics.control.elastic_session import ElasticSession
 from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.units import effort_units, position_units
+from robot_dynamics.model.robot import Robot, effort_units, position_units
 from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode
 from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
 from robot_dynamics.nodes.ros.description import load_described

@@ -11,7 +11,7 @@ import numpy as np
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.robot_checks import is_name
+from robot_dynamics.model.robot_data import is_name
 from robot_dynamics.recordings.bag import Topic
 
 #: More joints than any arm has.

@@ -10,8 +10,7 @@ import numpy as np
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.model.arrays import BoolArray, FloatArray
-from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.units import position_units
+from robot_dynamics.model.robot import Robot, position_units
 from robot_dynamics.report.recording import Recording
 
 #: Longest stretch over which the error is taken, in s.

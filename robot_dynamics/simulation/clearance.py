@@ -20,8 +20,7 @@ from robot_dynamics.errors import DimensionError, ModelError, SimulationError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.rotation import rotation_from_rpy
-from robot_dynamics.model.source import read_source
-from robot_dynamics.model.xacro_files import expanded_text
+from robot_dynamics.model.urdf_document import expanded_text, read_source
 from robot_dynamics.simulation.mjcf import quaternion, robot_to_mjcf
 from robot_dynamics.simulation.plant import import_mujoco
 

@@ -20,9 +20,9 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import SimulationError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.joint_types import JointType
+from robot_dynamics.model.joints import JointType
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.robot_parts import JointLimits
+from robot_dynamics.model.robot_data import JointLimits
 from robot_dynamics.simulation.mjcf import robot_to_mjcf
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.plant_inputs import joint_vector

@@ -153,7 +153,7 @@ def test_latex_is_set_by_matplotlib(elbow, is_explicit):
 
 
 def test_latex_names():
-    from robot_dynamics.closed_form.latex_language import latex_name
+    from robot_dynamics.closed_form.languages import latex_name
     assert latex_name('alpha2z') == r'\alpha_{2z}'
     assert latex_name('s3_1x') == 's_{3,1x}'
     assert latex_name('t12') == 't_{12}'

@@ -13,8 +13,7 @@ from robot_dynamics.control.adaptation import (
     weights_from_dual,
 )
 from robot_dynamics.control.adaptation_kernel import LARGEST_RELATIVE_STEP
-from robot_dynamics.model.consistency import check_body, pseudo_inertia
-from robot_dynamics.model.inertia import parameters_from_com
+from robot_dynamics.model.inertia import check_body, parameters_from_com, pseudo_inertia
 
 SEEDS = st.integers(0, 2**32 - 1)
 BODIES, JOINTS, GAIN = 3, 2, 2.0

@@ -9,7 +9,7 @@ from robot_dynamics.control.payload import Payload
 from robot_dynamics.control.pd_gravity import PDGravityController
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import DimensionError, InertiaError, ParameterError
-from robot_dynamics.model.consistency import check_body
+from robot_dynamics.model.inertia import check_body
 from robot_dynamics.model.modify import with_payload
 
 CUBE = Payload(1.5, (0.05, 0.02, 0.1), (0.004, 0.0, 0.0, 0.004, 0.0, 0.004))

@@ -12,7 +12,7 @@ from robot_dynamics.control.natural import NaturalAdaptation
 from robot_dynamics.control.slotine_li import AdaptiveController
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.model.consistency import check_body, pseudo_inertia
+from robot_dynamics.model.inertia import check_body, pseudo_inertia
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot

@@ -15,7 +15,7 @@ from robot_dynamics.control.slotine_li import AdaptiveController
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.base_parameters import base_parameters, structural_base
 from robot_dynamics.errors import ControlError, DimensionError, ParameterError, StateError
-from robot_dynamics.model.consistency import check_body
+from robot_dynamics.model.inertia import check_body
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot

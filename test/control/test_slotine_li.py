@@ -10,7 +10,7 @@ from robot_dynamics.control.pd_gravity import PDGravityController
 from robot_dynamics.control.slotine_li import AdaptiveController
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ControlError, InertiaError, StateError
-from robot_dynamics.model.consistency import check_body
+from robot_dynamics.model.inertia import check_body
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import shipped_robots

@@ -8,7 +8,7 @@ from robot_dynamics.control.gains import AdaptationGains, largest_frequency
 from robot_dynamics.control.slotine_li import AdaptiveController
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ControlError
-from robot_dynamics.model.consistency import check_body
+from robot_dynamics.model.inertia import check_body
 from robot_dynamics.model.modify import with_payload
 
 #: w_A at ten times the largest Gamma of this period and delay.

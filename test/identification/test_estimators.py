@@ -8,7 +8,7 @@ from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.estimators.consistent import fit_consistent, prior_of
 from robot_dynamics.identification.estimators.essential import essential
 from robot_dynamics.identification.estimators.linear import ESTIMATORS, Equations, estimate
-from robot_dynamics.model.consistency import check_body, project_to_consistent, pseudo_inertia
+from robot_dynamics.model.inertia import check_body, project_to_consistent, pseudo_inertia
 
 TRUE = np.array([1.0, -2.0, 0.5])
 

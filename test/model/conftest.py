@@ -3,7 +3,7 @@
 
 import pytest
 
-from robot_dynamics.model.tree import JointKind
+from robot_dynamics.model.description import JointKind
 
 
 @pytest.fixture(scope='session')

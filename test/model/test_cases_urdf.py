@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import ModelError
-from robot_dynamics.model.findings import Severity
+from robot_dynamics.errors import ModelError, Severity
 from robot_dynamics.model.robot import Robot
 
 

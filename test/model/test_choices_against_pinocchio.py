@@ -12,9 +12,9 @@ import pinocchio
 import pytest
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.model.document import parse_document
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.urdf_tree import read_tree
+from robot_dynamics.model.urdf import read_tree
+from robot_dynamics.model.urdf_document import parse_document
 
 REAL = ('baxter', 'gen3_robotiq', 'talos_left_arm', 'tiago_no_hand')
 

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model import JointType, Robot, Severity
-from robot_dynamics.model.dh import MAX_ROWS, TABLE_FIELDS, robot_from_dh
-from robot_dynamics.model.dh_row import ROW_FIELDS
-from robot_dynamics.model.dh_source import MAX_BYTES
+from robot_dynamics.model.dh import MAX_ROWS, ROW_FIELDS, TABLE_FIELDS, robot_from_dh
+from robot_dynamics.model.dh_fields import MAX_BYTES
 from robot_dynamics.model.inertia import parameters_from_com
 
 REPOSITORY = Path(__file__).resolve().parents[2]

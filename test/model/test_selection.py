@@ -2,8 +2,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.errors import ModelError
-from robot_dynamics.model.findings import Severity
+from robot_dynamics.errors import ModelError, Severity
 from robot_dynamics.model.robot import Robot
 
 LIMIT = '<limit lower="-2" upper="2" effort="5" velocity="3"/><axis xyz="0 1 0"/>'

@@ -9,9 +9,7 @@ import pytest
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import DimensionError, ModelError
 from robot_dynamics.model import JointLimits, JointType, Robot
-from robot_dynamics.model.joint_geometry import directions, joint_motion
-from robot_dynamics.model.joint_types import Coordinates
-from robot_dynamics.model.motion import integrate
+from robot_dynamics.model.joints import Coordinates, directions, integrate, joint_motion
 from robot_dynamics.model.rotation import plane_axes, rotation_from_rpy
 
 LIMIT = '<limit lower="-2" upper="2" effort="5" velocity="3"/>'

@@ -11,8 +11,7 @@ import pytest
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model import Robot
-from robot_dynamics.model.consistency import check_body
-from robot_dynamics.model.inertia import com_from_parameters, parameters_from_com
+from robot_dynamics.model.inertia import check_body, com_from_parameters, parameters_from_com
 from robot_dynamics.model.modify import with_payload
 from robot_dynamics.model.rotation import rotation_from_rpy
 from robot_dynamics.model.shipped import resolve_robot, shipped_robots

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.model.findings import Severity
+from robot_dynamics.errors import Severity
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.singularity import singular_directions
 

@@ -2,7 +2,7 @@
 """urdf_parser_py, the parser that ROS knows as urdfdom_py, judges our reader of URDF.
 
 Whatever it reads, both hold the same robot. What it refuses, and what it loses, is the
-reason why it is not the reader itself; `robot_dynamics.model.document` lists it.
+reason why it is not the reader itself; `robot_dynamics.model.urdf_document` lists it.
 """
 
 import contextlib
@@ -16,10 +16,10 @@ from urdf_parser_py import urdf as peer
 from urdf_parser_py.xml_reflection.core import ParseError
 
 from robot_dynamics.errors import ModelError
-from robot_dynamics.model.document import parse_document
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import shipped_robots
-from robot_dynamics.model.urdf_tree import read_tree
+from robot_dynamics.model.urdf import read_tree
+from robot_dynamics.model.urdf_document import parse_document
 
 #: Files that urdf_parser_py refuses, and what it says.
 REFUSED = {

@@ -12,9 +12,8 @@ from robot_dynamics.identification.friction import columns_of
 from robot_dynamics.identification.identify import EstimateSettings, identify
 from robot_dynamics.identification.outputs import make_outputs
 from robot_dynamics.model.modify import with_scaled_masses
-from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot import Robot, effort_units
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.model.units import effort_units
 from robot_dynamics.report.identification import (
     identification_page,
     summary_text,

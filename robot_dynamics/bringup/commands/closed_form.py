@@ -12,13 +12,13 @@ import sys
 from pathlib import Path
 
 from robot_dynamics.bringup.descriptions import DH_SUFFIXES
-from robot_dynamics.closed_form.decimals import decimal_text
 from robot_dynamics.closed_form.derive import METHODS, QUANTITIES, derive
 from robot_dynamics.closed_form.description import Description, describe
 from robot_dynamics.closed_form.document import (
     LANGUAGES,
     columns_note,
     constants_note,
+    decimal_text,
     document,
 )
 from robot_dynamics.closed_form.recording import Recording

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from robot_dynamics.errors import RobotDynamicsError, printable
-from robot_dynamics.model.findings import Finding, Severity
+from robot_dynamics.errors import Finding, RobotDynamicsError, Severity, printable
 
 #: Longest of a subject, message or remedy, in characters.
 LONGEST_TEXT = 500

@@ -11,8 +11,7 @@ import numpy as np
 from robot_dynamics.bringup.doctor.findings import Remark, gathered, warning
 from robot_dynamics.bringup.doctor.replay import Replay
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.units import prismatic_joints
+from robot_dynamics.model.robot import Robot, prismatic_joints
 from robot_dynamics.nodes.observing.graph_snapshot import StateSample
 
 #: How far outside its limits a joint may be told. rad or m.

@@ -8,8 +8,7 @@ import math
 import numpy as np
 
 from robot_dynamics.bringup.doctor.findings import Level, Remark, gathered, note, ok, warning
-from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.units import prismatic_joints
+from robot_dynamics.model.robot import Robot, prismatic_joints
 
 #: Position limits beyond which degrees are suspected, or millimetres. rad, m.
 FARTHEST_TURN, FARTHEST_SLIDE = 8.0 * math.pi, 20.0

@@ -11,8 +11,7 @@ from robot_dynamics.bringup.doctor.findings import Remark, error, gathered, note
 from robot_dynamics.control.gains import FeedbackGains
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.units import effort_units, position_units, prismatic_joints
+from robot_dynamics.model.robot import Robot, effort_units, position_units, prismatic_joints
 
 #: Postures tried.
 POSTURES = 2000

@@ -31,7 +31,7 @@ import numpy as np
 
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.consistency import pseudo_inertia
+from robot_dynamics.model.inertia import pseudo_inertia
 from robot_dynamics.model.robot import JointType, Robot
 
 

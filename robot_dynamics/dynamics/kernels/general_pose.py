@@ -31,7 +31,7 @@ from robot_dynamics.dynamics.kernels.layout import (
 )
 from robot_dynamics.dynamics.kernels.loading import helper, part
 
-# Values of `robot_dynamics.model.joint_types.JointType`.
+# Values of `robot_dynamics.model.joints.JointType`.
 FLOATING, PLANAR, SPHERICAL = 3.0, 4.0, 5.0
 
 #: How far the square of a quaternion's length may be from 1 without a closer look.

@@ -11,16 +11,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import DimensionError, RecordingError
+from robot_dynamics.errors import DimensionError, Finding, RecordingError, Severity
 from robot_dynamics.identification.dataset.bag_log import PARTS_MISSING, read_bag
 from robot_dynamics.identification.dataset.cleaning import Cleaned, clean
 from robot_dynamics.identification.dataset.log import Log, stamps_of
 from robot_dynamics.identification.dataset.settings import DatasetSettings
 from robot_dynamics.identification.dataset.table_log import TABLES, read_csv, read_npz
 from robot_dynamics.model.arrays import FloatArray, real_array
-from robot_dynamics.model.findings import Finding, Severity
-from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.units import prismatic_joints
+from robot_dynamics.model.robot import Robot, prismatic_joints
 
 # Times between rows that differ by more than this from the usual one are told of.
 _JITTER = 0.1

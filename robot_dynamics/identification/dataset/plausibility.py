@@ -8,10 +8,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import Finding, Severity
 from robot_dynamics.identification.dataset.dataset import Dataset
 from robot_dynamics.identification.dataset.readings import reading_findings
 from robot_dynamics.model.arrays import BoolArray, FloatArray
-from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.robot import Robot
 
 #: Samples that are looked at.

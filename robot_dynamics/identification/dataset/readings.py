@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from robot_dynamics.errors import Finding, Severity
 from robot_dynamics.identification.dataset.dataset import Dataset
 from robot_dynamics.model.arrays import BoolArray, FloatArray
-from robot_dynamics.model.findings import Finding, Severity
-from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.units import prismatic_joints
+from robot_dynamics.model.robot import Robot, prismatic_joints
 
 #: Velocities that come later than positions by more are told of, s.
 LATE = 0.01

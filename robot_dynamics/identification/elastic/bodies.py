@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.elastic.parameters import places
+from robot_dynamics.elastic.robot import places
 from robot_dynamics.identification.elastic.result import ElasticIdentification
 from robot_dynamics.identification.estimators.consistent import fit_consistent, prior_of
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.consistency import check_body
+from robot_dynamics.model.inertia import check_body
 
 #: Weight of the pull: as much as one observation with an error as large as the parameters.
 STRENGTH = 1.0

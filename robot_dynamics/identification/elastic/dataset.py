@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.elastic.robot import ElasticRobot
-from robot_dynamics.errors import DimensionError, RecordingError
+from robot_dynamics.errors import DimensionError, Finding, RecordingError, Severity
 from robot_dynamics.identification.dataset.cleaning import clean
 from robot_dynamics.identification.dataset.dataset import Dataset, Segment
 from robot_dynamics.identification.dataset.log import Log, stamps_of
@@ -24,7 +24,6 @@ from robot_dynamics.identification.elastic.reading import (
     require_same_motion,
 )
 from robot_dynamics.model.arrays import FloatArray, real_array
-from robot_dynamics.model.findings import Finding, Severity
 
 
 @dataclass(frozen=True, eq=False)

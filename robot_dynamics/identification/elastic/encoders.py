@@ -27,8 +27,7 @@ from robot_dynamics.dynamics.base_parameters import (
     base_parameters,
 )
 from robot_dynamics.elastic.dynamics import ElasticDynamics
-from robot_dynamics.elastic.parameters import ParameterOrder
-from robot_dynamics.elastic.robot import ElasticRobot
+from robot_dynamics.elastic.robot import ElasticRobot, ParameterOrder
 from robot_dynamics.errors import DimensionError, ParameterError
 from robot_dynamics.model.arrays import FloatArray, IntArray
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from robot_dynamics.elastic.dynamics import ElasticDynamics
-from robot_dynamics.elastic.parameters import ParameterOrder
+from robot_dynamics.elastic.robot import ParameterOrder
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.elastic.dataset import ElasticDataset
 from robot_dynamics.identification.elastic.encoders import regressor
@@ -17,7 +17,7 @@ from robot_dynamics.identification.observation_matrix import ROWS_PER_CUTOFF, pi
 from robot_dynamics.identification.signals import SignalSettings, motions_of
 from robot_dynamics.identification.signals.filters import low_pass
 from robot_dynamics.model.arrays import BoolArray, FloatArray
-from robot_dynamics.model.units import position_units
+from robot_dynamics.model.robot import position_units
 
 #: Motors slower than this part of the root mean square of their speed stand still: which way
 #: friction acts on them nobody knows.

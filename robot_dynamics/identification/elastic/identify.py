@@ -8,7 +8,7 @@ import numpy as np
 from robot_dynamics.dynamics.base_parameters import BaseParameters, base_parameters
 from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.robot import ElasticRobot
-from robot_dynamics.errors import RecordingError
+from robot_dynamics.errors import Finding, RecordingError, Severity
 from robot_dynamics.identification.elastic.dataset import ElasticDataset
 from robot_dynamics.identification.elastic.doubts import driving_friction, effort_findings
 from robot_dynamics.identification.elastic.encoders import (
@@ -29,7 +29,6 @@ from robot_dynamics.identification.quality import CONDITION, grade
 from robot_dynamics.identification.result import POOR, Residuals
 from robot_dynamics.identification.signals import SignalSettings, cutoff_of
 from robot_dynamics.identification.signals.spectrum import OF_RATE
-from robot_dynamics.model.findings import Finding, Severity
 
 #: What is left of a column that counts as nothing, in the columns of a recording.
 RECORDED_TOLERANCE = 1e-5

@@ -10,13 +10,12 @@ import numpy as np
 
 from robot_dynamics.dynamics.base_parameters import BaseParameters
 from robot_dynamics.elastic.friction import StribeckFriction
-from robot_dynamics.elastic.parameters import ParameterOrder
-from robot_dynamics.elastic.robot import ElasticRobot
+from robot_dynamics.elastic.robot import ElasticRobot, ParameterOrder
+from robot_dynamics.errors import Finding
 from robot_dynamics.identification.elastic.encoders import Encoders, Loss, told_by
 from robot_dynamics.identification.result import Residuals
 from robot_dynamics.identification.signals import SignalSettings
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.findings import Finding
 
 
 @dataclass(frozen=True, eq=False)

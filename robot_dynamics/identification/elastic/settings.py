@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.elastic.parameters import ParameterOrder
+from robot_dynamics.elastic.robot import ParameterOrder
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.estimate_section import read_estimate
 from robot_dynamics.identification.estimators.linear import ESTIMATORS

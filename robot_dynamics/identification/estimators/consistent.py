@@ -27,7 +27,7 @@ import numpy as np
 
 from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.consistency import parameters_from_pseudo_inertia, pseudo_inertia
+from robot_dynamics.model.inertia import parameters_from_pseudo_inertia, pseudo_inertia
 
 #: Newton steps at most, and the decrement from which on nothing changes any more.
 MAX_STEPS, DECREMENT = 60, 1e-10

@@ -26,7 +26,7 @@ from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.identification.excitation.curves import Curve
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import com_from_parameters
-from robot_dynamics.model.joint_types import JointType
+from robot_dynamics.model.joints import JointType
 from robot_dynamics.model.robot import Robot
 
 #: Part of the largest effort by which the bound may be above the efforts computed.

@@ -34,7 +34,7 @@ import numpy as np
 
 from robot_dynamics.identification.excitation.gradient_kernel import weighted_sum_slopes
 from robot_dynamics.model.arrays import BoolArray, FloatArray
-from robot_dynamics.model.joint_types import JointType
+from robot_dynamics.model.joints import JointType
 from robot_dynamics.model.robot import Robot
 
 

@@ -21,8 +21,7 @@ from robot_dynamics.identification.excitation.playback import (
     within_range,
 )
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.units import position_units
+from robot_dynamics.model.robot import Robot, position_units
 
 #: How long an arm may take to come to rest after its reference did. s.
 SETTLING = 0.3

@@ -11,10 +11,14 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.dynamics.base_parameters import UNIDENTIFIABLE
-from robot_dynamics.elastic.export import elastic_joints_yaml
-from robot_dynamics.elastic.parameters import JOINT_PARAMETERS
-from robot_dynamics.elastic.robot import ElasticRobot
-from robot_dynamics.errors import InertiaError, ParameterError, RobotDynamicsError
+from robot_dynamics.elastic.robot import JOINT_PARAMETERS, ElasticRobot, elastic_joints_yaml
+from robot_dynamics.errors import (
+    Finding,
+    InertiaError,
+    ParameterError,
+    RobotDynamicsError,
+    Severity,
+)
 from robot_dynamics.identification.elastic.bodies import Written, parameters_with_bodies
 from robot_dynamics.identification.elastic.dataset import ElasticDataset
 from robot_dynamics.identification.elastic.result import ElasticIdentification
@@ -22,7 +26,6 @@ from robot_dynamics.identification.outputs.make import PARAMETERS, RESULT, URDF,
 from robot_dynamics.identification.outputs.parameter_file import parameter_file
 from robot_dynamics.identification.outputs.plain_friction import PlainFriction
 from robot_dynamics.identification.outputs.urdf import identified_urdf
-from robot_dynamics.model.findings import Finding, Severity
 
 #: The file of motors and springs.
 ELASTIC_JOINTS = 'elastic_joints.yaml'

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import InertiaError
+from robot_dynamics.errors import Finding, InertiaError, Severity
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.outputs.covariance import covariance_file
 from robot_dynamics.identification.outputs.parameter_file import parameter_file
 from robot_dynamics.identification.outputs.plain_friction import PlainFriction, plain_friction
 from robot_dynamics.identification.outputs.urdf import identified_urdf
 from robot_dynamics.identification.result import Identification
-from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.robot import Robot
 
 #: Names of the files.

@@ -7,8 +7,7 @@ import numpy as np
 import yaml
 
 from robot_dynamics.identification.payload import Payload
-from robot_dynamics.model.consistency import check_body
-from robot_dynamics.model.inertia import com_from_parameters
+from robot_dynamics.model.inertia import check_body, com_from_parameters
 
 #: Name of the file.
 PAYLOAD = 'payload.yaml'

@@ -13,15 +13,14 @@ from xml.parsers import expat
 
 import numpy as np
 
-from robot_dynamics.errors import InertiaError, ModelError
+from robot_dynamics.errors import Finding, InertiaError, ModelError, Severity
 from robot_dynamics.identification.outputs.plain_friction import PlainFriction
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.consistency import check_body
-from robot_dynamics.model.document import parse_document
 from robot_dynamics.model.export import inertial_element, number_text
-from robot_dynamics.model.findings import Finding, Severity
+from robot_dynamics.model.inertia import check_body
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.urdf_tree import read_tree
+from robot_dynamics.model.urdf import read_tree
+from robot_dynamics.model.urdf_document import parse_document
 
 #: What rounding may do to parameters on the way through a text.
 ROUNDING = 1e-9

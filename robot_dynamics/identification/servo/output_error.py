@@ -27,13 +27,12 @@ import numpy as np
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.packing import pack
-from robot_dynamics.errors import ParameterError, RecordingError
+from robot_dynamics.errors import Finding, ParameterError, RecordingError, Severity
 from robot_dynamics.identification.estimators.linear import newey_west
 from robot_dynamics.identification.servo import kernels
 from robot_dynamics.identification.servo.log import ServoLog, halves_of
 from robot_dynamics.identification.servo.model import DRIVE, PARAMETERS, Layout, friction_of
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.findings import Finding, Severity
 from robot_dynamics.model.robot import Robot
 
 #: f: errors above this part of the standard deviation of the motion count by their size;

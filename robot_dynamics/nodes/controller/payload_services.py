@@ -13,8 +13,7 @@ from robot_dynamics.control.payload import Carrier, Payload
 from robot_dynamics.control.session import ControlSession
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
-from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.units import effort_units
+from robot_dynamics.model.robot import Robot, effort_units
 from robot_dynamics.nodes.ros.parameters import Parameter
 
 PAYLOAD_PARAMETERS = (

@@ -14,8 +14,7 @@ from robot_dynamics.identification.outputs.make import finite
 from robot_dynamics.identification.servo.output_error import OutputError
 from robot_dynamics.identification.servo.verdict import DriveVerdict, Simulated
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.units import position_units
+from robot_dynamics.model.robot import Robot, position_units
 from robot_dynamics.report.drives.text import drives_sentence, unit_of
 from robot_dynamics.report.frame import Heading, filled, framed, page_part, result_style
 from robot_dynamics.report.identification.markup import finding_items, items, table

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from robot_dynamics.dynamics.base_parameters import COMBINED, INDEPENDENT, UNIDENTIFIABLE
-from robot_dynamics.elastic.parameters import JOINT_PARAMETERS
+from robot_dynamics.elastic.robot import JOINT_PARAMETERS
+from robot_dynamics.errors import Severity
 from robot_dynamics.identification.elastic.encoders import Encoders
 from robot_dynamics.identification.elastic.result import ElasticIdentification
 from robot_dynamics.identification.outputs.elastic import ElasticOutputs
-from robot_dynamics.model.findings import Severity
-from robot_dynamics.model.units import effort_units, prismatic_joints
+from robot_dynamics.model.robot import effort_units, prismatic_joints
 from robot_dynamics.report.identification.text import VERDICT_WORDS, percent, short, worst_joint
 
 _UNITS = {'rotor_inertia': ('kg m²', 'kg m²'), 'coulomb': ('N m', 'N'),

@@ -19,7 +19,7 @@ from robot_dynamics.identification.signals import motions_of
 from robot_dynamics.identification.signals.filters import low_pass
 from robot_dynamics.identification.signals.motion import Motion
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.units import effort_units
+from robot_dynamics.model.robot import effort_units
 from robot_dynamics.report.identification.friction_curves import friction_curves
 from robot_dynamics.report.series import rounded, with_gaps
 

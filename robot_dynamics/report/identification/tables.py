@@ -11,7 +11,7 @@ from robot_dynamics.identification.friction import UNITS, shares_option
 from robot_dynamics.identification.outputs.make import Outputs
 from robot_dynamics.identification.quality import VAGUE
 from robot_dynamics.identification.result import Identification
-from robot_dynamics.model.units import effort_units
+from robot_dynamics.model.robot import effort_units
 from robot_dynamics.report.identification.markup import finding_items, items, table
 from robot_dynamics.report.identification.text import percent, short
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from robot_dynamics.errors import Severity
 from robot_dynamics.identification.result import Identification
-from robot_dynamics.model.findings import Severity
-from robot_dynamics.model.units import effort_units
+from robot_dynamics.model.robot import effort_units
 
 #: Verdicts in words, and their colours on a page.
 VERDICT_WORDS: Mapping[str, str] = {'good': 'Good', 'fair': 'Usable with care',

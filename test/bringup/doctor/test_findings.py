@@ -13,8 +13,7 @@ from robot_dynamics.bringup.doctor.findings import (
     ok,
     warning,
 )
-from robot_dynamics.errors import ModelError
-from robot_dynamics.model.findings import Finding, Severity
+from robot_dynamics.errors import Finding, ModelError, Severity
 
 
 def test_only_errors_make_the_exit_status():

@@ -10,8 +10,7 @@ h is 1e-30.
 import numpy as np
 import pytest
 
-from robot_dynamics.model.joint_geometry import joint_motion
-from robot_dynamics.model.joint_types import JointType
+from robot_dynamics.model.joints import JointType, joint_motion
 from robot_dynamics.model.robot import JointLimits, Robot
 
 STEP = 1e-30

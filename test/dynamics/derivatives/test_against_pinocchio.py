@@ -8,7 +8,7 @@ import pytest
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ModelError
-from robot_dynamics.model.joint_types import JointType
+from robot_dynamics.model.joints import JointType
 from robot_dynamics.model.robot import Robot
 
 pinocchio = pytest.importorskip('pinocchio', reason='pin is not installed')

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import DimensionError, ModelError, StateError
-from robot_dynamics.model.joint_types import JointType
+from robot_dynamics.model.joints import JointType
 
 #: What random trees are made of: joints of any type, also of several coordinates.
 TREES = {'seed': st.integers(0, 10**6), 'branch': st.floats(0.0, 1.0),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import DimensionError, ParameterError
-from robot_dynamics.model.joint_types import JointType
+from robot_dynamics.model.joints import JointType
 
 FACTORISATIONS = ('christoffel', 'garofalo')
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.model.joint_types import JointType
+from robot_dynamics.model.joints import JointType
 from robot_dynamics.model.robot import JointLimits, Robot
 
 ROBOTS = ('ref_planar_elbow', 'ref_puma560', 'ref_tree')

@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Formulas as text with signs between operands, which most languages share.
+
+Formulas as a Python function that needs numpy alone.
+
+Formulas as a function in the Wolfram language of Mathematica.
+
+Formulas as a LaTeX document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.closed_form.recording import (
+    Entry,
+    Intermediate,
+    Output,
+    Recording,
+    plan,
+    zeros_note,
+)
+from robot_dynamics.closed_form.tape import Formula, Number, Scalar, Symbol
+from robot_dynamics.errors import ModelError
+
+_SUM, _PRODUCT, _ATOM = 1, 2, 3
+
+
+class Infix:
+    """Writes formulas in one language; subclasses say how it spells their parts.
+
+    Parameters
+    ----------
+    variables : mapping of Formula to str
+        Formulas that are written by a name of their own.
+    """
+
+    #: What stands between factors.
+    times = '*'
+
+    def __init__(self, variables: Mapping[Formula, str]):
+        self._variables = variables
+
+    def symbol(self, symbol: Symbol) -> str:
+        """Spell a variable."""
+        return symbol.name
+
+    def variable(self, name: str) -> str:
+        """Spell an intermediate."""
+        return name
+
+    def number(self, x: Number) -> str:
+        """Spell a number that is not negative."""
+        return str(x) if isinstance(x, (int, Fraction)) else repr(float(x))
+
+    def call(self, function: str, argument: str) -> str:
+        """Spell ``sine`` or ``cosine`` of something."""
+        return f'{ {"sine": "sin", "cosine": "cos"}[function]}({argument})'
+
+    def define(self, formula: Formula) -> str:
+        """Spell the operation itself of a formula that may have a name."""
+        return self._operation(formula)[0]
+
+    def text(self, x: Scalar) -> str:
+        """Spell a scalar."""
+        return self._spelt(x)[0]
+
+    def _spelt(self, x: Scalar) -> tuple[str, int]:
+        """Return the text and how strongly its parts hold together."""
+        if not isinstance(x, Formula):
+            if x < 0:
+                return f'-{self._bound(-x, _PRODUCT)}', _SUM
+            text = self.number(x)
+            return text, _PRODUCT if '/' in text else _ATOM
+        if x in self._variables:
+            return self.variable(self._variables[x]), _ATOM
+        return self._operation(x)
+
+    def _operation(self, x: Formula) -> tuple[str, int]:
+        if x.operation == 'symbol':
+            return self.symbol(x.arguments[0]), _ATOM
+        if x.operation in ('sine', 'cosine'):
+            return self.call(x.operation, self.text(x.arguments[0])), _ATOM
+        if x.operation == 'negate':
+            return f'-{self._bound(x.arguments[0], _PRODUCT)}', _SUM
+        first, second = x.arguments
+        if x.operation == 'multiply':
+            return (f'{self._bound(first, _PRODUCT)}{self.times}{self._bound(second, _PRODUCT)}',
+                    _PRODUCT)
+        if x.operation == 'add':
+            return f'{self.text(first)} + {self._bound(second, _SUM)}', _SUM
+        return f'{self.text(first)} - {self._bound(second, _PRODUCT)}', _SUM
+
+    def _bound(self, x: Scalar, least: int) -> str:
+        """Spell an operand, in brackets if its parts hold together less than that."""
+        text, strength = self._spelt(x)
+        return f'({text})' if strength < least or text.startswith('-') else text
+
+
+class PythonText(Infix):
+    """Formulas in Python: elements of arrays."""
+
+    def symbol(self, symbol: Symbol) -> str:
+        """Element of the array that the variable belongs to."""
+        return f'{symbol.group}[{symbol.index}]'
+
+    def call(self, function: str, argument: str) -> str:
+        """Call numpy's function."""
+        return f'np.{super().call(function, argument)}'
+
+
+def python_function(recording: Recording) -> str:
+    """Write the function ``name(inputs, ...)`` that returns the array of the output.
+
+    Several outputs come as a tuple.
+    """
+    choice = plan(recording, reserved=[
+        'np', recording.name, *(array.group for array in recording.inputs),
+        *(output.name for output in recording.outputs)])
+    writer = PythonText(choice.variables)
+    names = ', '.join(array.group for array in recording.inputs)
+    lines = [f'def {recording.name}({names}):', f'    """Return the {recording.text}.', '']
+    lines += [f'    {array.group}: {array.text}{_elements(array.group, array.names)}'
+              for array in recording.inputs]
+    lines.append('    """')
+    lines += [f'    {output.name} = np.zeros({output.shape})' for output in recording.outputs]
+    for step in choice.steps():
+        if isinstance(step, Intermediate):
+            lines.append(f'    {step.name} = {writer.define(step.formula)}')
+        elif isinstance(step, Entry) and not step.is_zero:
+            place = step.place if len(step.output.shape) == 1 \
+                else '{}, {}'.format(*divmod(step.place, step.output.shape[1]))
+            lines.append(f'    {step.output.name}[{place}] = {writer.text(step.value)}')
+    lines.append('    return ' + ', '.join(output.name for output in recording.outputs))
+    return '\n'.join([*lines, ''])
+
+
+def _elements(group: str, names: tuple[str, ...]) -> str:
+    return f' ({", ".join(names)})' if group == 'constants' else ''
+
+
+def compiled(recording: Recording) -> Callable[..., Any]:
+    """Return the Python function itself, for trying formulas out."""
+    space: dict[str, Any] = {'np': np}
+    exec(compile(python_function(recording), f'<{recording.name}>', 'exec'), space)
+    function: Callable[..., Any] = space[recording.name]
+    return function
+
+
+#: Capitals that mean something of the language's own.
+_PROTECTED = ('C', 'D', 'E', 'I', 'K', 'N', 'O')
+
+
+class WolframText(Infix):
+    """Formulas in the Wolfram language."""
+
+    def number(self, x: Number) -> str:
+        """Write powers of ten as ``*^``."""
+        mantissa, _, exponent = super().number(x).partition('e')
+        return f'{mantissa}*^{int(exponent)}' if exponent else mantissa
+
+    def call(self, function: str, argument: str) -> str:
+        """Write a sine or cosine."""
+        return f'{super().call(function, "")[:-2].capitalize()}[{argument}]'
+
+
+def wolfram_function(recording: Recording, matrices: dict[str, list[str]] | None = None) -> str:
+    """Write a function of one list for each input, that returns the matrix (or a list).
+
+    Parameters
+    ----------
+    recording : Recording
+        The formulas.
+    matrices : dict of str to list of str, optional
+        By output, its entries in the language, in place of those of the recording.
+    """
+    _check_names(recording)
+    arguments = ', '.join('{' + ', '.join(f'{name}_' for name in array.names) + '}'
+                          for array in recording.inputs)
+    head = f'{wolfram_name(recording.name)}[{arguments}] :='
+    choice = plan(recording, labels=False, reserved=[name for array in recording.inputs
+                                                     for name in array.names])
+    writer = WolframText(choice.variables)
+    if matrices is not None:
+        results = [_list(output, matrices[output.name]) for output in recording.outputs]
+        steps = []
+    else:
+        results = [_list(output, [writer.text(entry) for entry in output.entries])
+                   for output in recording.outputs]
+        steps = [f'  {name} = {writer.define(formula)};'
+                 for formula, name in choice.variables.items()]
+    result = results[0] if len(results) == 1 else '{' + ', '.join(results) + '}'
+    names = ', '.join(choice.variables.values()) if steps else ''
+    return '\n'.join([wolfram_comment(f'{recording.robot}: {recording.text}'), head,
+                      f' Module[{{{names}}},', *steps, f'  {result}]', ''])
+
+
+def wolfram_comment(text: str) -> str:
+    """Return a text as a comment; nothing in it can end that or begin another."""
+    return f'(* {text.replace("*)", "* )").replace("(*", "( *")} *)'
+
+
+def wolfram_name(name: str) -> str:
+    """Return mass_matrix as massMatrix: the language has no underscores in names."""
+    return re.sub(r'_(\w)', lambda match: match[1].upper(), name)
+
+
+def _list(output: Output, entries: list[str]) -> str:
+    if len(output.shape) == 1:
+        return '{' + ', '.join(entries) + '}'
+    width = output.shape[1]
+    rows = (', '.join(entries[k:k + width]) for k in range(0, len(entries), width))
+    return '{' + ',\n   '.join(f'{{{row}}}' for row in rows) + '}'
+
+
+def _check_names(recording: Recording) -> None:
+    for array in recording.inputs:
+        for name in array.names:
+            if name in _PROTECTED:
+                raise ModelError('means something else in the Wolfram language', subject=name,
+                                 remedy='call the symbol otherwise')
+
+
+#: Lines in one display; TeX sets a display in one go.
+_LINES = 40
+
+_OPERATORS = {'q': 'q', 'v': r'\dot{q}', 'a': r'\ddot{q}', 'v_r': r'\dot{q}', 'a_r': r'\ddot{q}'}
+_NAME = re.compile(r'([A-Za-z]+?)(\d+)(?:_(\d+))?([xyz]*)')
+_GREEK = {'alpha': r'\alpha', 'o': r'\omega', 'tau': r'\tau', 'Yr': 'Y_r'}
+_SPECIAL = {character: f'\\{character}' for character in '&%$#_{}'} | {
+    '\\': r'\textbackslash{}', '~': r'\textasciitilde{}', '^': r'\textasciicircum{}'}
+
+
+class LatexText(Infix):
+    """Formulas in LaTeX's mathematics."""
+
+    times = r'\,'
+
+    def symbol(self, symbol: Symbol) -> str:
+        r"""Write the velocity of joint 1 as \dot{q}_{1}, and so on."""
+        return latex_symbol(symbol)
+
+    def variable(self, name: str) -> str:
+        """Write d2x as d_{2x}."""
+        return latex_name(name)
+
+    def number(self, x: Number) -> str:
+        """Write a number; powers of ten as such."""
+        if isinstance(x, Fraction):
+            return rf'\tfrac{{{x.numerator}}}{{{x.denominator}}}'
+        mantissa, _, exponent = super().number(x).partition('e')
+        return rf'{mantissa}\cdot 10^{{{int(exponent)}}}' if exponent else mantissa
+
+    def call(self, function: str, argument: str) -> str:
+        """Write a sine or cosine."""
+        if re.fullmatch(r'[A-Za-z]_\{\d+\}', argument):
+            return rf'\{super().call(function, "")[:-2]} {argument}'
+        return rf'\{super().call(function, "")[:-2]}({argument})'
+
+
+def latex_symbol(symbol: Symbol) -> str:
+    """Return a variable as LaTeX writes it."""
+    number = symbol.index + 1
+    if symbol.group in _OPERATORS:
+        reference = 'r' if symbol.group.endswith('_r') else ''
+        return f'{_OPERATORS[symbol.group]}_{{{reference}{number}}}'
+    if symbol.group == 'pi':
+        body, suffix = divmod(symbol.index, 10)
+        kind = symbol.name.rstrip('0123456789')
+        if suffix == 0:
+            return f'm_{{{body + 1}}}'
+        if suffix < 4:
+            return f'm_{{{body + 1}}}p_{{{body + 1}{kind[1:]}}}'
+        return f'J_{{{body + 1}{kind[1:]}}}'
+    return latex_name(symbol.name)
+
+
+def latex_name(name: str) -> str:
+    """Return the name of an intermediate or of a constant as LaTeX writes it."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return _GREEK.get(name, name if len(name) == 1 else rf'\mathrm{{{name}}}')
+    letters, number, other, axes = match.groups()
+    head = _GREEK.get(letters, letters if len(letters) == 1 else rf'\mathrm{{{letters}}}')
+    index = number if other is None else f'{number},{other}'
+    return f'{head}_{{{index}{axes}}}'
+
+
+def latex_text(text: str) -> str:
+    """Return plain text for LaTeX."""
+    return ''.join(_SPECIAL.get(character, character) for character in text)
+
+
+def latex_document(recording: Recording, notes: Sequence[str] = (),
+                   matrices: dict[str, list[str]] | None = None) -> str:
+    """Write a document with all formulas.
+
+    Parameters
+    ----------
+    recording : Recording
+        The formulas.
+    notes : sequence of str
+        Paragraphs of plain text to put after the title.
+    matrices : dict of str to list of str, optional
+        By output, its entries as LaTeX, in place of those of the recording.
+    """
+    if matrices is None:
+        lines = list(_recorded(recording))
+        listed = [not step.is_zero for step in plan(recording).steps() if isinstance(step, Entry)]
+    else:
+        lines = [line for output in recording.outputs
+                 for line in _entries(output, matrices[output.name])]
+        listed = [entry != '0' for matrix in matrices.values() for entry in matrix]
+    body = [latex_text(note) + '\n' for note in (*notes, *zeros_note(listed))]
+    for k in range(0, len(lines), _LINES):
+        body += [r'\begin{align*}', ' \\\\\n'.join(lines[k:k + _LINES]), r'\end{align*}']
+    title = latex_text(f'{recording.robot}: {recording.text}')
+    return '\n'.join([
+        r'\documentclass[a4paper,landscape]{article}', r'\usepackage{amsmath}',
+        r'\usepackage[margin=1cm]{geometry}', r'\allowdisplaybreaks', r'\begin{document}',
+        r'\footnotesize',
+        rf'\section*{{{title}}}', *body, r'\end{document}', ''])
+
+
+def _recorded(recording: Recording) -> Iterator[str]:
+    """Yield the equations of a recording: intermediates and entries that are not zero."""
+    choice = plan(recording, reserved=[name for array in recording.inputs
+                                       for name in array.names])
+    writer = LatexText(choice.variables)
+    for step in choice.steps():
+        if isinstance(step, Intermediate):
+            yield f'{writer.variable(step.name)} &= {writer.define(step.formula)}'
+        elif isinstance(step, Entry) and not step.is_zero:
+            yield f'{_place(step.output, step.place)} &= {writer.text(step.value)}'
+
+
+def _entries(output: Output, entries: Sequence[str]) -> Iterator[str]:
+    for place, entry in enumerate(entries):
+        if entry != '0':
+            yield f'{_place(output, place)} &= {entry}'
+
+
+def _place(output: Output, place: int) -> str:
+    name = latex_name(output.name)
+    if len(output.shape) == 1:
+        return f'{name}_{{{place + 1}}}'
+    row, column = divmod(place, output.shape[1])
+    if '_' in name:
+        name = f'{{{name}}}'
+    return f'{name}_{{{row + 1},{column + 1}}}'

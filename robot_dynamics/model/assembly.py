@@ -1,0 +1,434 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a described tree to a `Robot`: lumping, locking, coupling, checks.
+
+Rigidly joined links become one body. Its inertial parameters are the sum of
+those of its links, each expressed in the frame of the link that the moving joint
+carries; links that stand still with the base do not enter.
+
+
+Limits of the joints that move, and what is suspicious about them.
+
+A zero or missing effort or velocity limit is common in real descriptions. It is
+neither "unlimited", which could break an arm, nor a limit of zero, which would
+clamp every command: it becomes nan, and whoever needs it has to ask for it.
+
+The position range of a joint is the ``<limit>`` written for it, narrowed by the
+soft limits of a ``<safety_controller>`` as ros2_control does it (soft limits that
+leave no range mean nothing), and by what the joints that mimic it can reach. So is
+the speed; the effort is not, because a joint that follows has no drive of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robot_dynamics.errors import Finding, ModelError, Severity
+from robot_dynamics.model.arrays import FloatArray, real_array
+from robot_dynamics.model.description import (
+    JointDescription,
+    JointKind,
+    LimitDescription,
+    RobotTree,
+)
+from robot_dynamics.model.inertia import check_body, pseudo_inertia, transform_parameters
+from robot_dynamics.model.joints import Coordinates
+from robot_dynamics.model.robot import Frame, JointLimits, Robot
+from robot_dynamics.model.selection import Selection, select
+from robot_dynamics.model.singularity import singular_directions
+
+#: Largest number of moving bodies: the coupling matrix grows with its square.
+MAX_BODIES = 500
+
+
+def assemble(tree: RobotTree, *, joints: Sequence[str] | None = None,
+             locked: Mapping[str, ArrayLike] | None = None, base_link: str | None = None,
+             gravity: ArrayLike = (0.0, 0.0, -9.81), floating_base: bool = False) -> Robot:
+    """Build a robot from a description.
+
+    Parameters
+    ----------
+    tree : RobotTree
+        A tree for which `check_tree` holds.
+    joints, locked, base_link, floating_base
+        Which joints move; see `robot_dynamics.model.selection.select`.
+    gravity : array_like, shape (3,)
+        Acceleration of free fall in the frame of the base link, m/s^2.
+
+    Returns
+    -------
+    Robot
+        The robot, with findings.
+
+    Raises
+    ------
+    ModelError
+        If the choice is impossible or nothing is left that moves.
+    """
+    selection = select(tree, joints=joints, locked=locked, base_link=base_link,
+                       floating_base=floating_base)
+    tree = selection.tree
+    bodies = _lump(tree, selection)
+    inertial_parameters, inertia_findings = _inertia(tree, bodies)
+    coupling, offset = _coupling(bodies.joints, selection)
+    independent = [tree.joints[name] for name in selection.independent]
+    limits, limit_findings = joint_limits(independent, _followers(selection))
+    findings = [*selection.findings, *_base_findings(tree, selection.base),
+                *inertia_findings, *limit_findings, *_ignored(bodies.joints)]
+    robot = Robot(
+        name=tree.name,
+        base_name=selection.base,
+        body_names=tuple(joint.child for joint in bodies.joints),
+        body_joint_names=tuple(joint.name for joint in bodies.joints),
+        parents=np.array(bodies.parents, dtype=np.int64),
+        joint_types=np.array([joint.kind.joint_type for joint in bodies.joints],
+                             dtype=np.int64),
+        placements=np.array(bodies.placements).reshape(-1, 4, 4),
+        axes=np.array([joint.axis for joint in bodies.joints]).reshape(-1, 3),
+        link_offsets=np.array([joint.link_offset for joint in bodies.joints]).reshape(-1, 3),
+        inertial_parameters=inertial_parameters,
+        gravity=real_array(gravity, 'gravity',
+                           'give three numbers in m/s^2, for example (0, 0, -9.81)'),
+        joint_names=selection.independent,
+        coupling=coupling,
+        coupling_offset=offset,
+        limits=limits,
+        damping=_reflected(coupling, bodies.joints, 'damping', power=2),
+        friction=_reflected(coupling, bodies.joints, 'friction', power=1),
+        armature=_reflected(coupling, bodies.joints, 'armature', power=2),
+        frames=bodies.frames)
+    singular = singular_directions(robot)
+    findings += [*singular, *_massless_bodies(robot, singular)]
+    return replace(robot, findings=tuple(findings))
+
+
+@dataclass
+class _Bodies:
+    """The moving bodies, grown joint by joint."""
+
+    joints: list[JointDescription] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    placements: list[FloatArray] = field(default_factory=list)
+    frames: dict[str, Frame] = field(default_factory=dict)
+
+
+def _lump(tree: RobotTree, selection: Selection) -> _Bodies:
+    """Walk from the base to the tips, opening a body at every joint that moves."""
+    bodies = _Bodies()
+    bodies.frames[selection.base] = Frame(-1, np.eye(4))
+    for joint in selection.below:
+        carrier = bodies.frames[joint.parent]
+        drive = selection.drives[joint.name]
+        if drive.joint is not None:
+            _open_body(bodies, joint, carrier, tree.name)
+        else:
+            pose = carrier.pose @ joint.pose(np.asarray(drive.offset))
+            bodies.frames[joint.child] = Frame(carrier.body, pose)
+    return bodies
+
+
+def _open_body(bodies: _Bodies, joint: JointDescription, carrier: Frame, robot: str) -> None:
+    """Add a body that moves on the carrier of the parent link."""
+    if len(bodies.joints) == MAX_BODIES:
+        raise ModelError(f'has more than {MAX_BODIES} moving joints', subject=robot,
+                         remedy='name those that shall move in joints, or use base_link')
+    bodies.frames[joint.child] = Frame(len(bodies.joints), np.eye(4))
+    bodies.joints.append(joint)
+    bodies.parents.append(carrier.body)
+    bodies.placements.append(carrier.pose @ joint.placement)
+
+
+def _inertia(tree: RobotTree, bodies: _Bodies) -> tuple[FloatArray, list[Finding]]:
+    """Return the parameters of the bodies, shape (nb, 10), and a judgement of their links."""
+    moving = [(tree.links[name], frame) for name, frame in bodies.frames.items()
+              if frame.body >= 0 and tree.links[name].parameters is not None]
+    described = np.array([link.parameters for link, _ in moving]).reshape(-1, 10)
+    poses = np.array([frame.pose for _, frame in moving]).reshape(-1, 4, 4)
+    lumped = np.zeros((len(bodies.joints), 10))
+    np.add.at(lumped, [frame.body for _, frame in moving],
+              transform_parameters(described, poses[:, :3, :3], poses[:, :3, 3]))
+    # A positive definite pseudo-inertia needs no closer look.
+    doubtful = np.linalg.eigvalsh(pseudo_inertia(described))[:, 0] <= 0.0
+    judged = (_judgement(moving[k][0].name, described[k]) for k in np.flatnonzero(doubtful))
+    return lumped, [finding for finding in judged if finding is not None]
+
+
+def _judgement(link: str, parameters: FloatArray) -> Finding | None:
+    """Return a warning if no body can have these parameters."""
+    verdict = check_body(parameters)
+    if verdict.is_consistent:
+        return None
+    moments = ', '.join(f'{moment:.6g}' for moment in verdict.principal_moments)
+    return Finding(
+        Severity.WARNING, link,
+        f'no rigid body has this inertia: {verdict.violation} '
+        f'(mass {parameters[0]:.6g} kg, principal moments {moments} kg m^2)',
+        'correct its <inertial>; adaptation and identification must not start from it')
+
+
+def _massless_bodies(robot: Robot, singular: Sequence[Finding]) -> list[Finding]:
+    """Note the bodies without inertia that no warning speaks of already."""
+    if not np.any(robot.inertial_parameters):
+        return []
+    warned = {finding.subject for finding in singular}
+    return [Finding(Severity.INFO, link, 'moves and has no inertia')
+            for link, joint, parameters in zip(robot.body_names, robot.body_joint_names,
+                                               robot.inertial_parameters, strict=True)
+            if joint not in warned and not np.any(parameters)]
+
+
+def _followers(selection: Selection) -> dict[str, list[Follower]]:
+    """Return the joints that follow each independent joint."""
+    followers: dict[str, list[Follower]] = {name: [] for name in selection.independent}
+    for joint in selection.below:
+        drive = selection.drives[joint.name]
+        if drive.joint is not None and drive.joint != joint.name:
+            followers[drive.joint].append(Follower(joint, drive.multiplier, drive.offset))
+    return followers
+
+
+def _coupling(joints: Sequence[JointDescription], selection: Selection
+              ) -> tuple[FloatArray, FloatArray]:
+    """Return S (velocities of the bodies, n) and s0 in q_bodies = S q + s0."""
+    bodies, independent = (_coordinates(some) for some in (
+        joints, [selection.tree.joints[name] for name in selection.independent]))
+    coupling = np.zeros((bodies.n, independent.n))
+    offset = np.zeros(bodies.n)
+    for k, joint in enumerate(joints):
+        drive = selection.drives[joint.name]
+        assert drive.joint is not None
+        rows, columns = bodies.velocities(k), independent.velocities(drive.joint)
+        coupling[rows, columns] = drive.multiplier * np.eye(rows.stop - rows.start)
+        offset[rows] = drive.offset
+    return coupling, offset
+
+
+def _coordinates(joints: Sequence[JointDescription]) -> Coordinates:
+    return Coordinates(tuple(joint.name for joint in joints),
+                       tuple(joint.kind.joint_type for joint in joints))
+
+
+def _reflected(coupling: FloatArray, joints: Sequence[JointDescription], coefficient: str, *,
+               power: int) -> FloatArray:
+    """Return what a coefficient of every body's joint is to the independent coordinates.
+
+    With v_bodies = S v and one driving coordinate in each row of S, viscous torques
+    S^T D S v and inertias S^T A S a have the diagonal ``sum_i S_ij^2 d_i``, and
+    Coulomb torques S^T f sign(S v) the factor ``sum_i |S_ij| f_i``. A joint of several
+    coordinates has none: one number cannot be its friction along and about axes.
+    """
+    values = [getattr(joint, coefficient) if joint.kind.has_coordinate else 0.0
+              for joint in joints]
+    rows = np.repeat(values, _coordinates(joints).velocity_counts)
+    return np.abs(coupling.T) ** power @ rows
+
+
+def _ignored(joints: Sequence[JointDescription]) -> list[Finding]:
+    """Note the coefficients of joints of several coordinates."""
+    return [Finding(Severity.INFO, joint.name,
+                    f'is {joint.kind.value}: its damping, friction and armature do not count')
+            for joint in joints if not joint.kind.has_coordinate
+            and (joint.damping or joint.friction or joint.armature)]
+
+
+def _base_findings(tree: RobotTree, base: str) -> list[Finding]:
+    """Warn where the base link is tilted against the root, in whose frame people think."""
+    pose = np.eye(4)
+    carrying = {joint.child: joint for joint in tree.joints.values()}
+    link = base
+    while link in carrying:
+        joint = carrying[link]
+        pose = joint.resting_pose() @ pose
+        link = joint.parent
+    # The vertical of the root, seen in the base link.
+    if abs(pose[2, 2] - 1.0) < 1e-6:
+        return []
+    angle = np.degrees(np.arccos(np.clip(pose[2, 2], -1.0, 1.0)))
+    return [Finding(Severity.WARNING, base,
+                    f'is the base and is tilted by {angle:.1f} degrees against {link!r}; gravity '
+                    'is taken in the frame of the base',
+                    'give gravity in the axes of this link')]
+
+
+# Some exporters write the largest float for "no limit".
+_NO_LIMIT = 1e15
+# A limit that only rounding makes tighter is no other limit.
+_ROUNDING = 1e-9
+_UNDESCRIBED = LimitDescription(-math.inf, math.inf, math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class Follower:
+    """A joint that moves with an independent one: q = multiplier * q_of(that) + offset.
+
+    Parameters
+    ----------
+    joint : JointDescription
+        The joint.
+    multiplier : float
+        Ratio, not zero.
+    offset : float
+        Position where the followed joint is at zero, rad or m.
+    """
+
+    joint: JointDescription
+    multiplier: float
+    offset: float
+
+    def source(self, q: float) -> float:
+        """Return where the followed joint is when this one is at q."""
+        return (q - self.offset) / self.multiplier
+
+
+@dataclass
+class _Range:
+    """Range and speed of one joint while they are narrowed; the remarks about it."""
+
+    joint: JointDescription
+    lower: float
+    upper: float
+    velocity: float
+    findings: list[Finding] = field(default_factory=list)
+
+    def narrow(self, lower: float, upper: float) -> bool | None:
+        """Take the tighter limits: whether they are, or None where no range would be left."""
+        tighter = (lower > self.lower + _ROUNDING * max(1.0, abs(lower))
+                   or upper < self.upper - _ROUNDING * max(1.0, abs(upper)))
+        if not tighter:
+            return False
+        lower, upper = max(lower, self.lower), min(upper, self.upper)
+        if not upper - lower > _ROUNDING:
+            return None
+        self.lower, self.upper = lower, upper
+        return True
+
+    def note(self, severity: Severity, subject: str, message: str, remedy: str = '') -> None:
+        self.findings.append(Finding(severity, subject, message, remedy))
+
+
+def joint_limits(joints: Sequence[JointDescription],
+                 followers: Mapping[str, Sequence[Follower]]
+                 ) -> tuple[JointLimits, list[Finding]]:
+    """Return the limits of some joints and what a controller has to know about them.
+
+    Parameters
+    ----------
+    joints : sequence of JointDescription
+        The independent joints, in the order of the joint vectors. Those of several
+        coordinates have no limits: what is written of one number does not say which.
+    followers : mapping of str to sequence of Follower
+        The joints that move with each of them, by its name; none where it is missing.
+
+    Returns
+    -------
+    limits : JointLimits
+        Arrays of shape (n,).
+    findings : list of Finding
+        One at most for each joint, cause and joint that follows.
+    """
+    findings: list[Finding] = []
+    rows = []
+    for joint in joints:
+        if not joint.kind.has_coordinate:
+            free = (-math.inf, math.inf, math.nan, math.nan)
+            rows += [free] * len(joint.kind.joint_type.velocity_names)
+            continue
+        written = joint.limit or _UNDESCRIBED
+        reach = _own_range(joint)
+        effort = _usable(written.effort)
+        if joint.limit is None and joint.kind is not JointKind.CONTINUOUS:
+            reach.note(Severity.WARNING, joint.name,
+                       f'is {joint.kind.value} and has no <limit>: its position, velocity and '
+                       'effort are not limited', 'add a <limit> with the values of the real joint')
+        elif math.isnan(reach.velocity) or math.isnan(effort):
+            reach.findings.append(_unusable(joint.name, written))
+        for follower in followers.get(joint.name, ()):
+            _let_follow(reach, follower)
+        findings += reach.findings
+        rows.append((reach.lower, reach.upper, reach.velocity, effort))
+    columns = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+    return JointLimits(*columns), findings
+
+
+def _own_range(joint: JointDescription) -> _Range:
+    """Return what a joint can do by itself; a continuous one turns whatever is written."""
+    written = joint.limit or _UNDESCRIBED
+    lower = -math.inf if written.lower <= -_NO_LIMIT else written.lower
+    upper = math.inf if written.upper >= _NO_LIMIT else written.upper
+    reach = _Range(joint, lower, upper, _usable(written.velocity))
+    if joint.kind is JointKind.CONTINUOUS:
+        if math.isfinite(lower) and math.isfinite(upper) and lower < upper:
+            reach.note(Severity.INFO, joint.name,
+                       f'is continuous: its limits {lower:g} to {upper:g} do not count',
+                       'make it revolute if it must not turn further')
+        reach.lower, reach.upper = -math.inf, math.inf
+        return reach
+    if lower == upper:
+        reach.note(Severity.WARNING, joint.name,
+                   f'cannot move: its lower and upper limit are both {lower:g}',
+                   'give lower and upper in its <limit>, make it continuous, or lock it')
+    if joint.soft_range is not None:
+        _keep_soft(reach, *joint.soft_range)
+    return reach
+
+
+def _keep_soft(reach: _Range, lower: float, upper: float) -> None:
+    """Narrow a range to its soft limits; a range of no width is how "none" is written."""
+    written = f'soft limits {lower:g} to {upper:g}'
+    if math.isnan(lower) or math.isnan(upper):
+        reach.note(Severity.WARNING, reach.joint.name, 'has soft limits that are not numbers',
+                   'correct its <safety_controller>; they do not count')
+    elif lower < upper:
+        hard = f'{reach.lower:g} to {reach.upper:g}'
+        narrower = reach.narrow(lower, upper)
+        if narrower:
+            reach.note(Severity.INFO, reach.joint.name,
+                       f'is limited to {reach.lower:g} to {reach.upper:g}, inside its limits '
+                       f'{hard}: it has the {written}')
+        elif narrower is None:
+            reach.note(Severity.WARNING, reach.joint.name,
+                       f'has the {written} outside its limits {hard}',
+                       'correct its <safety_controller>; they do not count')
+
+
+def _let_follow(reach: _Range, follower: Follower) -> None:
+    """Narrow range and speed of a joint to what a joint that follows it can do."""
+    own = _own_range(follower.joint)
+    name, follows = reach.joint.name, f'{follower.joint.name!r} follows it'
+    ends = f'{own.lower:g} to {own.upper:g}'
+    narrower = reach.narrow(*sorted((follower.source(own.lower), follower.source(own.upper))))
+    if narrower:
+        reach.note(Severity.INFO, name, f'is limited to {reach.lower:g} to {reach.upper:g}: '
+                                        f'{follows} and moves from {ends}')
+    elif narrower is None:
+        reach.note(Severity.WARNING, follower.joint.name,
+                   f'has the limits {ends}, with which it cannot follow {name!r} (by '
+                   f'{follower.multiplier:g}, from {follower.offset:g})',
+                   'correct its <limit> or <mimic>; its limits do not count')
+    speed = own.velocity / abs(follower.multiplier)
+    if speed < reach.velocity * (1.0 - _ROUNDING):
+        reach.velocity = speed
+        reach.note(Severity.INFO, name, f'is limited to a velocity of {speed:g}: {follows} at '
+                                        f'{own.velocity:g}')
+
+
+def _usable(value: float) -> float:
+    """Return a limit of velocity or effort, or nan where the number limits nothing real."""
+    return value if 0.0 < value < _NO_LIMIT else math.nan
+
+
+def _unusable(name: str, written: LimitDescription) -> Finding:
+    """Return the warning about velocity and effort limits that cannot be used."""
+    causes = []
+    for quantity, value in (('velocity', written.velocity), ('effort', written.effort)):
+        if math.isnan(_usable(value)):
+            causes.append(f'no {quantity} limit' if math.isnan(value)
+                          else f'{quantity} limit {value:g}')
+    return Finding(Severity.WARNING, name,
+                   f'has {" and ".join(causes)}: not usable as a limit',
+                   'write the limit of the real joint into its <limit>, or give it by parameter '
+                   'to what commands the joint')

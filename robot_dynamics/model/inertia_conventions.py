@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The inertial parameters of a body in the forms of other programs and papers.
+
+This package has one form (`robot_dynamics.model.PARAMETER_SUFFIXES`)::
+
+    [m, mx, my, mz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz]
+
+with the tensor about the origin of the link frame. Others differ in three ways,
+and a set of numbers does not tell which: the order, the point the tensor is about
+and the axes it is written in.
+
+============  =============================================================  ======  =========
+form          values                                                         about   axes
+============  =============================================================  ======  =========
+Pinocchio     m mx my mz Jxx Jxy Jyy Jxz Jyz Jzz                             origin  link
+Khalil        Jxx Jxy Jxz Jyy Jyz Jzz mx my mz m (SymPyBotics, FIGAROH)      origin  link
+Garofalo      m mx my mz Jxx Jyy Jzz Jxy Jxz Jyz                             origin  link
+RTB           m, r, [Ixx Iyy Izz Ixy Iyz Ixz]                                com     link
+MuJoCo        mass, ipos, iquat (w x y z), diaginertia                       com     principal
+MuJoCo full   mass, ipos, fullinertia [Ixx Iyy Izz Ixy Ixz Iyz]              com     link
+URDF          mass, xyz, rpy, [ixx ixy ixz iyy iyz izz]                      com     inertial
+============  =============================================================  ======  =========
+
+Everywhere Jxy is the entry of the tensor, minus the product of inertia. Forms
+about the origin are permutations and come back bit for bit; forms about the
+centre of mass come back to rounding. Functions take one body or a batch,
+shape (..., 10).
+
+References
+----------
+Pinocchio: J. Carpentier et al., "The Pinocchio C++ library", SII 2019;
+``Inertia::toDynamicParameters``. W. Khalil and E. Dombre, *Modeling,
+Identification and Control of Robots*, 2002, section 9.2. G. Garofalo, C. Ott and
+A. Albu-Schaeffer, "On the closed form computation of the dynamic matrices and
+their differentiations", IROS 2013, eq. (9). P. Corke, *Robotics, Vision and
+Control*, 2011, chapter 9. MuJoCo XML reference, ``body/inertial``. URDF
+specification, ``link/inertial``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.transform import Rotation
+
+from robot_dynamics.errors import DimensionError, InertiaError
+from robot_dynamics.model.arrays import FloatArray, real_array
+from robot_dynamics.model.inertia import (
+    com_from_parameters,
+    finite_parameters,
+    parameters_from_com,
+)
+
+# What stands at each place of another order, as indices into this package's order.
+_PINOCCHIO = np.array([0, 1, 2, 3, 4, 5, 7, 6, 8, 9])
+_KHALIL = np.array([4, 5, 6, 7, 8, 9, 1, 2, 3, 0])
+_GAROFALO = np.array([0, 1, 2, 3, 4, 7, 9, 5, 6, 8])
+
+# (row, column) of each value of a six-vector.
+_DIAGONAL_XY_YZ_XZ = ((0, 1, 2, 0, 1, 0), (0, 1, 2, 1, 2, 2))
+_DIAGONAL_XY_XZ_YZ = ((0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2))
+_ROW_WISE = ((0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2))
+
+
+class ToolboxInertia(NamedTuple):
+    """Robotics Toolbox: ``Link(m=, r=, I=)``.
+
+    Parameters
+    ----------
+    m : ndarray, shape (...)
+        Mass, kg.
+    r : ndarray, shape (..., 3)
+        Centre of mass in the link frame, m.
+    I : ndarray, shape (..., 6)
+        [Ixx Iyy Izz Ixy Iyz Ixz] about the centre of mass, link axes, kg m^2.
+    """
+
+    m: FloatArray
+    r: FloatArray
+    I: FloatArray  # noqa: E741 (the Toolbox's own name)
+
+
+class MujocoInertia(NamedTuple):
+    """MuJoCo, compiled: ``body_mass, body_ipos, body_iquat, body_inertia``.
+
+    Parameters
+    ----------
+    mass : ndarray, shape (...)
+        kg.
+    ipos : ndarray, shape (..., 3)
+        Centre of mass in the body frame, m.
+    iquat : ndarray, shape (..., 4)
+        Principal axes in the body frame, unit quaternion (w, x, y, z), w >= 0.
+    diaginertia : ndarray, shape (..., 3)
+        Principal moments in descending order, kg m^2.
+    """
+
+    mass: FloatArray
+    ipos: FloatArray
+    iquat: FloatArray
+    diaginertia: FloatArray
+
+
+class MujocoFullInertia(NamedTuple):
+    """MuJoCo, as written in MJCF: ``<inertial pos mass fullinertia>``.
+
+    Parameters
+    ----------
+    mass : ndarray, shape (...)
+        kg.
+    ipos : ndarray, shape (..., 3)
+        Centre of mass in the body frame, m.
+    fullinertia : ndarray, shape (..., 6)
+        [Ixx Iyy Izz Ixy Ixz Iyz] about the centre of mass, body axes, kg m^2.
+    """
+
+    mass: FloatArray
+    ipos: FloatArray
+    fullinertia: FloatArray
+
+
+class UrdfInertia(NamedTuple):
+    """URDF: ``<inertial>`` with ``<origin xyz rpy>``, ``<mass>`` and ``<inertia>``.
+
+    Parameters
+    ----------
+    mass : ndarray, shape (...)
+        kg.
+    xyz : ndarray, shape (..., 3)
+        Centre of mass in the link frame, m.
+    rpy : ndarray, shape (..., 3)
+        Roll, pitch and yaw of the axes of the tensor in the link frame, rad.
+    inertia : ndarray, shape (..., 6)
+        [ixx ixy ixz iyy iyz izz] about the centre of mass in those axes, kg m^2.
+    """
+
+    mass: FloatArray
+    xyz: FloatArray
+    rpy: FloatArray
+    inertia: FloatArray
+
+
+def to_pinocchio(parameters: ArrayLike) -> FloatArray:
+    """Return parameters in the order of ``pinocchio.Inertia.toDynamicParameters``."""
+    return _ten(parameters)[..., _PINOCCHIO]
+
+
+def from_pinocchio(parameters: ArrayLike) -> FloatArray:
+    """Return parameters given in Pinocchio's order in that of this package."""
+    return _ten(parameters)[..., np.argsort(_PINOCCHIO)]
+
+
+def to_khalil(parameters: ArrayLike) -> FloatArray:
+    """Return parameters in Khalil's order, also that of SymPyBotics and FIGAROH."""
+    return _ten(parameters)[..., _KHALIL]
+
+
+def from_khalil(parameters: ArrayLike) -> FloatArray:
+    """Return parameters given in Khalil's order in that of this package."""
+    return _ten(parameters)[..., np.argsort(_KHALIL)]
+
+
+def to_garofalo(parameters: ArrayLike) -> FloatArray:
+    """Return parameters in the order of Garofalo, Ott and Albu-Schaeffer."""
+    return _ten(parameters)[..., _GAROFALO]
+
+
+def from_garofalo(parameters: ArrayLike) -> FloatArray:
+    """Return parameters given in Garofalo's order in that of this package."""
+    return _ten(parameters)[..., np.argsort(_GAROFALO)]
+
+
+def to_toolbox(parameters: ArrayLike) -> ToolboxInertia:
+    """Return the Robotics Toolbox's form; see `ToolboxInertia`."""
+    mass, com, tensor = com_from_parameters(parameters)
+    return ToolboxInertia(mass, com, _six(tensor, _DIAGONAL_XY_YZ_XZ))
+
+
+def from_toolbox(m: ArrayLike, r: ArrayLike, I: ArrayLike) -> FloatArray:  # noqa: E741
+    """Return the parameters of ``Link(m=, r=, I=)``; see `ToolboxInertia`."""
+    return parameters_from_com(m, r, _tensor(I, _DIAGONAL_XY_YZ_XZ, 'I'))
+
+
+def to_mujoco(parameters: ArrayLike) -> MujocoInertia:
+    """Return the principal form that MuJoCo's compiler works with; see `MujocoInertia`."""
+    mass, com, tensor = com_from_parameters(finite_parameters(parameters))
+    ascending, vectors = np.linalg.eigh(tensor)
+    axes = vectors[..., ::-1]
+    # Eigenvectors may come out left-handed; a rotation is needed.
+    axes[..., :, 2] *= np.sign(np.linalg.det(axes))[..., None]
+    x, y, z, w = np.moveaxis(_over_batch(lambda R: Rotation.from_matrix(R).as_quat(), axes, 2),
+                             -1, 0)
+    quaternion = np.stack([w, x, y, z], axis=-1)
+    return MujocoInertia(mass, com, np.where(w < 0.0, -1.0, 1.0)[..., None] * quaternion,
+                         ascending[..., ::-1])
+
+
+def from_mujoco(mass: ArrayLike, ipos: ArrayLike, iquat: ArrayLike,
+                diaginertia: ArrayLike) -> FloatArray:
+    """Return the parameters of a compiled MuJoCo body; see `MujocoInertia`."""
+    quaternion = _last(iquat, 4, 'iquat')
+    moments = _last(diaginertia, 3, 'diaginertia')
+    if not np.all(np.linalg.norm(quaternion, axis=-1) > 0.0):
+        raise InertiaError('is zero or not finite', subject='iquat',
+                           remedy='give a quaternion (w, x, y, z); (1, 0, 0, 0) is no rotation')
+    axes = _over_batch(lambda quat: Rotation.from_quat(quat).as_matrix(),
+                       quaternion[..., [1, 2, 3, 0]], 1)
+    return parameters_from_com(mass, ipos, (axes * moments[..., None, :])
+                               @ np.swapaxes(axes, -1, -2))
+
+
+def to_mujoco_full(parameters: ArrayLike) -> MujocoFullInertia:
+    """Return the form of MJCF's ``fullinertia``; see `MujocoFullInertia`."""
+    mass, com, tensor = com_from_parameters(parameters)
+    return MujocoFullInertia(mass, com, _six(tensor, _DIAGONAL_XY_XZ_YZ))
+
+
+def from_mujoco_full(mass: ArrayLike, ipos: ArrayLike, fullinertia: ArrayLike) -> FloatArray:
+    """Return the parameters of an MJCF ``<inertial>``; see `MujocoFullInertia`."""
+    return parameters_from_com(mass, ipos,
+                               _tensor(fullinertia, _DIAGONAL_XY_XZ_YZ, 'fullinertia'))
+
+
+def to_urdf(parameters: ArrayLike) -> UrdfInertia:
+    """Return the form of a URDF's ``<inertial>``, rpy zero; see `UrdfInertia`."""
+    mass, com, tensor = com_from_parameters(parameters)
+    return UrdfInertia(mass, com, np.zeros_like(com), _six(tensor, _ROW_WISE))
+
+
+def from_urdf(mass: ArrayLike, xyz: ArrayLike, rpy: ArrayLike,
+              inertia: ArrayLike) -> FloatArray:
+    """Return the parameters of a URDF's ``<inertial>``; see `UrdfInertia`."""
+    axes = _over_batch(lambda angles: Rotation.from_euler('xyz', angles).as_matrix(),
+                       _last(rpy, 3, 'rpy'), 1)
+    tensor = _tensor(inertia, _ROW_WISE, 'inertia')
+    return parameters_from_com(mass, xyz, axes @ tensor @ np.swapaxes(axes, -1, -2))
+
+
+def _ten(parameters: ArrayLike) -> FloatArray:
+    return _last(parameters, 10, 'parameters')
+
+
+def _last(value: ArrayLike, length: int, name: str) -> FloatArray:
+    """Return a float array after a check of its last axis."""
+    array = real_array(value, name)
+    if array.shape[-1:] != (length,):
+        raise DimensionError(f'has shape {array.shape}, not (..., {length})', subject=name,
+                             remedy=f'give {length} numbers for each body')
+    return array
+
+
+def _six(tensor: FloatArray, places: tuple[tuple[int, ...], tuple[int, ...]]) -> FloatArray:
+    """Return six entries of a symmetric tensor, shape (..., 6)."""
+    rows, columns = places
+    return tensor[..., rows, columns]
+
+
+def _tensor(values: ArrayLike, places: tuple[tuple[int, ...], tuple[int, ...]],
+            name: str) -> FloatArray:
+    """Return the symmetric tensor with six given entries, shape (..., 3, 3)."""
+    six = _last(values, 6, name)
+    rows, columns = places
+    tensor = np.empty(six.shape[:-1] + (3, 3))
+    tensor[..., rows, columns] = six
+    tensor[..., columns, rows] = six
+    return tensor
+
+
+def _over_batch(function: Callable[[FloatArray], FloatArray], array: FloatArray,
+                core: int) -> FloatArray:
+    """Apply a function of one stack of items, each of `core` axes, to a batch of any shape."""
+    batch, item = array.shape[:array.ndim - core], array.shape[array.ndim - core:]
+    result = np.asarray(function(array.reshape((-1, *item))))
+    return result.reshape(batch + result.shape[1:])

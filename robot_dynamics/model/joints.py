@@ -1,0 +1,488 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How joints move, and the coordinates that each type of joint has.
+
+What each type of joint does: the pose at a position, the directions of its velocities.
+
+Positions and velocities of joints with several coordinates, and the way between them.
+
+The velocity of such a joint is the twist (linear, angular) of the moved body in its
+own axes, so that a constant velocity moves the body along a screw::
+
+    R(t) = R(0) Exp([w] t),      p(t) = p(0) + R(0) V(w t) v t
+    V(r) = 1 + (1 - cos s)/s^2 [r] + (s - sin s)/s^3 [r]^2,      s = |r|
+
+the exponential map of rigid motions (R. M. Murray, Z. Li, S. S. Sastry, *A Mathematical
+Introduction to Robotic Manipulation*, CRC Press, 1994, eq. 2.36). Quaternions stand as
+x y z w. All functions take batches: arrays with leading axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robot_dynamics.errors import DimensionError, ModelError, ParameterError, StateError, shown
+from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray, real_array
+from robot_dynamics.model.rotation import axis_rotation, plane_axes
+
+
+class JointType(IntEnum):
+    """How a body moves on its parent.
+
+    A joint of several coordinates has velocities that are no derivatives of its
+    positions: they are the velocity of the moved body in that body's own axes.
+
+    ==========  ==============================  ========================================
+    type        positions                       velocities
+    ==========  ==============================  ========================================
+    FLOATING    x y z and a unit quaternion,    of the origin of the body, vx vy vz, and
+                qx qy qz qw                     angular, wx wy wz
+    PLANAR      x y and an angle about the      vx vy of the origin and the angular
+                normal of the plane             velocity w about the normal
+    SPHERICAL   a unit quaternion,              angular, wx wy wz
+                qx qy qz qw
+    ==========  ==============================  ========================================
+
+    Positions are those of the body in the joint frame.
+    """
+
+    REVOLUTE = 0
+    CONTINUOUS = 1
+    PRISMATIC = 2
+    FLOATING = 3
+    PLANAR = 4
+    SPHERICAL = 5
+
+    @property
+    def position_names(self) -> tuple[str, ...]:
+        """What follows the joint's name in those of its positions; empty for one coordinate."""
+        return _POSITIONS.get(self, ())
+
+    @property
+    def velocity_names(self) -> tuple[str, ...]:
+        """What follows the joint's name in those of its velocities; empty for one coordinate."""
+        return _VELOCITIES.get(self, ())
+
+    @property
+    def has_one_coordinate(self) -> bool:
+        """Whether one number is the position of such a joint."""
+        return self not in _VELOCITIES
+
+    @property
+    def quaternion(self) -> slice | None:
+        """Where a unit quaternion x y z w stands among its positions, if it has one."""
+        return _QUATERNIONS.get(self)
+
+
+_QUATERNION = ('qx', 'qy', 'qz', 'qw')
+_POSITIONS = {JointType.FLOATING: ('x', 'y', 'z', *_QUATERNION),
+              JointType.PLANAR: ('x', 'y', 'angle'),
+              JointType.SPHERICAL: _QUATERNION}
+_VELOCITIES = {JointType.FLOATING: ('vx', 'vy', 'vz', 'wx', 'wy', 'wz'),
+               JointType.PLANAR: ('vx', 'vy', 'w'),
+               JointType.SPHERICAL: ('wx', 'wy', 'wz')}
+_QUATERNIONS = {JointType.FLOATING: slice(3, 7), JointType.SPHERICAL: slice(0, 4)}
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Where the coordinates of some joints stand in vectors of positions and velocities.
+
+    Parameters
+    ----------
+    joints : tuple of str
+        Names of the joints, in the order of the vectors.
+    types : tuple of JointType
+        Type of each.
+    """
+
+    joints: tuple[str, ...]
+    types: tuple[JointType, ...]
+
+    @cached_property
+    def n(self) -> int:
+        """Number of velocity coordinates."""
+        return len(self.joint_of_velocity)
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return int(self._position_starts[-1])
+
+    @cached_property
+    def position_names(self) -> tuple[str, ...]:
+        """Names of the position coordinates, ``joint`` or ``joint/qx``, length nq."""
+        return tuple(name for joint, kind in zip(self.joints, self.types, strict=True)
+                     for name in _names(joint, kind.position_names))
+
+    @cached_property
+    def velocity_names(self) -> tuple[str, ...]:
+        """Names of the velocity coordinates, ``joint`` or ``joint/vx``, length n."""
+        return tuple(name for joint, kind in zip(self.joints, self.types, strict=True)
+                     for name in _names(joint, kind.velocity_names))
+
+    @cached_property
+    def joint_of_velocity(self) -> IntArray:
+        """Index of the joint of each velocity coordinate, shape (n,)."""
+        return np.repeat(np.arange(len(self.types)), self.velocity_counts)
+
+    @cached_property
+    def velocity_counts(self) -> IntArray:
+        """Number of velocity coordinates of each joint."""
+        return np.diff(self._velocity_starts)
+
+    @property
+    def are_single(self) -> bool:
+        """Whether each joint has one coordinate, so that positions stand like velocities."""
+        return all(kind.has_one_coordinate for kind in self.types)
+
+    @property
+    def several(self) -> tuple[int, ...]:
+        """Indices of the joints that have several coordinates."""
+        return tuple(k for k, kind in enumerate(self.types) if not kind.has_one_coordinate)
+
+    def positions(self, joint: int | str) -> slice:
+        """Return where the positions of a joint stand, by its index or name."""
+        k = self._index(joint)
+        return slice(int(self._position_starts[k]), int(self._position_starts[k + 1]))
+
+    def velocities(self, joint: int | str) -> slice:
+        """Return where the velocities of a joint stand, by its index or name."""
+        k = self._index(joint)
+        return slice(int(self._velocity_starts[k]), int(self._velocity_starts[k + 1]))
+
+    def _index(self, joint: int | str) -> int:
+        if not isinstance(joint, str):
+            return joint
+        if joint not in self.joints:
+            raise ModelError('is no independent joint of the robot', subject=joint,
+                             remedy='use one of: ' + ', '.join(self.joints))
+        return self.joints.index(joint)
+
+    @cached_property
+    def _position_starts(self) -> IntArray:
+        return _starts([kind.position_names for kind in self.types])
+
+    @cached_property
+    def _velocity_starts(self) -> IntArray:
+        return _starts([kind.velocity_names for kind in self.types])
+
+
+def _names(joint: str, endings: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f'{joint}/{ending}' for ending in endings) or (joint,)
+
+
+def _starts(names: Sequence[Sequence[str]]) -> IntArray:
+    """Return where each joint's coordinates begin and, last, where they all end."""
+    counts = [max(1, len(endings)) for endings in names]
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def joint_motion(kind: JointType, axis: FloatArray, link_offset: FloatArray, q: FloatArray
+                 ) -> FloatArray:
+    """Return the pose of the moved link frame in the joint frame, shape (4, 4).
+
+    Parameters
+    ----------
+    kind : JointType
+        Type of the joint.
+    axis, link_offset : ndarray, shape (3,)
+        As in `Robot`.
+    q : ndarray
+        Positions of the joint, rad or m.
+    """
+    motion = np.eye(4)
+    if kind is JointType.PRISMATIC:
+        motion[:3, 3] = q[0] * axis + link_offset
+        return motion
+    if kind.quaternion is not None:
+        motion[:3, :3] = rotation_of_quaternion(q[kind.quaternion])
+    else:
+        motion[:3, :3] = axis_rotation(axis, q[-1])
+    if kind is JointType.FLOATING:
+        motion[:3, 3] = q[:3]
+    elif kind is JointType.PLANAR:
+        motion[:3, 3] = plane_axes(axis)[:, :2] @ q[:2]
+    else:
+        motion[:3, 3] = motion[:3, :3] @ link_offset
+    return motion
+
+
+def directions(kind: JointType, axis: FloatArray) -> tuple[BoolArray, FloatArray]:
+    """Return which velocities of a joint slide rather than turn, and where or about what.
+
+    Shapes (velocities,) and (velocities, 3); unit vectors in the axes of the moved link.
+    """
+    if kind is JointType.FLOATING:
+        return np.arange(6) < 3, np.tile(np.eye(3), (2, 1))
+    if kind is JointType.PLANAR:
+        return np.arange(3) < 2, plane_axes(axis).T
+    if kind is JointType.SPHERICAL:
+        return np.zeros(3, dtype=bool), np.eye(3)
+    return np.array([kind is JointType.PRISMATIC]), axis[None]
+
+
+#: How far the length of a quaternion may be from 1: four decimals of each component.
+UNIT_TOLERANCE = 1e-4
+
+# Below this angle a series is more accurate than the formula, rad.
+_SMALL = 1e-2
+
+
+def neutral(coordinates: Coordinates) -> FloatArray:
+    """Return zeros with unit quaternions, shape (nq,)."""
+    q = np.zeros(coordinates.nq)
+    for k in coordinates.several:
+        if coordinates.types[k].quaternion is not None:
+            q[coordinates.positions(k).stop - 1] = 1.0
+    return q
+
+
+def integrate(coordinates: Coordinates, q: ArrayLike, v: ArrayLike, dt: float = 1.0) -> FloatArray:
+    """Return where a constant velocity leads.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+        Of the joints.
+    q : array_like, shape (..., nq)
+        Positions, rad or m.
+    v : array_like, shape (..., n)
+        Velocities, rad/s or m/s; of joints with several coordinates those of the moved
+        body in its own axes.
+    dt : float, default 1
+        Time, s.
+
+    Returns
+    -------
+    ndarray, shape (..., nq)
+        Positions after dt, with quaternions of length 1. The angle of a planar joint
+        counts on over whole turns.
+    """
+    q = check_positions(coordinates, q, 'q')
+    v, dt = check_velocities(coordinates, v, 'v'), _time(dt)
+    shape = _common_shape(q.shape[:-1], v.shape[:-1])
+    result = np.empty((*shape, coordinates.nq))
+    # What is not finite travels without a warning, as in kernels.
+    with np.errstate(over='ignore', invalid='ignore'):
+        step = v * dt
+        if coordinates.are_single:
+            return q + step
+        for k, kind in enumerate(coordinates.types):
+            at, along = coordinates.positions(k), coordinates.velocities(k)
+            result[..., at] = _INTEGRATE[kind](q[..., at], step[..., along])
+    return result
+
+
+def difference(coordinates: Coordinates, q0: ArrayLike, q1: ArrayLike) -> FloatArray:
+    """Return the velocity that leads from one position to another within a second.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+        Of the joints.
+    q0, q1 : array_like, shape (..., nq)
+        Positions, rad or m.
+
+    Returns
+    -------
+    ndarray, shape (..., n)
+        v with ``integrate(q0, v, 1) = q1``. Where a body turns freely, by at most half a
+        turn: quaternions and angles of planar joints that stand for the same pose count
+        as the same.
+    """
+    q0 = check_positions(coordinates, q0, 'q0')
+    q1 = check_positions(coordinates, q1, 'q1')
+    shape = _common_shape(q0.shape[:-1], q1.shape[:-1])
+    result = np.empty((*shape, coordinates.n))
+    with np.errstate(over='ignore', invalid='ignore'):
+        if coordinates.are_single:
+            return q1 - q0
+        for k, kind in enumerate(coordinates.types):
+            at, along = coordinates.positions(k), coordinates.velocities(k)
+            result[..., along] = _DIFFERENCE[kind](q0[..., at], q1[..., at])
+    return result
+
+
+def check_positions(coordinates: Coordinates, q: ArrayLike, subject: str) -> FloatArray:
+    """Return positions as an array of shape (..., nq).
+
+    Raises
+    ------
+    DimensionError
+        If the last axis is not nq long.
+    StateError
+        If a quaternion is not of length 1, naming the joint.
+    """
+    array = _rows(q, coordinates.nq, coordinates.position_names, subject)
+    for k in coordinates.several:
+        part = coordinates.types[k].quaternion
+        if part is not None:
+            # Numbers whose squares are beyond all floats have an infinite length.
+            with np.errstate(over='ignore'):
+                lengths = np.linalg.norm(array[..., coordinates.positions(k)][..., part], axis=-1)
+            # nan is no wrong length: it goes through, to be seen in the result.
+            wrong = np.abs(lengths - 1.0) > UNIT_TOLERANCE
+            if np.any(wrong):
+                raise StateError(f'{subject} holds a quaternion of length '
+                                 f'{np.max(lengths[wrong]):.6g}, not 1',
+                                 subject=coordinates.joints[k],
+                                 remedy='give qx, qy, qz, qw divided by their length')
+    return array
+
+
+def check_velocities(coordinates: Coordinates, v: ArrayLike, subject: str) -> FloatArray:
+    """Return velocities as an array of shape (..., n)."""
+    return _rows(v, coordinates.n, coordinates.velocity_names, subject)
+
+
+def rotation_of_quaternion(quaternion: ArrayLike) -> FloatArray:
+    """Return the rotation matrices, shape (..., 3, 3), of quaternions x y z w, normalised."""
+    x, y, z, w = np.moveaxis(_unit(real_array(quaternion, 'quaternion')), -1, 0)
+    return np.stack([
+        np.stack([1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)], -1),
+        np.stack([2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)], -1),
+        np.stack([2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)], -1),
+    ], -2)
+
+
+def _time(dt: float) -> float:
+    remedy = 'give a finite number of seconds'
+    time = real_array(dt, 'dt', remedy)
+    if time.ndim != 0 or not np.isfinite(time):
+        raise ParameterError(f'is {shown(dt)}, not a time', subject='dt', remedy=remedy)
+    return float(time)
+
+
+def _rows(value: ArrayLike, width: int, names: tuple[str, ...], subject: str) -> FloatArray:
+    array = real_array(value, subject)
+    if array.ndim == 0 or array.shape[-1] != width:
+        raise DimensionError(f'has shape {array.shape}, not ({width},) or (..., {width})',
+                             subject=subject, remedy='give one value for each of: '
+                                                     + ', '.join(names))
+    return array
+
+
+def _common_shape(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(one, other)
+    except ValueError:
+        raise DimensionError(f'batch shapes {one} and {other} do not fit each other',
+                             subject='batch',
+                             remedy='give both arguments the same leading axes, or none') from None
+
+
+def _unit(quaternion: FloatArray) -> FloatArray:
+    return quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
+
+
+def _product(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Quaternion of the turn b after which, in its axes before, the turn a is made."""
+    u, v = a[..., :3], b[..., :3]
+    s, t = a[..., 3:], b[..., 3:]
+    return np.concatenate([s * v + t * u + np.cross(u, v),
+                           s * t - np.sum(u * v, axis=-1, keepdims=True)], axis=-1)
+
+
+def _turned(quaternion: FloatArray, x: FloatArray) -> FloatArray:
+    """Vector x turned by a unit quaternion."""
+    u, s = quaternion[..., :3], quaternion[..., 3:]
+    once = 2.0 * np.cross(u, x)
+    return x + s * once + np.cross(u, once)
+
+
+def _inverse(quaternion: FloatArray) -> FloatArray:
+    return quaternion * np.array([-1.0, -1.0, -1.0, 1.0])
+
+
+def _quaternion_of_turn(r: FloatArray) -> FloatArray:
+    """Quaternion of Exp([r])."""
+    half = 0.5 * np.linalg.norm(r, axis=-1, keepdims=True)
+    # sinc of numpy is sin(pi x) / (pi x).
+    return np.concatenate([0.5 * np.sinc(half / np.pi) * r, np.cos(half)], axis=-1)
+
+
+def _turn_of_quaternion(quaternion: FloatArray) -> FloatArray:
+    """Return the r with Exp([r]) the rotation of a unit quaternion and |r| <= pi."""
+    quaternion = np.where(quaternion[..., 3:] < 0.0, -quaternion, quaternion)
+    u, s = quaternion[..., :3], quaternion[..., 3:]
+    sine = np.linalg.norm(u, axis=-1, keepdims=True)
+    half = np.arctan2(sine, s)
+    return 2.0 * u / np.sinc(half / np.pi)
+
+
+def _screw(r: FloatArray, x: FloatArray) -> FloatArray:
+    """V(r) x."""
+    s = np.linalg.norm(r, axis=-1, keepdims=True)
+    first = 0.5 * np.sinc(0.5 * s / np.pi) ** 2
+    with np.errstate(invalid='ignore', divide='ignore'):
+        second = np.where(s < _SMALL, 1.0 / 6.0 - s ** 2 / 120.0 + s ** 4 / 5040.0,
+                          (s - np.sin(s)) / s ** 3)
+    across = np.cross(r, x)
+    return x + first * across + second * np.cross(r, across)
+
+
+def _inverse_screw(r: FloatArray, x: FloatArray) -> FloatArray:
+    """V(r)^-1 x = x - r x x / 2 + (1 - s/2 cot(s/2)) / s^2 r x (r x x)."""
+    s = np.linalg.norm(r, axis=-1, keepdims=True)
+    with np.errstate(invalid='ignore', divide='ignore'):
+        second = np.where(s < _SMALL, 1.0 / 12.0 + s ** 2 / 720.0 + s ** 4 / 30240.0,
+                          (1.0 - 0.5 * s / np.tan(0.5 * s)) / s ** 2)
+    across = np.cross(r, x)
+    return x - 0.5 * across + second * np.cross(r, across)
+
+
+def _in_space(x: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Vectors (x, y, 0) and (0, 0, z) of a motion in the plane."""
+    zero = np.zeros((*x.shape[:-1], 1))
+    return np.concatenate([x, zero], axis=-1), np.concatenate([zero, zero, z], axis=-1)
+
+
+def _integrate_floating(q: FloatArray, step: FloatArray) -> FloatArray:
+    quaternion, r = _unit(q[..., 3:]), step[..., 3:]
+    return np.concatenate([q[..., :3] + _turned(quaternion, _screw(r, step[..., :3])),
+                           _integrate_spherical(q[..., 3:], r)], axis=-1)
+
+
+def _integrate_planar(q: FloatArray, step: FloatArray) -> FloatArray:
+    slide, r = _in_space(step[..., :2], step[..., 2:])
+    turn = _quaternion_of_turn(_in_space(q[..., :2], q[..., 2:])[1])
+    return np.concatenate([q[..., :2] + _turned(turn, _screw(r, slide))[..., :2],
+                           q[..., 2:] + step[..., 2:]], axis=-1)
+
+
+def _integrate_spherical(q: FloatArray, step: FloatArray) -> FloatArray:
+    return _unit(_product(_unit(q), _quaternion_of_turn(step)))
+
+
+def _difference_floating(q0: FloatArray, q1: FloatArray) -> FloatArray:
+    r = _difference_spherical(q0[..., 3:], q1[..., 3:])
+    shift = _turned(_inverse(_unit(q0[..., 3:])), q1[..., :3] - q0[..., :3])
+    return np.concatenate([_inverse_screw(r, shift), r], axis=-1)
+
+
+def _difference_planar(q0: FloatArray, q1: FloatArray) -> FloatArray:
+    angle = q1[..., 2:] - q0[..., 2:]
+    angle = angle - 2.0 * np.pi * np.round(angle / (2.0 * np.pi))
+    shift, r = _in_space(q1[..., :2] - q0[..., :2], angle)
+    back = _quaternion_of_turn(_in_space(q0[..., :2], -q0[..., 2:])[1])
+    return np.concatenate([_inverse_screw(r, _turned(back, shift))[..., :2], angle], axis=-1)
+
+
+def _difference_spherical(q0: FloatArray, q1: FloatArray) -> FloatArray:
+    return _turn_of_quaternion(_product(_inverse(_unit(q0)), _unit(q1)))
+
+
+_INTEGRATE = {JointType.FLOATING: _integrate_floating, JointType.PLANAR: _integrate_planar,
+              JointType.SPHERICAL: _integrate_spherical,
+              **dict.fromkeys((JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC),
+                              np.add)}
+_DIFFERENCE = {JointType.FLOATING: _difference_floating, JointType.PLANAR: _difference_planar,
+               JointType.SPHERICAL: _difference_spherical,
+               **dict.fromkeys((JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC),
+                               lambda q0, q1: q1 - q0)}

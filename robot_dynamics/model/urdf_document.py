@@ -1,0 +1,513 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a path, text or bytes to the text of a robot description.
+
+The elements of a URDF document that matter for dynamics, read without surprises.
+
+urdf_parser_py (0.0.4) was tried for this. Where it reads a description, it reads the
+same robot; but it loses too much for an arm that is to be torque controlled:
+
+- a ``<limit>`` without effort or velocity makes it refuse the robot: what is missing
+  has to be reported with its joint;
+- so do a malformed visual, collision, material or transmission, which dynamics never
+  uses, a version other than 1.0, and an undeclared prefix (``drake:``);
+- it takes two links of one name, and of an element given twice the first;
+- it ignores a rotation given as ``quat_xyzw``, and takes nan for a length;
+- some of its errors name neither the joint nor the element, none the line;
+- it writes to stderr for every vendor element and attribute;
+- it expands the entities of a document type definition.
+
+So it is a judge in the tests, and the document is read by expat, the parser of the
+standard library, in one pass without recursion and without namespaces: prefixes are
+part of the name and need no declaration. Only elements that dynamics uses are kept.
+Document type definitions, and with them every kind of entity, are refused.
+
+
+Expansion of xacro files by the ``xacro`` package, where it is installed.
+
+Only files are expanded. A description that arrives as text comes from a topic or
+a parameter, where ROS sends expanded descriptions; xacro evaluates Python
+expressions and includes files, which nobody should be able to ask for over a
+network.
+
+A file can keep xacro busy for ever (a macro that calls itself twice, an expression
+with a huge power) or fill the memory. So xacro runs in a process of its own, with
+limits on its time and memory, and only the expanded text comes back.
+"""
+
+from __future__ import annotations
+
+import codecs
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.parsers import expat
+
+from robot_dynamics.errors import ModelError
+
+#: Largest description read, in bytes. Descriptions of whole humanoids stay below 2 MB.
+MAX_BYTES = 5 * 2**20
+
+# Text given in place of a path must not fill the message.
+_LONGEST_LABEL = 200
+
+# Longer marks first: the mark of UTF-16 LE begins that of UTF-32 LE.
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, 'utf-8'),
+    (codecs.BOM_UTF32_LE, 'utf-32-le'),
+    (codecs.BOM_UTF32_BE, 'utf-32-be'),
+    (codecs.BOM_UTF16_LE, 'utf-16-le'),
+    (codecs.BOM_UTF16_BE, 'utf-16-be'),
+)
+_DECLARED_ENCODING = re.compile(
+    rb'^\s*<\?xml[^>]*?\sencoding\s*=\s*["\']([A-Za-z][A-Za-z0-9._-]*)["\']')
+# Text encodings that documents are written in. Python knows others (punycode,
+# unicode_escape) that no document uses and that take quadratic time.
+_ENCODING_FAMILIES = ('ascii', 'big5', 'cp', 'euc', 'gb', 'iso8859', 'iso2022', 'koi8', 'mac',
+                      'shift_jis', 'tis', 'utf-8', 'utf-16', 'utf-32')
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """A description as text.
+
+    Parameters
+    ----------
+    text : str
+        The decoded text, without byte order mark.
+    label : str
+        How messages call the source: its path, or what kind of text it is.
+    path : Path, optional
+        The file it came from, where it came from one.
+    """
+
+    text: str
+    label: str
+    path: Path | None = None
+
+
+def read_source(source: str | bytes | os.PathLike[str]) -> SourceText:
+    """Return the text of a description given as a path, as text or as bytes.
+
+    A string that holds a ``<`` is taken for the description itself, any other
+    for a path. Bytes are decoded by their byte order mark, else by the XML
+    declaration, else as UTF-8; the locale never matters.
+
+    Parameters
+    ----------
+    source : str, bytes or path
+        The description or where it lies.
+
+    Returns
+    -------
+    SourceText
+        The text.
+
+    Raises
+    ------
+    ModelError
+        If there is nothing, too much, or nothing that can be decoded.
+    """
+    if isinstance(source, str) and ('<' in source or not source.strip()):
+        return _from_text(source)
+    if isinstance(source, (bytes, bytearray)):
+        return SourceText(_decode(bytes(source), 'robot description'), 'robot description')
+    if isinstance(source, (str, os.PathLike)):
+        return _from_file(os.fsdecode(source))
+    raise ModelError(f'is a {type(source).__name__}', subject='robot description',
+                     remedy='give a path, a text or bytes')
+
+
+def _from_text(text: str) -> SourceText:
+    label = 'robot description'
+    if len(text) > MAX_BYTES:
+        raise _too_large(label)
+    if not text.strip():
+        raise _empty(label)
+    return SourceText(text.lstrip('\ufeff'), label)
+
+
+def _from_file(path: str) -> SourceText:
+    label = path if len(path) <= _LONGEST_LABEL else f'{path[:_LONGEST_LABEL]}...'
+    try:
+        file = Path(path).expanduser()
+        if not file.exists():
+            raise ModelError('no such file', subject=label,
+                             remedy='check the path; a description given as text has to '
+                                    'contain its <robot> element')
+        if not file.is_file():
+            raise ModelError('is not a regular file', subject=label,
+                             remedy='give the URDF or xacro file itself')
+        with file.open('rb') as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = getattr(error, 'strerror', None) or type(error).__name__
+        raise ModelError(f'cannot be read ({reason})', subject=label,
+                         remedy='check the path and its permissions') from error
+    return SourceText(_decode(content, label), label, file)
+
+
+def _decode(content: bytes, label: str) -> str:
+    if len(content) > MAX_BYTES:
+        raise _too_large(label)
+    if not content.strip():
+        raise _empty(label)
+    mark, encoding = _encoding_of(content, label)
+    try:
+        return content[len(mark):].decode(encoding)
+    except UnicodeDecodeError as error:
+        raise ModelError(f'is not valid {encoding} text (byte {error.start + len(mark)})',
+                         subject=label,
+                         remedy='save it as UTF-8, or name its encoding in the XML '
+                                'declaration') from error
+
+
+def _encoding_of(content: bytes, label: str) -> tuple[bytes, str]:
+    """Return the byte order mark and the name of the encoding."""
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if content.startswith(mark):
+            return mark, encoding
+    if content.startswith(b'<\x00'):
+        return b'', 'utf-16-le'
+    if content.startswith(b'\x00<'):
+        return b'', 'utf-16-be'
+    declared = _DECLARED_ENCODING.match(content[:1024])
+    if declared is None:
+        return b'', 'utf-8'
+    name = declared.group(1).decode('ascii')
+    try:
+        known = codecs.lookup(name).name
+    except LookupError:
+        known = ''
+    if not known.startswith(_ENCODING_FAMILIES):
+        raise ModelError(f'declares the unknown encoding {name!r}', subject=label,
+                         remedy='save it as UTF-8')
+    # Bytes that could be read this far are not UTF-16, whatever they claim.
+    return b'', 'utf-8' if known.startswith(('utf-16', 'utf-32')) else known
+
+
+def _too_large(label: str) -> ModelError:
+    return ModelError(f'is larger than {MAX_BYTES // 2**20} MiB', subject=label,
+                      remedy='give a URDF that refers to its meshes by file name')
+
+
+def _empty(label: str) -> ModelError:
+    return ModelError('is empty', subject=label,
+                      remedy='check that robot_description was published, and that the file '
+                             'was written to its end')
+
+
+#: Largest number of elements kept; a humanoid with hands has some 2000.
+MAX_ELEMENTS = 200_000
+
+# Which children are kept, by the name of their parent.
+_KEPT_CHILDREN = {
+    'robot': frozenset(('link', 'joint')),
+    'link': frozenset(('inertial',)),
+    'inertial': frozenset(('origin', 'mass', 'inertia')),
+    'joint': frozenset(('origin', 'axis', 'parent', 'child', 'limit', 'dynamics', 'mimic',
+                        'safety_controller')),
+}
+_NO_CHILDREN: frozenset[str] = frozenset()
+# Kept elements that a robot can do without: an expression of xacro in one is no reason
+# to refuse the robot.
+_OPTIONAL = frozenset(('safety_controller',))
+
+# Elements of xacro that define something and expand to nothing themselves.
+_XACRO_DEFINITIONS = frozenset(('property', 'macro', 'arg'))
+
+
+@dataclass
+class Element:
+    """One XML element that is kept.
+
+    Parameters
+    ----------
+    tag : str
+        Its name, prefix included.
+    attributes : dict
+        Its attributes.
+    line : int
+        Line it begins on.
+    children : list of Element
+        The children that are kept.
+    """
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    children: list[Element] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A parsed description.
+
+    Parameters
+    ----------
+    root : Element
+        The ``<robot>`` element.
+    leftover : str
+        The first thing that xacro should have replaced, in words; empty if none.
+    """
+
+    root: Element
+    leftover: str
+
+
+def parse_document(text: str, label: str) -> Document:
+    """Parse the text of a URDF.
+
+    Parameters
+    ----------
+    text : str
+        The description; whatever encoding its XML declaration names is ignored.
+    label : str
+        How messages call the description.
+
+    Returns
+    -------
+    Document
+        The kept elements.
+
+    Raises
+    ------
+    ModelError
+        If the text is not well-formed XML, has a document type definition, is no
+        ``<robot>`` or is unreasonably large.
+    """
+    try:
+        content = text.lstrip().encode('utf-8')
+    except UnicodeEncodeError as error:
+        raise ModelError(f'holds an invalid character at position {error.start}', subject=label,
+                         remedy='decode the description with its own encoding') from error
+    builder = _Builder(label)
+    try:
+        builder.parse(content)
+    except expat.ExpatError as error:
+        raise ModelError(f'is not well-formed XML: {expat.errors.messages[error.code]} at '
+                         f'line {error.lineno}, column {error.offset + 1}', subject=label,
+                         remedy='correct the XML there; `xmllint --noout` shows the place'
+                         ) from error
+    return Document(builder.root, builder.first_use or builder.first_definition)
+
+
+class _Builder:
+    """Receives the events of expat and keeps the elements of interest."""
+
+    def __init__(self, label: str) -> None:
+        self.root = Element('', {}, 0)
+        self.first_use = ''
+        self.first_definition = ''
+        self._label = label
+        self._kept = 0
+        self._depth = 0
+        self._macro_depth: int | None = None
+        # Kept elements that are open; an element is a child of the last one only
+        # when nothing that is not kept has been opened in between.
+        self._open: list[Element] = []
+        self._xacro_prefixes = {'xacro'}
+        self._parser = expat.ParserCreate('utf-8')
+        self._parser.StartDoctypeDeclHandler = self._refuse_doctype
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+
+    def parse(self, content: bytes) -> None:
+        self._parser.Parse(content, True)
+
+    def _refuse_doctype(self, *_declaration: object) -> None:
+        raise ModelError('has a document type declaration (<!DOCTYPE ...>)', subject=self._label,
+                         remedy='remove it: a URDF needs none, and entities are not expanded')
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        if self._depth == 0:
+            self._open_root(tag, attributes)
+        elif self._is_xacro(tag):
+            self._note_xacro(tag)
+        elif self._depth == len(self._open):
+            parent = self._open[-1]
+            if tag in _KEPT_CHILDREN.get(parent.tag, _NO_CHILDREN):
+                self._keep(tag, attributes, parent)
+        self._depth += 1
+
+    def _end(self, _tag: str) -> None:
+        self._depth -= 1
+        if len(self._open) > self._depth:
+            self._open.pop()
+        if self._macro_depth is not None and self._depth <= self._macro_depth:
+            self._macro_depth = None
+
+    def _open_root(self, tag: str, attributes: dict[str, str]) -> None:
+        if tag != 'robot':
+            raise ModelError(f'is a <{tag}> document, not a <robot>', subject=self._label,
+                             remedy='give a URDF; SDF and MJCF have to be converted to URDF first')
+        for name, value in attributes.items():
+            if name.startswith('xmlns:') and value.endswith('/xacro'):
+                self._xacro_prefixes.add(name.removeprefix('xmlns:'))
+        self.root = Element(tag, attributes, self._parser.CurrentLineNumber)
+        self._open.append(self.root)
+        self._note_expressions(self.root, None)
+
+    def _keep(self, tag: str, attributes: dict[str, str], parent: Element) -> None:
+        self._kept += 1
+        if self._kept > MAX_ELEMENTS:
+            raise ModelError(f'has more than {MAX_ELEMENTS} link and joint elements',
+                             subject=self._label, remedy='give the description of one robot')
+        element = Element(tag, attributes, self._parser.CurrentLineNumber)
+        parent.children.append(element)
+        self._open.append(element)
+        self._note_expressions(element, self._open[1] if len(self._open) > 2 else None)
+
+    def _is_xacro(self, tag: str) -> bool:
+        prefix, colon, _ = tag.partition(':')
+        return bool(colon) and prefix in self._xacro_prefixes
+
+    def _note_xacro(self, tag: str) -> None:
+        """Remember the first xacro element outside macros, and the first definition."""
+        line = self._parser.CurrentLineNumber
+        if tag.partition(':')[2] in _XACRO_DEFINITIONS:
+            self.first_definition = self.first_definition or f'element <{tag}> in line {line}'
+            if self._macro_depth is None:
+                self._macro_depth = self._depth
+        elif self._macro_depth is None:
+            self.first_use = self.first_use or f'element <{tag}> in line {line}'
+
+    def _note_expressions(self, element: Element, owner: Element | None) -> None:
+        """Remember the first attribute that still holds an expression of xacro."""
+        if self.first_use or self._macro_depth is not None or element.tag in _OPTIONAL:
+            return
+        for name, value in element.attributes.items():
+            if '${' in value or '$(' in value:
+                place = '' if owner is None else \
+                    f' of {owner.tag} {owner.attributes.get("name", "")!r}'
+                self.first_use = (f'<{element.tag} {name}="{value[:60]}">{place} in line '
+                                  f'{element.line}')
+                return
+
+
+#: Longest time that xacro may take, s. Descriptions of whole humanoids take two.
+LONGEST_EXPANSION = 30.0
+
+#: Memory that xacro may use, in bytes.
+_MEMORY = 2 * 2**30
+
+# What the other process runs. It finds modules where this one does. Whatever the file
+# prints goes to stderr, so that stdout is the text alone.
+_EXPANSION = """
+import sys
+path, memory, size, *sys.path = sys.argv[1:]
+import os
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
+except (ImportError, OSError, ValueError):
+    pass  # No such limit on this system: the one on time is left.
+text = os.fdopen(os.dup(1), 'w', encoding='utf-8')
+os.dup2(2, 1)
+import xacro
+try:
+    text.write(xacro.process_file(path).toxml()[:int(size) + 1])
+    text.close()
+except Exception as error:
+    sys.exit(f'{type(error).__name__}: {error}')
+"""
+
+
+def parse_source(source: SourceText) -> Document:
+    """Parse a description, expanding it first where it is a xacro file.
+
+    Parameters
+    ----------
+    source : SourceText
+        The description.
+
+    Returns
+    -------
+    Document
+        The parsed description, in which nothing is left for xacro.
+
+    Raises
+    ------
+    ModelError
+        If something is left, naming it; or if xacro fails.
+    """
+    return _parse_expanded(source)[0]
+
+
+def expanded_text(source: SourceText) -> str:
+    """Return the text of a description, expanded where it is a xacro file.
+
+    Parameters
+    ----------
+    source : SourceText
+        The description.
+
+    Raises
+    ------
+    ModelError
+        As for `parse_source`.
+    """
+    text = _parse_expanded(source)[1]
+    if '<xacro:' in text and source.path is not None and _has_xacro():
+        # Definitions that nothing uses: they expand to nothing.
+        return _expand(source.path, source.label, 'its definitions')
+    return text
+
+
+def _parse_expanded(source: SourceText) -> tuple[Document, str]:
+    """Return the parsed description and the text it was parsed from."""
+    document = parse_document(source.text, source.label)
+    if not document.leftover:
+        return document, source.text
+    what = f'is not expanded: xacro has to replace {document.leftover}'
+    if source.path is None:
+        raise ModelError(what, subject=source.label,
+                         remedy='send the output of `xacro FILE`, or give the path of the file')
+    if not _has_xacro():
+        raise ModelError(what, subject=source.label,
+                         remedy='install xacro (`pip install xacro`, or ros-<distro>-xacro), or '
+                                'give the output of `xacro FILE`')
+    text = _expand(source.path, source.label, document.leftover)
+    expanded = parse_document(text, source.label)
+    if expanded.leftover:
+        raise ModelError(f'xacro left {expanded.leftover}', subject=source.label,
+                         remedy='define what is used there')
+    return expanded, text
+
+
+def _has_xacro() -> bool:
+    """Return whether the xacro package is installed."""
+    try:
+        return importlib.util.find_spec('xacro') is not None
+    except ValueError:  # A module that says nothing of where it came from.
+        return False
+
+
+def _expand(path: Path, label: str, leftover: str) -> str:
+    """Return the expanded text; what xacro would print goes into the message instead."""
+    order = [str(item) for item in (path, _MEMORY, MAX_BYTES, *sys.path)]
+    try:
+        done = subprocess.run([sys.executable, '-c', _EXPANSION, *order], capture_output=True,
+                              stdin=subprocess.DEVNULL, timeout=LONGEST_EXPANSION, check=False)
+    except OSError as error:
+        raise ModelError(f'xacro cannot be run ({error.strerror})', subject=label,
+                         remedy='give the output of `xacro FILE`') from error
+    except subprocess.TimeoutExpired as error:
+        raise ModelError(f'xacro does not come to an end within {LONGEST_EXPANSION:g} s, first at '
+                         f'{leftover}', subject=label,
+                         remedy='look for a macro that calls itself; or give the output of '
+                                '`xacro FILE`') from error
+    if done.returncode != 0:
+        # The error comes last, after whatever the file printed.
+        reason = ' '.join(done.stderr.decode('utf-8', 'replace').split())
+        raise ModelError(f'xacro could not expand it ({reason[-400:]}), first at {leftover}',
+                         subject=label,
+                         remedy='run `xacro FILE` to see where; defaults of its arguments '
+                                'are used')
+    if len(done.stdout) > MAX_BYTES:
+        raise ModelError(f'xacro expands it to more than {MAX_BYTES // 2**20} MiB', subject=label,
+                         remedy='give a URDF that refers to its meshes by file name')
+    return done.stdout.decode('utf-8')
