@@ -101,7 +101,7 @@ def works(subject: Subject) -> list[Work]:
              lambda dynamics: dynamics.regressor(q, v, a),
              lambda: stack_into(np.empty((count, n, 10 * n)))),
         Work('W^T W and W^T tau', count,
-             lambda dynamics: dynamics.regressor_gram(q, v, a, tau), gram_of_loop),
+             lambda dynamics: dynamics.normal_equations(q, v, a, tau), gram_of_loop),
         Work('M, C and g', count, lambda dynamics: dynamics.matrices(q, v), matrices_of_loop),
         Work('inverse dynamics', count, lambda dynamics: dynamics.inverse_dynamics(q, v, a),
              efforts_of_loop),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time and memory of `regressor_gram`, in a process of its own: ``gram_memory.py ROBOT COUNT``.
+"""Time and memory of `normal_equations`, in a process of its own: ``gram_memory.py ROBOT COUNT``.
 
 Prints one line of JSON: seconds, and by how many megabytes the resident memory of the
 process grew at most while it computed. What the recording itself takes is not counted.
@@ -27,12 +27,12 @@ def main(name: str, count: int) -> None:
     """Measure one call after the kernel is loaded."""
     dynamics = load(name).dynamics
     motion = np.random.default_rng(0).uniform(-2.0, 2.0, (4, count, dynamics.n))
-    dynamics.regressor_gram(*motion[:, :300])
+    dynamics.normal_equations(*motion[:, :300])
     # Forget the largest size so far: that of compiling.
     Path('/proc/self/clear_refs').write_text('5')
     before = resident('VmRSS')
     start = time.perf_counter()
-    dynamics.regressor_gram(*motion)
+    dynamics.normal_equations(*motion)
     seconds = time.perf_counter() - start
     print(json.dumps({'seconds': seconds, 'growth': resident('VmHWM') - before}))
 

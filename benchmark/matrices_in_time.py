@@ -53,7 +53,8 @@ def in_time(rounds: int) -> dict[str, float]:
     six = (*three, np.zeros((n, n)), np.zeros((n, n)), np.zeros(n))
     calls = {
         'M, C and g': lambda: dynamics.matrices(q, v, three),
-        'M, C and g and their time derivatives': lambda: dynamics.matrices_in_time(q, v, a, six),
+        'M, C and g and their time derivatives':
+            lambda: dynamics.matrix_time_derivatives(q, v, a, six),
         'dM/dq, dC/dq, dC/dv and dg/dq': lambda: dynamics.state_derivatives(q, v),
         'dM/dpi, dC/dpi and dg/dpi': lambda: dynamics.parameter_derivatives(q, v),
     }

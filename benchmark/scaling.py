@@ -48,7 +48,7 @@ GROUPS = {
     'derivatives': {
         'inverse_dynamics_derivatives': 'q, v, a',
         'forward_dynamics_derivatives': 'q, v, tau', 'linearise': 'q, v, tau=tau',
-        'matrices_in_time': 'q, v, a',
+        'matrix_time_derivatives': 'q, v, a',
         'time_derivatives': 'q, v, a', 'state_derivatives': 'q, v',
         'parameter_derivatives': 'q, v',
     },
@@ -60,7 +60,7 @@ GROUPS = {
     'batches': {
         'inverse_dynamics, a batch': 'Q, V, A', 'matrices, a batch': 'Q, V',
         'forward_dynamics, a batch': 'Q, V, Tau',
-        'regressor, a batch': 'Q, V, A, no terms, stack', 'regressor_gram': 'Q, V, A, Tau',
+        'regressor, a batch': 'Q, V, A, no terms, stack', 'normal_equations': 'Q, V, A, Tau',
     },
 }
 IMAGE = DOCUMENT.parent / 'images' / 'scaling.png'

@@ -53,7 +53,7 @@ def _random_state(robot: Robot, random: np.random.Generator
                   ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return a position that the limits allow, a velocity and an acceleration."""
     v, a = random.normal(size=robot.n), random.normal(size=robot.n)
-    if not robot.has_single_coordinates:
+    if not robot.all_joints_1dof:
         return robot.integrate(robot.neutral(), random.normal(size=robot.n)), v, a
     lower = np.clip(robot.limits.lower, -_FAR, _FAR)
     upper = np.clip(robot.limits.upper, -_FAR, _FAR)

@@ -122,7 +122,7 @@ class AdaptiveController(WithFeedback):
         self.model = LoadedModel(dynamics)
         self.feedback = make_feedback(robot, dynamics, feedback, period=period, delay=delay)
         check_gains(self.feedback.gains, gains, period=period, delay=delay)
-        self.estimate_names = dynamics.parameter_names(gains.terms)
+        self.estimate_names = dynamics.column_names(gains.terms)
         self.known = Known() if known is None else known
         self._constraints = self.known.constraints(robot, self.estimate_names)
         limit = largest_frequency(self.feedback.gains.bandwidth, period, delay)

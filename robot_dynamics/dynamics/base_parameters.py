@@ -146,7 +146,7 @@ def base_parameters(W: ArrayLike, names: Sequence[str], *, method: str = 'qr',
     Parameters
     ----------
     W : array_like, shape (N, p)
-        Stacked regressors, or their triangular factor (`Dynamics.regressor_gram` with
+        Stacked regressors, or their triangular factor (`Dynamics.normal_equations` with
         ``factor='qr'``), which has the same dependencies.
     names : sequence of str, length p
         Of the columns.
@@ -224,14 +224,14 @@ def structural_base(dynamics: Dynamics, terms: Sequence[str] = (), *, method: st
     """
     robot, random = dynamics.robot, np.random.default_rng(seed)
     shape = (_STATES, robot.n)
-    if robot.has_single_coordinates:
+    if robot.all_joints_1dof:
         q = random.uniform(-np.pi, np.pi, shape)
     else:
         q = robot.integrate(np.broadcast_to(robot.neutral(), (_STATES, robot.nq)).copy(),
                             random.uniform(-2.0, 2.0, shape))
     v, a = random.uniform(-3.0, 3.0, shape), random.uniform(-5.0, 5.0, shape)
     W = dynamics.regressor(q, v, a, terms)
-    return base_parameters(W.reshape(-1, W.shape[-1]), dynamics.parameter_names(terms),
+    return base_parameters(W.reshape(-1, W.shape[-1]), dynamics.column_names(terms),
                            method=method)
 
 

@@ -59,7 +59,7 @@ class Batches:
         self._robot = robot
         self._model = model
         self._coupling = coupling
-        self._are_possible = robot.has_single_coordinates
+        self._are_possible = robot.all_joints_1dof
 
     @cached_property
     def carrying(self) -> Carrying:

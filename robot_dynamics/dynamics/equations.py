@@ -114,7 +114,7 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
         self._epsilon = float(coulomb_velocity)
         self._model = pack(robot)
         self._kernels = kernels_for(robot)
-        self._has_single_coordinates = robot.has_single_coordinates
+        self._has_single_coordinates = robot.all_joints_1dof
         self._of_q, self._of_v = (_counted(robot, names) for names in (
             robot.position_names, robot.velocity_names))
         self._bodies = robot.n_bodies
@@ -153,8 +153,13 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
         return partial(Dynamics, coulomb_velocity=self._epsilon, threads=self._threads,
                        backend=self.backend), (self.robot,)
 
-    def parameter_names(self, terms: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the name of each column of a regressor.
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Name of each inertial parameter: `Robot.parameter_names`."""
+        return self.robot.parameter_names
+
+    def column_names(self, terms: Sequence[str] = ()) -> tuple[str, ...]:
+        """Name of each column of a regressor.
 
         Parameters
         ----------
@@ -408,7 +413,7 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
         s : array_like, shape (..., n)
             Sliding variable v_r - v.
         parameters : array_like, shape (..., 10 nb + len(terms) n)
-            Parameters pi, in the order of `parameter_names`.
+            Parameters pi, in the order of `column_names`.
         terms : sequence of str
             Joint terms whose columns Yr has too.
 
@@ -474,7 +479,7 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
         if 'q' in arguments and not self._has_single_coordinates:
             arguments['q'] = self.robot.check_positions(arguments['q'])
         counts = {'q': self._of_q,
-                  'parameters': (columns, 'one value for each of parameter_names(terms)')}
+                  'parameters': (columns, 'one value for each of column_names(terms)')}
         return gather({name: (value, *counts.get(name, self._of_v))
                        for name, value in arguments.items()})
 
@@ -532,5 +537,5 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
 
 def _counted(robot: Robot, names: Sequence[str]) -> tuple[int, str]:
     """Length of a joint vector, and what it has one value for each of."""
-    what = 'joints' if robot.has_single_coordinates else 'coordinates'
+    what = 'joints' if robot.all_joints_1dof else 'coordinates'
     return len(names), f'one value for each of the {len(names)} {what} {", ".join(names)}'

@@ -63,7 +63,7 @@ class Factor(NamedTuple):
 class GramMethods:
     """Methods of `Dynamics` that turn a recording into a few numbers."""
 
-    def regressor_gram(self: Dynamics, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike,
+    def normal_equations(self: Dynamics, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike,
                        weights: ArrayLike | None = None, *, terms: Sequence[str] = (),
                        columns: Sequence[int] | None = None, factor: str = 'gram',
                        ) -> Gram | Factor:

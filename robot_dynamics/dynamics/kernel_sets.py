@@ -41,7 +41,7 @@ _SINGLE = KernelSet(
 
 def kernels_for(robot: Robot) -> KernelSet:
     """Return the fastest kernels that can compute a robot."""
-    return _SINGLE if robot.has_single_coordinates else _general()
+    return _SINGLE if robot.all_joints_1dof else _general()
 
 
 def _general() -> KernelSet:

@@ -101,12 +101,12 @@ class MatrixDerivatives:
         (with adj of dv/dt = J a + dJ/dt v in dPsi/dt, where the paper prints J v).
         """
         number = _number_of(factorisation)
-        *_, dM, dC, dg = self.matrices_in_time(q, v, a)
+        *_, dM, dC, dg = self.matrix_time_derivatives(q, v, a)
         if number:
             _, dC = self._garofalo(self._gather(q=q, v=v, a=a))
         return TimeDerivatives(dM, dC, dg)
 
-    def matrices_in_time(self: Dynamics, q: ArrayLike, v: ArrayLike, a: ArrayLike,
+    def matrix_time_derivatives(self: Dynamics, q: ArrayLike, v: ArrayLike, a: ArrayLike,
                          out: tuple[FloatArray, ...] | None = None) -> tuple[FloatArray, ...]:
         """M, C and g and their time derivatives, in one pass.
 
@@ -127,10 +127,10 @@ class MatrixDerivatives:
         if self._is_direct:
             results = self._room_for_six() if out is None else check_several(out, _IN_TIME)
             try:
-                if not kernels.matrices_in_time.call(self._model, q, v, a, *results):
+                if not kernels.matrix_time_derivatives.call(self._model, q, v, a, *results):
                     return results
             except TypeError:
-                kernels.matrices_in_time.load()
+                kernels.matrix_time_derivatives.load()
         samples = self._gather(q=q, v=v, a=a)
         count, b = len(samples.rows[0]), len(self._model) - 1
         M, C, dM, dC = (np.empty((count, b, b)) for _ in range(4))

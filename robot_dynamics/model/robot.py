@@ -142,7 +142,7 @@ class Robot(Rebuilt):
     def __repr__(self) -> str:
         with np.errstate(over='ignore'):
             mass = float(self.inertial_parameters[:, 0].sum())
-        free = '' if self.has_single_coordinates else f' with {self.n} velocities'
+        free = '' if self.all_joints_1dof else f' with {self.n} velocities'
         return (f'<Robot {self.name}: {len(self.joint_names)} joints{free}, {self.n_bodies} '
                 f'moving bodies, {mass:.3g} kg>')
 
@@ -182,7 +182,7 @@ class Robot(Rebuilt):
         checks.check_names('joint', self.joint_names)
         checks.check_names('frame', self.frames)
         checks.check_parents(self.name, self.parents)
-        if not self.has_single_coordinates:
+        if not self.all_joints_1dof:
             checks.check_names('coordinate', self.position_names)
             checks.check_names('coordinate', self.velocity_names)
             checks.check_several(self.body_coordinates, self.coordinates, self.coupling,
@@ -232,7 +232,7 @@ class Robot(Rebuilt):
         return self.coordinates.position_names
 
     @property
-    def has_single_coordinates(self) -> bool:
+    def all_joints_1dof(self) -> bool:
         """Whether each joint has one coordinate: none is floating, planar or spherical."""
         return self.body_coordinates.are_single
 
@@ -312,7 +312,7 @@ class Robot(Rebuilt):
     @cached_property
     def position_coupling(self) -> tuple[FloatArray, FloatArray]:
         """S and s0 in q_bodies = S q + s0 for all positions, (.., nq) and (..,)."""
-        if self.has_single_coordinates:
+        if self.all_joints_1dof:
             return self.coupling, self.coupling_offset
         bodies, joints = self.body_coordinates, self.coordinates
         matrix, offset = np.zeros((bodies.nq, self.nq)), np.zeros(bodies.nq)

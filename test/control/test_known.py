@@ -12,7 +12,7 @@ COLUMNS = {'a/m': 0, 'a/Jzz': 1, 'b - c/m': 2, '2 b/m': 3}
 
 
 def constraints(arm, known, terms=()):
-    return known.constraints(arm, Dynamics(arm).parameter_names(terms))
+    return known.constraints(arm, Dynamics(arm).column_names(terms))
 
 
 def test_a_known_link_is_ten_equations_and_leaves_the_columns_of_the_others(arm3):

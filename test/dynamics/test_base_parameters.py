@@ -43,7 +43,7 @@ def stacked(cases, dynamics, name):
 def test_rank_of_recorded_motions(cases, planar, name, method):
     expected = json.loads((cases / 'ident_rank' / 'expected.json').read_text())['numbers']
     W, tau = stacked(cases, planar, name)
-    base = base_parameters(W, planar.parameter_names(), method=method)
+    base = base_parameters(W, planar.column_names(), method=method)
     assert len(base.names) == expected['n_standard']
     assert base.rank == expected['ranks'][name]['rank']
     # Whatever the base, the prediction is the same.
@@ -58,7 +58,7 @@ def test_condition_of_the_scaled_base(cases, planar):
     expected = json.loads((cases / 'ident_rank' / 'expected.json').read_text())['numbers']
     for name, numbers in expected['ranks'].items():
         W, _ = stacked(cases, planar, name)
-        conditions = [base_parameters(W, planar.parameter_names(), method=method).condition
+        conditions = [base_parameters(W, planar.column_names(), method=method).condition
                       for method in ('qr', 'gauss_jordan')]
         assert min(conditions) <= 1.01 * numbers['condition_of_scaled_base'], name
 
@@ -113,8 +113,8 @@ def test_a_triangular_factor_tells_the_same(planar):
     random = np.random.default_rng(1)
     q, v, a = random.normal(size=(3, 50, 2))
     W = planar.regressor(q, v, a).reshape(-1, 20)
-    R = planar.regressor_gram(q, v, a, np.zeros_like(q), factor='qr').R
-    one, other = (base_parameters(x, planar.parameter_names()) for x in (W, R))
+    R = planar.normal_equations(q, v, a, np.zeros_like(q), factor='qr').R
+    one, other = (base_parameters(x, planar.column_names()) for x in (W, R))
     assert one.rank == other.rank
     np.testing.assert_array_equal(one.independent, other.independent)
     np.testing.assert_allclose(one.regrouping, other.regrouping, atol=1e-8)
@@ -124,7 +124,7 @@ def test_a_triangular_factor_tells_the_same(planar):
 def test_the_size_of_all_numbers_does_not_matter(planar, size):
     random = np.random.default_rng(1)
     W = planar.regressor(*random.normal(size=(3, 50, 2))).reshape(-1, 20)
-    one, other = (base_parameters(x, planar.parameter_names()) for x in (W, size * W))
+    one, other = (base_parameters(x, planar.column_names()) for x in (W, size * W))
     assert one.rank == 6
     np.testing.assert_array_equal(one.independent, other.independent)
     np.testing.assert_array_equal(one.regrouping, other.regrouping)

@@ -45,7 +45,7 @@ def test_names_and_sizes(dynamics):
     assert (dynamics.n, robot.nq, robot.n_bodies) == (13, 14, 8)
     assert robot.position_names[:8] == tuple(f'floating_base/{name}' for name in (
         'x', 'y', 'z', 'qx', 'qy', 'qz', 'qw')) + ('joint1',)
-    names = dynamics.parameter_names(('viscous',))
+    names = dynamics.column_names(('viscous',))
     assert len(names) == 80 + 13
     assert names[80:87] == tuple(f'floating_base/{name}/viscous' for name in (
         'vx', 'vy', 'vz', 'wx', 'wy', 'wz')) + ('joint1/viscous',)

@@ -76,7 +76,7 @@ def test_inverse_dynamics_is_linear_in_the_parameters(case):
 
 def test_adaptive_terms_equal_the_regressor_products(case):
     dynamics, q, v, v_r, a_r, s = case
-    pi = np.random.default_rng(8).normal(size=len(dynamics.parameter_names(TERMS)))
+    pi = np.random.default_rng(8).normal(size=len(dynamics.column_names(TERMS)))
     Yr = dynamics.slotine_li_regressor(q, v, v_r, a_r, TERMS)
     tau, gradient = dynamics.adaptive_terms(q, v, v_r, a_r, s, pi, TERMS)
     np.testing.assert_allclose(tau, Yr @ pi, rtol=1e-11, atol=1e-11)

@@ -30,7 +30,7 @@ def stacked(dynamics, q, v, a, tau, weights=None, terms=(), columns=None):
     """W and tau, weighted, from one regressor after the other."""
     samples = zip(*(x.reshape(-1, dynamics.n) for x in (q, v, a)), strict=True)
     W = np.array([dynamics.regressor(*sample, terms) for sample in samples])
-    W = W.reshape(-1, len(dynamics.parameter_names(terms)))
+    W = W.reshape(-1, len(dynamics.column_names(terms)))
     W = W if columns is None else W[:, columns]
     root = np.sqrt(np.broadcast_to(1.0 if weights is None else weights, tau.shape)).ravel()
     return W * root[:, np.newaxis], tau.ravel() * root
@@ -41,7 +41,7 @@ def agree(dynamics, motion, weights=None, terms=(), columns=None):
     W, tau = stacked(dynamics, *motion, weights, terms, columns)
     p = W.shape[1]
     scale = 1e-12 * max(1.0, np.sum(W**2))
-    gram = dynamics.regressor_gram(*motion, weights, terms=terms, columns=columns)
+    gram = dynamics.normal_equations(*motion, weights, terms=terms, columns=columns)
     np.testing.assert_allclose(gram.W_W, W.T @ W, rtol=0, atol=scale)
     np.testing.assert_array_equal(gram.W_W, gram.W_W.T)
     size = np.sqrt(tau @ tau)
@@ -50,7 +50,7 @@ def agree(dynamics, motion, weights=None, terms=(), columns=None):
     assert gram.tau_tau == pytest.approx(tau @ tau, rel=1e-12)
     assert type(gram.tau_tau) is float
 
-    R, z, rest = dynamics.regressor_gram(*motion, weights, terms=terms, columns=columns,
+    R, z, rest = dynamics.normal_equations(*motion, weights, terms=terms, columns=columns,
                                          factor='qr')
     assert R.shape == (p, p) and z.shape == (p,) and type(rest) is float
     np.testing.assert_array_equal(R, np.triu(R))
@@ -78,7 +78,7 @@ def test_any_tree(tree, make, seed, bodies, count, is_coupled, is_large, data):
                      coupling=S)
     dynamics = Dynamics(robot)
     terms = data.draw(st.lists(st.sampled_from(JOINT_TERMS), unique=True), 'terms')
-    width = len(dynamics.parameter_names(terms))
+    width = len(dynamics.column_names(terms))
     columns = data.draw(st.none() | st.lists(st.integers(0, width - 1), unique=True), 'columns')
     weights = data.draw(st.sampled_from([None, (robot.n,), (count, robot.n)]), 'weights')
     if weights is not None:
@@ -108,7 +108,7 @@ def test_many_samples_with_axes_of_their_own(dynamics):
 def test_threads_change_no_digit(dynamics):
     motion = recording(dynamics, MANY)
     for factor in ('gram', 'qr'):
-        alone, together = (Dynamics(dynamics.robot, threads=threads).regressor_gram(
+        alone, together = (Dynamics(dynamics.robot, threads=threads).normal_equations(
             *motion, factor=factor) for threads in (1, 3))
         for one, other in zip(alone, together, strict=True):
             np.testing.assert_array_equal(one, other)
@@ -119,10 +119,10 @@ def test_memory_does_not_grow_with_the_recording(dynamics, factor):
     """Neither a stack of regressors, 115 MB here, nor copies of the arguments."""
     motion = recording(dynamics, 40_000)
     weights = np.ones((40_000, dynamics.n))
-    dynamics.regressor_gram(*(x[:300] for x in motion), factor=factor)
+    dynamics.normal_equations(*(x[:300] for x in motion), factor=factor)
     tracemalloc.start()
     try:
-        dynamics.regressor_gram(*motion, weights, factor=factor)
+        dynamics.normal_equations(*motion, weights, factor=factor)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -131,8 +131,8 @@ def test_memory_does_not_grow_with_the_recording(dynamics, factor):
 
 def test_recordings_add_up(dynamics):
     motion = recording(dynamics, 600)
-    whole = dynamics.regressor_gram(*motion)
-    parts = [dynamics.regressor_gram(*(x[piece] for x in motion))
+    whole = dynamics.normal_equations(*motion)
+    parts = [dynamics.normal_equations(*(x[piece] for x in motion))
              for piece in (slice(0, 290), slice(290, 600))]
     for sum_of_parts, expected in zip(map(sum, zip(*parts, strict=True)), whole, strict=True):
         np.testing.assert_allclose(sum_of_parts, expected, rtol=1e-11, atol=1e-8)
@@ -149,9 +149,9 @@ def test_the_estimate_is_that_of_least_squares(dynamics):
         if np.linalg.matrix_rank(R[:, [*base, k]], tol=1e-8) > len(base):
             base.append(k)
     x, *_ = np.linalg.lstsq(Y[..., base].reshape(-1, len(base)), tau.ravel(), rcond=None)
-    gram = dynamics.regressor_gram(q, v, a, tau, columns=base)
+    gram = dynamics.normal_equations(q, v, a, tau, columns=base)
     np.testing.assert_allclose(np.linalg.solve(gram.W_W, gram.W_tau), x, rtol=1e-6, atol=1e-8)
-    factor = dynamics.regressor_gram(q, v, a, tau, columns=base, factor='qr')
+    factor = dynamics.normal_equations(q, v, a, tau, columns=base, factor='qr')
     np.testing.assert_allclose(np.linalg.solve(factor.R, factor.z), x, rtol=1e-9, atol=1e-11)
     assert factor.rest < 1e-10 * np.linalg.norm(tau)
 
@@ -165,9 +165,9 @@ def test_the_factor_keeps_digits_that_normal_equations_lose(dynamics):
     W, _ = stacked(dynamics, q, v, a, tau, None, terms, columns)
     right = np.abs(np.linalg.qr(W, mode='r')[1, 1])
     assert 1e-8 < right / np.linalg.norm(W) < 1e-6
-    factor = dynamics.regressor_gram(q, v, a, tau, terms=terms, columns=columns, factor='qr')
+    factor = dynamics.normal_equations(q, v, a, tau, terms=terms, columns=columns, factor='qr')
     assert factor.R[1, 1] == pytest.approx(right, rel=1e-7, abs=0.0)
-    gram = dynamics.regressor_gram(q, v, a, tau, terms=terms, columns=columns)
+    gram = dynamics.normal_equations(q, v, a, tau, terms=terms, columns=columns)
     square = gram.W_W[1, 1] - gram.W_W[0, 1]**2 / gram.W_W[0, 0]
     assert square != pytest.approx(right**2, rel=1e-4, abs=0.0)
 
@@ -176,9 +176,9 @@ def test_the_factor_keeps_digits_that_normal_equations_lose(dynamics):
 def test_no_samples(dynamics, monkeypatch, is_large):
     monkeypatch.setattr(batches, 'LARGE', 0 if is_large else 256)
     nothing = np.zeros((0, dynamics.n))
-    gram = dynamics.regressor_gram(nothing, nothing, nothing, nothing)
+    gram = dynamics.normal_equations(nothing, nothing, nothing, nothing)
     assert not np.any(gram.W_W) and not np.any(gram.W_tau) and gram.tau_tau == 0.0
-    factor = dynamics.regressor_gram(nothing, nothing, nothing, nothing, factor='qr')
+    factor = dynamics.normal_equations(nothing, nothing, nothing, nothing, factor='qr')
     assert factor.R.shape == gram.W_W.shape and not np.any(factor.R) and factor.rest == 0.0
 
 
@@ -190,11 +190,11 @@ def test_nan_travels(dynamics):
     for count in (10, 300):
         q, v, a, tau = recording(dynamics, count)
         tau[5, 2] = np.nan
-        gram = dynamics.regressor_gram(q, v, a, tau)
+        gram = dynamics.normal_equations(q, v, a, tau)
         assert np.isnan(gram.tau_tau) and np.isfinite(gram.W_W).all()
         a[7, 1] = np.nan
-        assert np.isnan(dynamics.regressor_gram(q, v, a, tau).W_W).any()
-        assert np.isnan(dynamics.regressor_gram(q, v, a, tau, factor='qr').R).any()
+        assert np.isnan(dynamics.normal_equations(q, v, a, tau).W_W).any()
+        assert np.isnan(dynamics.normal_equations(q, v, a, tau, factor='qr').R).any()
 
 
 def test_arguments_are_left_alone(dynamics):
@@ -202,7 +202,7 @@ def test_arguments_are_left_alone(dynamics):
     before = [x.copy() for x in motion]
     weights = np.full((300, dynamics.n), 2.0)
     for factor in ('gram', 'qr'):
-        dynamics.regressor_gram(*motion, weights, factor=factor)
+        dynamics.normal_equations(*motion, weights, factor=factor)
     for now, then in zip(motion, before, strict=True):
         np.testing.assert_array_equal(now, then)
     assert np.all(weights == 2.0)
@@ -229,22 +229,22 @@ def test_arguments_are_left_alone(dynamics):
 @pytest.mark.filterwarnings('error')
 def test_what_is_refused(dynamics, options, message):
     with pytest.raises(ParameterError, match=message):
-        dynamics.regressor_gram(*recording(dynamics, 5), **options)
+        dynamics.normal_equations(*recording(dynamics, 5), **options)
 
 
 @pytest.mark.filterwarnings('error')
 def test_no_columns_are_asked_for(dynamics):
     motion = recording(dynamics, 5)
-    gram = dynamics.regressor_gram(*motion, columns=[])
+    gram = dynamics.normal_equations(*motion, columns=[])
     assert gram.W_W.shape == (0, 0) and gram.tau_tau == pytest.approx(np.sum(motion[3]**2))
-    assert dynamics.regressor_gram(*motion, columns=[], factor='qr').rest == pytest.approx(
+    assert dynamics.normal_equations(*motion, columns=[], factor='qr').rest == pytest.approx(
         np.linalg.norm(motion[3]))
 
 
 @pytest.mark.parametrize('weights', [np.ones(5), np.ones((4, 6)), np.ones((5, 1)), 1.0, 'one'])
 def test_weights_of_other_shapes_are_refused(dynamics, weights):
     with pytest.raises(DimensionError, match='weights'):
-        dynamics.regressor_gram(*recording(dynamics, 5), weights)
+        dynamics.normal_equations(*recording(dynamics, 5), weights)
 
 
 def test_robots_with_joints_of_several_coordinates():
@@ -261,9 +261,9 @@ def test_robots_with_joints_of_several_coordinates():
     np.testing.assert_allclose(dynamics.regressor(q, v, a), W, atol=1e-12)
     rows = W[..., columns] * np.sqrt(weights)[..., np.newaxis]
     rows, efforts = rows.reshape(-1, len(columns)), (tau * np.sqrt(weights)).ravel()
-    gram = dynamics.regressor_gram(q, v, a, tau, weights, columns=columns)
+    gram = dynamics.normal_equations(q, v, a, tau, weights, columns=columns)
     np.testing.assert_allclose(gram.W_W, rows.T @ rows, rtol=1e-10)
     np.testing.assert_allclose(gram.W_tau, rows.T @ efforts, rtol=1e-9)
-    R, z, _ = dynamics.regressor_gram(q, v, a, tau, weights, columns=columns, factor='qr')
+    R, z, _ = dynamics.normal_equations(q, v, a, tau, weights, columns=columns, factor='qr')
     np.testing.assert_allclose(R.T @ R, gram.W_W, rtol=1e-10)
     np.testing.assert_allclose(R.T @ z, gram.W_tau, rtol=1e-9)

@@ -177,7 +177,7 @@ def test_a_part_of_a_buffer_that_another_robot_writes(tree, star, state, start, 
                                    np.array([['viscous', 'coulomb']])])
 def test_what_is_no_list_of_terms(dynamics, state, terms):
     for call in (lambda: dynamics.regressor(*state[:3], terms),
-                 lambda: dynamics.parameter_names(terms), lambda: dynamics.regressor_buffer(terms),
+                 lambda: dynamics.column_names(terms), lambda: dynamics.regressor_buffer(terms),
                  lambda: dynamics.parameter_vector(terms)):
         with pytest.raises(ParameterError) as caught:
             call()

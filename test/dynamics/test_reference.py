@@ -94,7 +94,7 @@ def test_rpr_matrices(rpr):
 
 def test_rpr_regressors(rpr):
     dynamics, states = rpr
-    names = dynamics.parameter_names()
+    names = dynamics.column_names()
     unknown = [names.index(name) for name in ('b0/Jzz', 'b1/mx', 'b1/m')]
     known = [names.index(name) for name in ('b2/Jzz', 'b2/m', 'b2/mx')]
     for state in states:

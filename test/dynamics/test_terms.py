@@ -62,7 +62,7 @@ def test_batches_and_single_samples_agree(dynamics):
 
 def test_names_and_described_values_stand_in_column_order(dynamics):
     robot = dynamics.robot
-    names = dynamics.parameter_names(('armature', 'viscous'))
+    names = dynamics.column_names(('armature', 'viscous'))
     assert names[:50] == robot.parameter_names
     assert names[50:] == tuple(f'c{i}/armature' for i in range(5)) + tuple(
         f'c{i}/viscous' for i in range(5))

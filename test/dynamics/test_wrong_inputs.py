@@ -15,10 +15,11 @@ from robot_dynamics.model.shipped import resolve_robot
 METHODS = {
     'inverse_dynamics': 3, 'gravity_torque': 1, 'matrices': 2, 'mass_matrix': 1,
     'coriolis_matrix': 2, 'forward_dynamics': 3, 'regressor': 3, 'slotine_li_regressor': 4,
-    'inverse_dynamics_derivatives': 3, 'forward_dynamics_derivatives': 3, 'matrices_in_time': 3,
+    'inverse_dynamics_derivatives': 3, 'forward_dynamics_derivatives': 3,
+    'matrix_time_derivatives': 3,
     'time_derivatives': 3, 'state_derivatives': 2, 'parameter_derivatives': 2,
     'forward_kinematics': 1, 'jacobian': 1, 'jacobian_dot': 2, 'jacobian_ddot': 3,
-    'jacobian_derivatives': 2, 'com_position': 1, 'com_jacobian': 1, 'regressor_gram': 4,
+    'jacobian_derivatives': 2, 'com_position': 1, 'com_jacobian': 1, 'normal_equations': 4,
 }
 OF_A_LINK = ('jacobian', 'jacobian_dot', 'jacobian_ddot', 'jacobian_derivatives')
 

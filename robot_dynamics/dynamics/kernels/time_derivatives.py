@@ -192,7 +192,7 @@ def fill_matrices_in_time(model, q, v, a, table, M, C, g, dM, dC, dg):
 
 
 @direct_kernel
-def matrices_in_time(model, q, v, a, M, C, g, dM, dC, dg):
+def matrix_time_derivatives(model, q, v, a, M, C, g, dM, dC, dg):
     """M, C, g and their time derivatives of one sample, written to these six."""
     n = body_count(model)
     if n < 0:
@@ -224,7 +224,7 @@ def matrices_in_time(model, q, v, a, M, C, g, dM, dC, dg):
         'float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1], '
         'float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1])', nogil=True)
 def many_matrices_in_time(model, q, v, a, M, C, g, dM, dC, dg):
-    """`matrices_in_time` of each row of the arguments."""
+    """`matrix_time_derivatives` of each row of the arguments."""
     table = np.empty((HEIGHT, model.shape[0]))
     for k in range(q.shape[0]):
         fill_matrices_in_time(model, q[k], v[k], a[k], table, M[k], C[k], g[k], dM[k], dC[k],

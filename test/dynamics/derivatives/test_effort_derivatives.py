@@ -112,7 +112,7 @@ def test_robots_too_large_for_the_stack(tree, near, bodies):
             (dtau_dv, dynamics.inverse_dynamics(q, v + h * direction, a),
              dynamics.inverse_dynamics(q, v - h * direction, a))):
         near(derivative @ direction, (ahead - behind) / (2.0 * h), 1e-6)
-    near(dynamics.matrices_in_time(q, v, a)[1], dynamics.coriolis_matrix(q, v))
+    near(dynamics.matrix_time_derivatives(q, v, a)[1], dynamics.coriolis_matrix(q, v))
 
 
 def test_arrays_of_the_caller(tree):

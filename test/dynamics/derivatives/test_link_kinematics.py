@@ -45,7 +45,7 @@ def judge(robot, last, q, v, a, exact, near, axes):
     dJ_dq, dJdot_dq = dynamics.jacobian_derivatives(q, v, 'tool', axes)
     near(dJ_dq, exact.by_q(J))
     near(dJdot_dq, exact.by_q(rate))
-    if robot.has_single_coordinates:
+    if robot.all_joints_1dof:
         near(dJ_dq, exact.by_v(rate))
 
 

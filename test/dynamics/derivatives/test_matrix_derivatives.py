@@ -129,7 +129,7 @@ def test_parameters_make_the_matrices(case, near):
 def test_matrices_in_time_are_the_matrices_and_their_derivatives(case, near):
     robot, q, v, a = case
     dynamics = Dynamics(robot)
-    results = dynamics.matrices_in_time(q, v, a)
+    results = dynamics.matrix_time_derivatives(q, v, a)
     for value, expected in zip(results, (*dynamics.matrices(q, v),
                                          *dynamics.time_derivatives(q, v, a)), strict=True):
         near(value, expected)
@@ -138,21 +138,21 @@ def test_matrices_in_time_are_the_matrices_and_their_derivatives(case, near):
 def test_arrays_of_the_caller(tree):
     dynamics = Dynamics(tree(1, 5))
     q, v, a = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 5))
-    expected = dynamics.matrices_in_time(q, v, a)
+    expected = dynamics.matrix_time_derivatives(q, v, a)
     out = tuple(np.ones_like(x) for x in expected)
-    assert dynamics.matrices_in_time(q, v, a, out) is out
+    assert dynamics.matrix_time_derivatives(q, v, a, out) is out
     for value, wanted in zip(out, expected, strict=True):
         np.testing.assert_array_equal(value, wanted)
-    dynamics.matrices_in_time(list(q), v, a, out)
+    dynamics.matrix_time_derivatives(list(q), v, a, out)
     for value, wanted in zip(out, expected, strict=True):
         np.testing.assert_allclose(value, wanted, atol=1e-12)
     with pytest.raises(DimensionError, match='six arrays'):
-        dynamics.matrices_in_time(q, v, a, out[:3])
+        dynamics.matrix_time_derivatives(q, v, a, out[:3])
     M, C, g, M_dot, _, g_dot = out
     with pytest.raises(DimensionError, match='shares memory'):
-        dynamics.matrices_in_time(q, v, a, (M, C, g, M_dot, M, g_dot))
+        dynamics.matrix_time_derivatives(q, v, a, (M, C, g, M_dot, M, g_dot))
     with pytest.raises(DimensionError, match='shape'):
-        dynamics.matrices_in_time(q, v, a, (M, C, g, M_dot, g, g_dot))
+        dynamics.matrix_time_derivatives(q, v, a, (M, C, g, M_dot, g, g_dot))
 
 
 @pytest.mark.parametrize('shape', [(), (3,), (2, 3)])
@@ -162,7 +162,7 @@ def test_batches(mixed, state, near, shape):
     states = [state(robot, np.random.default_rng(k)) for k in range(int(np.prod(shape)))]
     q, v, a = (np.reshape(x, (*shape, -1)) for x in zip(*states, strict=True))
     calls = {'state_derivatives': (q, v), 'time_derivatives': (q, v, a),
-             'parameter_derivatives': (q, v), 'matrices_in_time': (q, v, a)}
+             'parameter_derivatives': (q, v), 'matrix_time_derivatives': (q, v, a)}
     for name, arguments in calls.items():
         together = getattr(dynamics, name)(*arguments)
         for k, one in enumerate(states):

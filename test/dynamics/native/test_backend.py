@@ -132,7 +132,7 @@ def test_terms_given_as_a_list_or_a_name(arm):
     numba, c = arm
     q, v, v_r, a_r, s = state(numba.n)
     for terms in (['viscous', 'coulomb'], 'viscous'):
-        count = len(numba.parameter_names(terms))
+        count = len(numba.column_names(terms))
         close(c.adaptive_terms(q, v, v_r, a_r, s, np.ones(count), terms),
               numba.adaptive_terms(q, v, v_r, a_r, s, np.ones(count), terms))
     with pytest.raises(ParameterError, match='no joint term'):
@@ -173,7 +173,7 @@ def test_large_batches(tree, threads, count):
         assert c.slotine_li_regressor(q, v, v_r, a_r, terms, out) is out
         close(out, expected)
     close(c.regressor(q, v, a_r), numba.regressor(q, v, a_r))
-    found, wanted = (dynamics.regressor_gram(q, v, a_r, v_r) for dynamics in (c, numba))
+    found, wanted = (dynamics.normal_equations(q, v, a_r, v_r) for dynamics in (c, numba))
     close(found.W_W, wanted.W_W)
     close(found.W_tau, wanted.W_tau)
 
