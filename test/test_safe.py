@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from robot_dynamics.nodes.documents.parameter_tables import TABLES
+from robot_dynamics.nodes.documents.parameters import TABLES
 
 PACKAGE = Path(__file__).resolve().parents[1] / 'robot_dynamics'
 MODULES = sorted(PACKAGE.rglob('*.py'))

@@ -32,7 +32,7 @@ from robot_dynamics.nodes.adaptive_controller import AdaptiveControllerNode
 from robot_dynamics.nodes.arm.plants import build_plant
 from robot_dynamics.nodes.controller.parameters import make_session
 from robot_dynamics.nodes.controller.reported import make_reported_effort
-from robot_dynamics.nodes.documents.parameter_tables import TABLES
+from robot_dynamics.nodes.documents.parameters import TABLES
 from robot_dynamics.nodes.motions.reference_motions import FileMotion, make_motion, middle
 from robot_dynamics.nodes.ros.parameters import Parameter, Type
 from robot_dynamics.nodes.ros.ros_arguments import readable_arguments

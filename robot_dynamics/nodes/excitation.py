@@ -31,7 +31,7 @@ from robot_dynamics.identification.excitation.limits import Clearance
 from robot_dynamics.identification.excitation.plan import ExcitationPlan
 from robot_dynamics.identification.excitation.session import ExcitationSession, Stage
 from robot_dynamics.nodes.controller.command_output import listener_obstacle
-from robot_dynamics.nodes.controller_names import TRACKING_CONTROLLERS, topics_of
+from robot_dynamics.nodes.controllers import CONTROLLER_NODES, TRACKING_NODES
 from robot_dynamics.nodes.recording.topic_recording import (
     DISCOVERY_PERIOD,
     FETCH_PERIOD,
@@ -56,7 +56,7 @@ STATE_TOPIC = 'excitation/state'
 #: What tells of a motion, as far as it is there.
 RECORDED = ('joint_states', 'motor_states', 'robot_description', STATE_TOPIC,
             'effort_controller/commands',
-            *(topic for controller in TRACKING_CONTROLLERS for topic in topics_of(controller)))
+            *(topic for node in TRACKING_NODES for topic in CONTROLLER_NODES[node].all_topics))
 
 TABLE = (
     *ROBOT_PARAMETERS,
@@ -67,7 +67,7 @@ TABLE = (
     Parameter('play_as', 'reference', 'How: reference leads a controller of this package, '
               'trajectory is for an arm that is controlled by position.',
               choices=('reference', 'trajectory'), read_only=True),
-    Parameter('controllers', TRACKING_CONTROLLERS, 'reference: names of the controllers to '
+    Parameter('controllers', TRACKING_NODES, 'reference: names of the controllers to '
               'lead: whichever of them tracks.', element=str, read_only=True, topic=True),
     Parameter('trajectory_topic', 'joint_trajectory_controller/joint_trajectory',
               'trajectory: where the arm takes a JointTrajectory.', read_only=True, topic=True),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from robot_dynamics.errors import RecordingError
-from robot_dynamics.nodes.controller_names import CONTROLLERS, topics_of
+from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 from robot_dynamics.nodes.recording.recorder_progress import Progress
 from robot_dynamics.nodes.recording.topic_recording import (
     DISCOVERY_PERIOD,
@@ -24,7 +24,7 @@ from robot_dynamics.nodes.ros.stopping import StopRequest
 #: What a running system says, as far as it is there.
 DEFAULT_TOPICS = (
     'joint_states', 'motor_states', 'robot_description', 'effort_controller/commands',
-    *(topic for controller in CONTROLLERS for topic in topics_of(controller)),
+    *(topic for row in CONTROLLER_NODES.values() for topic in row.all_topics),
     'inverse_dynamics/torque', 'inverse_dynamics/terms/gravity',
     'inverse_dynamics/terms/coriolis', 'inverse_dynamics/terms/inertial',
     'inverse_dynamics/terms/friction', 'inverse_dynamics/residual', '/diagnostics',

@@ -23,7 +23,7 @@ from robot_dynamics.control.references import Reference
 from robot_dynamics.control.trajectory_points import sample_points
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.nodes.controller_names import TRACKING_CONTROLLERS
+from robot_dynamics.nodes.controllers import TRACKING_NODES
 from robot_dynamics.nodes.motions.reference_motions import (
     MOTION_PARAMETERS,
     check_motion,
@@ -47,7 +47,7 @@ from robot_dynamics.nodes.ros.subscriptions import FetchedSubscription
 TABLE = (
     *ROBOT_PARAMETERS,
     *MOTION_PARAMETERS,
-    Parameter('controllers', TRACKING_CONTROLLERS, 'Names of the controllers to lead: whichever '
+    Parameter('controllers', TRACKING_NODES, 'Names of the controllers to lead: whichever '
               'of them tracks.', element=str, read_only=True, topic=True),
     Parameter('chunk_period', 0.25, 'Time between two chunks.', 's', 0.02, 10.0, read_only=True),
     Parameter('horizon', 1.0, 'Length of a chunk, several of its periods.', 's', 0.05, 30.0,

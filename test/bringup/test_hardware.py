@@ -104,8 +104,7 @@ def test_one_driver_for_every_controller(tmp_path):
 
 def test_what_is_of_a_driver_is_a_parameter_of_every_controller():
     pytest.importorskip('rclpy', reason='needs ROS 2')
-    from robot_dynamics.nodes.documents.parameter_tables import CONTROLLER_MODULES, TABLES
-    assert set(CONTROLLER_MODULES) == set(CONTROLLER_NODES)
+    from robot_dynamics.nodes.documents.parameters import TABLES
     for node in CONTROLLER_NODES:
         assert {row.name for row in TABLES[node]} >= DRIVER_PARAMETERS
 

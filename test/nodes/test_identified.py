@@ -13,7 +13,7 @@ from robot_dynamics.identification.outputs.parameter_file import parameter_file
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.nodes.documents.parameter_tables import TABLES
+from robot_dynamics.nodes.documents.parameters import TABLES
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.description import ROBOT_PARAMETERS, load_robot
 from robot_dynamics.nodes.ros.node_parameters import NodeParameters

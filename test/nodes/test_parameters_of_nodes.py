@@ -24,7 +24,7 @@ from std_msgs.msg import Float64MultiArray, String
 
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.nodes.documents.parameter_tables import TABLES
+from robot_dynamics.nodes.documents.parameters import TABLES
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.parameter_requests import MOST_CHANGED
 from robot_dynamics.nodes.ros.parameters import Parameter

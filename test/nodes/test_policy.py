@@ -14,8 +14,8 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from robot_dynamics.bringup.security import ENCLAVES
-from robot_dynamics.nodes.controller_names import CONTROLLERS, TRACKING_CONTROLLERS
-from robot_dynamics.nodes.documents.parameter_tables import TABLES
+from robot_dynamics.nodes.controllers import CONTROLLER_NODES, TRACKING_NODES
+from robot_dynamics.nodes.documents.parameters import TABLES
 from robot_dynamics.nodes.ros import qos
 
 pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
@@ -37,7 +37,7 @@ KINDS = {'publish': 'publisher', 'subscribe': 'subscriber', 'reply': 'service',
 #: What is there for a moment at the start or while one controller follows another, or from
 #: Jazzy on only.
 BRIEF = {('subscribe', '/robot_description'),
-         *(('subscribe', f'/{name}/command') for name in CONTROLLERS)}
+         *(('subscribe', f'/{name}/command') for name in CONTROLLER_NODES)}
 #: An arm with springs, so that it tells of its motors, too, and who has it: for the slow states
 #: of this test.
 ELASTIC = {'elastic_joints': 'planar_2r'}
@@ -95,13 +95,13 @@ def test_who_moves_the_arm_and_who_says_where_it_is(allowed):
     def who(action, name):
         return {node for node, rules in allowed.items() if name in rules[action]}
 
-    assert who('publish', '/effort_controller/commands') == set(CONTROLLERS)
+    assert who('publish', '/effort_controller/commands') == set(CONTROLLER_NODES)
     assert who('subscribe', '/effort_controller/commands') == {'simulated_arm', 'recorder',
                                                                'excitation', OPERATOR}
-    for controller in CONTROLLERS:
+    for controller in CONTROLLER_NODES:
         assert who('publish', f'/{controller}/mode') == {controller}
         assert who('publish', f'/{controller}/reference') == (
-            {'reference', 'excitation'} if controller in TRACKING_CONTROLLERS else set())
+            {'reference', 'excitation'} if controller in TRACKING_NODES else set())
     for topic in ('/joint_states', '/robot_description', '/clock'):
         assert who('publish', topic) == {'simulated_arm'}
     requests = {node: rules['request'] for node, rules in allowed.items() if rules['request']}
@@ -121,7 +121,7 @@ def test_the_policy_allows_what_the_nodes_do_and_nothing_else(allowed, start, ob
     patient = {'description_timeout': 60.0, 'use_sim_time': True}
     for node in ('inverse_dynamics', 'reference'):
         start(node, **patient)
-    for node in CONTROLLERS:
+    for node in CONTROLLER_NODES:
         has_arm = node == HAS_ARM
         start(node, state_timeout=1.0, max_age=2.0, autostart=has_arm, **patient,
               **({**GENTLE, **ELASTIC} if has_arm else {}))
@@ -157,7 +157,7 @@ def test_the_policy_allows_what_the_nodes_do_and_nothing_else(allowed, start, ob
 
     assert observer.spin(90.0, lambda: look() or (bool(modes) and modes[-1].data == 'tracking')), \
         [mode.data for mode in modes]
-    for node in CONTROLLERS:
+    for node in CONTROLLER_NODES:
         if node != HAS_ARM:
             prepare(node)
     assert observer.spin(90.0, look), missing()

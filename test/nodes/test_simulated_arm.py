@@ -20,7 +20,7 @@ from robot_dynamics.model.modify import with_payload
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
-from robot_dynamics.nodes.controller_names import CONTROLLERS
+from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.messages import to_nanoseconds
 
@@ -130,7 +130,7 @@ def test_is_braked_then_obeys_then_is_caught(start, observer, robot, style):
 
 
 @pytest.mark.parametrize('system', [System(), make_plan().system], ids=['up', 'demo'])
-@pytest.mark.parametrize('controller', CONTROLLERS)
+@pytest.mark.parametrize('controller', CONTROLLER_NODES)
 def test_obeys_for_longer_than_its_controller_goes_on_without_states(system, controller):
     """Who tracks, and learns, while the arm is caught learns what is not so."""
     def values(node: str) -> dict:

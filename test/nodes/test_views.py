@@ -16,8 +16,8 @@ from sensor_msgs.msg import JointState
 from robot_dynamics.control.slotine_li import AdaptiveController
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import candidate_folders, resolve_robot
-from robot_dynamics.nodes.controller_names import CONTROLLERS
-from robot_dynamics.nodes.documents.view_documents import ORIGINAL, TEMPLATES, documents
+from robot_dynamics.nodes.controllers import CONTROLLER_NODES
+from robot_dynamics.nodes.documents.views import ORIGINAL, TEMPLATES, documents
 from robot_dynamics.nodes.ros import qos
 
 CONFIG = next(iter(candidate_folders('config')))
@@ -25,7 +25,7 @@ NODES = ('adaptive_controller', 'inverse_dynamics', 'simulated_arm')
 #: Every view by the name of its controller: for rqt, PlotJuggler and RViz.
 VIEWS = {ORIGINAL: {kind: CONFIG / path.name for kind, path in TEMPLATES.items()}} | {
     controller: {kind: CONFIG / 'views' / f'{controller}.{kind}' for kind in TEMPLATES}
-    for controller in CONTROLLERS if controller != ORIGINAL}
+    for controller in CONTROLLER_NODES if controller != ORIGINAL}
 #: What a controller needs to be configured.
 WISHES = {'elastic_pd_controller': {'robot': 'planar_2r', 'elastic_joints': 'planar_2r'}}
 #: Fields of our messages that a curve can be of.
@@ -115,7 +115,7 @@ def test_every_curve_is_of_a_topic_that_is_published(start, observer, robot):
 def test_views_are_what_is_made_of_those_of_the_adaptive_controller():
     for path, text in documents().items():
         assert (CONFIG.parent / path).read_text(encoding='utf-8') == text, \
-            f'{path}: run python -m robot_dynamics.nodes.documents.view_documents'
+            f'{path}: run python -m robot_dynamics.nodes.documents'
     files = {path.name for path in (CONFIG / 'views').iterdir()}
     assert files == {path.name for path in documents()}
 

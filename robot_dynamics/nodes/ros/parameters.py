@@ -10,6 +10,7 @@ not finite gets in.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,8 @@ Values = Mapping[str, Any]
 
 #: Elements of a list that are looked at: ten for each of 500 joints.
 MOST_ELEMENTS = 5000
+#: Columns of the answer to ``--help``.
+_HELP_WIDTH = 90
 #: What to call each type when talking to a user.
 _TYPE_TEXTS = {
     Type.BOOL: 'true or false', Type.INTEGER: 'an integer', Type.DOUBLE: 'a number',
@@ -206,3 +209,37 @@ def per_joint(values: Values, name: str, joint_names: Sequence[str], *,
                              remedy='give one value, or one for each of: '
                                     + ', '.join(joint_names))
     return np.array(given, dtype=np.float64)
+
+
+def help_text(title: str, table: Sequence[Parameter]) -> str:
+    """Return what a node answers to ``--help``."""
+    lines = [title, '', 'Options are those of every ROS 2 node:', '',
+             '    --ros-args -p NAME:=VALUE --params-file FILE -r FROM:=TO', '', 'Parameters:']
+    for row in table:
+        lines += ['', f'  {row.name} (default {default_text(row)})',
+                  *textwrap.wrap(explanation(row), _HELP_WIDTH, initial_indent='      ',
+                                 subsequent_indent='      ')]
+    return '\n'.join(lines)
+
+
+def default_text(row: Parameter) -> str:
+    """Return a default as YAML has it, long lists shortened."""
+    if isinstance(row.default, tuple):
+        shown = [str(value) for value in row.default[:4]]
+        return '[' + ', '.join(shown + ['...'] * (len(row.default) > len(shown))) + ']'
+    if isinstance(row.default, bool):
+        return str(row.default).lower()
+    return repr(row.default)
+
+
+def explanation(row: Parameter) -> str:
+    """Return everything about a row but its name and default."""
+    parts = [row.text]
+    if row.choices:
+        parts.append('One of ' + ', '.join(row.choices) + '.')
+    bounds = '' if row.low is None else f'{row.low:g} to {row.high:g}'
+    if bounds or row.unit:
+        parts.append(f'{" ".join(filter(None, (bounds, row.unit)))}.')
+    if not row.read_only:
+        parts.append('Can be changed while the node runs.')
+    return ' '.join(parts)

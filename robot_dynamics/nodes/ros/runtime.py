@@ -23,8 +23,7 @@ from robot_dynamics.errors import BringupError, RobotDynamicsError
 from robot_dynamics.nodes.ros.broken_pipe import forget_output
 from robot_dynamics.nodes.ros.fast_entities import FastEntities
 from robot_dynamics.nodes.ros.node_parameters import NodeParameters
-from robot_dynamics.nodes.ros.parameter_text import help_text
-from robot_dynamics.nodes.ros.parameters import Parameter, Values
+from robot_dynamics.nodes.ros.parameters import Parameter, Values, help_text
 from robot_dynamics.nodes.ros.ros_arguments import readable_arguments
 from robot_dynamics.nodes.ros.spinning import SPIN, make_spinner
 from robot_dynamics.nodes.ros.stopping import StoppedEarlyError, StopRequest

@@ -34,11 +34,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-#: The nodes, each a module here and an executable of the package.
-NODES = (
-    'adaptive_controller', 'computed_torque_controller', 'elastic_pd_controller',
-    'excitation', 'feedforward_lq_controller', 'gravity_compensation_controller',
-    'inverse_dynamics', 'pd_gravity_controller', 'recorder', 'reference', 'simulated_arm')
+from robot_dynamics.nodes.controllers import NODES
 
 #: Package of these modules.
 _ROOM = 'robot_dynamics.nodes'

@@ -5,9 +5,9 @@ import sys
 import pytest
 
 from robot_dynamics.nodes import adaptive_controller, recorder
+from robot_dynamics.nodes.documents.parameters import markdown_table
 from robot_dynamics.nodes.ros import runtime
-from robot_dynamics.nodes.ros.parameter_text import default_text, help_text, markdown_table
-from robot_dynamics.nodes.ros.parameters import Parameter
+from robot_dynamics.nodes.ros.parameters import Parameter, default_text, help_text
 
 SPEED = Parameter('speed', 0.9, 'How fast.', 'rad/s', 0.001, 100.0)
 KIND = Parameter('kind', 'a', 'Which.', choices=('a', 'b'), read_only=True)

@@ -348,7 +348,7 @@ def test_what_was_lost_in_a_destructor_is_no_traceback(request_stop, monkeypatch
 
 @pytest.mark.parametrize(('command', 'arguments', 'is_one'), [
     (['python', '-u', '-m', 'robot_dynamics.nodes.recorder', '-p', 'a:=1'], ['-m', '-p'], True),
-    (['python', '-m', 'robot_dynamics.nodes.documents.parameter_documents'], ['-m'], False),
+    (['python', '-m', 'robot_dynamics.nodes.documents'], ['-m'], False),
     (['python', '-m', 'pytest', 'recorder'], ['/lib/pytest/__main__.py', 'recorder'], False),
     (['python', '-m', 'robot_dynamics.bringup.cli', 'up'], ['-m', 'up'], False),
     (['python', '/ws/install/robot_dynamics/lib/robot_dynamics/reference'],

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the views of every controller from those of the adaptive one, which says most.
-
-To be run in the repository: ``python -m robot_dynamics.nodes.documents.view_documents``.
-"""
+"""Views of every controller, made from those of the adaptive one, which has the most topics."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from robot_dynamics.nodes.controller_names import CONTROLLERS, topics_of
+from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 
 #: Whose views the others are made of, and where they are: for rqt, PlotJuggler and RViz.
 ORIGINAL = 'adaptive_controller'
@@ -23,7 +20,7 @@ FOLDER = Path('config', 'views')
 def documents() -> dict[Path, str]:
     """Return the views of the other controllers by their paths in the repository."""
     return {FOLDER / f'{controller}.{kind}': view(path.read_text(encoding='utf-8'), controller)
-            for controller in CONTROLLERS if controller != ORIGINAL
+            for controller in CONTROLLER_NODES if controller != ORIGINAL
             for kind, path in TEMPLATES.items()}
 
 
@@ -37,7 +34,7 @@ def view(text: str, controller: str) -> str:
     controller : str
         The other controller. Plots of what it does not say are left out.
     """
-    theirs = {f'/{topic}' for topic in topics_of(controller)}
+    theirs = {f'/{topic}' for topic in CONTROLLER_NODES[controller].all_topics}
     text = text.replace(f'/{ORIGINAL}/', f'/{controller}/')
     said = set(re.findall(rf'/{controller}/\w+', text))
     return _without(text, said - theirs) if said - theirs else text
@@ -62,15 +59,3 @@ def _without(text: str, topics: set[str]) -> str:
         selected.set('value', ';'.join(topic for topic in selected.get('value').split(';')
                                        if topic not in topics))
     return head + ET.tostring(root, encoding='unicode') + '\n'
-
-
-def write() -> None:
-    """Write them below the current folder, which has to be the repository."""
-    for path, text in documents().items():
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding='utf-8')
-        print(path)
-
-
-if __name__ == '__main__':
-    write()

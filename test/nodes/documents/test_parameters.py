@@ -11,12 +11,11 @@ import yaml
 from rclpy.parameter import Parameter as RosParameter
 
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.nodes.documents.parameter_documents import documents
-from robot_dynamics.nodes.documents.parameter_tables import CONTROLLER_MODULES, TABLES
-from robot_dynamics.nodes.documents.parameter_yaml import parameter_file
+from robot_dynamics.nodes.controllers import CONTROLLER_NODES
+from robot_dynamics.nodes.documents import policy, views
+from robot_dynamics.nodes.documents.parameters import TABLES, documents, parameter_file
 from robot_dynamics.nodes.ros.node_parameters import NodeParameters
-from robot_dynamics.nodes.ros.parameter_text import explanation
-from robot_dynamics.nodes.ros.parameters import Parameter
+from robot_dynamics.nodes.ros.parameters import Parameter, explanation
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / 'config' / 'parameters'
@@ -27,11 +26,10 @@ NUMBERS = (Type.INTEGER, Type.DOUBLE, Type.DOUBLE_ARRAY)
 
 
 def test_every_document_is_what_the_tables_say():
-    written = documents()
-    assert {path.stem for path in written} == {'parameters', *TABLES}
-    for path, text in written.items():
+    assert {path.stem for path in documents()} == {'parameters', *TABLES}
+    for path, text in {**documents(), **views.documents(), **policy.documents()}.items():
         assert (ROOT / path).read_text(encoding='utf-8') == text, \
-            f'{path}: run python -m robot_dynamics.nodes.documents.parameter_documents'
+            f'{path}: run python -m robot_dynamics.nodes.documents'
     assert sorted(FOLDER.iterdir()) == sorted(FOLDER / f'{node}.yaml' for node in TABLES)
 
 
@@ -103,7 +101,7 @@ def test_little_can_change_while_a_node_runs():
     A payload is checked against what the arm can hold, and goes over smoothly; damping and
     help against friction have ranges in which an arm stops.
     """
-    assert {row.name for name in CONTROLLER_MODULES for row in TABLES[name]
+    assert {row.name for name in CONTROLLER_NODES for row in TABLES[name]
             if not row.read_only} == {
         'adapt', 'adapt_after', 'payload.mass', 'payload.com', 'payload.inertia',
         'guiding.damping', 'guiding.friction_help'}

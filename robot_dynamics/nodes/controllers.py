@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The registry of controllers: one row per controller, read by everything that lists them.
+
+Launch files, runner, ``robot-dynamics switch`` and ``doctor``, recorder, views, security policy,
+parameter files and entry points read these rows (docs/add_a_controller.md). Plain data from the
+standard library alone: ``setup.py`` reads this file without the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+#: Topics that every controller publishes, below the name of its node.
+COMMON_TOPICS = ('mode', 'command', 'tracking_error', 'timing')
+
+
+class Controller(NamedTuple):
+    """One row of the registry.
+
+    Parameters
+    ----------
+    name : str
+        Name that users give, as in ``robot-dynamics up --controller``.
+    node : str
+        Name of its node, of the executable and of the module; empty for no controller.
+    text : str
+        Description for ``--help``.
+    parameters : mapping of str to value
+        Parameters of the node that make it this controller.
+    tracks : bool
+        Whether it follows trajectories on ``<node>/reference``.
+    learns : bool
+        Whether it estimates parameters of the model while it runs.
+    is_elastic : bool
+        Whether it is made for arms with elastic joints, and for no others.
+    has_feedback_gains : bool
+        Whether the parameters ``feedback.*`` set the gains of its feedback.
+    states : str
+        Topic of the states that it answers.
+    topics : tuple of str
+        Topics that it publishes beside `COMMON_TOPICS`, below the name of its node.
+    listens_to : tuple of str
+        Topics that it subscribes to beside states, description, reference and the commands of
+        the other controllers.
+    package : str
+        Python package that has the module of the node.
+    """
+
+    name: str
+    node: str
+    text: str
+    parameters: Mapping[str, Any] = MappingProxyType({})
+    tracks: bool = True
+    learns: bool = False
+    is_elastic: bool = False
+    has_feedback_gains: bool = True
+    states: str = 'joint_states'
+    topics: tuple[str, ...] = ()
+    listens_to: tuple[str, ...] = ()
+    package: str = 'robot_dynamics.nodes'
+
+    @property
+    def module(self) -> str:
+        """Python module of the node."""
+        return f'{self.package}.{self.node}'
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """Topics that it publishes, relative to the namespace of the arm."""
+        return tuple(f'{self.node}/{topic}' for topic in (*COMMON_TOPICS, *self.topics))
+
+    @property
+    def all_topics(self) -> tuple[str, ...]:
+        """Its reference, if it tracks one, and what it publishes."""
+        return (*((f'{self.node}/reference',) if self.tracks else ()), *self.published)
+
+
+_ADAPTIVE = Controller(
+    'adaptive', 'adaptive_controller', 'the law of Slotine and Li, learns while it moves',
+    parameters={'adapt': True}, learns=True, listens_to=('inverse_dynamics/contact',),
+    topics=('sliding_variable', 'parameter_estimate', 'parameter_names'))
+
+_ROWS = (
+    _ADAPTIVE,
+    _ADAPTIVE._replace(name='fixed', text='the same law, learns nothing',
+                       parameters={'adapt': False}, learns=False),
+    Controller('feedforward_lq', 'feedforward_lq_controller',
+               'feedforward of the model and a least squares feedback'),
+    Controller('computed_torque', 'computed_torque_controller', 'the whole model in the loop'),
+    Controller('pd_gravity', 'pd_gravity_controller', 'PD with the gravity of the model'),
+    Controller('elastic_pd', 'elastic_pd_controller',
+               'PD on the motors of elastic joints, gravity compensated on-line',
+               is_elastic=True, has_feedback_gains=False, states='motor_states'),
+    Controller('gravity', 'gravity_compensation_controller',
+               'weightless, to be guided by hand', tracks=False),
+    Controller('none', '', 'no controller, the arm brakes', tracks=False,
+               has_feedback_gains=False),
+)
+
+#: Rows by the names that users give.
+CONTROLLERS: Mapping[str, Controller] = MappingProxyType({row.name: row for row in _ROWS})
+
+
+def by_node(rows: Iterable[Controller]) -> dict[str, Controller]:
+    """Rows by the names of their nodes; of several with one node, the first."""
+    found: dict[str, Controller] = {}
+    for row in rows:
+        if row.node:
+            found.setdefault(row.node, row)
+    return found
+
+
+#: One row for each node that is a controller.
+CONTROLLER_NODES: Mapping[str, Controller] = MappingProxyType(by_node(_ROWS))
+
+#: Nodes that follow a reference.
+TRACKING_NODES = tuple(node for node, row in CONTROLLER_NODES.items() if row.tracks)
+
+#: Every node of this package: a module of `robot_dynamics.nodes` and an executable.
+NODES = (*CONTROLLER_NODES, 'excitation', 'inverse_dynamics', 'recorder', 'reference',
+         'simulated_arm')
