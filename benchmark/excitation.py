@@ -21,8 +21,8 @@ from robot_dynamics.identification.excitation.design import (
     design,
     resting_pose,
 )
-from robot_dynamics.identification.excitation.information import Information
 from robot_dynamics.identification.excitation.limits import MotionLimits
+from robot_dynamics.identification.excitation.objective import Information
 from robot_dynamics.identification.excitation.plan import ExcitationPlan
 from robot_dynamics.identification.excitation.playback import check_plan
 

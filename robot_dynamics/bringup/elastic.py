@@ -68,6 +68,6 @@ def identified_springs(folder: str) -> dict[str, str]:
     dict of str to str
         Nothing where joints were identified as rigid ones.
     """
-    from robot_dynamics.identification.outputs.elastic import ELASTIC_JOINTS
+    from robot_dynamics.identification.elastic.outputs import ELASTIC_JOINTS
     path = identified_files(folder).parent / ELASTIC_JOINTS
     return {'elastic_joints': str(path)} if path.is_file() else {}

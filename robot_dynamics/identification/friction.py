@@ -27,12 +27,13 @@ model depending on load and velocity", IROS 2010.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.identification.kernels import presliding
 from robot_dynamics.model.arrays import FloatArray
 
 #: Every term, by name.
@@ -150,3 +151,21 @@ def columns_of(term: str, options: Sequence[float], position: FloatArray, speed:
     if term == 'coulomb':
         return np.tanh(scaled)
     return np.sign(scaled) * np.exp(-scaled ** 2)
+
+
+@kernel('void(float64[::1], float64[::1], float64[:, ::1])', on_demand=True, nogil=True)
+def presliding(position, lengths, out):
+    """Write the Dahl state z of each length into out, (N, k): dz = |dx| (sign dx - z) / length.
+
+    Between two samples the motion keeps its direction, so that the step is exact: z comes
+    closer to the sign of the motion by exp(-|dx| / length).
+    """
+    for k in range(lengths.size):
+        z = 0.0
+        out[0, k] = 0.0
+        for i in range(1, position.size):
+            step = position[i] - position[i - 1]
+            sign = 1.0 if step > 0.0 else (-1.0 if step < 0.0 else 0.0)
+            if sign != 0.0:
+                z = sign + (z - sign) * math.exp(-abs(step) / lengths[k])
+            out[i, k] = z

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -18,20 +18,19 @@ from robot_dynamics.dynamics.base_parameters import (
     structural_base,
 )
 from robot_dynamics.errors import ParameterError, RecordingError
+from robot_dynamics.identification.consistent import fit_consistent
 from robot_dynamics.identification.dataset import Dataset
-from robot_dynamics.identification.dataset.plausibility import plausibility
-from robot_dynamics.identification.estimate_section import read_estimate
-from robot_dynamics.identification.estimators.consistent import fit_consistent
-from robot_dynamics.identification.estimators.essential import Essential, essential
-from robot_dynamics.identification.estimators.linear import (
+from robot_dynamics.identification.dataset.settings import read_estimate
+from robot_dynamics.identification.friction import FAMILIES, TERMS, check_terms
+from robot_dynamics.identification.least_squares import (
     ESTIMATORS,
     Equations,
+    Essential,
     LinearFit,
+    essential,
     estimate,
     triangles,
 )
-from robot_dynamics.identification.friction import FAMILIES, TERMS, check_terms
-from robot_dynamics.identification.missing_excitation import missing_motion
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.model_selection import (
     STRENGTHS,
@@ -42,13 +41,16 @@ from robot_dynamics.identification.model_selection import (
 )
 from robot_dynamics.identification.normal_equations import selection
 from robot_dynamics.identification.observation_matrix import Stack
-from robot_dynamics.identification.plausibility import driving_friction, late_efforts, still_joints
-from robot_dynamics.identification.quality import verdict_of, worst_pieces
+from robot_dynamics.identification.plausibility import (
+    driving_friction,
+    late_efforts,
+    plausibility,
+    still_joints,
+)
+from robot_dynamics.identification.quality import missing_motion, verdict_of, worst_pieces
 from robot_dynamics.identification.result import Identification, Residuals
 from robot_dynamics.identification.signal_selection import SignalChooser
-from robot_dynamics.identification.signals import SignalSettings
-from robot_dynamics.identification.signals.motion import WIDER
-from robot_dynamics.identification.stop_check import take_back
+from robot_dynamics.identification.signals import WIDER, SignalSettings
 from robot_dynamics.identification.stops import stop_findings
 from robot_dynamics.model.arrays import FloatArray, IntArray
 from robot_dynamics.model.robot import Robot
@@ -63,6 +65,10 @@ CORRELATION = 1.0
 LEAST_MOTION = 1e-3
 #: Motions of instruments are filtered at this part of those of the equations.
 INSTRUMENTS = 1.0 / WIDER
+#: Errors of equations on a stop are so many times those of the others, at least.
+STRANGE = 3.0
+# Equations that tell how large errors usually are; blocks of time of the fit.
+_FEWEST, _BLOCKS = 16, 2
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ class EstimateSettings:
     ----------
     estimator : str
         ``consistent`` (bodies that exist, drawn towards the description) or one of
-        `robot_dynamics.identification.estimators.linear.ESTIMATORS`.
+        `robot_dynamics.identification.least_squares.ESTIMATORS`.
     friction : str or sequence of str
         ``auto``, the name of a family, or terms.
     armature : bool or 'auto'
@@ -382,3 +388,33 @@ def _parameters(chooser: Chooser, chosen: Chosen, base: BaseParameters, linear: 
 
 
 __all__ = ['Choice', 'EstimateSettings', 'estimate_settings', 'identify']
+
+
+def take_back(stack: Stack, always: Sequence[str], families: Mapping[str, tuple[str, ...]]
+              ) -> None:
+    """Use the equations of joints that obey the model where they were thought to lie on stops.
+
+    Parameters
+    ----------
+    stack : Stack
+        The equations, of which those of stops are not used.
+    always, families
+        Friction terms, as for `Chooser`; the first family is taken.
+    """
+    if not np.any(stack.on_stops):
+        return
+    name = next(iter(families))
+    chosen = Chooser(stack, _BLOCKS, always, {name: families[name]}).choose(
+        np.arange(_BLOCKS), (name,), (USUAL_STRENGTH,), 'known')
+    for j, rows in enumerate(stack.joints):
+        lying, free = stack.on_stops[:, j], stack.used[:, j]
+        if not np.any(lying) or np.count_nonzero(free) < _FEWEST:
+            continue
+        T, where = selection(stack, rows.columns, chosen.features, chosen.model.gravity)
+        errors = rows.y - rows.A @ (T @ chosen.fit.x[where])
+        if _size(errors[lying]) < STRANGE * _size(errors[free]):
+            stack.take_back(j)
+
+
+def _size(errors: FloatArray) -> float:
+    return float(np.sqrt(np.mean(errors ** 2)))

@@ -11,7 +11,7 @@ import numpy as np
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.friction import LOADED, columns_of
 from robot_dynamics.identification.observation_matrix import Feature, axis_loads
-from robot_dynamics.identification.signals.motion import Motion
+from robot_dynamics.identification.signals import Motion
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 

@@ -17,14 +17,14 @@ import numpy as np
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.dataset import Dataset
+from robot_dynamics.identification.filters import low_pass, settling
 from robot_dynamics.identification.friction import (
     LOADED,
     check_terms,
     columns_of,
     options_of,
 )
-from robot_dynamics.identification.signals.filters import low_pass, settling
-from robot_dynamics.identification.signals.motion import Motion, SignalSettings, motions_of
+from robot_dynamics.identification.signals import Motion, SignalSettings, motions_of
 from robot_dynamics.identification.stops import on_stops
 from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 from robot_dynamics.model.robot import Robot

@@ -3,25 +3,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RecordingError
-from robot_dynamics.identification.dataset import Dataset
-from robot_dynamics.identification.estimators.linear import Equations, estimate
+from robot_dynamics.identification.dataset import Dataset, load_dataset
+from robot_dynamics.identification.dataset.settings import settings_from
+from robot_dynamics.identification.filters import low_pass
+from robot_dynamics.identification.identify import estimate_settings, identify
+from robot_dynamics.identification.least_squares import Equations, estimate
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.observation_matrix import ROWS_PER_CUTOFF, TRIM
+from robot_dynamics.identification.result import Identification
 from robot_dynamics.identification.signals import SignalSettings, motions_of
-from robot_dynamics.identification.signals.filters import low_pass
 from robot_dynamics.model.arrays import FloatArray, IntArray
 from robot_dynamics.model.inertia import transform_parameters
+from robot_dynamics.model.robot import Robot
 
 #: Errors are taken to be correlated over so long, s.
 CORRELATION = 1.0
 # A payload that hangs by the last joint: columns that tell less than this are left out.
 _TELLING = 1e-6
+_KEYS = ('without', 'body')
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,3 +145,41 @@ def in_frame(payload: Payload, rotation: FloatArray, translation: FloatArray) ->
         Axes and origin of the link frame as seen from that frame, m.
     """
     return transform_parameters(payload.parameters, rotation, translation)
+
+
+def identify_payload_from(content: Mapping[str, Any], folder: Path, robot: Robot,
+                          loaded: Dataset) -> tuple[Payload, Identification, Dataset]:
+    """Identify what an arm carries, as a YAML asks for it.
+
+    Parameters
+    ----------
+    content : mapping
+        All that the YAML says.
+    folder : Path
+        Where it lies.
+    robot : Robot
+        The arm as described.
+    loaded : Dataset
+        The recording with the payload.
+
+    Returns
+    -------
+    Payload
+        What it carries.
+    Identification
+        The arm without it.
+    Dataset
+        The recording that this is of.
+    """
+    part = content.get('payload')
+    if not isinstance(part, Mapping) or not isinstance(part.get('without'), str):
+        raise ParameterError(f'is {part!r}', subject='payload',
+                             remedy='give without, the recording of the arm without it')
+    for key in part:
+        if key not in _KEYS:
+            raise ParameterError('is no setting', subject=f'payload.{key}',
+                                 remedy='choose among ' + ', '.join(_KEYS))
+    empty = load_dataset(folder / part['without'], robot, settings_from(content))
+    found = identify(empty, robot, estimate_settings(content))
+    payload = identify_payload(loaded, found.model, found.signals, part.get('body'))
+    return payload, found, empty

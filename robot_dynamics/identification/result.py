@@ -11,17 +11,32 @@ import numpy as np
 
 from robot_dynamics.dynamics.base_parameters import BaseParameters
 from robot_dynamics.errors import Finding, ParameterError
-from robot_dynamics.identification.estimators.essential import Essential
-from robot_dynamics.identification.missing_excitation import Missing
+from robot_dynamics.identification.least_squares import Essential
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.model_selection import Choice
-from robot_dynamics.identification.signals.motion import SignalSettings
+from robot_dynamics.identification.signals import SignalSettings
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import check_body
 from robot_dynamics.model.robot import Robot
 
 #: Verdicts, from good to bad.
 GOOD, FAIR, POOR = 'good', 'fair', 'poor'
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Base parameters that a recording does not tell.
+
+    Parameters
+    ----------
+    parameters : tuple of str
+        In words, as `BaseParameters.base_names`.
+    motion : str
+        What would tell them.
+    """
+
+    parameters: tuple[str, ...]
+    motion: str
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,14 +15,13 @@ import numpy as np
 
 from robot_dynamics.errors import ParameterError, RecordingError, RobotDynamicsError
 from robot_dynamics.identification.dataset import Dataset
-from robot_dynamics.identification.dataset.remembered import remembered
+from robot_dynamics.identification.dataset.dataset import remembered
+from robot_dynamics.identification.filters import derivative, low_pass
 from robot_dynamics.identification.friction import FAMILIES
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.model_selection import Choice, Chooser
 from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.identification.signals import Motion, SignalSettings, cutoff_of, motions_of
-from robot_dynamics.identification.signals.derivatives import derivative
-from robot_dynamics.identification.signals.filters import low_pass
 from robot_dynamics.identification.stops import on_stops
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot

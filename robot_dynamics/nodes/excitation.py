@@ -29,7 +29,7 @@ from robot_dynamics.control.trajectory_points import sample_points
 from robot_dynamics.errors import ControlError, ParameterError, StateError
 from robot_dynamics.identification.excitation.limits import Clearance
 from robot_dynamics.identification.excitation.plan import ExcitationPlan
-from robot_dynamics.identification.excitation.session import ExcitationSession, Stage
+from robot_dynamics.identification.excitation.playback import ExcitationSession, Stage
 from robot_dynamics.nodes.controller.command_output import listener_obstacle
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES, TRACKING_NODES
 from robot_dynamics.nodes.recording.topic_recording import (

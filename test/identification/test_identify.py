@@ -8,10 +8,9 @@ import pytest
 from robot_dynamics.control.fourier import exciting_fourier
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RecordingError
+from robot_dynamics.identification import consistent
+from robot_dynamics.identification.consistent import prior_of
 from robot_dynamics.identification.dataset import DatasetSettings, dataset_from_arrays
-from robot_dynamics.identification.estimators import consistent
-from robot_dynamics.identification.estimators.consistent import prior_of
-from robot_dynamics.identification.estimators.linear import Equations, estimate
 from robot_dynamics.identification.friction import FAMILIES
 from robot_dynamics.identification.identify import (
     EstimateSettings,
@@ -20,6 +19,7 @@ from robot_dynamics.identification.identify import (
     identify,
     model_equations,
 )
+from robot_dynamics.identification.least_squares import Equations, estimate
 from robot_dynamics.identification.model_selection import Chooser
 from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.identification.signals import SignalSettings

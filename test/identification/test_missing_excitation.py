@@ -6,8 +6,8 @@ import pytest
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.base_parameters import base_parameters, structural_base
-from robot_dynamics.identification.missing_excitation import missing_motion
 from robot_dynamics.identification.model import Model
+from robot_dynamics.identification.quality import missing_motion
 from robot_dynamics.model.robot import Robot
 
 

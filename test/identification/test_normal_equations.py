@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.identification.estimators.linear import triangles
+from robot_dynamics.identification.least_squares import triangles
 from robot_dynamics.identification.normal_equations import Normal, selection
 from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.identification.signals import SignalSettings

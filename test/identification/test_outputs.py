@@ -8,13 +8,16 @@ import yaml
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import InertiaError, ModelError, RecordingError
+from robot_dynamics.identification.identified_urdf import identified_urdf, require_bodies
 from robot_dynamics.identification.identify import EstimateSettings, identify
 from robot_dynamics.identification.observation_matrix import Feature
-from robot_dynamics.identification.outputs import make_outputs
-from robot_dynamics.identification.outputs.covariance import ARRAYS, read_covariance
-from robot_dynamics.identification.outputs.parameter_file import parameter_file
-from robot_dynamics.identification.outputs.plain_friction import PlainFriction, plain_friction
-from robot_dynamics.identification.outputs.urdf import identified_urdf, require_bodies
+from robot_dynamics.identification.outputs import (
+    ARRAYS,
+    make_outputs,
+    parameter_file,
+    read_covariance,
+)
+from robot_dynamics.identification.plain_friction import PlainFriction, plain_friction
 from robot_dynamics.identification.signals import SignalSettings
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot

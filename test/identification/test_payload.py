@@ -7,8 +7,7 @@ from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification.dataset import dataset_from_arrays, load_dataset
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.observation_matrix import Feature
-from robot_dynamics.identification.payload import identify_payload, in_frame
-from robot_dynamics.identification.payload_runs import identify_payload_from
+from robot_dynamics.identification.payload import identify_payload, identify_payload_from, in_frame
 from robot_dynamics.identification.signals import SignalSettings
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 

@@ -6,7 +6,7 @@ import pytest
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.dataset import DatasetSettings, dataset_from_arrays
-from robot_dynamics.identification.dataset.plausibility import plausibility
+from robot_dynamics.identification.plausibility import plausibility
 from robot_dynamics.identification.signal_selection import (
     compare_velocity,
     preferred,

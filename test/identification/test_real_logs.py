@@ -17,8 +17,8 @@ from robot_dynamics.identification.dataset import (
     load_dataset,
     read_settings,
 )
-from robot_dynamics.identification.dataset.bag_log import read_bag
-from robot_dynamics.identification.dataset.plausibility import plausibility
+from robot_dynamics.identification.dataset.bags import read_bag
+from robot_dynamics.identification.plausibility import plausibility
 from robot_dynamics.identification.signal_selection import compare_velocity
 from robot_dynamics.model.robot import Robot
 

@@ -6,10 +6,8 @@ import pytest
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.dataset import dataset_from_arrays
+from robot_dynamics.identification.filters import METHODS, derivative, evenly, low_pass
 from robot_dynamics.identification.signals import SignalSettings, cutoff_of, motions_of
-from robot_dynamics.identification.signals.derivatives import METHODS, derivative
-from robot_dynamics.identification.signals.filters import low_pass
-from robot_dynamics.identification.signals.resample import evenly
 
 
 def test_a_quantised_encoder_differentiated_twice(cases, table):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from std_msgs.msg import String
 
-from robot_dynamics.identification.outputs.parameter_file import parameter_file
+from robot_dynamics.identification.outputs import parameter_file
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot

@@ -8,8 +8,12 @@ import pytest
 
 from robot_dynamics.identification.servo.log import arrays_log
 from robot_dynamics.identification.servo.model import Layout
-from robot_dynamics.identification.servo.output_error import OutputError, simulate_servos
-from robot_dynamics.identification.servo.verdict import judge_drives, simulated
+from robot_dynamics.identification.servo.output_error import (
+    OutputError,
+    judge_drives,
+    simulate_servos,
+    simulated,
+)
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.report.drives import drives_page, drives_sentence, drives_text

@@ -22,8 +22,8 @@ from robot_dynamics.identification.excitation.design import (
     design,
     resting_pose,
 )
-from robot_dynamics.identification.excitation.information import OBJECTIVES, TERMS
 from robot_dynamics.identification.excitation.limits import Clearance, MotionLimits
+from robot_dynamics.identification.excitation.objective import OBJECTIVES, TERMS
 from robot_dynamics.identification.excitation.plan import ExcitationPlan
 from robot_dynamics.identification.excitation.playback import check_plan
 from robot_dynamics.model.robot import Robot

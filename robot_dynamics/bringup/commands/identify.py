@@ -74,9 +74,8 @@ def run(options: argparse.Namespace) -> int:
         wanted_joints,
     )
     from robot_dynamics.bringup.commands.identify_inputs import read_inputs
-    from robot_dynamics.identification.outputs.elastic import ELASTIC_JOINTS
-    from robot_dynamics.identification.outputs.make import COVARIANCE, PARAMETERS, RESULT, URDF
-    from robot_dynamics.identification.outputs.payload_file import PAYLOAD
+    from robot_dynamics.identification.elastic.outputs import ELASTIC_JOINTS
+    from robot_dynamics.identification.outputs import COVARIANCE, PARAMETERS, PAYLOAD, RESULT, URDF
     from robot_dynamics.report.files import write_file
     begin = time.perf_counter()
     inputs = read_inputs(options.recordings, options.robot, options.config, options.data)
@@ -136,13 +135,13 @@ def _arm_results(inputs: Inputs, options: argparse.Namespace
                  ) -> tuple[dict[str, bytes], str, int, Exception | None]:
     """Return files, the verdict for a terminal, rows, and why there is no URDF."""
     from robot_dynamics.identification.identify import estimate_settings, identify
-    from robot_dynamics.identification.outputs.make import make_outputs
-    from robot_dynamics.identification.outputs.payload_file import (
+    from robot_dynamics.identification.outputs import (
         PAYLOAD,
+        make_outputs,
         payload_file,
         payload_text,
     )
-    from robot_dynamics.identification.payload_runs import identify_payload_from
+    from robot_dynamics.identification.payload import identify_payload_from
     from robot_dynamics.report.identification import identification_page, summary_text
     estimate = estimate_settings(inputs.content)
     dataset, kept = _dataset(inputs, options)
@@ -164,7 +163,8 @@ def _arm_results(inputs: Inputs, options: argparse.Namespace
 
 def _dataset(inputs: Inputs, options: argparse.Namespace) -> tuple[Any, dict[str, bytes]]:
     """Return what the arm did, and what is kept of it where there is no recording."""
-    from robot_dynamics.identification.dataset import joined, load_dataset
+    from robot_dynamics.identification.dataset import dataset as joined
+    from robot_dynamics.identification.dataset import load_dataset
     from robot_dynamics.identification.dataset.dataset import dataset_from_log
     if options.live is None:
         return joined([load_dataset(path, inputs.robot, inputs.settings)

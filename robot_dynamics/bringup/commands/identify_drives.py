@@ -9,10 +9,14 @@ from typing import Any
 
 from robot_dynamics.bringup.commands.identify_inputs import Inputs
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.identification.outputs.drives import drive_files
 from robot_dynamics.identification.servo.log import ServoLog, read_servo_logs
-from robot_dynamics.identification.servo.output_error import identify_drives, output_error_settings
-from robot_dynamics.identification.servo.verdict import judge_drives, simulated
+from robot_dynamics.identification.servo.output_error import (
+    identify_drives,
+    judge_drives,
+    output_error_settings,
+    simulated,
+)
+from robot_dynamics.identification.servo.outputs import drive_files
 from robot_dynamics.report.drives import drives_page, drives_text
 
 #: The section of the YAML.

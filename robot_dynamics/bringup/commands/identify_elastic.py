@@ -5,7 +5,7 @@ Where motors and springs are described stands in the YAML, or on the command lin
 
     elastic_joints: my_springs.yaml     # a file, the name of one of this package, description
     encoders: both                      # both, links or motors
-    motors: {topic: motor_states}       # robot_dynamics.identification.elastic.reading
+    motors: {topic: motor_states}       # robot_dynamics.identification.elastic.dataset
     estimate: {friction: auto}
 """
 
@@ -20,15 +20,16 @@ from robot_dynamics.bringup.commands.identify_inputs import Inputs, found_path
 from robot_dynamics.bringup.elastic import DESCRIPTION
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import BringupError, ParameterError
-from robot_dynamics.identification.dataset import joined
-from robot_dynamics.identification.elastic.dataset import ElasticDataset, load_elastic_dataset
-from robot_dynamics.identification.elastic.identify import identify_elastic
-from robot_dynamics.identification.elastic.reading import (
+from robot_dynamics.identification.dataset import dataset as joined
+from robot_dynamics.identification.elastic.dataset import (
+    ElasticDataset,
     ElasticDatasetSettings,
     elastic_settings_from,
+    load_elastic_dataset,
 )
-from robot_dynamics.identification.elastic.settings import elastic_estimate_settings
-from robot_dynamics.identification.outputs.elastic import ElasticOutputs, make_elastic_outputs
+from robot_dynamics.identification.elastic.identify import identify_elastic
+from robot_dynamics.identification.elastic.outputs import ElasticOutputs, make_elastic_outputs
+from robot_dynamics.identification.elastic.problem import elastic_estimate_settings
 from robot_dynamics.report.elastic import elastic_page, elastic_text
 
 #: The key of the YAML.

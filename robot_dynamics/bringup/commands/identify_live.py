@@ -11,7 +11,7 @@ import numpy as np
 from robot_dynamics.bringup.progress import progress_bar
 from robot_dynamics.bringup.running_system import running_system
 from robot_dynamics.bringup.session import StopFlag
-from robot_dynamics.identification.dataset.collecting import JointStateCollector
+from robot_dynamics.identification.dataset.bags import JointStateCollector
 from robot_dynamics.identification.dataset.log import Log
 from robot_dynamics.identification.dataset.settings import DatasetSettings
 from robot_dynamics.model.robot import Robot

@@ -5,9 +5,9 @@ from robot_dynamics.identification.dataset.dataset import (
     Dataset,
     Segment,
     dataset_from_arrays,
+    joined,
     load_dataset,
 )
-from robot_dynamics.identification.dataset.joined import joined
 from robot_dynamics.identification.dataset.settings import DatasetSettings, read_settings
 
 __all__ = ['Dataset', 'DatasetSettings', 'Segment', 'dataset_from_arrays', 'joined',

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.errors import RecordingError
-from robot_dynamics.identification.dataset.joint_state_bytes import read_joint_states
+from robot_dynamics.identification.dataset.bags import read_joint_states
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.recordings.bag import stream_topics
 

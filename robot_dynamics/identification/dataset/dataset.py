@@ -3,25 +3,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import DimensionError, Finding, RecordingError, Severity
-from robot_dynamics.identification.dataset.bag_log import PARTS_MISSING, read_bag
-from robot_dynamics.identification.dataset.cleaning import Cleaned, clean
-from robot_dynamics.identification.dataset.log import Log, stamps_of
+from robot_dynamics.identification.dataset.bags import PARTS_MISSING, read_bag
+from robot_dynamics.identification.dataset.log import Cleaned, Log, clean, stamps_of
 from robot_dynamics.identification.dataset.settings import DatasetSettings
-from robot_dynamics.identification.dataset.table_log import TABLES, read_csv, read_npz
+from robot_dynamics.identification.dataset.tables import TABLES, read_csv, read_npz
 from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.robot import Robot, prismatic_joints
 
 # Times between rows that differ by more than this from the usual one are told of.
 _JITTER = 0.1
+#: Sampling periods of recordings that are put together may differ by this part.
+SAME_PERIOD = 0.01
+# Time between two recordings, s.
+_PAUSE = 1.0
+Result = TypeVar('Result')
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,3 +303,62 @@ def _findings(cleaned: Cleaned, log: Log, has_velocity: bool) -> tuple[Finding, 
         findings.append(Finding(Severity.INFO, log.source, 'velocities are not complete: they '
                                                            'are computed from positions'))
     return tuple(findings)
+
+
+def joined(datasets: Sequence[Dataset]) -> Dataset:
+    """Put recordings one after the other.
+
+    Parameters
+    ----------
+    datasets : sequence of Dataset
+        Of the same robot, read with the same settings.
+
+    Returns
+    -------
+    Dataset
+        All segments; times of later recordings come after those of earlier ones.
+
+    Raises
+    ------
+    RecordingError
+        Where there is none, or one was sampled at another rate.
+    """
+    if not datasets:
+        raise RecordingError('is missing', subject='recording', remedy='name one or more')
+    first = datasets[0]
+    segments: list[Segment] = []
+    counts: dict[str, int] = {}
+    end = 0.0
+    for dataset in datasets:
+        if abs(dataset.period - first.period) > SAME_PERIOD * first.period:
+            raise RecordingError(
+                f'has a row every {1e3 * dataset.period:.4g} ms, the first recording every '
+                f'{1e3 * first.period:.4g} ms', subject=dataset.source,
+                remedy='identify recordings of one rate')
+        shift = 0.0 if not segments else end + _PAUSE - float(dataset.segments[0].time[0])
+        segments += [replace(segment, time=segment.time + shift) for segment in dataset.segments]
+        end = float(segments[-1].time[-1])
+        for reason, count in dataset.counts.items():
+            counts[reason] = counts.get(reason, 0) + count
+    return replace(
+        first, segments=tuple(segments), counts=counts,
+        has_velocity=all(dataset.has_velocity for dataset in datasets),
+        findings=tuple(dict.fromkeys(finding for dataset in datasets
+                                     for finding in dataset.findings)),
+        source=', '.join(dataset.source for dataset in datasets),
+        period=float(np.mean([dataset.period for dataset in datasets])))
+
+
+def remembered(function: Callable[[Dataset], Result]) -> Callable[[Dataset], Result]:
+    """Return a function that computes its result once for each dataset.
+
+    The result is kept as long as the dataset, must not hold it, and nobody writes into it.
+    """
+    made: WeakKeyDictionary[Dataset, Result] = WeakKeyDictionary()
+
+    @wraps(function)
+    def asked(dataset: Dataset) -> Result:
+        if dataset not in made:
+            made[dataset] = function(dataset)
+        return made[dataset]
+    return asked

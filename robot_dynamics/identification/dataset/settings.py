@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from robot_dynamics.model.yaml_text import read_yaml
 EFFORT_KINDS = ('torque', 'current', 'motor_torque', 'gravity_compensated')
 #: Where velocities may come from.
 VELOCITY_SOURCES = ('auto', 'position', 'measured')
+Settings = TypeVar('Settings')
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,3 +202,34 @@ _SECTIONS: Mapping[str, Mapping[str, str]] = {
 
 assert {name for part in _SECTIONS.values() for name in part.values()} | {'names', 'velocity'} \
     == {field.name for field in fields(DatasetSettings)}
+
+
+def read_estimate(kind: type[Settings], content: Mapping[str, Any], refusal: str) -> Settings:
+    """Return settings out of the section; ``auto`` and none are the defaults.
+
+    Parameters
+    ----------
+    kind : type
+        A dataclass of settings, which checks its values.
+    content : mapping
+        The whole YAML.
+    refusal : str
+        What a name is that is no setting.
+
+    Raises
+    ------
+    ParameterError
+        Where the section is no mapping, or names something else.
+    """
+    part = content.get('estimate', {})
+    known = [field.name for field in fields(kind)]
+    if part == 'auto':
+        part = {}
+    if not isinstance(part, Mapping):
+        raise ParameterError(f'is {part!r}', subject='estimate', remedy='give auto, or '
+                             + ', '.join(known))
+    for key in part:
+        if key not in known:
+            raise ParameterError(refusal, subject=f'estimate.{key}',
+                                 remedy='choose among ' + ', '.join(known))
+    return kind(**part)

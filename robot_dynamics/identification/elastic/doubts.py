@@ -12,10 +12,10 @@ import numpy as np
 
 from robot_dynamics.elastic.friction import StribeckFriction
 from robot_dynamics.errors import Finding, Severity
-from robot_dynamics.identification.dataset.plausibility import EXPLAINED, OTHER_UNIT
 from robot_dynamics.identification.elastic.equations import ElasticStack
 from robot_dynamics.identification.elastic.problem import Problem
-from robot_dynamics.identification.estimators.linear import LinearFit
+from robot_dynamics.identification.least_squares import LinearFit
+from robot_dynamics.identification.plausibility import EXPLAINED, OTHER_UNIT
 
 #: Friction that gives power drives: more than this part of the effort times the speed, and more
 #: than so many standard deviations.

@@ -12,10 +12,10 @@ from robot_dynamics.elastic.robot import ParameterOrder
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.elastic.dataset import ElasticDataset
 from robot_dynamics.identification.elastic.encoders import regressor
-from robot_dynamics.identification.estimators.linear import Equations
+from robot_dynamics.identification.filters import low_pass
+from robot_dynamics.identification.least_squares import Equations
 from robot_dynamics.identification.observation_matrix import ROWS_PER_CUTOFF, pieces_of, row_rate
 from robot_dynamics.identification.signals import SignalSettings, motions_of
-from robot_dynamics.identification.signals.filters import low_pass
 from robot_dynamics.model.arrays import BoolArray, FloatArray
 from robot_dynamics.model.robot import position_units
 

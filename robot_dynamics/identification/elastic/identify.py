@@ -18,17 +18,18 @@ from robot_dynamics.identification.elastic.encoders import (
     require_fit,
 )
 from robot_dynamics.identification.elastic.equations import ElasticStack
-from robot_dynamics.identification.elastic.friction import StribeckSpeeds
-from robot_dynamics.identification.elastic.problem import Problem
-from robot_dynamics.identification.elastic.resolution import unseen_springs
+from robot_dynamics.identification.elastic.problem import (
+    ElasticEstimateSettings,
+    Problem,
+    StribeckSpeeds,
+)
 from robot_dynamics.identification.elastic.result import ElasticIdentification
-from robot_dynamics.identification.elastic.settings import ElasticEstimateSettings
-from robot_dynamics.identification.estimators.linear import LinearFit
+from robot_dynamics.identification.filters import evenly, low_pass
 from robot_dynamics.identification.identify import require_motion
+from robot_dynamics.identification.least_squares import LinearFit
 from robot_dynamics.identification.quality import CONDITION, grade
 from robot_dynamics.identification.result import POOR, Residuals
-from robot_dynamics.identification.signals import SignalSettings, cutoff_of
-from robot_dynamics.identification.signals.spectrum import OF_RATE
+from robot_dynamics.identification.signals import OF_RATE, WIDER, SignalSettings, cutoff_of
 
 #: What is left of a column that counts as nothing, in the columns of a recording.
 RECORDED_TOLERANCE = 1e-5
@@ -37,6 +38,8 @@ RECORDED_TOLERANCE = 1e-5
 GAIN = 0.5
 #: Cut-offs that are tried, in those that the spectrum of the positions suggests.
 CUTOFFS = (1.0, 2.0, 4.0, 8.0)
+#: A deflection counts as seen from so many times its noise on.
+SEEN = 3.0
 
 
 def identify_elastic(data: ElasticDataset, robot: ElasticRobot,
@@ -181,3 +184,46 @@ def _judged(base: BaseParameters, structural: BaseParameters, validation: Residu
 
 
 __all__ = ['ElasticEstimateSettings', 'identify_elastic']
+
+
+def unseen_springs(data: ElasticDataset, cutoff: float) -> tuple[int, ...]:
+    """Return the joints whose springs give way less than their encoders can tell.
+
+    The stiffness of such a spring, estimated nevertheless, comes out near zero with a small
+    deviation: its column holds nothing but noise, and noise explains nothing.
+
+    Parameters
+    ----------
+    data : ElasticDataset
+        The log.
+    cutoff : float
+        Below which the motion is, Hz. The noise of q - theta below it is that of as wide a
+        band beyond the motion.
+
+    Returns
+    -------
+    tuple of int
+        Numbers of joints with both encoders.
+    """
+    encoders, dataset = data.encoders, data.dataset
+    rate = 1.0 / dataset.period
+    beyond = WIDER * cutoff
+    if beyond >= 0.25 * rate:
+        return ()
+    measured = encoders.measured.tolist()
+    out = []
+    for joint in range(encoders.n):
+        if not (encoders.links[joint] and encoders.motors[joint]):
+            continue
+        link, motor = measured.index(joint), measured.index(joint + encoders.n)
+        seen = noise = count = 0.0
+        for one in dataset.segments:
+            position = evenly(one.time, one.position[:, [link, motor]], dataset.period)
+            across = position[:, :1] - position[:, 1:]
+            seen += float(np.sum((low_pass(across, rate, cutoff) - across.mean()) ** 2))
+            noise += float(np.sum((across - low_pass(across, rate, beyond)) ** 2))
+            count += len(across)
+        share = cutoff / (0.5 * rate - beyond)
+        if seen < SEEN**2 * noise * share:
+            out.append(joint)
+    return tuple(out)

@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,16 +22,18 @@ from robot_dynamics.identification.excitation.curves import (
     FourierBasis,
     RestToRest,
 )
-from robot_dynamics.identification.excitation.feasible import random_motion, shrunk
+from robot_dynamics.identification.excitation.effort_bound import EffortEnclosure
 from robot_dynamics.identification.excitation.limits import (
     Clearance,
     MotionLimits,
     Use,
     check_limits,
     check_rest,
+    random_motion,
+    shrunk,
+    units,
 )
-from robot_dynamics.identification.excitation.problem import WEIGHTS, Problem
-from robot_dynamics.identification.excitation.restarts import in_processes
+from robot_dynamics.identification.excitation.objective import Information, Penalty
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
@@ -35,6 +42,21 @@ KINDS = ('bspline', 'fourier')
 WAVE = 0.5
 #: Random motions that tell what an optimum is worth.
 COMPARED = 15
+#: Samples of the objective a second.
+RATE = 20.0
+#: Weights of broken limits, one optimisation after the other.
+WEIGHTS = (10.0, 1000.0)
+# Share of the limits that the optimiser aims at: what it misses is within them.
+_AIM = 0.985
+Improve = Callable[[FloatArray, Callable[[], None]], FloatArray]
+
+#: Threads of a BLAS fight each other over matrices of this size.
+_ONE_THREAD = {'OPENBLAS_NUM_THREADS': '1', 'OMP_NUM_THREADS': '1', 'MKL_NUM_THREADS': '1'}
+# Time between two looks at what is done. s.
+_GLANCE = 0.2
+
+# Iterations done by all processes; set in each of them as it starts.
+_done: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +109,7 @@ class DesignSettings:
     kind : {'bspline', 'fourier'}
         Of the motion.
     objective : {'condition', 'd_optimal'}
-        See `robot_dynamics.identification.excitation.information`.
+        See `robot_dynamics.identification.excitation.objective`.
     seed : int
         Of everything random.
     restarts : int
@@ -205,3 +227,148 @@ def resting_pose(robot: Robot, given: Sequence[float] | None = None) -> FloatArr
     with np.errstate(invalid='ignore'):
         middle = 0.5 * (robot.limits.lower + robot.limits.upper)
     return np.where(np.isfinite(middle), middle, 0.0)
+
+
+class Problem:
+    """Objective and broken limits, with their derivatives.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    start : ndarray, shape (n,)
+        Where motions begin and end.
+    limits : MotionLimits
+        What holds.
+    settings : DesignSettings
+        What is wanted.
+    """
+
+    def __init__(self, robot: Robot, start: FloatArray, limits: MotionLimits,
+                 settings: DesignSettings):
+        self._given = robot, start, limits, settings
+        self._start, self._settings = start, settings
+        self.basis = settings.basis()
+        self.information = Information(robot, settings.objective, settings.terms)
+        self.efforts = EffortEnclosure(self.information.dynamics)
+        self._penalty = Penalty(self.basis, start, limits.tightened(_AIM), self.efforts)
+        times = np.linspace(0.0, settings.seconds, max(50, round(RATE * settings.seconds)) + 1)
+        self._phi = [self.basis.evaluate(times, k) for k in range(3)]
+        self._unit = units(self.basis, limits)
+
+    def __reduce__(self) -> tuple[type[Problem], tuple]:
+        # Another process makes its own.
+        return Problem, self._given
+
+    def condition(self, motion: RestToRest) -> float:
+        """Return the condition number of a motion."""
+        return self.information.condition(*self._samples(motion.coefficients))
+
+    def judged(self, motion: RestToRest) -> float:
+        """Return what is to be small of motions within the limits."""
+        if self._settings.objective == 'condition':
+            return self.condition(motion)
+        return self.information.value_and_gradient(*self._samples(motion.coefficients))[0]
+
+    def improved(self, x: FloatArray, tell: Callable[[], None]) -> FloatArray:
+        """Return what optimisations make of coefficients, shape (count, n).
+
+        Parameters
+        ----------
+        x : ndarray, shape (count, n)
+            Where to begin.
+        tell : callable
+            Called after each iteration.
+        """
+        # Some tenths of a second, which only who designs a motion has to wait for.
+        from scipy.optimize import minimize
+        shape, y = x.shape, (x / self._unit).ravel()
+
+        def cost(y: FloatArray, weight: float) -> tuple[float, FloatArray]:
+            value, slope = self.cost(y.reshape(shape) * self._unit, weight)
+            return value, (slope * self._unit).ravel()
+
+        for weight in WEIGHTS:
+            y = minimize(cost, y, (weight,), jac=True, method='L-BFGS-B',
+                         callback=lambda _: tell(),
+                         options={'maxiter': self._settings.iterations, 'maxcor': 30}).x
+        return y.reshape(shape) * self._unit
+
+    def cost(self, x: FloatArray, weight: float) -> tuple[float, FloatArray]:
+        """Return objective and broken limits of coefficients (count, n), and the derivative."""
+        q, v, a = self._samples(x)
+        value, slopes = self.information.value_and_gradient(q, v, a)
+        broken, slope = self._penalty.of_motion(x)
+        effort, by_effort = self._penalty.of_efforts(q, v, a)
+        slope = weight * slope
+        for k, phi in enumerate(self._phi):
+            by = slopes[k] if by_effort is None else slopes[k] + weight * by_effort[k]
+            slope += phi.T @ by
+        return value + weight * (broken + effort), slope
+
+    def _samples(self, x: FloatArray) -> tuple[FloatArray, ...]:
+        q, v, a = (phi @ x for phi in self._phi)
+        return q + self._start, v, a
+
+
+def in_processes(improve: Improve, starts: Sequence[FloatArray], workers: int,
+                 progress: Callable[[int], None]) -> list[FloatArray]:
+    """Improve each of several starts.
+
+    Parameters
+    ----------
+    improve : callable
+        Takes a start and what to call after each iteration; where there are several
+        workers, pickled with what it belongs to.
+    starts : sequence of ndarray
+        Where to begin.
+    workers : int
+        Number of processes; with 1, this one does it all.
+    progress : callable of int
+        Gets how many iterations are done.
+    """
+    if min(workers, len(starts)) <= 1:
+        count = 0
+
+        def tell() -> None:
+            nonlocal count
+            count += 1
+            progress(count)
+
+        return [improve(start, tell) for start in starts]
+    context = multiprocessing.get_context('spawn')
+    counter = context.Value('l', 0)
+    with _one_thread_each(), ProcessPoolExecutor(
+            min(workers, len(starts)), mp_context=context, initializer=_begin,
+            initargs=(counter,)) as pool:
+        futures = [pool.submit(_improved, improve, start) for start in starts]
+        waiting = set(futures)
+        while waiting:
+            waiting = wait(waiting, timeout=_GLANCE).not_done
+            progress(counter.value)
+        return [future.result() for future in futures]
+
+
+def _begin(counter: Any) -> None:
+    global _done  # the only way into a task of a pool
+    _done = counter
+
+
+def _improved(improve: Improve, start: FloatArray) -> FloatArray:
+    def tell() -> None:
+        with _done.get_lock():
+            _done.value += 1
+
+    return improve(start, tell)
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Let processes that start meanwhile use one thread each, unless the user says otherwise."""
+    added = {name: value for name, value in _ONE_THREAD.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            del os.environ[name]

@@ -104,7 +104,7 @@ def average(log: Log, periods: Periods) -> Average:
     Parameters
     ----------
     log : Log
-        Joint states, such as `robot_dynamics.identification.dataset.bag_log.read_bag` returns.
+        Joint states, such as `robot_dynamics.identification.dataset.bags.read_bag` returns.
     periods : Periods
         When they were.
 

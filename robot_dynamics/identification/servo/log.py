@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, RecordingError
-from robot_dynamics.identification.dataset.cleaning import (
+from robot_dynamics.identification.dataset.log import (
     GAP_PERIODS,
     LONGEST_PERIOD,
     SHORTEST_SEGMENT,
 )
-from robot_dynamics.identification.dataset.table_log import read_table
+from robot_dynamics.identification.dataset.tables import read_table
 from robot_dynamics.model.arrays import BoolArray, FloatArray
 
 #: What a table of a servo may tell; the first three it has to.

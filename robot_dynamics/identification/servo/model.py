@@ -3,14 +3,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
+from robot_dynamics.dynamics.kernels.matrices import FRAME_WIDTH, fill_matrices
+from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.identification.servo import kernels
 from robot_dynamics.model.arrays import FloatArray
+
+#: Columns of the parameters of a joint.
+(GAIN, BACK_EMF, ARMATURE, VISCOUS, COULOMB, STRIBECK, LOAD_MOTOR, LOAD_EXTERNAL,
+ LOAD_MOTOR_STRIBECK, LOAD_EXTERNAL_STRIBECK, SPEED, OFFSET) = range(12)
+COLUMNS = 12
+#: Columns of the law of a joint.
+PROPORTIONAL, DERIVATIVE, LIMIT = range(3)
+#: Sweeps over the joints that find dry friction, at most, and the change of a speed, rad/s or
+#: m/s, from which on it counts as found.
+SWEEPS, FOUND = 200, 1e-9
+#: No joint gets so fast, rad/s or m/s: parameters that let one are impossible.
+TOO_FAST = 1e4
 
 
 @dataclass(frozen=True)
@@ -38,22 +53,22 @@ class DriveParameter:
 
 #: Parameters by name. `typical` is relative to what the arm weighs, see `scaled`.
 PARAMETERS: Mapping[str, DriveParameter] = {
-    'gain': DriveParameter((kernels.GAIN,), 0.0, np.inf, 1.0, 'N m/V'),
-    'back_emf': DriveParameter((kernels.BACK_EMF,), 0.0, np.inf, 0.2, 'N m s/rad'),
-    'armature': DriveParameter((kernels.ARMATURE,), 0.0, np.inf, 0.5, 'kg m^2'),
-    'viscous': DriveParameter((kernels.VISCOUS,), 0.0, np.inf, 0.02, 'N m s/rad'),
-    'coulomb': DriveParameter((kernels.COULOMB,), 0.0, np.inf, 0.03, 'N m'),
-    'stribeck': DriveParameter((kernels.STRIBECK,), 0.0, np.inf, 0.03, 'N m'),
-    'stribeck_speed': DriveParameter((kernels.SPEED,), 1e-3, 100.0, 1.0, 'rad/s'),
-    'load': DriveParameter((kernels.LOAD_MOTOR, kernels.LOAD_EXTERNAL), 0.0, 0.95, 0.1, ''),
-    'load_motor': DriveParameter((kernels.LOAD_MOTOR,), 0.0, 0.95, 0.1, ''),
-    'load_external': DriveParameter((kernels.LOAD_EXTERNAL,), 0.0, 0.95, 0.1, ''),
-    'load_stribeck': DriveParameter((kernels.LOAD_MOTOR_STRIBECK, kernels.LOAD_EXTERNAL_STRIBECK),
+    'gain': DriveParameter((GAIN,), 0.0, np.inf, 1.0, 'N m/V'),
+    'back_emf': DriveParameter((BACK_EMF,), 0.0, np.inf, 0.2, 'N m s/rad'),
+    'armature': DriveParameter((ARMATURE,), 0.0, np.inf, 0.5, 'kg m^2'),
+    'viscous': DriveParameter((VISCOUS,), 0.0, np.inf, 0.02, 'N m s/rad'),
+    'coulomb': DriveParameter((COULOMB,), 0.0, np.inf, 0.03, 'N m'),
+    'stribeck': DriveParameter((STRIBECK,), 0.0, np.inf, 0.03, 'N m'),
+    'stribeck_speed': DriveParameter((SPEED,), 1e-3, 100.0, 1.0, 'rad/s'),
+    'load': DriveParameter((LOAD_MOTOR, LOAD_EXTERNAL), 0.0, 0.95, 0.1, ''),
+    'load_motor': DriveParameter((LOAD_MOTOR,), 0.0, 0.95, 0.1, ''),
+    'load_external': DriveParameter((LOAD_EXTERNAL,), 0.0, 0.95, 0.1, ''),
+    'load_stribeck': DriveParameter((LOAD_MOTOR_STRIBECK, LOAD_EXTERNAL_STRIBECK),
                                     0.0, 0.95, 0.1, ''),
-    'load_motor_stribeck': DriveParameter((kernels.LOAD_MOTOR_STRIBECK,), 0.0, 0.95, 0.1, ''),
-    'load_external_stribeck': DriveParameter((kernels.LOAD_EXTERNAL_STRIBECK,), 0.0, 0.95, 0.1,
+    'load_motor_stribeck': DriveParameter((LOAD_MOTOR_STRIBECK,), 0.0, 0.95, 0.1, ''),
+    'load_external_stribeck': DriveParameter((LOAD_EXTERNAL_STRIBECK,), 0.0, 0.95, 0.1,
                                              ''),
-    'offset': DriveParameter((kernels.OFFSET,), -0.5, 0.5, 0.02, 'rad'),
+    'offset': DriveParameter((OFFSET,), -0.5, 0.5, 0.02, 'rad'),
 }
 
 #: What every drive has.
@@ -127,8 +142,8 @@ class Layout:
 
     def table(self, x: FloatArray) -> FloatArray:
         """Return the table of the kernel, shape (n, COLUMNS), of a vector."""
-        out = np.zeros((len(self.joints), kernels.COLUMNS))
-        out[:, kernels.SPEED] = 1.0
+        out = np.zeros((len(self.joints), COLUMNS))
+        out[:, SPEED] = 1.0
         for name, values in self.known.items():
             out[:, PARAMETERS[name].columns] = np.asarray(values)[:, np.newaxis]
         values = np.reshape(x, (len(self.joints), len(self.free)))
@@ -159,3 +174,141 @@ class Layout:
         one = np.ones(len(self.joints))
         return np.stack([PARAMETERS[name].typical * unit.get(name, one) for name in self.free],
                         axis=1).ravel()
+
+
+@helper
+def duty(law, j, goal, q, v):
+    """Return what the servo of joint j asks for, of its supply."""
+    asked = law[j, PROPORTIONAL] * (goal - q) - law[j, DERIVATIVE] * v
+    return min(max(asked, -law[j, LIMIT]), law[j, LIMIT])
+
+
+@helper
+def dry_limit(joints, j, motor, external, v):
+    """Return F, the largest dry friction of joint j."""
+    slow = v / joints[j, SPEED]
+    s = math.exp(-slow * slow)
+    load = ((joints[j, LOAD_MOTOR] + joints[j, LOAD_MOTOR_STRIBECK] * s) * motor
+            - (joints[j, LOAD_EXTERNAL] + joints[j, LOAD_EXTERNAL_STRIBECK] * s) * external)
+    return joints[j, COULOMB] + joints[j, STRIBECK] * s + abs(load)
+
+
+@part
+def stop(W, largest, v, f):
+    """Find the dry friction f of all joints, v being the speeds that it leaves.
+
+    W f is what friction adds to the speeds within the step.
+    """
+    n = v.size
+    f[:] = 0.0
+    for _ in range(SWEEPS):
+        largest_change = 0.0
+        for j in range(n):
+            wanted = f[j] - v[j] / W[j, j]
+            wanted = min(max(wanted, -largest[j]), largest[j])
+            change = wanted - f[j]
+            f[j] = wanted
+            largest_change = max(largest_change, abs(W[j, j] * change))
+            for i in range(n):
+                v[i] += W[i, j] * change
+        if n == 1 or largest_change < FOUND:
+            break
+
+
+@part
+def ask_drives(law, joints, q, v, goal, supply, enabled, C, g, drive, brake, largest):
+    """Write what the joints get beside friction, what brakes per unit of speed, and F."""
+    n = q.size
+    for j in range(n):
+        external = -g[j]
+        for i in range(n):
+            external -= C[j, i] * v[i]
+        free = enabled[j] * joints[j, GAIN] * supply[j] * duty(law, j, goal[j], q[j], v[j])
+        emf = enabled[j] * joints[j, BACK_EMF]
+        drive[j] = free + external
+        brake[j] = emf + joints[j, VISCOUS]
+        largest[j] = dry_limit(joints, j, free - emf * v[j], external, v[j])
+
+
+@part
+def advance(M, joints, drive, brake, largest, h, v, W, f, column):
+    """Move the speeds on by h; return whether all joints have something to move.
+
+    (M + armature + h brake) v_next = (M + armature) v + h (drive + f).
+    """
+    n = v.size
+    for j in range(n):
+        M[j, j] += joints[j, ARMATURE]
+    for j in range(n):
+        drive[j] *= h
+        for i in range(n):
+            drive[j] += M[j, i] * v[i]
+    for j in range(n):
+        M[j, j] += h * brake[j]
+    is_movable = factorise(M) == SOLVED
+    if is_movable:
+        for i in range(n):
+            column[:] = 0.0
+            column[i] = h
+            substitute(M, column)
+            W[:, i] = column
+        substitute(M, drive)
+        v[:] = drive
+        stop(W, largest, v, f)
+    return is_movable
+
+
+@kernel('int64(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], '
+        'float64[:, ::1], float64[:, ::1], float64[:, ::1], float64, float64[:, ::1], '
+        'float64[:, ::1])', on_demand=True, nogil=True)
+def simulate_drives(model, law, joints, time, goal, supply, enabled, step, start, out):
+    """Write the positions that encoders would say at each time into out, (N, n).
+
+    Parameters
+    ----------
+    model : ndarray
+        The packed robot.
+    law : ndarray, shape (n, 3)
+        Proportional, derivative, limit.
+    joints : ndarray, shape (n, COLUMNS)
+        Parameters of the drives.
+    time : ndarray, shape (N,)
+        s, increasing.
+    goal, supply, enabled : ndarray, shape (N, n)
+        From each time on to the next.
+    step : float
+        Longest step, s.
+    start : ndarray, shape (2, n)
+        Position that the encoders say, and velocity, at the first time.
+    out : ndarray, shape (N, n)
+
+    Returns
+    -------
+    int
+        Rows written; fewer than N where some joint has nothing to move or got too fast.
+    """
+    n = joints.shape[0]
+    frames = np.empty((model.shape[0], FRAME_WIDTH))
+    M, C, W = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
+    g, moved, drive, brake = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    largest, f, column = np.empty(n), np.empty(n), np.empty(n)
+    q, v = start[0].copy(), start[1].copy()
+    out[0] = q
+    for k in range(time.size - 1):
+        span = time[k + 1] - time[k]
+        count = max(1, math.ceil(span / step - 1e-9))
+        h = span / count
+        for _ in range(count):
+            for j in range(n):
+                moved[j] = q[j] + joints[j, OFFSET]
+            fill_matrices(model, moved, v, frames, M, C, g)
+            ask_drives(law, joints, q, v, goal[k], supply[k], enabled[k], C, g, drive, brake,
+                       largest)
+            if not advance(M, joints, drive, brake, largest, h, v, W, f, column):
+                return k + 1
+            for j in range(n):
+                q[j] += h * v[j]
+                if not abs(v[j]) < TOO_FAST:
+                    return k + 1
+        out[k + 1] = q
+    return time.size

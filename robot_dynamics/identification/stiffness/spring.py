@@ -26,12 +26,9 @@ import numpy as np
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.dataset.dataset import Dataset, Segment
-from robot_dynamics.identification.estimators.linear import Equations, LinearFit, estimate
-from robot_dynamics.identification.signals.derivatives import derivative
-from robot_dynamics.identification.signals.filters import low_pass
-from robot_dynamics.identification.signals.resample import evenly
-from robot_dynamics.identification.signals.spans import lasting, widened
-from robot_dynamics.identification.signals.spectrum import cutoff_of
+from robot_dynamics.identification.filters import derivative, evenly, lasting, low_pass, widened
+from robot_dynamics.identification.least_squares import Equations, LinearFit, estimate
+from robot_dynamics.identification.signals import cutoff_of
 from robot_dynamics.identification.stiffness.log import JointLog
 from robot_dynamics.model.arrays import FloatArray
 

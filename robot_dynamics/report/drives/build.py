@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.identification.outputs.make import finite
-from robot_dynamics.identification.servo.output_error import OutputError
-from robot_dynamics.identification.servo.verdict import DriveVerdict, Simulated
+from robot_dynamics.identification.outputs import finite
+from robot_dynamics.identification.servo.output_error import DriveVerdict, OutputError, Simulated
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot, position_units
 from robot_dynamics.report.drives.text import drives_sentence, unit_of

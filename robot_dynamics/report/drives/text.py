@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from robot_dynamics.errors import Severity
 from robot_dynamics.identification.servo.model import PARAMETERS
-from robot_dynamics.identification.servo.output_error import OutputError
-from robot_dynamics.identification.servo.verdict import DriveVerdict
+from robot_dynamics.identification.servo.output_error import DriveVerdict, OutputError
 from robot_dynamics.model.robot import Robot, position_units
 from robot_dynamics.report.identification.text import VERDICT_WORDS, percent, worst_joint
 

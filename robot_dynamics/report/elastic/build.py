@@ -10,9 +10,9 @@ import numpy as np
 
 from robot_dynamics.dynamics.base_parameters import COMBINED, INDEPENDENT, UNIDENTIFIABLE
 from robot_dynamics.identification.elastic.dataset import ElasticDataset
+from robot_dynamics.identification.elastic.outputs import ElasticOutputs
 from robot_dynamics.identification.elastic.result import ElasticIdentification
-from robot_dynamics.identification.outputs.elastic import ElasticOutputs
-from robot_dynamics.identification.outputs.make import finite
+from robot_dynamics.identification.outputs import finite
 from robot_dynamics.report.elastic.text import (
     elastic_sentence,
     encoders_sentence,

@@ -10,8 +10,8 @@ from robot_dynamics.dynamics.base_parameters import COMBINED, INDEPENDENT, UNIDE
 from robot_dynamics.elastic.robot import JOINT_PARAMETERS
 from robot_dynamics.errors import Severity
 from robot_dynamics.identification.elastic.encoders import Encoders
+from robot_dynamics.identification.elastic.outputs import ElasticOutputs
 from robot_dynamics.identification.elastic.result import ElasticIdentification
-from robot_dynamics.identification.outputs.elastic import ElasticOutputs
 from robot_dynamics.model.robot import effort_units, prismatic_joints
 from robot_dynamics.report.identification.text import VERDICT_WORDS, percent, short, worst_joint
 

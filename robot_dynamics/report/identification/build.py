@@ -6,7 +6,7 @@ from __future__ import annotations
 from html import escape
 
 from robot_dynamics.identification.dataset import Dataset
-from robot_dynamics.identification.outputs.make import Outputs, finite
+from robot_dynamics.identification.outputs import Outputs, finite
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.report.frame import (
     Heading,

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.identification.dataset import Dataset
+from robot_dynamics.identification.filters import low_pass
 from robot_dynamics.identification.observation_matrix import TRIM
-from robot_dynamics.identification.outputs.plain_friction import (
+from robot_dynamics.identification.plain_friction import (
     COULOMB_VELOCITY,
     PlainFriction,
 )
 from robot_dynamics.identification.result import Identification
-from robot_dynamics.identification.signals import motions_of
-from robot_dynamics.identification.signals.filters import low_pass
-from robot_dynamics.identification.signals.motion import Motion
+from robot_dynamics.identification.signals import Motion, motions_of
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import effort_units
 from robot_dynamics.report.identification.friction_curves import friction_curves

@@ -12,7 +12,7 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.friction import LOADED, columns_of
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.observation_matrix import axis_loads
-from robot_dynamics.identification.outputs.plain_friction import PlainFriction
+from robot_dynamics.identification.plain_friction import PlainFriction
 from robot_dynamics.model.arrays import FloatArray
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 from robot_dynamics.identification.friction import UNITS, shares_option
-from robot_dynamics.identification.outputs.make import Outputs
+from robot_dynamics.identification.outputs import Outputs
 from robot_dynamics.identification.quality import VAGUE
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.model.robot import effort_units

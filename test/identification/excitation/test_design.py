@@ -6,12 +6,11 @@ from robot_dynamics.errors import ParameterError, TrajectoryError
 from robot_dynamics.identification.excitation.design import (
     KINDS,
     DesignSettings,
+    Problem,
     design,
     resting_pose,
 )
-from robot_dynamics.identification.excitation.feasible import is_clear
-from robot_dynamics.identification.excitation.limits import MotionLimits
-from robot_dynamics.identification.excitation.problem import Problem
+from robot_dynamics.identification.excitation.limits import MotionLimits, is_clear
 
 SHORT = {'seconds': 6.0, 'restarts': 1, 'iterations': 40}
 

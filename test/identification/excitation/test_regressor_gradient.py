@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.identification.excitation.regressor_gradient import RegressorGradient
+from robot_dynamics.identification.excitation.objective import RegressorGradient
 
 
 @pytest.mark.parametrize('name', ['arm7', 'rpr', 'puma560.yaml', 'tree'])

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an identification of elastic joints leaves behind but the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from robot_dynamics.dynamics.base_parameters import UNIDENTIFIABLE
+from robot_dynamics.elastic.robot import (
+    JOINT_PARAMETERS,
+    ElasticRobot,
+    elastic_joints_yaml,
+    places,
+)
+from robot_dynamics.errors import (
+    Finding,
+    InertiaError,
+    ParameterError,
+    RobotDynamicsError,
+    Severity,
+)
+from robot_dynamics.identification.consistent import fit_consistent, prior_of
+from robot_dynamics.identification.elastic.dataset import ElasticDataset
+from robot_dynamics.identification.elastic.result import ElasticIdentification
+from robot_dynamics.identification.identified_urdf import identified_urdf
+from robot_dynamics.identification.outputs import PARAMETERS, RESULT, URDF, finite, parameter_file
+from robot_dynamics.identification.plain_friction import PlainFriction
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.inertia import check_body
+
+#: The file of motors and springs.
+ELASTIC_JOINTS = 'elastic_joints.yaml'
+#: The node that has them; others would ask why they are told.
+CONTROLLER = 'elastic_pd_controller'
+#: Base parameters that had to move by more standard deviations are told of.
+MOVED = 3.0
+#: Weight of the pull: as much as one observation with an error as large as the parameters.
+STRENGTH = 1.0
+#: Base parameters count as known no better than this part of them: what bodies that exist
+#: cannot meet anyway is not worth more digits than an iteration has.
+BEST_KNOWN = 1e-4
+# What is added to correlations, of which some are nearly one.
+_ALMOST = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class ElasticOutputs:
+    """Files, not yet written.
+
+    Parameters
+    ----------
+    files : mapping of str to bytes
+        Contents by name.
+    robot : ElasticRobot, optional
+        What they describe; none where they were refused.
+    findings : tuple of Finding
+        What a user should know about them.
+    refused : RobotDynamicsError, optional
+        Why there is nothing but the result.
+    """
+
+    files: Mapping[str, bytes]
+    robot: ElasticRobot | None
+    findings: tuple[Finding, ...] = ()
+    refused: RobotDynamicsError | None = None
+
+
+def make_elastic_outputs(found: ElasticIdentification, data: ElasticDataset, urdf: str,
+                         folder: Path, *, allow_inconsistent: bool = False) -> ElasticOutputs:
+    """Make ``identified.urdf``, ``elastic_joints.yaml``, ``parameters.yaml``, ``result.json``.
+
+    Parameters
+    ----------
+    found, data : ElasticIdentification, ElasticDataset
+        The result, and what it was made of.
+    urdf : str
+        Text of the description that was identified.
+    folder : Path
+        Where the files will be: the parameter file names that of the springs.
+    allow_inconsistent : bool
+        Whether bodies are written that cannot exist.
+    """
+    files: dict[str, bytes] = {}
+    robot, refused, findings = None, None, ()
+    try:
+        written = parameters_with_bodies(found, only_nearest=allow_inconsistent)
+        robot, findings = _described(found, written)
+        links = robot.links
+        # Links rub as they were described: what was found is friction of motors.
+        text, more = identified_urdf(urdf, links, PlainFriction(
+            links.damping, links.friction, links.armature, np.zeros(links.n)),
+            allow_inconsistent=allow_inconsistent)
+        findings += more
+        files[URDF] = text.encode()
+        files[ELASTIC_JOINTS] = elastic_joints_yaml(robot).encode()
+        files[PARAMETERS] = parameter_file(text, links, {CONTROLLER: {
+            'elastic_joints': str(folder.resolve() / ELASTIC_JOINTS)}}).encode()
+    except (InertiaError, ParameterError) as error:
+        robot, refused = None, error
+    files[RESULT] = (json.dumps(finite(_content(found, data, robot, refused)), indent=1,
+                                allow_nan=False) + '\n').encode()
+    return ElasticOutputs(files, robot, findings, refused)
+
+
+def _described(found: ElasticIdentification, written: Written
+               ) -> tuple[ElasticRobot, tuple[Finding, ...]]:
+    """Return the robot that can be described, and what had to give way for it."""
+    findings = []
+    if written.moved > MOVED:
+        findings.append(Finding(
+            Severity.WARNING, 'bodies', f'that exist have base parameters up to '
+            f'{written.moved:.0f} standard deviations from those found',
+            'record a motion that tells more; result.json has those found'))
+    parameters = written.parameters.copy()
+    names = found.robot.parameter_names('bodies')
+    for k in range(10 * found.robot.n, len(names)):
+        if parameters[k] > 0.0:
+            continue
+        if names[k].endswith(('/stiffness', '/rotor_inertia')):
+            raise ParameterError(
+                f'came out as {parameters[k]:.3g}', subject=names[k],
+                remedy='record more motion under load, or with finer encoders; check sign and '
+                       'unit of the efforts, and that joints and motors belong together')
+        if parameters[k] < 0.0:
+            findings.append(Finding(Severity.INFO, names[k], f'came out as {parameters[k]:.3g}, '
+                                    'and is written as 0'))
+            parameters[k] = 0.0
+    kept = [name for name, kind in found.classes.items() if kind == UNIDENTIFIABLE
+            and name.endswith(JOINT_PARAMETERS)]
+    if kept:
+        findings.append(Finding(Severity.WARNING, ', '.join(kept), 'not told by the recording; '
+                                f'{ELASTIC_JOINTS} has the values of the description'))
+    return found.robot.with_parameters(parameters, 'bodies'), tuple(findings)
+
+
+def _content(found: ElasticIdentification, data: ElasticDataset, robot: ElasticRobot | None,
+             refused: RobotDynamicsError | None) -> dict[str, object]:
+    dataset, base = data.dataset, found.base
+    return {
+        **found.to_dict(),
+        'partners': {name: list(base.partners(name)) for name, kind in found.classes.items()
+                     if kind == 'combined'},
+        'covariance': found.covariance.tolist(),
+        'source': dataset.source, 'rows': dataset.count, 'duration': dataset.duration,
+        'left_out': dict(dataset.counts),
+        'written': None if robot is None else dict(zip(
+            robot.parameter_names('bodies'), robot.parameters('bodies').tolist(), strict=True)),
+        'refused': None if refused is None else str(refused),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """Parameters that a description can have.
+
+    Parameters
+    ----------
+    parameters : ndarray, shape (14 n,)
+        In the order ``'bodies'``.
+    moved : float
+        By how many standard deviations the base parameter that moved most had to.
+    impossible : tuple of str
+        Bodies that cannot exist.
+    """
+
+    parameters: FloatArray
+    moved: float
+    impossible: tuple[str, ...]
+
+
+def parameters_with_bodies(found: ElasticIdentification, *, only_nearest: bool = False) -> Written:
+    """Return parameters with the base parameters found, or near to them.
+
+    Parameters
+    ----------
+    found : ElasticIdentification
+        What a recording tells.
+    only_nearest : bool
+        Whether to keep the base parameters whatever bodies come of it.
+    """
+    where = places(found.robot.n, found.order)
+    nearest = np.empty(len(where))
+    nearest[where] = found.nearest_parameters()
+    impossible = _impossible(found, nearest)
+    if only_nearest or not impossible:
+        return Written(nearest, 0.0, impossible)
+    B = np.empty((found.base.rank, len(where)))
+    B[:, where] = found.base.matrix
+    Pi = _fitted(found, B)
+    moved = np.abs(B @ Pi - found.values) / np.maximum(found.deviations, 1e-300)
+    return Written(Pi, float(np.max(moved, initial=0.0)), _impossible(found, Pi))
+
+
+def _fitted(found: ElasticIdentification, B: FloatArray) -> FloatArray:
+    rigid = 10 * found.robot.n
+    described = found.robot.parameters('bodies')
+    sd = np.maximum(found.deviations, 1e-300)
+    correlation = found.covariance / np.outer(sd, sd) + _ALMOST * np.eye(len(sd))
+    size = np.maximum(sd, BEST_KNOWN * np.abs(found.values))
+    information = np.linalg.inv(correlation) / np.outer(size, size)
+    H, h = B.T @ information @ B, B.T @ information @ found.values
+    # Rotors and springs are drawn to the description as bodies are.
+    others = described[rigid:]
+    pull = np.zeros_like(others)
+    pull[others > 0.0] = STRENGTH / others[others > 0.0] ** 2
+    H[np.arange(rigid, len(H)), np.arange(rigid, len(H))] += pull
+    h[rigid:] += pull * others
+    Pi = fit_consistent(H, h, prior_of(described[:rigid].reshape(-1, 10)), STRENGTH).x
+    # What is not told at all stays as described to the last digit.
+    untold = rigid + np.flatnonzero(~np.any(B[:, rigid:], axis=0))
+    Pi[untold] = described[untold]
+    return Pi
+
+
+def _impossible(found: ElasticIdentification, parameters: FloatArray) -> tuple[str, ...]:
+    n = found.robot.n
+    return tuple(name for name, ten in zip(found.robot.links.body_names,
+                                           parameters[:10 * n].reshape(n, 10), strict=True)
+                 if not check_body(ten).is_consistent)

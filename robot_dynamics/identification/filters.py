@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Low-pass filters that shift nothing in time, and what they let through."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from robot_dynamics.dynamics.kernels.loading import kernel
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.arrays import BoolArray, FloatArray
+
+#: Order of the Butterworth filter; run forwards and backwards it falls off twice as fast.
+ORDER = 4
+#: A filter of this share of the sampling rate or more is none.
+_ALL = 0.45
+#: Ways to differentiate, by name.
+METHODS = ('central', 'first_order', 'savitzky_golay')
+
+# Samples that a central difference looks at.
+_SEVEN = 7
+# Stamps that are even to this part of a period are taken as they are.
+_EVEN = 1e-3
+# Rows of a spline at a time, and rows on both sides that it needs to forget its ends.
+_PIECE, _MARGIN = 65536, 32
+
+
+def low_pass(x: FloatArray, rate: float, cutoff: float, order: int = ORDER) -> FloatArray:
+    """Return signals without what is faster than a cut-off, and without delay.
+
+    A Butterworth filter forwards and backwards: amplitude 1 / (1 + (f / cutoff)^(2 order)).
+
+    Parameters
+    ----------
+    x : ndarray, shape (N, ...)
+        Signals along the first axis.
+    rate : float
+        Samples a second, Hz.
+    cutoff : float
+        Where half of the amplitude is left, Hz; from 0.45 of the rate on nothing is done.
+    order : int
+        Of the filter that is run twice.
+
+    Returns
+    -------
+    ndarray, shape (N, ...)
+        Filtered. The first and last 1 / cutoff seconds depend on what is assumed outside.
+    """
+    if not 0.0 < cutoff < np.inf:
+        raise ParameterError(f'is {cutoff!r}', subject='cutoff', remedy='give a frequency in Hz')
+    if not 1 <= order <= 12:
+        raise ParameterError(f'is {order!r}', subject='order', remedy='give 1 to 12')
+    if cutoff >= _ALL * rate or len(x) < 8:
+        return np.array(x, dtype=np.float64)
+    padding = min(len(x) - 1, int(3.0 * rate / cutoff))
+    flat = np.asarray(x, dtype=np.float64).reshape(len(x), -1)
+    # Continued by its own mirror image about the ends, as scipy.signal.sosfiltfilt does.
+    run = np.ascontiguousarray(np.concatenate([
+        2.0 * flat[:1] - flat[padding:0:-1], flat, 2.0 * flat[-1:] - flat[-2:-padding - 2:-1]]))
+    sections, rest = _sections(order, cutoff / rate)
+    for first, backwards in ((0, False), (-1, True)):
+        # Each way begins as if its first value had been there for ever.
+        cascade.load()(sections, run, rest[:, :, np.newaxis] * run[first], backwards)
+    return run[padding:padding + len(x)].reshape(np.shape(x)).copy()
+
+
+@lru_cache(maxsize=64)
+def _sections(order: int, cutoff: float) -> tuple[FloatArray, FloatArray]:
+    """Return a Butterworth filter and its state at rest under a constant signal of one.
+
+    The cut-off is a share of the sampling rate.
+    """
+    from scipy.signal import butter, sosfilt_zi
+    sections = butter(order, cutoff, fs=1.0, output='sos')
+    return np.ascontiguousarray(sections), np.ascontiguousarray(sosfilt_zi(sections))
+
+
+def settling(cutoff: float) -> float:
+    """Return after how many seconds a filter has forgotten its edge (to 1e-6)."""
+    return 6.0 / cutoff
+
+
+def derivative(x: FloatArray, rate: float, method: str = 'central', *, window: int = 21,
+               degree: int = 5) -> FloatArray:
+    """Return the time derivative of signals along the first axis.
+
+    Parameters
+    ----------
+    x : ndarray, shape (N, ...)
+        Signals; filter them first, but for ``savitzky_golay``, which is a filter itself.
+    rate : float
+        Samples a second, Hz.
+    method : {'central', 'first_order', 'savitzky_golay'}
+        Central differences of sixth order (second order at the edges); differences of
+        neighbours, half a sample back and forth, as L. Zollo, E. Lopez, L. Spedaliere, N.
+        Garcia Aracil and E. Guglielmelli, "Identification of dynamic parameters for robots
+        with elastic joints", Advances in Mechanical Engineering 7(2), 2015, section 6; or
+        the slope of a polynomial through the samples around (A. Savitzky and M. J. E. Golay,
+        "Smoothing and differentiation of data by simplified least squares procedures",
+        Analytical Chemistry 36(8), 1964).
+    window, degree : int
+        Samples and degree of that polynomial.
+
+    Returns
+    -------
+    ndarray, shape (N, ...)
+        Per second.
+    """
+    if method not in METHODS:
+        raise ParameterError(f'is {method!r}', subject='derivative',
+                             remedy='choose among ' + ', '.join(METHODS))
+    if len(x) < 2:
+        return np.zeros_like(x)
+    if method == 'savitzky_golay':
+        from scipy.signal import savgol_filter
+        width = min(window | 1, (len(x) - 1) | 1)
+        if width <= degree:
+            raise ParameterError(f'of {width} samples is too short for degree {degree}',
+                                 subject='window', remedy='give more samples than the degree')
+        return savgol_filter(x, width, degree, deriv=1, delta=1.0 / rate, axis=0)
+    if method == 'first_order':
+        return np.gradient(x, 1.0 / rate, axis=0, edge_order=1)
+    if len(x) < _SEVEN:
+        return np.gradient(x, 1.0 / rate, axis=0, edge_order=2 if len(x) > 2 else 1)
+    flat = np.ascontiguousarray(x, dtype=np.float64).reshape(len(x), -1)
+    slope = np.empty_like(flat)
+    central.load()(flat, rate, slope)
+    slope[:3] = np.gradient(flat[:5], 1.0 / rate, axis=0, edge_order=2)[:3]
+    slope[-3:] = np.gradient(flat[-5:], 1.0 / rate, axis=0, edge_order=2)[-3:]
+    return slope.reshape(np.shape(x))
+
+
+def grid(time: FloatArray, period: float) -> FloatArray:
+    """Return the even grid between the first and the last time, shape (M,)."""
+    count = int(np.floor((time[-1] - time[0]) / period * (1.0 + 1e-12) + _EVEN)) + 1
+    return time[0] + period * np.arange(count)
+
+
+def evenly(time: FloatArray, x: FloatArray, period: float, *, smooth: bool = True) -> FloatArray:
+    """Return signals on `grid`.
+
+    Parameters
+    ----------
+    time : ndarray, shape (N,)
+        Strictly increasing, s.
+    x : ndarray, shape (N, n)
+        Signals.
+    period : float
+        s.
+    smooth : bool
+        By a cubic spline, for positions; else by straight lines, for efforts, which jump.
+
+    Returns
+    -------
+    ndarray, shape (M, n)
+        Signals at the times of the grid.
+    """
+    at = grid(time, period)
+    if len(at) == len(time) and np.max(np.abs(time - at)) < _EVEN * period:
+        return np.ascontiguousarray(x)
+    if not smooth or len(time) < 4:
+        return np.stack([np.interp(at, time, column) for column in x.T], axis=1)
+    from scipy.interpolate import make_interp_spline
+    out = np.empty((len(at), x.shape[1]))
+    for start in range(0, len(at), _PIECE):
+        piece = slice(start, min(start + _PIECE, len(at)))
+        a, b = np.searchsorted(time, (at[piece][0], at[piece][-1]))
+        near = slice(max(a - _MARGIN, 0), min(b + _MARGIN, len(time)))
+        out[piece] = make_interp_spline(time[near], x[near], k=3)(at[piece])
+    return out
+
+
+def lasting(true: BoolArray, least: float) -> BoolArray:
+    """Return where something is true for so many samples at least."""
+    out = np.zeros_like(true)
+    edges = np.diff(np.concatenate([[0], true.astype(np.int8), [0]]))
+    for first, end in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True):
+        out[first:end] = end - first >= least
+    return out
+
+
+def widened(true: BoolArray, margin: int) -> BoolArray:
+    """Return where something is true within so many samples."""
+    edges = np.diff(np.concatenate([[0], true.astype(np.int8), [0]]))
+    change = np.zeros(len(true) + 1, dtype=np.int64)
+    np.add.at(change, np.maximum(np.flatnonzero(edges == 1) - margin, 0), 1)
+    np.add.at(change, np.minimum(np.flatnonzero(edges == -1) + margin, len(true)), -1)
+    return np.cumsum(change[:-1]) > 0
+
+
+@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, :, ::1], boolean)',
+        on_demand=True, nogil=True)
+def cascade(sections, x, state, backwards):
+    """Run x, (N, k), through filters of second order, in place.
+
+    Direct form II, transposed: a row of sections, (s, 6), holds b0 b1 b2 and 1 a1 a2; state,
+    (s, 2, k), is where they begin, and where they end. Backwards they begin at the last row.
+    """
+    for row in range(x.shape[0]):
+        i = x.shape[0] - 1 - row if backwards else row
+        for s in range(sections.shape[0]):
+            b0, b1, b2 = sections[s, 0], sections[s, 1], sections[s, 2]
+            a1, a2 = sections[s, 4], sections[s, 5]
+            for k in range(x.shape[1]):
+                value = x[i, k]
+                out = b0 * value + state[s, 0, k]
+                state[s, 0, k] = b1 * value - a1 * out + state[s, 1, k]
+                state[s, 1, k] = b2 * value - a2 * out
+                x[i, k] = out
+
+
+@kernel('void(float64[:, ::1], float64, float64[:, ::1])', on_demand=True, nogil=True)
+def central(x, rate, out):
+    """Write the slope of x, (N, k), by the three samples on both sides, into rows 3 to N - 4.
+
+    Its error is (w T)^6 / 140 of the slope.
+    """
+    for i in range(3, x.shape[0] - 3):
+        for k in range(x.shape[1]):
+            near, far = x[i + 1, k] - x[i - 1, k], x[i + 2, k] - x[i - 2, k]
+            out[i, k] = rate * (45.0 * near - 9.0 * far + (x[i + 3, k] - x[i - 3, k])) / 60.0

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A description with other masses, inertias and friction, and everything else as it was.
+
+What identification tells of is a body: a link that moves with whatever is fixed to it.
+Links that are fixed to it keep what they are described with, and the moving link gets the
+rest; where no link can be that rest, it gets all, and they become massless.
+"""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+from xml.parsers import expat
+
+import numpy as np
+
+from robot_dynamics.errors import Finding, InertiaError, ModelError, Severity
+from robot_dynamics.identification.plain_friction import PlainFriction
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.export import inertial_element, number_text
+from robot_dynamics.model.inertia import check_body
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.urdf import read_tree
+from robot_dynamics.model.urdf_document import parse_document
+
+#: What rounding may do to parameters on the way through a text.
+ROUNDING = 1e-9
+
+
+def require_bodies(robot: Robot) -> None:
+    """Refuse a robot with a link that no body can be.
+
+    Raises
+    ------
+    InertiaError
+        Naming it and the condition that it breaks.
+    """
+    for name, ten in zip(robot.body_names, robot.inertial_parameters, strict=True):
+        verdict = check_body(ten)
+        if not verdict.is_consistent:
+            raise InertiaError(
+                f'came out as no body can be ({verdict.violation})', subject=name,
+                remedy="estimate with 'consistent', record a motion that tells more, or allow "
+                       'inconsistent bodies')
+
+
+def identified_urdf(text: str, robot: Robot, friction: PlainFriction, *,
+                    allow_inconsistent: bool = False) -> tuple[str, tuple[Finding, ...]]:
+    """Return a URDF with identified parameters.
+
+    Parameters
+    ----------
+    text : str
+        The description that was identified, without xacro.
+    robot : Robot
+        The robot that was read from it, with the parameters identified.
+    friction : PlainFriction
+        Of its joints.
+    allow_inconsistent : bool
+        Whether bodies that cannot exist are written all the same.
+
+    Returns
+    -------
+    text : str
+        The URDF: meshes, limits, sensors, vendor elements and comments are those of the text.
+    findings : tuple of Finding
+        Links that became massless.
+
+    Raises
+    ------
+    InertiaError
+        Where a body cannot exist.
+    ModelError
+        Where the text is not of this robot.
+    """
+    if not allow_inconsistent:
+        require_bodies(robot)
+    root = _parsed(text)
+    described = read_tree(parse_document(text, 'description').root)
+    own = {name: np.zeros(10) if link.parameters is None else link.parameters
+           for name, link in described.links.items()}
+    links = {link.get('name'): link for link in root.findall('link')}
+    findings = []
+    before = _bodies_of(text, robot)
+    for index, name in enumerate(robot.body_names):
+        if name not in links:
+            raise ModelError('is no link of the description', subject=name,
+                             remedy='give the description that was identified')
+        body = robot.inertial_parameters[index]
+        rest = body - (before[index] - own[name])
+        fixed = [other for other, frame in robot.frames.items()
+                 if frame.body == index and other != name and np.any(own.get(other, 0.0))]
+        if fixed and not check_body(rest).is_consistent:
+            rest = body
+            for other in fixed:
+                _replace(links[other], 'inertial', None)
+            findings.append(Finding(Severity.INFO, ', '.join(fixed), f'weighs more than {name} '
+                                    f'with it: its mass was given to {name}'))
+        _replace(links[name], 'inertial', inertial_element(rest, name) if np.any(rest) else None)
+    _write_friction(root, robot, friction)
+    out = (f'<?xml version="1.0"?>\n{ElementTree.tostring(root, encoding="unicode")}\n')
+    _require_same(out, robot)
+    return out, tuple(findings)
+
+
+def _parsed(text: str) -> ElementTree.Element:
+    """Parse with comments, and with prefixes as part of names, declared or not."""
+    builder = ElementTree.TreeBuilder(insert_comments=True)
+    parser = expat.ParserCreate('utf-8')
+    parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
+    parser.CharacterDataHandler = builder.data
+    # A tree has nothing beside its root: what stands before and after it is left out.
+    start, end = text.index('<robot'), text.rindex('>') + 1
+    closing = text.rfind('</robot')
+    if closing >= 0:
+        end = text.index('>', closing) + 1
+    parser.CommentHandler = builder.comment
+    parser.Parse(text[start:end].encode('utf-8'), True)
+    return builder.close()
+
+
+def _bodies_of(text: str, robot: Robot) -> FloatArray:
+    """Return the parameters that the text describes the bodies with, shape (nb, 10)."""
+    return _read(text, robot).inertial_parameters
+
+
+def _read(text: str, robot: Robot) -> Robot:
+    """Read a text as the robot was read, with the same joints."""
+    read = Robot.from_urdf(text.encode(), joints=robot.joint_names, base_link=robot.base_name)
+    if read.body_names != robot.body_names or read.joint_names != robot.joint_names:
+        raise ModelError('has other links or joints than what was identified',
+                         subject=robot.name, remedy='give the description that was identified')
+    return read
+
+
+def _replace(owner: ElementTree.Element, tag: str, new: ElementTree.Element | None) -> None:
+    """Put an element in the place of the one of its name, or at the beginning."""
+    old = owner.find(tag)
+    place = 0
+    if old is not None:
+        place = list(owner).index(old)
+        owner.remove(old)
+    if new is not None:
+        ElementTree.indent(new, level=2)
+        new.tail = '\n    ' if old is None or not old.tail else old.tail
+        if not (owner.text or '').strip() and not owner.text:
+            owner.text = '\n    '
+        owner.insert(place, new)
+
+
+def _write_friction(root: ElementTree.Element, robot: Robot, friction: PlainFriction) -> None:
+    """Write damping, friction and rotor inertia; all of them at the joint that others follow."""
+    place = {name: k for k, name in enumerate(robot.joint_names)}
+    for joint in root.findall('joint'):
+        name = joint.get('name')
+        if name not in robot.body_joint_names:
+            continue
+        if name not in place:
+            _replace(joint, 'dynamics', None)
+            continue
+        values = {key: float(getattr(friction, key)[place[name]])
+                  for key in ('damping', 'friction', 'armature')}
+        if not values['armature']:
+            del values['armature']
+        old = joint.find('dynamics')
+        others = {} if old is None else {key: value for key, value in old.attrib.items()
+                                         if key not in ('damping', 'friction', 'armature')}
+        new = ElementTree.Element('dynamics', {
+            **{key: number_text(value) for key, value in values.items()}, **others})
+        _replace(joint, 'dynamics', new)
+
+
+def _require_same(text: str, robot: Robot) -> None:
+    """Check that what was written reads back as what was identified."""
+    read = _read(text, robot).inertial_parameters
+    size = np.max(np.abs(robot.inertial_parameters), axis=1)
+    if np.any(np.abs(read - robot.inertial_parameters) > ROUNDING * (1.0 + size[:, np.newaxis])):
+        raise ModelError('could not be written with its identified parameters',
+                         subject=robot.name, remedy='report this description')

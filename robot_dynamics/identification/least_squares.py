@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Least squares for base parameters: plain, weighted, robust, and by instruments.
+
+All of them solve W x = y, rows of all joints, of which each joint's errors have a size of
+their own; and all of them say how well the parameters are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.arrays import FloatArray, IntArray
+
+#: Huber's constant: 95 % of the efficiency of least squares for normal errors.
+HUBER = 1.345
+_PASSES, _CLOSE = 30, 1e-10
+#: A parameter is left out while its relative deviation is larger than this.
+LIMIT = 0.3
+#: Errors may grow by this part altogether.
+GROWTH = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """Rows of several joints.
+
+    Parameters
+    ----------
+    W : ndarray, shape (m, p)
+        Columns of the parameters.
+    y : ndarray, shape (m,)
+        Efforts.
+    joint : ndarray of int64, shape (m,)
+        Which joint a row belongs to.
+    order : ndarray of int64, shape (m,)
+        Which sample; rows of one sample have the same number, numbers grow with time.
+    Z : ndarray, shape (m, p), optional
+        Instruments: columns that do not share the noise of W.
+    """
+
+    W: FloatArray
+    y: FloatArray
+    joint: IntArray
+    order: IntArray
+    Z: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFit:
+    """Parameters and how well they are known.
+
+    Parameters
+    ----------
+    x : ndarray, shape (p,)
+        Parameters.
+    covariance : ndarray, shape (p, p)
+        Of them.
+    sigma : ndarray, shape (n,)
+        Standard deviation of the errors of each joint.
+    residual : ndarray, shape (m,)
+        y - W x.
+    """
+
+    x: FloatArray
+    covariance: FloatArray
+    sigma: FloatArray
+    residual: FloatArray
+
+
+def estimate(name: str, equations: Equations, *, correlation: float = 0.0) -> LinearFit:
+    """Estimate parameters.
+
+    Parameters
+    ----------
+    name : {'ols', 'wls', 'huber', 'iv'}
+        ``ols``: the pseudo-inverse of L. Zollo et al. 2015, eqs. (38) and (42); ``wls``:
+        rows weighted by the inverse variance of their joint; ``huber``: as that, with large
+        errors counting less (P. J. Huber, "Robust estimation of a location parameter", 1964);
+        ``iv``: instrumental variables (A. Janot, P.-O. Vandanjon and M. Gautier, "A generic
+        instrumental variable approach for industrial robot identification", IEEE Transactions
+        on Control Systems Technology 22(1), 2014).
+    equations : Equations
+        Of full column rank.
+    correlation : float
+        Samples over which errors are correlated. The covariance is then the larger one, by
+        parameter, of that for independent errors and that of W. K. Newey and K. D. West, "A
+        simple, positive semi-definite, heteroskedasticity and autocorrelation consistent
+        covariance matrix", Econometrica 55(3), 1987.
+
+    Returns
+    -------
+    LinearFit
+        The estimate.
+    """
+    if name not in ESTIMATORS:
+        raise ParameterError(f'is {name!r}', subject='estimator',
+                             remedy='choose among ' + ', '.join(ESTIMATORS))
+    rows, columns = equations.W.shape
+    if rows <= columns:
+        raise ParameterError(f'has {rows} rows for {columns} parameters', subject='recording',
+                             remedy='record longer, or ask for fewer parameters')
+    return ESTIMATORS[name](equations, correlation)
+
+
+def _ols(equations: Equations, correlation: float) -> LinearFit:
+    weights = np.ones(len(equations.y))
+    x = _solved(equations, weights)
+    return _finished(equations, x, weights, correlation)
+
+
+def _wls(equations: Equations, correlation: float) -> LinearFit:
+    # Joints have one weight each, so that all passes need no more than their triangular factors.
+    few, counts = _triangular(equations)
+    x = _solved(few, np.ones(len(few.y)))
+    for _ in range(4):
+        x = _solved(few, 1.0 / _sigma(few, x, counts)[few.joint] ** 2)
+    return _finished(equations, x, _by_joint(equations, x), correlation)
+
+
+def _huber(equations: Equations, correlation: float) -> LinearFit:
+    x = _wls(equations, 0.0).x
+    weights = np.ones(len(equations.y))
+    for _ in range(_PASSES):
+        residual = equations.y - equations.W @ x
+        # A joint that lies on a stop all the time has no equation.
+        scale = np.array([1.4826 * np.median(np.abs(mine)) if len(mine) else 1.0 for mine in (
+            residual[equations.joint == j] for j in range(int(equations.joint.max()) + 1))])
+        sizes = np.abs(residual) / np.maximum(scale, 1e-12 * np.abs(equations.y).max()
+                                              + 1e-300)[equations.joint]
+        weights = (np.minimum(1.0, HUBER / np.maximum(sizes, 1e-12))
+                   / np.maximum(scale, 1e-12)[equations.joint] ** 2)
+        new = _solved(equations, weights)
+        if np.max(np.abs(new - x)) <= _CLOSE * np.max(np.abs(new)):
+            x = new
+            break
+        x = new
+    return _finished(equations, x, weights, correlation)
+
+
+def _iv(equations: Equations, correlation: float) -> LinearFit:
+    if equations.Z is None:
+        raise ParameterError('needs instruments', subject='iv',
+                             remedy='give Z, columns made of other signals than W')
+    x = _wls(equations, 0.0).x
+    for _ in range(3):
+        weights = _by_joint(equations, x)
+        scaled = equations.Z * weights[:, np.newaxis]
+        x = np.linalg.solve(scaled.T @ equations.W, scaled.T @ equations.y)
+    weights = _by_joint(equations, x)
+    return _finished(equations, x, weights, correlation)
+
+
+#: Estimators by name.
+ESTIMATORS: Mapping[str, Callable[[Equations, float], LinearFit]] = {
+    'ols': _ols, 'wls': _wls, 'huber': _huber, 'iv': _iv}
+
+
+def _solved(equations: Equations, weights: FloatArray) -> FloatArray:
+    """Return the weighted least-squares solution, of columns scaled to unit length."""
+    roots = np.sqrt(weights)
+    W = equations.W * roots[:, np.newaxis]
+    lengths = np.linalg.norm(W, axis=0)
+    lengths[lengths == 0.0] = 1.0
+    return np.linalg.lstsq(W / lengths, equations.y * roots, rcond=None)[0] / lengths
+
+
+def _by_joint(equations: Equations, x: FloatArray) -> FloatArray:
+    """Return the inverse variance of each row's joint."""
+    return 1.0 / _sigma(equations, x)[equations.joint] ** 2
+
+
+def _sigma(equations: Equations, x: FloatArray, counts: FloatArray | None = None) -> FloatArray:
+    """Return the standard deviation of the errors of each joint.
+
+    With triangular factors for equations, ``counts`` are the rows of each joint they stand for.
+    """
+    joint = equations.joint
+    counts = np.bincount(joint).astype(float) if counts is None else counts
+    rows = np.maximum(counts, 1.0)
+    share = len(x) / counts.sum()
+    errors = np.bincount(joint, (equations.y - equations.W @ x) ** 2, len(counts))
+    efforts = np.bincount(joint, equations.y ** 2, len(counts))
+    size = np.sqrt(errors / rows / max(1.0 - share, 1e-3))
+    return np.maximum(size, np.maximum(1e-12 * np.sqrt(efforts / rows), 1e-150))
+
+
+def _triangular(equations: Equations) -> tuple[Equations, FloatArray]:
+    """Return the triangular factors of the equations of each joint, and how many rows it has.
+
+    Sums of squares of the errors of a joint are the same for all parameters.
+    """
+    counts = np.bincount(equations.joint).astype(float)
+    R, joint = triangles(np.column_stack([equations.W, equations.y]), equations.joint)
+    return Equations(R[:, :-1], R[:, -1], joint, np.zeros(len(R), dtype=np.int64)), counts
+
+
+def triangles(W: FloatArray, joint: IntArray) -> tuple[FloatArray, IntArray]:
+    """Return the triangular factors of the rows of each joint, one below the other.
+
+    Parameters
+    ----------
+    W : ndarray, shape (m, p)
+        Rows.
+    joint : ndarray of int64, shape (m,)
+        Which joint a row belongs to.
+
+    Returns
+    -------
+    R : ndarray, shape (r, p)
+        Of each joint R_j^T R_j = W_j^T W_j.
+    joint : ndarray of int64, shape (r,)
+        Which joint a row belongs to.
+    """
+    factors, owners = [], []
+    for j in range(int(joint.max()) + 1):
+        mine = W[joint == j]
+        # Most bodies are none of a joint's business.
+        there = np.any(mine, axis=0)
+        R = np.linalg.qr(mine[:, there], mode='r')
+        factors.append(np.zeros((len(R), W.shape[1])))
+        factors[-1][:, there] = R
+        owners.append(np.full(len(R), j))
+    return np.concatenate(factors), np.concatenate(owners)
+
+
+def _finished(equations: Equations, x: FloatArray, weights: FloatArray, correlation: float
+              ) -> LinearFit:
+    """Return the fit with the covariance of its parameters: bread, filling, bread."""
+    W, residual = equations.W, equations.y - equations.W @ x
+    instruments = W if equations.Z is None else equations.Z
+    sigma = _sigma(equations, x)
+    weighted = instruments * weights[:, np.newaxis]
+    lengths = np.linalg.norm(W * np.sqrt(weights)[:, np.newaxis], axis=0)
+    lengths[lengths == 0.0] = 1.0
+    bread = np.linalg.pinv((weighted.T @ W) / lengths[:, np.newaxis] / lengths)
+    variance = weights * sigma[equations.joint]
+    plain = instruments * variance[:, np.newaxis]
+    covariance = _baked(bread, plain.T @ plain / lengths[:, np.newaxis] / lengths, lengths)
+    if correlation > 0.0:
+        filling = newey_west(weighted * residual[:, np.newaxis] / lengths, equations.joint,
+                             equations.order, correlation)
+        filling *= len(residual) / max(len(residual) - len(x), 1)
+        other = _baked(bread, filling, lengths)
+        grown = np.sqrt(np.maximum(1.0, np.diag(other) / np.maximum(np.diag(covariance),
+                                                                    1e-300)))
+        covariance = covariance * grown[:, np.newaxis] * grown
+    return LinearFit(x, covariance, sigma, residual)
+
+
+def _baked(bread: FloatArray, filling: FloatArray, lengths: FloatArray) -> FloatArray:
+    return bread @ filling @ bread.T / lengths[:, np.newaxis] / lengths
+
+
+def newey_west(scores: FloatArray, joint: IntArray, order: IntArray, correlation: float
+               ) -> FloatArray:
+    """Return the sum of products of scores of samples near each other, weighed by distance.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (m, p)
+        What each row adds to the gradient.
+    joint, order : ndarray of int64, shape (m,)
+        As in `Equations`.
+    correlation : float
+        Samples over which errors are correlated.
+
+    Returns
+    -------
+    ndarray, shape (p, p)
+        The covariance of the sum of the scores.
+    """
+    places = order - order.min()
+    samples = np.zeros((int(places.max()) + 1, scores.shape[1]))
+    for j in range(int(joint.max()) + 1):
+        mine = joint == j
+        samples[places[mine]] += scores[mine]
+    out = samples.T @ samples
+    for lag in range(1, min(int(np.ceil(correlation)), len(samples) - 1) + 1):
+        product = samples[lag:].T @ samples[:-lag]
+        out += (1.0 - lag / (np.ceil(correlation) + 1.0)) * (product + product.T)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Essential:
+    """Essential parameters.
+
+    Parameters
+    ----------
+    columns : ndarray of int64, shape (k,)
+        Which columns of the equations are left.
+    fit : LinearFit
+        Their fit.
+    growth : float
+        Weighted root mean square error over that of all parameters, minus 1.
+    """
+
+    columns: IntArray
+    fit: LinearFit
+    growth: float
+
+
+def essential(equations: Equations, *, limit: float = LIMIT, growth: float = GROWTH,
+              correlation: float = 0.0) -> Essential:
+    """Leave out, one after the other, the parameter that is known worst.
+
+    As W. Khalil and E. Dombre, "Modeling, identification and control of robots", 2002,
+    section 12.4.4: until every relative standard deviation is small, or the errors would grow.
+
+    Parameters
+    ----------
+    equations : Equations
+        Of base parameters.
+    limit : float
+        Relative standard deviation that may stay.
+    growth : float
+        By how much the errors may grow.
+    correlation : float
+        As in `estimate`.
+
+    Returns
+    -------
+    Essential
+        What is left.
+    """
+    if not (0.0 < limit < np.inf and 0.0 <= growth < np.inf):
+        raise ParameterError(f'are {limit!r} and {growth!r}', subject='limit and growth',
+                             remedy='give positive numbers')
+    columns = np.arange(equations.W.shape[1])
+    best = estimate('wls', equations, correlation=correlation)
+    weights = 1.0 / best.sigma[equations.joint]
+    first = float(np.linalg.norm(weights * best.residual))
+    grown = 0.0
+    while len(columns) > 1:
+        relative = np.sqrt(np.diag(best.covariance)) / np.maximum(np.abs(best.x), 1e-300)
+        worst = int(np.argmax(relative))
+        if relative[worst] <= limit:
+            break
+        fewer = np.delete(columns, worst)
+        Z = None if equations.Z is None else equations.Z[:, fewer]
+        trial = estimate('wls', Equations(equations.W[:, fewer], equations.y, equations.joint,
+                                          equations.order, Z), correlation=correlation)
+        more = float(np.linalg.norm(weights * trial.residual)) / max(first, 1e-300) - 1.0
+        if more > growth:
+            break
+        columns, best, grown = fewer, trial, more
+    return Essential(columns, best, grown)

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``make_outputs``: everything an identification leaves behind but the report."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import Finding, InertiaError, RecordingError, Severity
+from robot_dynamics.identification.dataset import Dataset
+from robot_dynamics.identification.identified_urdf import identified_urdf
+from robot_dynamics.identification.payload import Payload
+from robot_dynamics.identification.plain_friction import PlainFriction, plain_friction
+from robot_dynamics.identification.result import Identification
+from robot_dynamics.model.inertia import check_body, com_from_parameters
+from robot_dynamics.model.robot import Robot
+
+#: Names of the files.
+URDF, PARAMETERS, COVARIANCE, RESULT = ('identified.urdf', 'parameters.yaml', 'covariance.npz',
+                                        'result.json')
+#: Arrays of the archive: names, values and covariance of all parameters, given the pull
+#: towards the description; the same of the base parameters, without any description; and B
+#: in base = B parameters.
+ARRAYS = ('names', 'values', 'covariance', 'base_names', 'base_values', 'base_covariance',
+          'base_matrix')
+_HEAD = """\
+# An identified arm, for every node that has a model of it:
+#   --ros-args --params-file parameters.yaml, or identified:=FOLDER of a launch file.
+# Whatever else a node is told about its robot is not to be given beside it.
+"""
+#: Name of the file.
+PAYLOAD = 'payload.yaml'
+
+_PAYLOAD_HEAD = """\
+# An identified payload, for every controller: --ros-args --params-file payload.yaml. It is
+# carried when the service ~/carry_payload says so, or from the start with payload.carried.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """Files, not yet written.
+
+    Parameters
+    ----------
+    files : mapping of str to bytes
+        Contents by name.
+    robot : Robot
+        What the URDF and the parameter file describe, joint terms and gravity included.
+    friction : PlainFriction
+        Joint terms of a description.
+    findings : tuple of Finding
+        What a user should know about the files.
+    refused : InertiaError, optional
+        Why there is neither a URDF nor a parameter file.
+    """
+
+    files: Mapping[str, bytes]
+    robot: Robot
+    friction: PlainFriction
+    findings: tuple[Finding, ...] = ()
+    refused: InertiaError | None = None
+
+
+def make_outputs(found: Identification, dataset: Dataset, urdf: str, *,
+                 allow_inconsistent: bool = False) -> Outputs:
+    """Make ``identified.urdf``, ``parameters.yaml``, ``covariance.npz`` and ``result.json``.
+
+    Parameters
+    ----------
+    found : Identification
+        The result.
+    dataset : Dataset
+        What it was made of.
+    urdf : str
+        Text of the description that was identified.
+    allow_inconsistent : bool
+        Whether there is a URDF though a body of it cannot exist. Without, there is none, and
+        no parameter file.
+
+    Returns
+    -------
+    Outputs
+        The files.
+    """
+    friction = plain_friction(found.model, dataset, found.signals)
+    robot = replace(found.identified_robot(), damping=friction.damping,
+                    friction=friction.friction, armature=friction.armature)
+    files: dict[str, bytes] = {}
+    refused, findings = None, ()
+    try:
+        text, findings = identified_urdf(urdf, robot, friction,
+                                         allow_inconsistent=allow_inconsistent)
+        files[URDF] = text.encode()
+        files[PARAMETERS] = parameter_file(text, robot).encode()
+        if np.any(found.tilt):
+            findings += (Finding(
+                Severity.INFO, URDF, 'does not say that gravity is '
+                f'{np.degrees(np.linalg.norm(found.tilt)):.2f} degrees off its description',
+                f'give nodes {PARAMETERS}, which does'),)
+    except InertiaError as error:
+        refused = error
+    files[COVARIANCE] = covariance_file(found)
+    files[RESULT] = (json.dumps(finite(result_content(found, dataset, friction, refused)),
+                                indent=1, allow_nan=False) + '\n').encode()
+    return Outputs(files, robot, friction, findings, refused)
+
+
+def result_content(found: Identification, dataset: Dataset, friction: PlainFriction,
+                   refused: InertiaError | None = None) -> dict[str, Any]:
+    """Return all that ``result.json`` says."""
+    names = dataset.joint_names
+    return {
+        **found.to_dict(),
+        'source': dataset.source, 'rows': dataset.count, 'duration': dataset.duration,
+        'left_out': dict(dataset.counts),
+        'joint_terms': {name: {'damping': float(friction.damping[k]),
+                               'friction': float(friction.friction[k]),
+                               'armature': float(friction.armature[k]),
+                               'not_in_the_urdf': float(friction.lost[k])}
+                        for k, name in enumerate(names)},
+        'refused': None if refused is None else str(refused),
+        'seconds': {stage: round(value, 3) for stage, value in found.seconds.items()},
+    }
+
+
+def finite(value: Any) -> Any:
+    """Return the same with null for what JSON cannot say: infinite, and no number."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(one) for one in value]
+    return value
+
+
+def covariance_file(found: Identification) -> bytes:
+    """Return the archive; see `ARRAYS`. Nothing in it is pickled."""
+    content = io.BytesIO()
+    np.savez_compressed(
+        content, names=np.array(found.names), values=found.model.parameters,
+        covariance=found.covariance, base_names=np.array(found.base.base_names),
+        base_values=found.base_values, base_covariance=found.base_covariance,
+        base_matrix=found.base.matrix)
+    return content.getvalue()
+
+
+def read_covariance(path: Path) -> dict[str, NDArray[np.generic]]:
+    """Read an archive back.
+
+    Raises
+    ------
+    RecordingError
+        Where it is none.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in ARRAYS}
+    # zipfile has exceptions of its own.
+    except Exception as error:
+        raise RecordingError(f'cannot be read: {error}', subject=str(path),
+                             remedy='give covariance.npz of an identification') from error
+
+
+def parameter_file(urdf: str, robot: Robot,
+                   special: Mapping[str, Mapping[str, str]] | None = None) -> str:
+    """Return a ROS 2 parameter file for all nodes, complete in itself.
+
+    Parameters
+    ----------
+    urdf : str
+        The identified URDF.
+    robot : Robot
+        The identified robot: its joints, base and gravity, which a URDF does not say.
+    special : mapping of str to mapping, optional
+        What single nodes are told besides, by name.
+
+    Returns
+    -------
+    str
+        YAML. Where gravity was not seen in the efforts, which the hardware had already
+        compensated, none is given: nodes then take that of a level base.
+    """
+    values = {'robot_description': urdf, 'joints': list(robot.joint_names),
+              'base_link': robot.base_name}
+    if np.any(robot.gravity):
+        values['gravity'] = [float(x) for x in robot.gravity]
+    sections = {'/**': values}
+    sections.update({f'/**/{node}': dict(own) for node, own in (special or {}).items()})
+    return _HEAD + yaml.safe_dump(
+        {name: {'ros__parameters': one} for name, one in sections.items()}, allow_unicode=True,
+        width=float('inf'), sort_keys=False)
+
+
+def payload_file(payload: Payload) -> str:
+    """Return a ROS 2 parameter file with a payload.
+
+    Parameters
+    ----------
+    payload : Payload
+        The payload; mass, centre and, where the motion tells it and there can be such a body,
+        inertia are written. It counts as a point otherwise.
+
+    Returns
+    -------
+    str
+        YAML.
+    """
+    values = {'payload.mass': float(payload.mass),
+              'payload.com': [float(x) for x in payload.com], 'payload.frame': payload.body}
+    if np.isfinite(payload.deviations).all() and check_body(
+            payload.parameters).is_consistent:
+        _, _, J = com_from_parameters(payload.parameters)
+        values['payload.inertia'] = [float(J[i, j]) for i in range(3) for j in range(i, 3)]
+    return _PAYLOAD_HEAD + yaml.safe_dump({'/**': {'ros__parameters': values}}, allow_unicode=True,
+                                  width=float('inf'), sort_keys=False)
+
+
+def payload_text(payload: Payload) -> str:
+    """Return one line on a payload, for a terminal."""
+    mass, x, y, z = payload.deviations[:4]
+    centre = ', '.join(f'{value:.3f}' for value in payload.com)
+    spread = ', '.join(f'{value / payload.mass:.3f}' for value in (x, y, z))
+    return (f'payload on {payload.body}: {payload.mass:.3f} +- {mass:.3f} kg, centre at '
+            f'({centre}) +- ({spread}) m')

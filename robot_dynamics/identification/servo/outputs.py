@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``drive_files``: what an identification of servo drives leaves behind but the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.identification.identified_urdf import identified_urdf
+from robot_dynamics.identification.outputs import PARAMETERS as PARAMETER_FILE
+from robot_dynamics.identification.outputs import RESULT, URDF, finite, parameter_file
+from robot_dynamics.identification.plain_friction import PlainFriction
+from robot_dynamics.identification.servo.log import ServoLog
+from robot_dynamics.identification.servo.model import PARAMETERS
+from robot_dynamics.identification.servo.output_error import DriveVerdict, OutputError
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
+
+
+def drive_files(found: OutputError, judged: DriveVerdict, logs: Sequence[ServoLog], robot: Robot,
+                urdf: str) -> dict[str, bytes]:
+    """Make ``identified.urdf``, ``parameters.yaml`` and ``result.json`` of drives.
+
+    A description says viscous and Coulomb friction and the rotor inertia; the bodies are those
+    that it had. What is electrical, and friction that grows with the load, stands in the result.
+
+    Parameters
+    ----------
+    found, judged : OutputError, DriveVerdict
+        The drives, and the verdict on them.
+    logs : sequence of ServoLog
+        What they were identified from.
+    robot : Robot
+        The arm.
+    urdf : str
+        Text of its description.
+
+    Returns
+    -------
+    dict of str to bytes
+        Contents by name.
+    """
+    plain = PlainFriction(*(drive_values(found, name) for name in ('viscous', 'coulomb',
+                                                                   'armature')),
+                          np.zeros(robot.n))
+    driven = replace(robot, damping=plain.damping, friction=plain.friction,
+                     armature=plain.armature)
+    # The bodies are those of the description, whatever they are.
+    text, _ = identified_urdf(urdf, driven, plain, allow_inconsistent=True)
+    return {URDF: text.encode(), PARAMETER_FILE: parameter_file(text, driven).encode(),
+            RESULT: (json.dumps(finite(drive_content(found, judged, logs)), indent=1,
+                                allow_nan=False) + '\n').encode()}
+
+
+def drive_values(found: OutputError, name: str) -> FloatArray:
+    """Return a parameter of every joint, shape (n,); 0 where the friction class has none."""
+    layout = found.layout
+    return layout.table(found.x)[:, PARAMETERS[name].columns[0]]
+
+
+def drive_content(found: OutputError, judged: DriveVerdict, logs: Sequence[ServoLog]
+                  ) -> Mapping[str, Any]:
+    """Return all that ``result.json`` says of drives."""
+    return {
+        'verdict': judged.verdict, 'verdict_reasons': list(judged.reasons),
+        'joints': list(found.layout.joints),
+        'in_sample': {'mean_error': found.mean_error.tolist(), 'total': judged.in_sample},
+        'validation': {'mean_error': found.validation.tolist(), 'total': judged.validation},
+        'motion': judged.motion.tolist(),
+        'parameters': found.parameters, 'standard_deviations': found.standard_deviations,
+        'known': {name: np.asarray(value).tolist()
+                  for name, value in found.layout.known.items()},
+        'costs': list(found.costs),
+        'findings': [{'severity': f.severity.value, 'subject': f.subject,
+                      'message': f.message, 'remedy': f.remedy} for f in found.findings],
+        'sources': list(dict.fromkeys(log.name for log in logs)),
+        'rows': sum(log.count for log in logs),
+    }

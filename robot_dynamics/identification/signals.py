@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From rows of a log to motions: even, filtered, differentiated, at no higher rate than needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.identification.dataset import Dataset, Segment
+from robot_dynamics.identification.dataset.dataset import remembered
+from robot_dynamics.identification.filters import METHODS, ORDER, derivative, evenly, low_pass
+from robot_dynamics.model.arrays import FloatArray
+
+#: Motions are filtered at so many times the cut-off of the equations, so that what the
+#: equations make of a frequency is formed of more than that frequency (parallel filtering).
+WIDER = 3.0
+#: Samples a second that motions keep, in cut-offs.
+SAMPLES = 24.0
+#: Largest order of a filter; efforts that are further off than this are of another motion, s.
+LARGEST_ORDER, LARGEST_LAG = 12, 10.0
+
+# What was made last of each log: equations, friction and charts are of the same motions.
+_MADE: WeakKeyDictionary[Dataset, tuple[SignalSettings, tuple[Motion, ...]]] = WeakKeyDictionary()
+#: A frequency belongs to the motion where its power is so many times that of the noise.
+ABOVE_NOISE = 10.0
+#: Share of the power of the acceleration that is to lie below the cut-off.
+SHARE = 0.98
+#: Cut-offs are looked for between these, Hz, and below this part of the sampling rate.
+LOWEST, HIGHEST, OF_RATE = 0.5, 100.0, 0.15
+
+
+@dataclass(frozen=True)
+class SignalSettings:
+    """How signals are made.
+
+    Parameters
+    ----------
+    cutoff : float
+        Cut-off of the equations, Hz: everything in them is filtered there, efforts and
+        regressors alike.
+    order : int
+        Order of the zero-phase Butterworth filters.
+    derivative : str
+        One of `robot_dynamics.identification.filters.METHODS`.
+    velocity : {'position', 'measured'}
+        What velocities and accelerations are made of.
+    wider : float
+        Cut-off of the motion as a multiple of that of the equations.
+    lag : float
+        By how much efforts come later than the positions they belong to, s.
+    """
+
+    cutoff: float
+    order: int = ORDER
+    derivative: str = 'central'
+    velocity: str = 'position'
+    wider: float = WIDER
+    lag: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.derivative not in METHODS:
+            raise ParameterError(f'is {self.derivative!r}', subject='derivative',
+                                 remedy='choose among ' + ', '.join(METHODS))
+        if self.velocity not in ('position', 'measured'):
+            raise ParameterError(f'is {self.velocity!r}', subject='velocity',
+                                 remedy='choose position or measured')
+        if isinstance(self.order, bool) or not isinstance(self.order, Integral) \
+                or not 1 <= self.order <= LARGEST_ORDER:
+            raise ParameterError(f'is {self.order!r}', subject='order',
+                                 remedy=f'give a whole number from 1 to {LARGEST_ORDER}')
+        if isinstance(self.lag, bool) or not isinstance(self.lag, Real) \
+                or not abs(self.lag) <= LARGEST_LAG:
+            raise ParameterError(f'is {self.lag!r}', subject='lag',
+                                 remedy=f'give seconds, up to {LARGEST_LAG:g} of them')
+        if not 0.0 < self.cutoff < np.inf:
+            raise ParameterError(f'is {self.cutoff!r}', subject='cutoff',
+                                 remedy='give a frequency in Hz')
+
+    def at(self, cutoff: float) -> SignalSettings:
+        """Return the same with another cut-off."""
+        return replace(self, cutoff=cutoff)
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Evenly sampled motion and efforts of one segment.
+
+    Parameters
+    ----------
+    time : ndarray, shape (N,)
+        s.
+    q, v, a : ndarray, shape (N, n)
+        Positions, velocities, accelerations, filtered.
+    effort : ndarray, shape (N, n)
+        Efforts, with what lies above the rate taken away and nothing else.
+    rate : float
+        Samples a second, Hz.
+    """
+
+    time: FloatArray
+    q: FloatArray
+    v: FloatArray
+    a: FloatArray
+    effort: FloatArray
+    rate: float
+
+    @property
+    def count(self) -> int:
+        """Number of samples."""
+        return len(self.time)
+
+
+def motions_of(dataset: Dataset, settings: SignalSettings) -> tuple[Motion, ...]:
+    """Return the motion of each segment of a log.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The log.
+    settings : SignalSettings
+        How.
+
+    Returns
+    -------
+    tuple of Motion
+        The same ones as before where they are asked for again: nobody writes into them.
+    """
+    made = _MADE.get(dataset)
+    if made is None or made[0] != settings:
+        made = settings, tuple(_motion(segment, dataset.period, settings)
+                               for segment in dataset.segments)
+        _MADE[dataset] = made
+    return made[1]
+
+
+def _motion(segment: Segment, period: float, settings: SignalSettings) -> Motion:
+    rate = 1.0 / period
+    wide = settings.wider * settings.cutoff
+    step = max(1, int(rate / (SAMPLES * settings.cutoff)))
+    smoothed = low_pass(evenly(segment.time, segment.position, period), rate, wide,
+                        settings.order)
+    if settings.velocity == 'measured':
+        v = low_pass(evenly(segment.time, segment.velocity, period), rate, wide, settings.order)
+    else:
+        v = derivative(smoothed, rate, settings.derivative)
+    a = derivative(v, rate, settings.derivative)[::step].copy()
+    q, v = smoothed[::step].copy(), v[::step].copy()
+    effort = (_shifted(segment, settings.lag, period, len(smoothed)) if settings.lag else
+              evenly(segment.time, segment.effort, period, smooth=False))
+    if step > 1:
+        effort = low_pass(effort, rate, 0.4 * rate / step, settings.order)
+    effort = effort[::step].copy()
+    count = min(len(q), len(effort))
+    time = segment.time[0] + period * step * np.arange(count)
+    return Motion(time, q[:count], v[:count], a[:count], effort[:count], rate / step)
+
+
+def _shifted(segment: Segment, lag: float, period: float, count: int) -> FloatArray:
+    """Return efforts of later, which belong to the positions of now."""
+    at = segment.time[0] + lag + period * np.arange(count)
+    return np.stack([np.interp(at, segment.time, column) for column in segment.effort.T], axis=1)
+
+
+def spectrum(dataset: Dataset) -> tuple[FloatArray, FloatArray]:
+    """Return frequencies and the power of the positions, the median of all pieces.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The motion.
+
+    Returns
+    -------
+    frequency : ndarray, shape (m,)
+        Hz.
+    power : ndarray, shape (m, n)
+        rad^2/Hz or m^2/Hz of each joint.
+    """
+    from scipy.signal import welch
+    rate = 1.0 / dataset.period
+    longest = max(dataset.segments, key=lambda segment: len(segment.time))
+    q = evenly(longest.time, longest.position, dataset.period)
+    length = min(len(q), max(64, 2 ** int(np.log2(max(len(q) / 4, 1)))))
+    frequency, power = welch(q, fs=rate, nperseg=length, axis=0, detrend='linear')
+    return frequency, power
+
+
+@remembered
+def cutoff_of(dataset: Dataset) -> float:
+    """Return the cut-off below which the positions tell of the motion, Hz.
+
+    The noise of a joint is the median power of its upper half of frequencies; its motion
+    ends at the first frequency whose power is not `ABOVE_NOISE` times that. The cut-off is
+    where `SHARE` of the power of the acceleration of the motion is reached, of the joint
+    for which that is highest, but twice of the median one at most: one joint that shakes
+    shall not decide for all.
+    """
+    frequency, power = spectrum(dataset)
+    ends = []
+    for one in power.T:
+        floor = np.median(one[len(one) // 2:])
+        below = np.flatnonzero(one[1:] <= ABOVE_NOISE * floor)
+        end = below[0] + 1 if len(below) else len(one) - 1
+        weight = np.cumsum(one[:end + 1] * frequency[:end + 1] ** 4)
+        if weight[-1] > 0.0:
+            ends.append(frequency[np.searchsorted(weight, SHARE * weight[-1])])
+    highest = min(HIGHEST, OF_RATE / dataset.period)
+    if not ends:
+        return highest
+    chosen = min(max(ends), 2.0 * float(np.median(ends)))
+    return float(np.clip(chosen, LOWEST, highest))
