@@ -21,11 +21,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from sections import DOCS, write_section
 
-from robot_dynamics.control.fourier import exciting_fourier
-from robot_dynamics.control.gains import AdaptationGains
-from robot_dynamics.control.limits import EffortLimiter
-from robot_dynamics.control.pd_gravity import PDGravityController
-from robot_dynamics.control.slotine_li import AdaptiveController
+from robot_dynamics.control.feedback.gains import AdaptationGains
+from robot_dynamics.control.laws.pd_gravity import PDGravityController
+from robot_dynamics.control.laws.slotine_li import AdaptiveController
+from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.session.limits import EffortLimiter
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot

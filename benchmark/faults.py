@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from faults_arm import PERIOD, QUALITY, SETTLING, TIMESTEP, StudyArm, study_motion
 
-from robot_dynamics.control.fault_detector import Event, FaultDetector
-from robot_dynamics.control.threshold_learner import ThresholdLearner
+from robot_dynamics.control.faults.fault_detector import Event, FaultDetector
+from robot_dynamics.control.faults.threshold_learner import ThresholdLearner
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.simulation.faults import Fault, FaultKind
 from robot_dynamics.simulation.faulty_plant import FaultyPlant

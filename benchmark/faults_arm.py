@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from robot_dynamics.control.fourier import exciting_fourier
-from robot_dynamics.control.momentum_observer import GAIN, MomentumObserver
-from robot_dynamics.control.motion_filter import MotionFilter
-from robot_dynamics.control.motion_predictor import MotionPredictor
-from robot_dynamics.control.references import Reference, Repeat, through_poses
-from robot_dynamics.control.slotine_li import AdaptiveController
+from robot_dynamics.control.faults.momentum_observer import GAIN, MomentumObserver
+from robot_dynamics.control.faults.motion_filter import MotionFilter
+from robot_dynamics.control.faults.motion_predictor import MotionPredictor
+from robot_dynamics.control.laws.slotine_li import AdaptiveController
+from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.motion.references import Reference, Repeat, through_poses
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.modify import with_payload

@@ -17,7 +17,7 @@ from rclpy.client import Client
 from rclpy.signals import SignalHandlerOptions
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.control.trajectory_points import TrajectoryPoint
+from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.messages import trajectory_message
 from robot_dynamics.nodes.ros.transports import without_shared_memory

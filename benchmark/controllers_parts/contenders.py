@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from robot_dynamics.control.computed_torque import ComputedTorqueController
-from robot_dynamics.control.feedforward_lq import FeedforwardLQController
-from robot_dynamics.control.gains import AdaptationGains
-from robot_dynamics.control.known import Known
+from robot_dynamics.control.adaptation.partial_knowledge import Known
+from robot_dynamics.control.feedback.gains import AdaptationGains
+from robot_dynamics.control.feedback.protocol import TrackingController
+from robot_dynamics.control.laws.computed_torque import ComputedTorqueController
+from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
+from robot_dynamics.control.laws.pd_gravity import PDGravityController
+from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.control.lq.design import FeedbackDesign
-from robot_dynamics.control.pd_gravity import PDGravityController
-from robot_dynamics.control.protocol import TrackingController
-from robot_dynamics.control.slotine_li import AdaptiveController
 from robot_dynamics.model.robot import Robot
 
 #: Sampling period, and the delay that gains are checked against. s.

@@ -8,8 +8,8 @@ import math
 from controllers_parts.conditions import CONDITIONS
 from controllers_parts.contenders import DELAY, PERIOD
 from controllers_parts.runs import run
-from robot_dynamics.control.gains import AdaptationGains, FeedbackGains, largest_frequency
-from robot_dynamics.control.slotine_li import AdaptiveController
+from robot_dynamics.control.feedback.gains import AdaptationGains, FeedbackGains, largest_frequency
+from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.model.robot import Robot
 
 #: Gamma over the largest that is allowed.

@@ -7,8 +7,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from robot_dynamics.control.fourier import FourierSeries, exciting_fourier
-from robot_dynamics.control.references import Hold, PointToPoint, Reference, Repeat, Sequence
+from robot_dynamics.control.motion.fourier import FourierSeries, exciting_fourier
+from robot_dynamics.control.motion.references import (
+    Hold,
+    PointToPoint,
+    Reference,
+    Repeat,
+    Sequence,
+)
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
 

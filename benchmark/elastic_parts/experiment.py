@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.control.elastic_pd import ElasticPDController
+from robot_dynamics.control.laws.elastic_pd import ElasticPDController
 from robot_dynamics.elastic.friction import StribeckFriction
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.identification.excitation.curves import RestToRest

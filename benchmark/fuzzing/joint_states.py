@@ -30,13 +30,13 @@ from fuzzing.trajectories import (
     trajectories,
 )
 from fuzzing.usable import check_command
-from robot_dynamics.control.joint_state import Reason
-from robot_dynamics.control.modes import Command, Mode
-from robot_dynamics.control.pd_gravity import PDGravityController
-from robot_dynamics.control.session import ControlSession
-from robot_dynamics.control.session_settings import SessionSettings
-from robot_dynamics.control.slotine_li import AdaptiveController
-from robot_dynamics.control.start_gate import StartGate
+from robot_dynamics.control.laws.pd_gravity import PDGravityController
+from robot_dynamics.control.laws.slotine_li import AdaptiveController
+from robot_dynamics.control.session.modes import Command, Mode
+from robot_dynamics.control.session.session import ControlSession
+from robot_dynamics.control.session.session_settings import SessionSettings
+from robot_dynamics.control.session.start_gate import StartGate
+from robot_dynamics.control.states.joint_state import Reason
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.ros.messages import to_nanoseconds

@@ -15,8 +15,8 @@ from fuzzing import odd
 from fuzzing.judge import ACCEPTED, promise
 from fuzzing.kind import Drawn
 from fuzzing.seeds import REPOSITORY
-from robot_dynamics.control.trajectory import TrajectoryBuffer
-from robot_dynamics.control.trajectory_points import TrajectoryPoint
+from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
+from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot

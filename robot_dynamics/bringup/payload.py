@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.gains import FeedbackGains
+from robot_dynamics.control.feedback.gains import FeedbackGains
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.modify import with_payload, with_scaled_masses

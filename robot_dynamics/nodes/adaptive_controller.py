@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray, String
 
-from robot_dynamics.control.gains import AdaptationGains
-from robot_dynamics.control.learning import AT_REST
-from robot_dynamics.control.loop_report import loop_report
-from robot_dynamics.control.modes import Mode
-from robot_dynamics.control.slotine_li import AdaptiveController
+from robot_dynamics.control.adaptation.learning import AT_REST
+from robot_dynamics.control.feedback.gains import AdaptationGains
+from robot_dynamics.control.laws.loop_report import loop_report
+from robot_dynamics.control.laws.slotine_li import AdaptiveController
+from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode

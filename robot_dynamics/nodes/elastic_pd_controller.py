@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from robot_dynamics.control.elastic_gains import ElasticLoop, ElasticPDGains
-from robot_dynamics.control.elastic_pd import ElasticPDController
-from robot_dynamics.control.elastic_session import ElasticSession
+from robot_dynamics.control.laws.elastic_gains import ElasticLoop, ElasticPDGains
+from robot_dynamics.control.laws.elastic_pd import ElasticPDController
+from robot_dynamics.control.session.elastic_session import ElasticSession
 from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import ParameterError

@@ -23,9 +23,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.control.joint_state import JointStateMonitor
-from robot_dynamics.control.modes import Mode
-from robot_dynamics.control.trajectory_points import sample_points
+from robot_dynamics.control.motion.trajectory_points import sample_points
+from robot_dynamics.control.session.modes import Mode
+from robot_dynamics.control.states.joint_state import JointStateMonitor
 from robot_dynamics.errors import ControlError, ParameterError, StateError
 from robot_dynamics.identification.excitation.limits import Clearance
 from robot_dynamics.identification.excitation.plan import ExcitationPlan

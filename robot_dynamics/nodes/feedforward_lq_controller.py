@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.feedforward_lq import FeedforwardLQController
+from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
 from robot_dynamics.control.lq.design import FeedbackDesign
 from robot_dynamics.control.lq.model_errors import ModelErrors
 from robot_dynamics.control.lq.planner import GainPlanner

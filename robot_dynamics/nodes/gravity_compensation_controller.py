@@ -6,8 +6,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from robot_dynamics.control.guided_session import GuidedSession
-from robot_dynamics.control.guiding import GuidingController, GuidingSettings
+from robot_dynamics.control.laws.guiding import GuidingController, GuidingSettings
+from robot_dynamics.control.session.hand_guiding import GuidedSession
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode
 from robot_dynamics.nodes.controller.gain_parameters import (

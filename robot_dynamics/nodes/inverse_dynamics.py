@@ -11,8 +11,8 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
-from robot_dynamics.control.joint_state import JointStateMonitor
-from robot_dynamics.control.torque_terms import TorqueTerms
+from robot_dynamics.control.faults.torque_terms import TorqueTerms
+from robot_dynamics.control.states.joint_state import JointStateMonitor
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.nodes.controller.reported import REPORTED_PARAMETERS
 from robot_dynamics.nodes.controller.status import model_status, monitor_status

@@ -17,10 +17,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.control.joint_state import JointStateMonitor
-from robot_dynamics.control.modes import Mode
-from robot_dynamics.control.references import Reference
-from robot_dynamics.control.trajectory_points import sample_points
+from robot_dynamics.control.motion.references import Reference
+from robot_dynamics.control.motion.trajectory_points import sample_points
+from robot_dynamics.control.session.modes import Mode
+from robot_dynamics.control.states.joint_state import JointStateMonitor
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.nodes.controllers import TRACKING_NODES

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.control.limits import EffortLimiter
-from robot_dynamics.control.protocol import TrackingController
-from robot_dynamics.control.references import Reference
+from robot_dynamics.control.feedback.protocol import TrackingController
+from robot_dynamics.control.motion.references import Reference
+from robot_dynamics.control.session.limits import EffortLimiter
 from robot_dynamics.errors import SimulationError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.simulation.plant import Plant

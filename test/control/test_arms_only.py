@@ -3,13 +3,13 @@
 
 import pytest
 
-from robot_dynamics.control.fourier import exciting_fourier
-from robot_dynamics.control.joint_state import JointStateMonitor
-from robot_dynamics.control.pd_gravity import PDGravityController
-from robot_dynamics.control.session import ControlSession
-from robot_dynamics.control.session_settings import SessionSettings
-from robot_dynamics.control.slotine_li import AdaptiveController
-from robot_dynamics.control.trajectory import TrajectoryBuffer
+from robot_dynamics.control.laws.pd_gravity import PDGravityController
+from robot_dynamics.control.laws.slotine_li import AdaptiveController
+from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
+from robot_dynamics.control.session.session import ControlSession
+from robot_dynamics.control.session.session_settings import SessionSettings
+from robot_dynamics.control.states.joint_state import JointStateMonitor
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import shipped_robots

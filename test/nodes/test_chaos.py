@@ -101,7 +101,7 @@ if 'robot_dynamics.nodes.adaptive_controller' in sys.orig_argv:
     import itertools
     import math
     import subprocess
-    from robot_dynamics.control.session import ControlSession
+    from robot_dynamics.control.session.session import ControlSession
     from robot_dynamics.nodes.controller import effort_controller
     send, count = effort_controller.EffortControllerNode._send, itertools.count()
     time_left = ControlSession.time_left

@@ -11,8 +11,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.control.trajectory import TrajectoryBuffer
-from robot_dynamics.control.trajectory_points import TrajectoryPoint
+from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
+from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
 from robot_dynamics.identification.dataset import load_dataset
 from robot_dynamics.identification.excitation.plan import ExcitationPlan
 from robot_dynamics.model.robot import Robot

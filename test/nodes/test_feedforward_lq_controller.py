@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robot_dynamics.control.references import PointToPoint
+from robot_dynamics.control.motion.references import PointToPoint
 from robot_dynamics.nodes.feedforward_lq_controller import FeedforwardLQControllerNode
 from robot_dynamics.nodes.ros import qos
 

@@ -9,8 +9,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.control.trajectory import TrajectoryBuffer
-from robot_dynamics.control.trajectory_points import TrajectoryPoint
+from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
+from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, TrajectoryError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot

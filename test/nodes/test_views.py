@@ -13,7 +13,7 @@ import pytest
 import yaml
 from sensor_msgs.msg import JointState
 
-from robot_dynamics.control.slotine_li import AdaptiveController
+from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import candidate_folders, resolve_robot
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES

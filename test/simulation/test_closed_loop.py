@@ -2,8 +2,8 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.pd_gravity import PDGravityController
-from robot_dynamics.control.references import Hold, PointToPoint
+from robot_dynamics.control.laws.pd_gravity import PDGravityController
+from robot_dynamics.control.motion.references import Hold, PointToPoint
 from robot_dynamics.errors import SimulationError
 from robot_dynamics.simulation.closed_loop import LoopConditions, run_closed_loop
 from robot_dynamics.simulation.plant import Plant

@@ -21,7 +21,7 @@ from robot_dynamics.bringup.doctor.requirements import (
     motor_prefix,
 )
 from robot_dynamics.bringup.doctor.timing import SLOWEST, judge_pace, judge_stamps
-from robot_dynamics.control.joint_state import Note, Reason
+from robot_dynamics.control.states.joint_state import Note, Reason
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.observing.graph_snapshot import (
     GraphSnapshot,

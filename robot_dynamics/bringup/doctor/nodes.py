@@ -14,7 +14,7 @@ from robot_dynamics.bringup.doctor.findings import (
 )
 from robot_dynamics.bringup.doctor.rates import judge_gains
 from robot_dynamics.bringup.doctor.requirements import JUDGE_THEIR_GAINS, Wishes, gains_of
-from robot_dynamics.control.modes import Cause, Mode
+from robot_dynamics.control.session.modes import Cause, Mode
 from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot, NodeInfo, StatusSeen
 
 #: What to do in each mode, by its reason; the reasons of holding are those of the start gate.

@@ -8,9 +8,9 @@ from typing import Any
 
 from robot_dynamics.bringup.doctor.findings import Remark, error, from_error, note, ok
 from robot_dynamics.bringup.doctor.requirements import Wishes
-from robot_dynamics.control.gains import AdaptationGains, FeedbackGains, check_gains
-from robot_dynamics.control.limits import EffortLimiter
-from robot_dynamics.control.slotine_li import AdaptiveController
+from robot_dynamics.control.feedback.gains import AdaptationGains, FeedbackGains, check_gains
+from robot_dynamics.control.laws.slotine_li import AdaptiveController
+from robot_dynamics.control.session.limits import EffortLimiter
 from robot_dynamics.errors import ControlError, RobotDynamicsError
 from robot_dynamics.model.robot import Robot
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.bringup.doctor.requirements import Wishes
-from robot_dynamics.control.joint_state import JointStateMonitor, Note, Reason
+from robot_dynamics.control.states.joint_state import JointStateMonitor, Note, Reason
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.observing.graph_snapshot import ClockSample, StateSample

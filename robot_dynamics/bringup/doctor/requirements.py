@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
-from robot_dynamics.control.gains import AdaptationGains, FeedbackGains
+from robot_dynamics.control.feedback.gains import AdaptationGains, FeedbackGains
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot, NodeInfo
 

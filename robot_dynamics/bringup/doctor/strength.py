@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.bringup.doctor.findings import Remark, error, gathered, note, ok, warning
-from robot_dynamics.control.gains import FeedbackGains
+from robot_dynamics.control.feedback.gains import FeedbackGains
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot, effort_units, position_units, prismatic_joints

@@ -10,7 +10,7 @@ import numpy as np
 from robot_dynamics.bringup.doctor.findings import Remark, error, note, ok, warning
 from robot_dynamics.bringup.doctor.replay import Replay, clock_at
 from robot_dynamics.bringup.doctor.requirements import Wishes
-from robot_dynamics.control.joint_state import Reason
+from robot_dynamics.control.states.joint_state import Reason
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.nodes.observing.graph_snapshot import ClockSample, StateSample
 

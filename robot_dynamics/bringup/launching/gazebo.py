@@ -31,7 +31,7 @@ from robot_dynamics.bringup.launching.ros2_control import (
     gazebo_urdf,
 )
 from robot_dynamics.bringup.system import System
-from robot_dynamics.control.modes import Mode
+from robot_dynamics.control.session.modes import Mode
 
 #: Arguments beside those of a system: default and text.
 GAZEBO_ARGUMENTS = {

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.checks import finite_array, not_negative, positive
-from robot_dynamics.control.gains import dead_time
+from robot_dynamics.control.feedback.gains import dead_time
 from robot_dynamics.control.lq.model import FeedforwardModel, LinearPoint
 from robot_dynamics.control.lq.model_errors import ModelErrors
 from robot_dynamics.control.lq.rules import GainRule

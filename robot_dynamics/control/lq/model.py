@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.control.checks import positive
-from robot_dynamics.control.loaded_model import LoadedModel
+from robot_dynamics.control.feedback.loaded_model import LoadedModel
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.linearisation import LinearModel
 from robot_dynamics.model.arrays import FloatArray

@@ -8,7 +8,7 @@ from enum import Enum
 import numpy as np
 
 from robot_dynamics.control.checks import positive
-from robot_dynamics.control.references import (
+from robot_dynamics.control.motion.references import (
     Hold,
     PointToPoint,
     Reference,

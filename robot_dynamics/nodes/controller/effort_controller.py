@@ -21,9 +21,9 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.control.modes import Command, Mode
-from robot_dynamics.control.protocol import TrackingController
-from robot_dynamics.control.session import ControlSession
+from robot_dynamics.control.feedback.protocol import TrackingController
+from robot_dynamics.control.session.modes import Command, Mode
+from robot_dynamics.control.session.session import ControlSession
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.command_claim import CommandClaim

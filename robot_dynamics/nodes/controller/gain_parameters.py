@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from robot_dynamics.control.gains import FeedbackGains
+from robot_dynamics.control.feedback.gains import FeedbackGains
 from robot_dynamics.nodes.ros.parameters import Parameter, Values
 
 _GAINS = FeedbackGains()

@@ -6,11 +6,11 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
-from robot_dynamics.control.gains import COORDINATES, AdaptationGains, FeedbackGains
-from robot_dynamics.control.joint_feedback import JointGains
-from robot_dynamics.control.known import Known
-from robot_dynamics.control.slotine_li import AdaptiveController
-from robot_dynamics.control.update_laws import UPDATE_LAWS
+from robot_dynamics.control.adaptation.partial_knowledge import Known
+from robot_dynamics.control.feedback.gains import COORDINATES, AdaptationGains, FeedbackGains
+from robot_dynamics.control.feedback.update_laws import UPDATE_LAWS
+from robot_dynamics.control.laws.joint_feedback import JointGains
+from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.ros.parameters import Parameter, Values

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot_dynamics.control.carried import CarriedController
-from robot_dynamics.control.joint_state import JointStateMonitor
-from robot_dynamics.control.limits import EffortLimiter
-from robot_dynamics.control.protocol import TrackingController
-from robot_dynamics.control.safe_command import SafeKind
-from robot_dynamics.control.session import ControlSession
-from robot_dynamics.control.session_settings import SessionSettings
-from robot_dynamics.control.start_gate import StartGate
-from robot_dynamics.control.trajectory import TrajectoryBuffer
+from robot_dynamics.control.feedback.protocol import TrackingController
+from robot_dynamics.control.laws.hardware_gravity import CarriedController
+from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
+from robot_dynamics.control.session.limits import EffortLimiter
+from robot_dynamics.control.session.safe_command import SafeKind
+from robot_dynamics.control.session.session import ControlSession
+from robot_dynamics.control.session.session_settings import SessionSettings
+from robot_dynamics.control.session.start_gate import StartGate
+from robot_dynamics.control.states.joint_state import JointStateMonitor
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.command_output import COMMAND_TYPES

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.loaded_model import checked_load
-from robot_dynamics.control.payload import Carrier, Payload
-from robot_dynamics.control.session import ControlSession
+from robot_dynamics.control.feedback.loaded_model import checked_load
+from robot_dynamics.control.feedback.payload import Carrier, Payload
+from robot_dynamics.control.session.session import ControlSession
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.model.robot import Robot, effort_units

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from robot_dynamics.control.reported_effort import EffortKind, ReportedEffort
+from robot_dynamics.control.states.reported_effort import EffortKind, ReportedEffort
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.ros.parameters import Parameter, Values, per_joint

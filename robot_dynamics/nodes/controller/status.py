@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from robot_dynamics.control.joint_state import JointStateMonitor, Reason
-from robot_dynamics.control.modes import Mode
-from robot_dynamics.control.session import ControlSession
+from robot_dynamics.control.session.modes import Mode
+from robot_dynamics.control.session.session import ControlSession
+from robot_dynamics.control.states.joint_state import JointStateMonitor, Reason
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.ros.diagnostics import Level, Status
 

@@ -9,10 +9,10 @@ from typing import Any
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
-from robot_dynamics.control.fastest_stop import StopKind
-from robot_dynamics.control.halting import STOP_ACCELERATION, Halt
-from robot_dynamics.control.modes import Mode
-from robot_dynamics.control.session import ControlSession
+from robot_dynamics.control.motion.fastest_stop import StopKind
+from robot_dynamics.control.session.modes import Mode
+from robot_dynamics.control.session.session import ControlSession
+from robot_dynamics.control.session.stop_motion import STOP_ACCELERATION, Halt
 from robot_dynamics.errors import ControlError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.ros.parameters import Parameter, Values, per_joint

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.control.trajectory_points import (
+from robot_dynamics.control.motion.trajectory_points import (
     FIELDS,
     PointArrays,
     check_count,

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.fourier import exciting_fourier
-from robot_dynamics.control.references import (
+from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.motion.references import (
     PointToPoint,
     Reference,
     Repeat,
     Sequence,
     through_poses,
 )
-from robot_dynamics.control.trajectory import TrajectoryBuffer
-from robot_dynamics.control.trajectory_points import TrajectoryPoint
+from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
+from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
 from robot_dynamics.errors import ParameterError, TrajectoryError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot

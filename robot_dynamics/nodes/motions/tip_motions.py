@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.control.joint_bounds import JointBounds
-from robot_dynamics.control.references import Hold, Reference, Repeat, Sequence
-from robot_dynamics.control.tip_motion import Reversed, TipMotion, TipTask
-from robot_dynamics.control.tip_path import Circle, Line, TipPath
+from robot_dynamics.control.motion.joint_bounds import JointBounds
+from robot_dynamics.control.motion.references import Hold, Reference, Repeat, Sequence
+from robot_dynamics.control.motion.tip_motion import Reversed, TipMotion, TipTask
+from robot_dynamics.control.motion.tip_path import Circle, Line, TipPath
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.arrays import FloatArray

@@ -16,12 +16,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray, String
 from std_srvs.srv import SetBool
 
-from robot_dynamics.control.fault_detector import Event, FaultDetector
-from robot_dynamics.control.momentum_observer import GAIN, MomentumObserver
-from robot_dynamics.control.motion_filter import SHORTEST_PERIOD, MotionFilter
-from robot_dynamics.control.motion_predictor import MotionPredictor
-from robot_dynamics.control.threshold_learner import MARGIN, ThresholdLearner
-from robot_dynamics.control.tolerances import (
+from robot_dynamics.control.faults.fault_detector import Event, FaultDetector
+from robot_dynamics.control.faults.momentum_observer import GAIN, MomentumObserver
+from robot_dynamics.control.faults.motion_filter import SHORTEST_PERIOD, MotionFilter
+from robot_dynamics.control.faults.motion_predictor import MotionPredictor
+from robot_dynamics.control.faults.threshold_learner import MARGIN, ThresholdLearner
+from robot_dynamics.control.faults.tolerances import (
     Tolerances,
     default_tolerances,
     given_tolerances,

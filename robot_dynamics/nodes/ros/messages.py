@@ -19,7 +19,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robot_dynamics.control.trajectory_points import TrajectoryPoint
+from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.arrays import FloatArray, IntArray
 

@@ -14,7 +14,7 @@ from robot_dynamics.bringup.doctor.joint_states import (
 )
 from robot_dynamics.bringup.doctor.replay import replay
 from robot_dynamics.bringup.doctor.requirements import Wishes
-from robot_dynamics.control.joint_state import Reason
+from robot_dynamics.control.states.joint_state import Reason
 from robot_dynamics.nodes.observing.graph_snapshot import JOINT_STATE_TYPE, Endpoint, Topic
 
 TOPIC = '/joint_states'

@@ -7,7 +7,7 @@ import pytest
 from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.bringup.doctor.rates import judge_control, judge_gains, lowest_rate
 from robot_dynamics.bringup.doctor.requirements import Wishes
-from robot_dynamics.control.gains import AdaptationGains, FeedbackGains, check_gains
+from robot_dynamics.control.feedback.gains import AdaptationGains, FeedbackGains, check_gains
 from robot_dynamics.errors import ControlError
 
 

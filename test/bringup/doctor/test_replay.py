@@ -5,7 +5,7 @@ import numpy as np
 
 from robot_dynamics.bringup.doctor.replay import clock_at, replay
 from robot_dynamics.bringup.doctor.requirements import Wishes
-from robot_dynamics.control.joint_state import Reason
+from robot_dynamics.control.states.joint_state import Reason
 from robot_dynamics.nodes.observing.graph_snapshot import ClockSample
 
 

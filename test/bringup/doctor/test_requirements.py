@@ -6,7 +6,7 @@ import pytest
 from robot_dynamics.bringup.controllers import CONTROLLER_NODES
 from robot_dynamics.bringup.doctor.rates import DEFAULT_DELAY, DEFAULT_RATE
 from robot_dynamics.bringup.doctor.requirements import LEARN_NOTHING, Wishes, gains_of
-from robot_dynamics.control.gains import AdaptationGains, FeedbackGains
+from robot_dynamics.control.feedback.gains import AdaptationGains, FeedbackGains
 
 
 def test_defaults_are_those_of_the_controllers():

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from robot_dynamics.control.feedforward_lq import FeedforwardLQController
+from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
 from robot_dynamics.control.lq.certificate import closed_loop, spectral_radii
 from robot_dynamics.control.lq.design import weight_of_time_constant
 from robot_dynamics.control.lq.gains import one_step_gain

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.references import PointToPoint
+from robot_dynamics.control.motion.references import PointToPoint
 from robot_dynamics.errors import RobotDynamicsError, StateError, TrajectoryError
 from robot_dynamics.identification.excitation.curves import BSplineBasis, RestToRest
 from robot_dynamics.identification.excitation.limits import MotionLimits

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How fast which parameter is learnt: the metric of the estimates, and its gain.
+
+The metric matrix of a body is the pseudo-inertia of its prior plus that of mass it may
+carry unknown to the model, spread around its frame: Q = P0 + m diag(r^2, r^2, r^2, 1).
+The one gain gamma of all bodies follows from the loop they close. Linearised about the
+desired motion, s' = -omega_D s - M^-1 Y Gamma Y^T (integral of s), so that::
+
+    w_A^2 = lambda_max(M^-1 Y Gamma Y^T)        Gamma = gamma x (function of Q)
+
+is the square of the fastest frequency with which the estimates answer a tracking error;
+gamma is chosen for a given w_A at the worst of many motions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics.control.adaptation.gradient import BodyMetric, TermMetric
+from robot_dynamics.control.feedback.gains import AdaptationGains
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.joint_terms import described_parameters
+from robot_dynamics.errors import InertiaError
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.inertia import project_to_consistent, pseudo_inertia
+from robot_dynamics.model.robot import Robot, prismatic_joints
+
+#: Share of the mass of all links that every link may carry unknown to the model.
+UNKNOWN_SHARE = 0.005
+
+#: Motions at which w_A and effective inertias are looked for, and their speed as a share
+#: of the velocity limit (of 1 rad/s or 1 m/s where there is none).
+MOTIONS = 200
+SPEED_SHARE = 0.5
+
+#: A mass matrix whose eigenvalues are this far apart is singular but for rounding.
+SINGULAR = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Motions:
+    """Many states with accelerations, each array of shape (k, n)."""
+
+    q: FloatArray
+    v: FloatArray
+    a: FloatArray
+
+
+def typical_motions(robot: Robot) -> Motions:
+    """Return motions all over the joint ranges, the same ones at every call.
+
+    Speeds are uniform up to a share of the velocity limits, accelerations up to twice
+    that per second.
+    """
+    random = np.random.default_rng(0)
+    free = np.where(prismatic_joints(robot), 1.0, np.pi)
+    lower = np.where(np.isfinite(robot.limits.lower), robot.limits.lower, -free)
+    upper = np.where(np.isfinite(robot.limits.upper), robot.limits.upper, free)
+    speed = SPEED_SHARE * np.where(np.isfinite(robot.limits.velocity), robot.limits.velocity, 1.0)
+    shape = (MOTIONS, robot.n)
+    return Motions(random.uniform(lower, np.maximum(lower, upper), shape),
+                   speed * random.uniform(-1.0, 1.0, shape),
+                   2.0 * speed * random.uniform(-1.0, 1.0, shape))
+
+
+def arm_length(robot: Robot) -> float:
+    """Return the length of the longest chain of links beyond the first joint. m.
+
+    Where all joints share a point, twice the largest radius of gyration; for links
+    without extent 1 m.
+    """
+    steps = np.linalg.norm(robot.placements[:, :3, 3], axis=1)
+    steps += np.linalg.norm(robot.link_offsets, axis=1)
+    length = np.zeros(robot.n_bodies)
+    for body in range(robot.n_bodies):
+        parent = robot.parents[body]
+        length[body] = length[parent] + steps[body] if parent >= 0 else 0.0
+    masses = robot.inertial_parameters[:, 0]
+    moments = pseudo_inertia(robot.inertial_parameters)[:, :3, :3].trace(axis1=1, axis2=2)
+    heavy = masses > 0.0
+    gyration = np.sqrt(np.maximum(moments[heavy] / masses[heavy], 0.0))
+    longest = max(length.max(), 2.0 * gyration.max(initial=0.0))
+    return float(longest) if longest > 0.0 else 1.0
+
+
+def body_metric(robot: Robot, dynamics: Dynamics, gains: AdaptationGains) -> BodyMetric:
+    """Return the metric of a robot's bodies, its gain and how far estimates may go.
+
+    Parameters
+    ----------
+    robot : Robot
+        The prior.
+    dynamics : Dynamics
+        Its equations.
+    gains : AdaptationGains
+        The choices of the user.
+    """
+    prior = pseudo_inertia(project_to_consistent(robot.inertial_parameters))
+    total = float(robot.inertial_parameters[:, 0].sum())
+    length = arm_length(robot)
+    tips = np.setdiff1d(np.arange(robot.n_bodies), robot.parents)
+    unknown = np.full(robot.n_bodies, UNKNOWN_SHARE * total)
+    unknown[tips] = gains.payload * total
+    radius = gains.spread * length
+    shape = np.diag([radius**2, radius**2, radius**2, 1.0])
+    matrices = prior + unknown[:, None, None] * shape
+    most = gains.largest_payload * total
+    unit = BodyMetric(matrices, 1.0, prior[:, 3, 3] + most,
+                      prior[:, :3, :3].trace(axis1=1, axis2=2) + most * length**2)
+    fastest = adaptive_loop_frequency(dynamics, unit.gain_blocks(), typical_motions(robot))
+    gain = (gains.frequency / fastest)**2 if fastest > 0.0 else 1.0
+    return BodyMetric(matrices, gain, unit.largest_mass, unit.largest_spread)
+
+
+def term_metric(robot: Robot, dynamics: Dynamics, gains: AdaptationGains) -> TermMetric:
+    """Return prior, gain and range of the joint terms that are learnt.
+
+    The gain of a term is chosen for the frequency with which it may close the loop of
+    its joint alone: Gamma_ii = w^2 m_i / y_i^2, with m_i the least effective inertia of
+    the joint and y_i the largest entry of the column at typical motions.
+    """
+    motions = typical_motions(robot)
+    shape = (len(gains.terms), robot.n)
+    prior = described_parameters(robot, gains.terms).reshape(shape)
+    columns = dynamics.regressor(motions.q, motions.v, motions.a, gains.terms)
+    sizes = np.abs(columns[..., 10 * robot.n_bodies:]).max(axis=(0, 1)).reshape(shape)
+    gain = gains.term_frequency**2 * effective_inertias(dynamics, motions) / sizes**2
+    effort = np.where(np.isfinite(robot.limits.effort), robot.limits.effort, np.inf)
+    is_signed = np.array([term == 'offset' for term in gains.terms], dtype=bool)
+    # A term that alone asks for all the effort of its joint is no longer a joint term.
+    largest = np.maximum(effort / sizes, prior)
+    return TermMetric(prior, gain, np.where(is_signed[:, None], -largest, 0.0), largest)
+
+
+def adaptive_loop_frequency(dynamics: Dynamics, gain_blocks: FloatArray,
+                            motions: Motions) -> float:
+    """Return w_A at the worst of some motions: sqrt(lambda_max(M^-1 Y Gamma Y^T)). rad/s.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        Equations of the model.
+    gain_blocks : ndarray, shape (nb, 10, 10)
+        Gamma, block by block.
+    motions : Motions
+        Where to look.
+    """
+    mass = mass_matrices(dynamics, motions.q)
+    regressors = dynamics.regressor(motions.q, motions.v, motions.a)
+    blocks = regressors.reshape(*regressors.shape[:2], -1, 10)
+    stiffness = np.einsum('kibx,bxy,kjby->kij', blocks, gain_blocks, blocks, optimize=True)
+    eigenvalues = np.linalg.eigvals(np.linalg.solve(mass, stiffness)).real
+    return float(np.sqrt(max(eigenvalues.max(), 0.0)))
+
+
+def effective_inertias(dynamics: Dynamics, motions: Motions) -> FloatArray:
+    """Return the least 1/(M^-1)_ii of each joint over some postures, shape (n,).
+
+    The inertia a joint moves while all others are free to follow. kg m^2 or kg.
+    """
+    inverse = np.linalg.inv(mass_matrices(dynamics, motions.q))
+    return 1.0 / np.diagonal(inverse, axis1=1, axis2=2).max(axis=0)
+
+
+def mass_matrices(dynamics: Dynamics, q: FloatArray) -> FloatArray:
+    """Return M at many postures with the rotor inertias of the description, (k, n, n).
+
+    Raises
+    ------
+    InertiaError
+        Where some motion of the model moves no mass: no gain follows from that.
+    """
+    mass = dynamics.mass_matrix(q) + np.diag(dynamics.robot.armature)
+    eigenvalues, vectors = np.linalg.eigh(mass)
+    sizes = np.abs(eigenvalues)
+    singular = sizes.min(axis=1) <= SINGULAR * sizes.max(axis=1)
+    if singular.any():
+        posture = int(np.argmax(singular))
+        joint = int(np.argmax(np.abs(vectors[posture][:, np.argmin(sizes[posture])])))
+        raise InertiaError('moves no mass in the model', subject=dynamics.robot.joint_names[joint],
+                           remedy='add <inertial> to the links it moves, or lock the joint')
+    return mass

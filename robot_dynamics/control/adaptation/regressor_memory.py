@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What past motion says of the estimates: regularised least squares in proximal steps.
+
+The filtered regressors and efforts of `control.adaptation.composite` are summed with
+a fading memory of time constant T::
+
+    Omega = integral of exp(-(t - u)/T) Y_f^T W Y_f du,    b = the same of Y_f^T W tau_f
+
+True parameters satisfy Omega pi = b. From time to time the estimate moves to the minimum
+of the remembered prediction error plus its distance from where it is, in the metric of
+the adaptation law::
+
+    argmin over p of  1/2 (p - pi_true)^T Omega (p - pi_true) + 1/2 |p - pi|^2 (in Gamma^-1)
+        =  pi + (Omega + Gamma^-1)^-1 (b - Omega pi)
+
+A gradient sees one instant and follows the direction that instant excites; a memory sees
+a whole motion, and its minimum is reached along directions that no gain of a gradient
+could reach in time. Being a proximal step in the metric of Gamma^-1, it brings the estimate
+closer to parameters that explain what is remembered, whatever Omega is, so the V of the law
+does not grow by it, and no gain of it can be too high. Where nothing was excited it changes
+nothing.
+
+When the arm picks something up, the past is that of another arm. So each step is first
+tried on the last moments: if they fit the parameters that fit the past by far worse than
+the past itself does, the memory is cleared and the step not taken.
+
+The work of a step is spread over many samples, so that no sample waits for it.
+
+References
+----------
+R. T. Rockafellar, "Monotone operators and the proximal point algorithm", SIAM Journal on
+Control and Optimization 14(5), 1976, proposition 1.
+
+G. Chowdhary and E. Johnson, "Concurrent learning for convergence in adaptive control
+without persistency of excitation", CDC 2010: the use of remembered data.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from robot_dynamics.dynamics.kernels.loading import kernel
+from robot_dynamics.model.arrays import FloatArray
+
+#: T. s.
+MEMORY = 10.0
+
+#: Time between two steps. s.
+INTERVAL = 0.5
+
+#: Cut-off of a second filter. A velocity that is noisy makes an acceleration that is
+#: noisier, and least squares take noise in a regressor for a smaller parameter. Hz.
+CUTOFF = 5.0
+
+#: A motion whose error is this many times that of the remembered ones, under the
+#: parameters that fit those best, is that of another arm: one that picked something up.
+CONTRADICTION = 6.0
+
+#: Share of the power of the efforts below which an error contradicts nothing.
+NEGLIGIBLE = 1e-4
+
+#: Samples kept to see whether the present fits the memory.
+RECENT = 10
+
+#: Samples over which one regressor is taken in and over which a step is worked out, and
+#: the most multiplications that may cost at one of them: a robot with many joints learns
+#: more rarely, but no sample waits.
+SAMPLES_TO_TAKE_IN = 5
+SAMPLES_TO_WORK_OUT = 100
+LARGEST_WORK = 20000
+
+
+class RegressionMemory:
+    """Fading sums of regressors and efforts, and the steps they ask for.
+
+    Parameters
+    ----------
+    precision : ndarray, shape (p, p)
+        Gamma^-1, the inverse of the gain of the adaptation law.
+    weights : ndarray, shape (n,)
+        Diagonal of W.
+
+    Attributes
+    ----------
+    contradictions : int
+        How often everything was forgotten because the present contradicted it.
+    """
+
+    def __init__(self, precision: FloatArray, weights: FloatArray):
+        count, joints = len(precision), len(weights)
+        self._precision = np.ascontiguousarray(precision)
+        self._weights = np.array(weights)
+        self._smooth, self._take_in = smooth.load(), take_in.load()
+        self._factorise, self._minimise = factorise_rows.load(), minimise.load()
+        self._error = mean_errors.load()
+        self._rows_to_take_in = min(-(-(count + 1) // SAMPLES_TO_TAKE_IN),
+                                    max(1, LARGEST_WORK // (joints * (count + 1))))
+        self._work = min(count**3 // (6 * SAMPLES_TO_WORK_OUT) + 1, LARGEST_WORK)
+        # Samples are regressors with the effort in the last column.
+        self._smoothed = np.zeros((joints, count + 1))
+        self._sample = np.zeros((joints, count + 1))
+        self._recent = np.zeros((RECENT, joints, count + 1))
+        # Integral of [Y_f, tau_f]^T W [Y_f, tau_f], on and above the diagonal.
+        self._sums = np.zeros((count + 1, count + 1))
+        # Omega + Gamma^-1 and b as they were when a step was begun; then its factor.
+        self._factor = np.zeros((count, count + 1))
+        self._target = np.zeros(count)
+        self.contradictions = 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget everything."""
+        self._sums[:] = 0.0
+        self._smoothed[:] = 0.0
+        self._recent[:] = 0.0
+        self._time = 0.0
+        self._row = 0
+        self._rows_factorised = -1
+        self._since_sample = self._since_step = self._since_recent = 0.0
+        self._next_recent = 0
+
+    def observe(self, filtered: FloatArray, dt: float) -> bool:
+        """Take in a sample; return whether a step has been worked out.
+
+        Parameters
+        ----------
+        filtered : ndarray, shape (n, p + 1)
+            Filtered regressor; filtered effort in the last column.
+        dt : float
+            Time since the sample before. s.
+        """
+        self._since_sample += dt
+        self._since_step += dt
+        self._since_recent += dt
+        self._smooth(filtered, 1.0 - math.exp(-2.0 * math.pi * CUTOFF * dt), self._smoothed)
+        if self._row == 0:
+            self._begin_sample()
+        self._row = self._take_in(self._sample, self._weights, self._span, self._fading,
+                                  self._row, self._rows_to_take_in, self._sums)
+        count = len(self._precision)
+        if 0 <= self._rows_factorised < count:
+            self._rows_factorised = self._factorise(self._factor, self._rows_factorised,
+                                                    self._work)
+        # Between two samples, where the sums are those of whole samples.
+        if self._row == 0:
+            if self._rows_factorised == count:
+                self._rows_factorised = -1
+                return True
+            if self._since_step >= INTERVAL:
+                self._begin_step()
+        return False
+
+    def target(self, estimate: FloatArray) -> FloatArray | None:
+        """Return where the step that has just been worked out leads from an estimate.
+
+        Parameters
+        ----------
+        estimate : ndarray, shape (p,)
+            pi.
+
+        Returns
+        -------
+        ndarray, shape (p,), or None
+            (Omega + Gamma^-1)^-1 (b + Gamma^-1 pi), a buffer of this object. None where
+            the present contradicts what is remembered, which is then forgotten.
+        """
+        self._minimise(self._factor, self._precision, estimate, self._target)
+        present, past, power = self._error(self._recent, self._weights, self._target, self._sums)
+        if present > CONTRADICTION * (past + NEGLIGIBLE * power) / self._time:
+            self.contradictions += 1
+            self.forget()
+            return None
+        return self._target
+
+    def _begin_sample(self) -> None:
+        """Choose what to take in next."""
+        self._sample[:] = self._smoothed
+        self._span, self._since_sample = self._since_sample, 0.0
+        self._fading = math.exp(-self._span / MEMORY)
+        self._time = self._fading * self._time + self._span
+        if self._since_recent >= INTERVAL / RECENT:
+            self._recent[self._next_recent] = self._sample
+            self._next_recent = (self._next_recent + 1) % RECENT
+            self._since_recent = 0.0
+
+    def _begin_step(self) -> None:
+        """Keep the sums as they are now."""
+        count = len(self._precision)
+        self._factor[:] = self._sums[:count]
+        self._factor[:, :count] += self._precision
+        self._rows_factorised = 0
+        self._since_step = 0.0
+
+
+@kernel('void(f8[:, ::1], f8, f8[:, ::1])')
+def smooth(sample, share, smoothed):
+    """Move what is smoothed by a share of the way to a sample."""
+    for i in range(sample.shape[0]):
+        for k in range(sample.shape[1]):
+            smoothed[i, k] += share * (sample[i, k] - smoothed[i, k])
+
+
+@kernel('i8(f8[:, ::1], f8[::1], f8, f8, i8, i8, f8[:, ::1])')
+def take_in(sample, weights, span, fading, row, rows, sums):
+    """Add S^T W S over a time to some rows of the fading sums; return the next row.
+
+    Only entries on and above the diagonal are kept.
+    """
+    count = sums.shape[0]
+    end = min(row + rows, count)
+    for i in range(row, end):
+        for j in range(i, count):
+            sums[i, j] *= fading
+        for k in range(weights.size):
+            factor = span * weights[k] * sample[k, i]
+            if factor != 0.0:
+                for j in range(i, count):
+                    sums[i, j] += factor * sample[k, j]
+    return end if end < count else 0
+
+
+@kernel('i8(f8[:, ::1], i8, i8)')
+def factorise_rows(matrix, row, work):
+    """Work on A = U^T D^-1 U, row by row of U with D its diagonal, in place.
+
+    Only entries on and above the diagonal are read. Returns the next row, after about
+    as many multiplications as told. A is positive definite: the precision is, and the
+    sums are positive semi-definite.
+    """
+    count = matrix.shape[0]
+    done = 0
+    while row < count and done < work:
+        for k in range(row):
+            factor = matrix[k, row] / matrix[k, k]
+            if factor != 0.0:
+                for j in range(row, count):
+                    matrix[row, j] -= factor * matrix[k, j]
+        done += row * (count - row)
+        row += 1
+    return row
+
+
+@kernel('void(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1])')
+def minimise(factor, precision, estimate, target):
+    """Solve U^T D^-1 U target = b + Gamma^-1 pi, with b in the last column of the factor."""
+    count = estimate.size
+    for i in range(count):
+        total = factor[i, count]
+        for j in range(count):
+            total += precision[i, j] * estimate[j]
+        target[i] = total
+    for i in range(count):
+        share = target[i] / factor[i, i]
+        for j in range(i + 1, count):
+            target[j] -= factor[i, j] * share
+    for i in range(count - 1, -1, -1):
+        total = target[i]
+        for j in range(i + 1, count):
+            total -= factor[i, j] * target[j]
+        target[i] = total / factor[i, i]
+
+
+@kernel('UniTuple(f8, 3)(f8[:, :, ::1], f8[::1], f8[::1], f8[:, ::1])')
+def mean_errors(recent, weights, estimate, sums):
+    """Return what the errors tau - Y pi of samples say, squared and weighted by W.
+
+    First their mean over recent samples, then their sum over what is remembered, last
+    the sum of tau^T W tau.
+    """
+    last = estimate.size
+    present = 0.0
+    for r in range(recent.shape[0]):
+        for i in range(weights.size):
+            error = recent[r, i, last]
+            for k in range(last):
+                error -= recent[r, i, k] * estimate[k]
+            present += weights[i] * error * error
+    power = sums[last, last]
+    past = power
+    for i in range(last):
+        total = 0.5 * sums[i, i] * estimate[i] - sums[i, last]
+        for j in range(i + 1, last):
+            total += sums[i, j] * estimate[j]
+        past += 2.0 * total * estimate[i]
+    return present / recent.shape[0], max(past, 0.0), power

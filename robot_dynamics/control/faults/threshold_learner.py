@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``ThresholdLearner``: what a sound arm shows, and its friction.
+
+The largest part of what an arm does without fault and its model does not explain is friction
+that the description does not have. It goes with velocity and direction, so that a run without
+faults tells it by least squares on the residual of the momentum; what is left then is noise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robot_dynamics.control.checks import positive
+from robot_dynamics.control.faults import detection_kernel
+from robot_dynamics.control.faults.extremes import Extremes
+from robot_dynamics.control.faults.momentum_observer import MomentumObserver
+from robot_dynamics.control.faults.motion_predictor import MotionPredictor
+from robot_dynamics.control.faults.tolerances import Tolerances
+from robot_dynamics.control.faults.unexplained import SLOW, UnexplainedAcceleration
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
+
+#: Limit over the largest share that is expected in an hour.
+MARGIN = 1.25
+#: Time for which a joint has to move until its friction is known. s.
+FRICTION_TIME = 3.0
+#: Time for which every joint has to be faster than slow: what it shows at rest is much less than
+#: what it shows in motion, and limits from that are alarms for good. s.
+MOVED_TIME = 1.0
+#: Speed from which on a joint moves. rad/s or m/s.
+MOVING = 0.05
+#: It has to, since so long: what held it while it turned round is in the residual for a while. s.
+SINCE = 0.06
+#: States between two estimates.
+INTERVAL = 50
+#: States until what they show is taken for what a sound arm shows.
+LEAST = 50
+#: What is seen is counted anew after so many states, and after so many times as many, because
+#: first of all friction is not known yet.
+FIRST, GROWTH = 500, 4
+#: Pull of the friction towards the description, as a share of what speaks against it: a joint
+#: that always moves at one speed does not tell one kind of friction from the other.
+PULL = 1e-3
+#: Least spread of efforts, as a share of that of noise in them.
+FLOOR = 0.1
+#: Time for which limits are made. s.
+HORIZON = 3600.0
+
+
+class ThresholdLearner:
+    """Learn tolerances and friction from a run without faults.
+
+    Parameters
+    ----------
+    robot : Robot
+        The arm, with the friction that its description has.
+    predictor : MotionPredictor
+        Gets the friction that is found, while it is found.
+    margin : float
+        Limit over the largest share that is expected in an hour.
+
+    Attributes
+    ----------
+    samples : int
+        How many states have been seen.
+    """
+
+    def __init__(self, robot: Robot, predictor: MotionPredictor, *, margin: float = MARGIN):
+        self._margin = positive('margin', margin)
+        if self._margin < 1.0:
+            raise ParameterError(f'is {margin:g}', subject='margin',
+                                 remedy='give at least 1: less than what a sound arm shows '
+                                        'raises false alarms')
+        n = robot.n
+        self._names = robot.joint_names
+        # An axis that is never faster is slow whenever it is judged.
+        self._can_move = ~(robot.limits.velocity <= 2.0 * SLOW)
+        self._predictor, self._period = predictor, predictor.filter.period
+        self._least = -np.stack([robot.damping, robot.friction])
+        # Of each joint: sums of what friction would show times itself, and times the residual.
+        self._squares, self._products = np.zeros((n, 2, 2)), np.zeros((n, 2))
+        self._moved, self._friction = np.zeros(n), np.zeros((2, n))
+        self._since = np.zeros(n)
+        self._unexplained = UnexplainedAcceleration(predictor)
+        # The last begun, and the one before.
+        self._tallies = [_Tally(self._unexplained, 0)]
+        self._next = FIRST
+        predictor.correct_friction(self._friction)
+        self.samples = 0
+
+    def update(self, observer: MomentumObserver, v: FloatArray, *, counts: bool) -> None:
+        """Take a state.
+
+        Parameters
+        ----------
+        observer : MomentumObserver
+            With the friction of the description, after its update.
+        v : ndarray, shape (n,)
+            Measured velocity. rad/s or m/s.
+        counts : bool
+            Whether the predictor's last surprise tells anything.
+        """
+        self._unexplained.update(counts=counts)
+        self._since = np.where(np.abs(v) > MOVING, self._since + self._period, 0.0)
+        self._fit(observer.residual, observer.friction_residual, self._since > SINCE)
+        for tally in self._tallies:
+            tally.take()
+        self.samples += 1
+        if self.samples == self._next:
+            self._tallies = [self._tallies[-1], _Tally(self._unexplained, self.samples)]
+            self._next *= GROWTH
+
+    def begin_anew(self) -> None:
+        """Take note of a gap: what comes next has nothing to do with what was."""
+        self._unexplained.reset()
+
+    @property
+    def friction(self) -> FloatArray:
+        """Viscous and Coulomb friction beyond the description, shape (2, n).
+
+        Zero where a joint has hardly moved. N m s/rad or N s/m, and N m or N.
+        """
+        return np.where(self._moved >= FRICTION_TIME, self._friction, 0.0)
+
+    @property
+    def tolerances(self) -> Tolerances:
+        """Tolerances with that friction.
+
+        Of N states the largest share grows with the root of log N: limits are for an hour.
+
+        Raises
+        ------
+        ParameterError
+            Where too little was seen, or nothing of some joint, or none of it in motion.
+        """
+        # So that it has three quarters of the run, or more.
+        tally = next(tally for tally in reversed(self._tallies)
+                     if GROWTH * tally.begin <= self.samples)
+        limit, whole = tally.largest()
+        if tally.count <= 2 * LEAST or not (tally.is_complete and np.all(limit > 0.0)
+                                            and np.all(whole > 0.0)):
+            raise ParameterError('showed too little of every joint', subject='the run to learn '
+                                 'from', remedy='let the arm move all its joints, without '
+                                                'faults, for a minute or more')
+        rested = self._can_move & (tally.moving * self._period < MOVED_TIME)
+        if rested.any():
+            raise ParameterError(
+                'did not show it in motion', subject=', '.join(
+                    name for name, rests in zip(self._names, rested, strict=True) if rests),
+                remedy='let the arm move all its joints while thresholds are learnt: those of '
+                       'rest would be alarms as soon as it moves')
+        states = max(HORIZON / self._period, tally.count)
+        factor = self._margin * np.sqrt(np.log(states) / np.log(tally.count - LEAST))
+        return Tolerances(tally.noise, tally.effort, factor * limit, factor * whole)
+
+    def _fit(self, residual: FloatArray, basis: FloatArray, moving: FloatArray) -> None:
+        """Estimate friction by least squares, from joints that move."""
+        shown = (basis * moving).T
+        self._squares += shown[:, :, None] * shown[:, None, :]
+        self._products += shown * residual[:, None]
+        self._moved += self._period * moving
+        if self.samples % INTERVAL == 0:
+            pulled = self._squares * (1.0 + PULL * np.eye(2)) + 1e-12 * np.eye(2)
+            solved = np.linalg.solve(pulled, self._products[:, :, None])[:, :, 0].T
+            self._friction = np.maximum(solved, self._least)
+            self._predictor.correct_friction(self.friction)
+
+
+class _Tally:
+    """Spreads and largest shares of what is not explained.
+
+    Parameters
+    ----------
+    unexplained : UnexplainedAcceleration
+        What is seen.
+    begin : int
+        State with which it begins.
+
+    Attributes
+    ----------
+    count : int
+        States seen.
+    noise, effort : ndarray
+        As in `Tolerances`.
+    """
+
+    def __init__(self, unexplained: UnexplainedAcceleration, begin: int):
+        self._unexplained, self.begin = unexplained, begin
+        w, n = unexplained.acceleration.shape
+        self.count = 0
+        self._accelerations, self._efforts = np.zeros((w, n)), np.zeros((2, w, n))
+        self._inertias, self._counts = np.zeros((2, n, n)), np.zeros((2, n))
+        self.noise, self.effort = np.zeros((w, n)), np.zeros((2, w, n))
+        self._extremes = Extremes(w, n)
+        self._shares, self._of_all = np.zeros((w, n)), np.zeros(w)
+        self._work = np.zeros((3, n, n))
+        self._weigh = detection_kernel.weigh.load()
+
+    @property
+    def moving(self) -> FloatArray:
+        """States in which each joint was not slow, shape (n,)."""
+        return self._counts[0]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every joint has shown something in every window."""
+        return bool(np.all(self.noise > 0.0) and np.all(self.effort > 0.0))
+
+    def largest(self) -> tuple[FloatArray, FloatArray]:
+        """Return the largest shares by the spreads of now: limits without margin."""
+        return self._extremes.largest(self.noise, self.effort)
+
+    def take(self) -> None:
+        """Take what is not explained now."""
+        unexplained = self._unexplained
+        inertia, acceleration = unexplained.predictor.inertia, unexplained.acceleration
+        if unexplained.count < unexplained.size:
+            return
+        effort = acceleration @ inertia
+        self._accelerations += acceleration**2
+        for kind in (0, 1):
+            of_kind = unexplained.slow == kind
+            self._efforts[kind] += of_kind * effort**2
+            self._inertias[kind] += of_kind[:, None] * inertia**2
+            self._counts[kind] += of_kind
+        self.count += 1
+        if self.count % INTERVAL == 0:
+            self._spread()
+        if self.count > LEAST:
+            self._weigh(acceleration, inertia, self.noise, self.effort, unexplained.slow,
+                        self._work, self._shares, self._of_all)
+            self._extremes.take(self._shares, self._of_all, acceleration, inertia,
+                                unexplained.slow, self.noise, self.effort)
+
+    def _spread(self) -> None:
+        """Estimate spreads: efforts have what the noise of accelerations does not explain."""
+        self.noise = np.sqrt(self._accelerations / self.count)
+        for kind in (0, 1):
+            counts = np.maximum(self._counts[kind], 1.0)
+            from_noise = self.noise**2 @ (self._inertias[kind] / counts[:, None]).T
+            rest = self._efforts[kind] / counts - from_noise
+            self.effort[kind] = np.sqrt(np.maximum(rest, FLOOR**2 * from_noise))
+        # Where a joint was never slow, or never moved, the other kind counts for both.
+        for kind in (0, 1):
+            seen = self._counts[kind] > 0.0
+            self.effort[kind] = np.where(seen, self.effort[kind], self.effort[1 - kind])

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gains of the tracking controllers, and the rules they have to keep."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from robot_dynamics.control.checks import exceeds, not_negative, number, positive, rounded_down
+from robot_dynamics.control.feedback.update_laws import UPDATE_LAWS, UpdateLaw, update_law
+from robot_dynamics.dynamics.joint_terms import check_terms
+from robot_dynamics.errors import ControlError, ParameterError
+
+#: Largest omega_D (T/2 + delay). Half of it rings, the whole of it is a limit cycle.
+FEEDBACK_MARGIN = 0.5
+
+#: Largest rate of position errors times (T/2 + delay), beside a bandwidth at its own limit.
+#: At 0.6 an arm that learns shakes with all it has, at 1 any.
+RATE_MARGIN = 0.3
+
+#: Largest part of a prediction error that one sample may correct, beyond 1 overshooting
+#: and at 2 unstable.
+COMPOSITE_MARGIN = 1.5
+
+#: Slower than this nothing is learnt in a year, and gains, its square, vanish. rad/s.
+SLOWEST = 1e-6
+
+#: A share of the arm beyond this is none: squares of it overflow. 1.
+LARGEST_SHARE = 1e6
+
+#: In what the estimates are learnt.
+COORDINATES = ('links', 'base')
+
+
+@dataclass(frozen=True)
+class FeedbackGains:
+    """Gains of the linear feedback tau_fb = omega_D M0(q) (e_dot + lambda e) + K_P e.
+
+    Parameters
+    ----------
+    bandwidth : float
+        omega_D: rate at which s = e_dot + lambda e decays. 1/s.
+    error_rate : float
+        lambda: rate at which the position error decays on s = 0. A fifth of the
+        bandwidth separates the two. 1/s.
+    stiffness : float
+        K_P, the same for every joint, on top of what omega_D and lambda make. N m/rad
+        or N/m.
+    """
+
+    bandwidth: float = 60.0
+    error_rate: float = 12.0
+    stiffness: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, check, unit in (('bandwidth', positive, '1/s'), ('error_rate', positive, '1/s'),
+                                  ('stiffness', not_negative, 'N m/rad')):
+            # Kernels take no integers.
+            object.__setattr__(self, name, check(name, getattr(self, name), unit))
+
+
+@dataclass(frozen=True)
+class AdaptationGains:
+    """Gains of the adaptation.
+
+    Parameters
+    ----------
+    law : str
+        Name of the update law, see `robot_dynamics.control.feedback.update_laws`.
+    coordinates : str
+        ``links``: every link's estimate stays one that a body can have. ``base``: only
+        base parameters are learnt, and nothing that efforts do not depend on drifts.
+    frequency : float
+        w_A: how fast the estimates may close the loop, by which the gain of all of
+        them together is chosen; see `robot_dynamics.control.adaptation.metric`. rad/s.
+    payload : float
+        Mass that a tip link may carry beyond what the model says, as a share of the
+        mass of all moving links: it sets the share of a tip in what is learnt.
+    spread : float
+        Distance from the link frame within which unknown mass is thought to sit, as a
+        share of the length of the arm.
+    terms : tuple of str
+        Joint terms that are learnt beside the inertial parameters, see
+        `robot_dynamics.dynamics.joint_terms`.
+    term_frequency : float
+        How fast one such term may close the loop of its joint. rad/s.
+    composite : float
+        Weight of the prediction error in the law; zero for the tracking error alone.
+    composite_cutoff : float
+        Cut-off of the filter of the prediction error. Hz.
+    leakage : float
+        sigma: rate at which estimates return to the prior, under laws that leak. 1/s.
+    dead_zone : float
+        Length of s below which nothing is learnt from it, under laws that have a dead
+        zone. rad/s or m/s.
+    coulomb_velocity : float
+        Speed below which Coulomb friction fades out. rad/s or m/s.
+    largest_payload : float
+        Mass the estimate of a link may gain, as a share of the mass of all links.
+    longest_step : float
+        Longest time between two samples over which the estimates are moved. s.
+    largest_sliding : float
+        Largest plausible entry of s, either sign. rad/s or m/s.
+    rest_after : float
+        Time without desired motion after which the arm is at rest, and nothing is learnt;
+        inf for never. s.
+    rest_sliding : float
+        Entry of s, either sign, beyond which an arm at rest learns all the same. rad/s or
+        m/s.
+    """
+
+    law: str = 'memory'
+    coordinates: str = 'links'
+    frequency: float = 60.0
+    payload: float = 0.01
+    spread: float = 0.4
+    terms: tuple[str, ...] = ('viscous', 'coulomb')
+    term_frequency: float = 6.0
+    composite: float = 2.0
+    composite_cutoff: float = 10.0
+    leakage: float = 0.02
+    dead_zone: float = 0.02
+    coulomb_velocity: float = 0.05
+    largest_payload: float = 0.5
+    longest_step: float = 0.015
+    largest_sliding: float = 10.0
+    rest_after: float = 2.0
+    rest_sliding: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name, unit in (('frequency', 'rad/s'), ('payload', ''), ('spread', ''),
+                           ('term_frequency', 'rad/s'), ('composite_cutoff', 'Hz'),
+                           ('coulomb_velocity', 'rad/s'), ('largest_payload', ''),
+                           ('longest_step', 's'), ('largest_sliding', 'rad/s')):
+            positive(name, getattr(self, name), unit)
+        for name, unit in (('composite', ''), ('leakage', '1/s'), ('dead_zone', 'rad/s')):
+            not_negative(name, getattr(self, name), unit)
+        for name in ('rest_after', 'rest_sliding'):
+            # Written so that NaN fails; inf is never.
+            if not number(name, getattr(self, name)) >= 0.0:
+                raise ParameterError(f'is {getattr(self, name)}', subject=name,
+                                     remedy='set it to zero or a positive number')
+        for name in ('payload', 'spread', 'largest_payload'):
+            if getattr(self, name) > LARGEST_SHARE:
+                raise ParameterError(f'is {getattr(self, name):g} times the arm', subject=name,
+                                     remedy='give a share of the mass or the length of the arm')
+        update_law(self.law)
+        if self.coordinates not in COORDINATES:
+            raise ParameterError(f'is {self.coordinates!r}', subject='coordinates',
+                                 remedy='choose ' + ' or '.join(COORDINATES))
+        if self.coordinates == 'base' and self.parts.is_natural:
+            raise ParameterError('is base, but the natural law moves whole bodies',
+                                 subject='coordinates',
+                                 remedy='choose links, or another law')
+        for name in ('frequency', 'term_frequency'):
+            if getattr(self, name) < SLOWEST:
+                raise ParameterError(f'is {getattr(self, name):g}', subject=name,
+                                     remedy=f'set it to {SLOWEST:g} rad/s or more, or switch '
+                                            'adaptation off')
+        object.__setattr__(self, 'terms', check_terms(self.terms))
+
+    @property
+    def parts(self) -> UpdateLaw:
+        """What the law is made of."""
+        return UPDATE_LAWS[self.law]
+
+    @property
+    def composite_weight(self) -> float:
+        """Weight of the prediction error, zero under a law that does not use it."""
+        return self.composite if self.parts.is_composite else 0.0
+
+
+def dead_time(period: float, delay: float) -> float:
+    """Return T/2 + delay: how late a torque acts on average that is held for a period T. s."""
+    return 0.5 * period + delay
+
+
+def largest_frequency(bandwidth: float, period: float, delay: float) -> float:
+    """Return the w_A beyond which feedback and adaptation together are unstable.
+
+    To first order s obeys a PI loop with dead time tau, whose open loop is
+    ``(omega_D p + w_A^2) / p^2 exp(-p tau)``: stable while w_A^2 tau < omega_D. rad/s.
+    """
+    return math.sqrt(bandwidth / dead_time(period, delay))
+
+
+def check_gains(feedback: FeedbackGains, adaptation: AdaptationGains | None, *, period: float,
+                delay: float) -> None:
+    """Refuse gains that are unstable at a sampling period and delay.
+
+    Parameters
+    ----------
+    feedback : FeedbackGains
+        Gains of the feedback.
+    adaptation : AdaptationGains, optional
+        Gains of the adaptation.
+    period : float
+        Sampling period. s.
+    delay : float
+        Time from the measurement of a state to the torque that answers it. s.
+
+    Raises
+    ------
+    ControlError
+        Names the gain and the largest value it may have.
+    """
+    positive('period', period, 's')
+    not_negative('delay', delay, 's')
+    tau = dead_time(period, delay)
+    for name, margin in (('bandwidth', FEEDBACK_MARGIN), ('error_rate', RATE_MARGIN)):
+        rate, most = getattr(feedback, name), margin / tau
+        if exceeds(rate, most):
+            raise ControlError(f'is {rate:g} 1/s, too much for a period of {1e3 * period:g} ms '
+                               f'and a delay of {1e3 * delay:g} ms', subject=name,
+                               remedy=f'set it to {rounded_down(most):g} 1/s or less')
+    if adaptation is not None:
+        if exceeds(period, adaptation.longest_step):
+            raise ControlError(f'is {adaptation.longest_step:g} s, and states come every '
+                               f'{period:g} s: nothing would ever be learnt',
+                               subject='longest_step',
+                               remedy=f'set it to {float(f"{2.0 * period:.2g}"):g} s, or have '
+                                      'states come more often')
+        limit = largest_frequency(feedback.bandwidth, period, delay)
+        if adaptation.frequency >= limit:
+            raise ControlError(f'is {adaptation.frequency:g} rad/s, beyond the stability limit '
+                               f'of {limit:.3g} rad/s', subject='frequency',
+                               remedy=f'set it to {0.3 * limit:.2g} to {0.5 * limit:.2g} rad/s')
+        together = math.hypot(adaptation.frequency,
+                              math.sqrt(len(adaptation.terms)) * adaptation.term_frequency)
+        if together >= limit:
+            left = math.sqrt((limit**2 - adaptation.frequency**2) / len(adaptation.terms))
+            raise ControlError(f'is {adaptation.term_frequency:g} rad/s for each of '
+                               f'{len(adaptation.terms)} terms: with all that is learnt beside '
+                               f'them beyond the stability limit of {limit:.3g} rad/s',
+                               subject='term_frequency',
+                               remedy=f'set it to {0.5 * left:.2g} rad/s or less')
+        most = COMPOSITE_MARGIN * feedback.bandwidth / (adaptation.frequency**2 * period)
+        if adaptation.composite_weight > most:
+            raise ControlError(f'is {adaptation.composite:g}, too much for a period of '
+                               f'{1e3 * period:g} ms', subject='composite',
+                               remedy=f'set it to {most:.2g} or less')

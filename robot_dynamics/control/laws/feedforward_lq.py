@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Feedforward of the model, and a least squares feedback around the trajectory.
+
+With x = (q - q_d, v - v_d)::
+
+    tau = M(q_d) a_d + C(q_d, v_d) v_d + g(q_d) + friction(v_d) - K x
+
+The gain K belongs to the linear model at the desired motion, not at the measured one: it is
+as smooth as the trajectory, and known ahead where that is. It is computed anew every few
+samples and led to its new value until the next, so that it never jumps. An arm that is held
+before it is to track is held by the same law: what was certified holds it, too.
+
+Where the design asks for it, torques that the model does not know of are estimated and made
+up for (`robot_dynamics.control.lq.disturbance`). What has been summed up rests while efforts
+are cut, the arm is held or states are missing, is bounded, and is forgotten with `reset`.
+
+J. C. Van Winssen and C. W. deSilva, "Accurate trajectory control of robotic manipulators",
+Carnegie Mellon University, CMU-RI-TR-85-15, 1985, section 2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robot_dynamics.control.adaptation.metric import mass_matrices, typical_motions
+from robot_dynamics.control.checks import not_negative, positive
+from robot_dynamics.control.feedback.gains import FEEDBACK_MARGIN, dead_time
+from robot_dynamics.control.lq.apply_kernel import WRONG_SIZE, apply_feedback, tracking_errors
+from robot_dynamics.control.lq.certificate import Certificate, certify
+from robot_dynamics.control.lq.design import FASTEST, FeedbackDesign
+from robot_dynamics.control.lq.disturbance import SummedDisturbance
+from robot_dynamics.control.lq.gain_table import GainTable
+from robot_dynamics.control.lq.model import FeedforwardModel
+from robot_dynamics.control.lq.model_errors import ModelErrors
+from robot_dynamics.control.lq.rules import DEFAULT_ORDER, GainRule, rule_of_design
+from robot_dynamics.control.lq.schedule import Schedule, ScheduleState, rescaled_weights
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ControlError, DimensionError, ParameterError, StateError
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
+
+#: Points all over the range of an arm at which a feedback is judged where no trajectory is
+#: known.
+CERTIFIED_POINTS = 40
+#: Over longer ones the series of a linear model are of no use. s.
+LONGEST_PERIOD = 1.0
+
+
+class FeedforwardLQController:
+    """Feedforward and least squares feedback.
+
+    Implements `robot_dynamics.control.feedback.protocol.TrackingController`.
+
+    Parameters
+    ----------
+    robot : Robot
+        The model, with the payload it is to carry.
+    gain : {'riccati', 'one_step'}
+        The regulator of the infinite horizon, or the minimiser of one step.
+    design : FeedbackDesign, optional
+        Bandwidth and time constant, and whether unknown torques are made up for.
+    schedule : Schedule, optional
+        When to feed back, to update and to stop.
+    errors : ModelErrors, optional
+        How far the arm may be from the model; see `certify`.
+    period, delay : float
+        Sampling period, and time from the measurement of a state to the torque that
+        answers it. s.
+    order : int
+        Last power of A T in the series of Phi.
+    rule : GainRule, optional
+        How gains are computed, in the place of gain, design and order.
+    dynamics : Dynamics, optional
+        Equations of the robot, where they exist already.
+
+    Attributes
+    ----------
+    certificate : Certificate
+        How stable the feedback is all over the range of the arm.
+    model : FeedforwardModel
+        What is fed forward and linearised.
+    e, e_dot : ndarray, shape (n,)
+        Errors q_d - q and v_d - v of the last update.
+    certified_load : ndarray, shape (nb, 10)
+        What was carried when it was judged.
+    error_norm : float
+        sum |e| + t_c sum |e_dot| of the last update, t_c the time constant. rad or m.
+    K : ndarray, shape (n, 2 n) or (n, 3 n)
+        Gain of the last update, that of the integral last where there is one.
+    tau_model, tau_feedback : ndarray, shape (n,)
+        Parts of the last effort: feedforward and -K x.
+    disturbance : SummedDisturbance or None
+        The third part: what makes up for torques that the model does not know of.
+    from_table : int
+        How many gains were not computed in the loop but taken from a table.
+
+    Raises
+    ------
+    ControlError
+        Where the feedback is unstable at this period and delay, on the arm as modelled or
+        on one that `errors` allows for, with gains of the moment or of one update before.
+    InertiaError
+        Where some motion of the model moves no mass: no feedback would hold it.
+    """
+
+    frozen = False
+    frozen_reason = ''
+
+    def __init__(self, robot: Robot, *, gain: str = 'riccati',
+                 design: FeedbackDesign | None = None, schedule: Schedule | None = None,
+                 errors: ModelErrors | None = None, period: float = 0.002, delay: float = 0.002,
+                 order: int = DEFAULT_ORDER, rule: GainRule | None = None,
+                 dynamics: Dynamics | None = None):
+        robot.require_single_coordinates('feedforward and LQ control')
+        self.robot = robot
+        self.period = positive('period', period, 's')
+        if not 1.0 / FASTEST <= self.period <= LONGEST_PERIOD:
+            raise ParameterError(f'is {self.period:g} s, in which no arm is controlled',
+                                 subject='period',
+                                 remedy=f'set it between {1.0 / FASTEST:g} and '
+                                        f'{LONGEST_PERIOD:g} s')
+        self.delay = not_negative('delay', delay, 's')
+        self.design = FeedbackDesign() if design is None else design
+        self.schedule = ScheduleState(Schedule() if schedule is None else schedule)
+        self.model = FeedforwardModel(robot, dynamics)
+        # Asked before any gain is: it names the joint.
+        mass_matrices(self.model.empty, typical_motions(robot).q)
+        self._rule = rule_of_design(gain, robot.n, self.design, self.period, order=order) \
+            if rule is None else rule
+        self._errors = ModelErrors() if errors is None else errors
+        self.certificate: Certificate
+        self.certified_load = self.model.load
+        self.certify()
+        self._table: GainTable | None = None
+        self.from_table = 0
+        self._apply, self._subtract = apply_feedback.load(), tracking_errors.load()
+        self._turns = np.ascontiguousarray(robot.is_continuous)
+        n = robot.n
+        self.e, self.e_dot = np.zeros(n), np.zeros(n)
+        self.error_norm = 0.0
+        self.K, self._K_next, self._K_held = np.zeros((3, n, self._rule.columns))
+        self._braking = min(self.design.damping,
+                            FEEDBACK_MARGIN / dead_time(self.period, self.delay))
+        self._largest = np.zeros(2 * n)
+        self._lead_left = 0.0
+        self.disturbance = SummedDisturbance.for_robot(
+            robot, self.design.largest_disturbance, self.period) \
+            if self._rule.columns > 2 * n else None
+        self.tau_model, self.tau_feedback = np.zeros(n), np.zeros(n)
+        self._tau = np.zeros(n)
+        self._load_kernels()
+
+    @property
+    def rule(self) -> GainRule:
+        """How gains are computed."""
+        return self._rule
+
+    @property
+    def follows_table(self) -> bool:
+        """Whether there are gains computed ahead."""
+        return self._table is not None
+
+    def reset(self, q: FloatArray, v: FloatArray) -> None:
+        """Forget gain, schedule and disturbance; load and certificate stay."""
+        self.schedule.reset()
+        if self.disturbance is not None:
+            self.disturbance.reset()
+        self._largest[:] = 0.0
+        self._lead_left = 0.0
+
+    def note_applied(self, tau: FloatArray) -> None:
+        """Do nothing: what was cut at a limit is no part of the law."""
+
+    def carry(self, load: FloatArray, seconds: float) -> None:
+        """Take the arm to carry something; see `LoadedModel.carry`.
+
+        Feedforward and gains follow it without a jump of the torque; gains computed ahead
+        are dropped.
+        """
+        self.model.carry(load, seconds)
+        self._table = None
+
+    def advance(self, dt: float) -> None:
+        """Go on with a change of what is carried; see `LoadedModel.advance`."""
+        self.model.advance(dt)
+
+    def follow(self, table: GainTable | None) -> None:
+        """Take gains from a table wherever the desired motion is on its trajectory."""
+        if table is not None and table.gains.shape[1:] != self.K.shape:
+            joints, columns = table.gains.shape[1:]
+            raise DimensionError(f'is of {joints} joints with {columns} gains each, not of '
+                                 f'{self.robot.n} with {self.K.shape[1]}', subject='gain table',
+                                 remedy='compute one along a trajectory of this robot, by the '
+                                        'same design')
+        self._table = table
+
+    def certify(self) -> None:
+        """Judge the feedback with what is carried all over the range of the arm.
+
+        Raises
+        ------
+        ControlError
+            Where it is unstable.
+        """
+        motions = typical_motions(self.robot)
+        points = [x[:CERTIFIED_POINTS] for x in (motions.q, motions.v, motions.a)]
+        self.certificate = self.certify_along(*points)
+        self.certificate.require()
+        self._require_stale_gains(*points)
+        most = self.schedule.schedule.rescale
+        if most > 1.0:
+            # Weights may go this far while it runs: stiffest first, then best damped.
+            try:
+                for factors in ((most, 1.0 / most), (1.0 / most, most)):
+                    self._rule.weights[:] = (self._rule.base_weights
+                                             * np.repeat(factors, self.robot.n))
+                    self.certify_along(*points).require()
+            finally:
+                self._rule.weights[:] = self._rule.base_weights
+        self.certified_load = self.model.load
+
+    def _require_stale_gains(self, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
+        """Judge gains of where the motion was an update before; refuse too long a period."""
+        age = self.schedule.schedule.update_period
+        robot = self.model.robot
+        gains = self._rule.gains_at(FeedforwardModel(robot).linearise(q - age * v, v, a))
+        worst = certify(self._rule, robot, q, v, a, period=self.period, delay=self.delay,
+                        errors=self._errors, gains=gains).worst
+        if not worst.is_stable:
+            raise ControlError(f'is {age:g} s, and gains that old are unstable where the arm is '
+                               f'fast: spectral radius {worst.radius:.4f} of the arm '
+                               f'"{worst.arm}"', subject='update_period',
+                               remedy=f'set it to {Schedule.update_period:g} s')
+
+    def certify_along(self, q: FloatArray, v: FloatArray, a: FloatArray) -> Certificate:
+        """Judge the feedback along a trajectory with what is carried.
+
+        Parameters
+        ----------
+        q, v, a : ndarray, shape (k, n)
+            Points of it.
+        """
+        return certify(self._rule, self.model.robot, q, v, a, period=self.period,
+                       delay=self.delay, errors=self._errors)
+
+    def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
+               a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
+        """Return the effort for this state and desired motion; see `TrackingController`.
+
+        Raises
+        ------
+        StateError
+            Where one of them is not finite; names the joint.
+        StopRequestedError
+            Where the error is excessive.
+        """
+        q_d, v_d, a_d = self._subtracted(q, v, q_d, v_d, a_d)
+        # NaN and time that goes back count as no time.
+        dt = dt if dt > 0.0 else 0.0
+        schedule = self.schedule
+        schedule.observe(self.error_norm, dt)
+        self.tau_model = self.model.feedforward(q_d, v_d, a_d)
+        if schedule.is_due:
+            self._update_gain(q_d, v_d, a_d)
+        share = 1.0 if dt >= self._lead_left else dt / self._lead_left
+        self._lead_left = max(self._lead_left - dt, 0.0)
+        self._apply(self.e, self.e_dot, self._K_next, share, self.K, self.tau_feedback)
+        if not schedule.feeds_back:
+            self.tau_feedback[:] = 0.0
+        tau = np.add(self.tau_model, self.tau_feedback, out=self._tau)
+        if self.disturbance is not None:
+            tau += self.disturbance.effort
+            if adapt and schedule.feeds_back:
+                self.disturbance.add(self.K, self.e, dt)
+        return tau
+
+    def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
+        """Return what the law answers to a motion that rests at a pose, shape (n,).
+
+        With the gain of that pose, whatever the schedule, and nothing summed up.
+        """
+        still = np.zeros(self.robot.n)
+        q_d, v_d, a_d = self._subtracted(q, v, q_hold, still, still)
+        self._rule.weights[:] = self._rule.base_weights
+        self._rule.gain(self.model.linearise(q_d, v_d, a_d), self._K_held)
+        # Not the integral: it would go on pulling where something holds the arm.
+        self._apply(self.e, self.e_dot, self._K_held, 1.0, self._K_held, self.tau_feedback)
+        return self.model.feedforward(q_d, v_d, a_d) + self.tau_feedback
+
+    def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Return gravity plus damping -k M v, shape (n,).
+
+        k is k_v of the design, or what a loop of this period and delay can brake with where
+        that is less: k (T/2 + delay) is `FEEDBACK_MARGIN` at most.
+        """
+        return self.model.gravity_torque(q) - self._braking * (self.model.inertia(q) @ v)
+
+    def _subtracted(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
+                    a_d: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Write errors and their norm; return the desired motion as the kernels take it."""
+        # Positions and velocities in one unit, so that their sum is one.
+        share = self.design.time_constant
+        try:
+            norm = self._subtract(q, v, q_d, v_d, a_d, self._turns, share, self.e, self.e_dot,
+                                  self._largest)
+        except TypeError:  # read-only, strided or of another type: slower, but right
+            q, v, q_d, v_d, a_d = (np.array(x, dtype=np.float64) for x in (q, v, q_d, v_d, a_d))
+            norm = self._subtract(q, v, q_d, v_d, a_d, self._turns, share, self.e, self.e_dot,
+                                  self._largest)
+        if norm == WRONG_SIZE:
+            raise DimensionError('are not all as long as there are joints',
+                                 subject='q, v, q_d, v_d and a_d',
+                                 remedy='give one value for each of: '
+                                        + ', '.join(self.robot.joint_names))
+        if norm < 0.0:
+            raise StateError('the state or the desired motion is not finite',
+                             subject=self.robot.joint_names[int(-1.0 - norm)],
+                             remedy='pass only complete, finite states to a controller')
+        self.error_norm = norm
+        return q_d, v_d, a_d
+
+    def _update_gain(self, q_d: FloatArray, v_d: FloatArray, a_d: FloatArray) -> None:
+        """Find the gain at the desired motion, and lead the one in force there."""
+        K = None if self._table is None else self._table.find(q_d, v_d)
+        if K is not None:
+            self._K_next[:] = K
+            self.from_table += 1
+        else:
+            if self.schedule.schedule.rescale > 1.0:
+                self._rule.weights[:] = rescaled_weights(
+                    self._rule.base_weights, self._largest, self.schedule.schedule.rescale)
+            self._rule.gain(self.model.linearise(q_d, v_d, a_d), self._K_next)
+        self._largest[:] = 0.0
+        self._lead_left = 0.0 if self.schedule.is_first else self.schedule.schedule.update_period
+        self.schedule.note_updated()
+
+    def _load_kernels(self) -> None:
+        """Use every equation once: what has to be compiled must not wait for the loop."""
+        still = np.zeros(self.robot.n)
+        for _ in range(2):
+            self.update(still, still, still, still, still, self.period, adapt=False)
+        self.holding_effort(still, still, still)
+        self.safe_effort(still, still)
+        self.schedule = ScheduleState(self.schedule.schedule)
+        self.reset(still, still)

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Gravity compensation: an arm that weighs nothing and follows the hand.
+
+.. math::
+
+    \tau = g(q) + b + M(q) u + \rho (D v + F \tanh(v / \epsilon))
+
+A part of the friction of the joints, rho, is made up for, and u holds what is asked for
+beside that, as accelerations, so that a heavy shoulder and a light wrist feel alike:
+
+=====================================  ==================================================
+:math:`-d\,v`                          damping, small and adjustable
+:math:`-\omega_D(\dot z + \lambda z)`  grip: what rests stays where it is
+:math:`-\omega_D(v - v_c)`             brake above the speed v_c allowed
+=====================================  ==================================================
+
+*Grip.* A model is never exact, and an arm that weighs almost nothing creeps away. So each
+joint has a friction of its own whose state z is how far it has yielded. Below 0.7 z_max it
+is a spring and damper fixed to the ground, which does not creep whatever the noise; from
+there on it slips, smoothly, and at z_max it takes no more than its breakaway acceleration
+:math:`\omega_D \lambda z_{max}`. As long as it sticks it is the very feedback that held the
+pose before.
+
+*Handover.* What that feedback carries when the arm is handed over is what the model does
+not know, a payload for example. It stays, as b, and is no motion.
+
+*Speed.* v_c is v within the speed allowed, which goes to zero ahead of a joint limit,
+:math:`\lambda (q_{max} - q)`, and turns back behind it. An arm faster than twice the speed
+is no longer guided: an error is raised.
+
+References
+----------
+P. Dupont, V. Hayward, B. Armstrong and F. Altpeter, "Single state elastoplastic friction
+models", IEEE Transactions on Automatic Control 47(5), 2002, eqs. (7)-(13).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+import numpy as np
+
+from robot_dynamics.control.checks import exceeds, not_negative, positive, rounded_down
+from robot_dynamics.control.feedback.gains import RATE_MARGIN, FeedbackGains, dead_time
+from robot_dynamics.control.laws.model_controller import ModelController
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.kernels.loading import helper, kernel
+from robot_dynamics.errors import ControlError, ParameterError, StateError
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot, position_units
+
+#: Share of z_max up to which nothing slips.
+STICKS = 0.7
+
+#: Halvings of z_max until nothing of it is left in doubt.
+BISECTIONS = 40
+
+#: Speed, over the one allowed, at which an arm is no longer guided.
+RUNAWAY = 2.0
+
+
+@dataclass(frozen=True)
+class GuidingSettings:
+    """How an arm feels in the hand.
+
+    Parameters
+    ----------
+    damping : float
+        d: rate at which an arm that is let go slows down. 1/s.
+    friction_help : float
+        rho: share of the friction of the description that is made up for, below 1.
+    grip : float
+        Acceleration that a joint has to be given before it gives way; 0 for none. rad/s^2
+        or m/s^2.
+    largest_speed : float or sequence of float
+        Speed from which a joint is braked. rad/s or m/s.
+    largest_handover : float
+        Most effort that is taken over from holding a pose, as a share of the effort
+        limits.
+    coulomb_velocity : float
+        epsilon: speed below which the help against Coulomb friction fades out. rad/s or
+        m/s.
+    """
+
+    damping: float = 1.0
+    friction_help: float = 0.0
+    grip: float = 2.0
+    largest_speed: float | Sequence[float] = 1.0
+    largest_handover: float = 0.5
+    coulomb_velocity: float = 0.05
+
+    def __post_init__(self) -> None:
+        for name, unit in (('damping', '1/s'), ('friction_help', ''), ('grip', 'rad/s^2'),
+                           ('largest_handover', '')):
+            not_negative(name, getattr(self, name), unit)
+        positive('coulomb_velocity', self.coulomb_velocity, 'rad/s')
+        for speed in np.ravel(self.largest_speed):
+            positive('largest_speed', speed, 'rad/s')
+        if self.friction_help >= 1.0:
+            raise ParameterError(f'is {self.friction_help:g}', subject='friction_help',
+                                 remedy='set it below 1: an arm without friction does not stop')
+
+
+class GuidingController(ModelController):
+    """The law above; `robot_dynamics.control.feedback.protocol.TrackingController`.
+
+    It follows no reference: desired motions are ignored.
+
+    Parameters
+    ----------
+    robot, feedback, period, delay, dynamics
+        As for `ModelController`.
+    settings : GuidingSettings, optional
+        How it feels.
+
+    Attributes
+    ----------
+    rest : ndarray, shape (n,)
+        Where the grip holds the arm. rad or m.
+    offset : ndarray, shape (n,)
+        b. N m or N.
+    """
+
+    _user = 'hand guiding'
+
+    def __init__(self, robot: Robot, *, feedback: FeedbackGains | None = None,
+                 settings: GuidingSettings | None = None, period: float = 0.002,
+                 delay: float = 0.001, dynamics: Dynamics | None = None):
+        super().__init__(robot, feedback=feedback, period=period, delay=delay, dynamics=dynamics)
+        n = robot.n
+        #: Largest d at this period and delay. 1/s.
+        self._most_damping = RATE_MARGIN / dead_time(period, delay)
+        self.settings = GuidingSettings() if settings is None else settings
+        self.check_damping(self.settings.damping)
+        speed = np.asarray(self.settings.largest_speed, dtype=np.float64)
+        if speed.shape not in ((), (n,)):
+            raise ParameterError(f'has {speed.size} values for {n} joints',
+                                 subject='largest_speed', remedy='give one value, or one for '
+                                 'each of: ' + ', '.join(robot.joint_names))
+        #: Lowest and highest positions, and speeds.
+        self._range = np.stack([robot.limits.lower, robot.limits.upper,
+                                np.broadcast_to(speed, n)])
+        gains = self.feedback.gains
+        self._yield = self.settings.grip / (gains.bandwidth * gains.error_rate)
+        self._most = self.settings.largest_handover * np.nan_to_num(robot.limits.effort, nan=0.0)
+        self._rotors, self._turns = np.array(robot.armature), np.array(robot.is_continuous)
+        self._guide, self._feel = guide.load(), feel.load()
+        self.rest, self.offset, self._u = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.tau_feedback = np.zeros(n)
+        self._held: FloatArray | None = None
+
+    def check_damping(self, damping: float) -> None:
+        """Refuse a damping that is unstable at this period and delay.
+
+        Raises
+        ------
+        ParameterError
+            With the largest that is not.
+        """
+        if exceeds(damping, self._most_damping):
+            raise ParameterError(f'is {damping:g} 1/s, too much for this rate and delay',
+                                 subject='damping', remedy='set it to '
+                                 f'{rounded_down(self._most_damping):g} 1/s or less')
+
+    def adjust(self, *, damping: float | None = None, friction_help: float | None = None) -> None:
+        """Change from the next update on how the arm feels.
+
+        Raises
+        ------
+        ParameterError
+            Where a value is wrong; nothing changes then.
+        """
+        given = {'damping': damping, 'friction_help': friction_help}
+        settings = replace(self.settings, **{name: value for name, value in given.items()
+                                             if value is not None})
+        self.check_damping(settings.damping)
+        self.settings = settings
+
+    def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
+        """Return the feedback to rest at a pose plus gravity, shape (n,)."""
+        self._held = np.array(q_hold)
+        return super().holding_effort(q, v, q_hold)
+
+    def reset(self, q: FloatArray, v: FloatArray) -> None:
+        """Take the arm over from the pose that was held last, with what that took."""
+        self.rest[:] = q
+        self.offset[:] = 0.0
+        if self._held is None:
+            return
+        error = self._held - q
+        turns = 2.0 * math.pi * np.round(error / (2.0 * math.pi))
+        error -= np.where(self._turns, turns, 0.0)
+        gains = self.feedback.gains
+        mass = self.model.mass_matrix(q) + np.diag(self._rotors)
+        effort = gains.bandwidth * gains.error_rate * (mass @ error) + gains.stiffness * error
+        np.clip(effort, -self._most, self._most, out=self.offset)
+        self._held = None
+
+    def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
+               a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
+        """Return the effort for this state, whatever motion is desired.
+
+        Raises
+        ------
+        ControlError
+            Where the arm runs away; names the joint.
+        StateError
+            Where the state is not finite.
+        """
+        settings, gains = self.settings, self.feedback.gains
+        try:
+            bad = self._guide(q, v, dt, self._turns, self._range, gains.bandwidth,
+                              gains.error_rate, self._yield, settings.damping, self.rest, self._u)
+        except TypeError:  # read-only, strided or of another type: slower, but right
+            q, v = np.array(q, dtype=np.float64), np.array(v, dtype=np.float64)
+            bad = self._guide(q, v, dt, self._turns, self._range, gains.bandwidth,
+                              gains.error_rate, self._yield, settings.damping, self.rest, self._u)
+        if bad >= 0:
+            self._refuse(q, v, bad)
+        mass, self.tau_model = self.model.mass_and_gravity(q)
+        self._feel(mass, self._rotors, self._u, self.offset, self.tau_model, self.tau_feedback,
+                   self._tau)
+        if settings.friction_help > 0.0:
+            help_against = settings.friction_help * (
+                self.robot.damping * v
+                + self.robot.friction * np.tanh(v / settings.coulomb_velocity))
+            self.tau_feedback += help_against
+            self._tau += help_against
+        return self._tau
+
+    def _refuse(self, q: FloatArray, v: FloatArray, joint: int) -> NoReturn:
+        """Say why an arm is not guided."""
+        name = self.robot.joint_names[joint]
+        if not np.isfinite(q[joint] + v[joint]):
+            raise StateError('the state is not finite', subject=name,
+                             remedy='pass only complete, finite states to a controller')
+        unit = position_units(self.robot)[joint]
+        raise ControlError(f'moves at {v[joint]:.3g} {unit}/s, more than twice the '
+                           f'{self._range[2, joint]:.3g} allowed', subject=name,
+                           remedy='push more gently, or raise guiding.largest_speed')
+
+
+@helper
+def slip_of(share):
+    """Return how much of a motion slips at a share of z_max that is yielded, 0 to 1."""
+    x = min(max((share - STICKS) / (1.0 - STICKS), 0.0), 1.0)
+    return x * x * (3.0 - 2.0 * x)
+
+
+@helper
+def give_way(share, motion):
+    """Return the share of z_max that is left after a motion, and how much of that slips.
+
+    The z that fits its own slip, z + slip(z) motion = z before + motion: a step as short as a
+    late state leaves to the next one, or as long, slides like any other. Taken at the z before
+    slipping, short steps of a sliding joint would grip, with a jerk.
+    """
+    low, high = min(share, STICKS), min(share, 1.0)
+    if high + slip_of(high) * motion > share:
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (low + high)
+            if middle + slip_of(middle) * motion > share:
+                high = middle
+            else:
+                low = middle
+    return high, slip_of(high)
+
+
+@kernel('i8(f8[::1], f8[::1], f8, b1[::1], f8[:, ::1], f8, f8, f8, f8, f8[::1], '
+                  'f8[::1])', on_demand=True, nogil=True)
+def guide(q, v, dt, turns, allowed, bandwidth, error_rate, most, damping, rest, u):
+    """Move the rest poses and write the accelerations u; return a bad joint, or -1.
+
+    Rows of what is allowed are the lowest and highest positions and the speeds.
+    """
+    for i in range(q.size):
+        speed = allowed[2, i]
+        # Written so that NaN is bad.
+        if not (abs(v[i]) <= RUNAWAY * speed and np.isfinite(q[i])):
+            return i
+        z = q[i] - rest[i]
+        if turns[i]:
+            z -= 2.0 * np.pi * np.round(z / (2.0 * np.pi))
+        slips = 0.0
+        if most == 0.0:
+            slips, z = 1.0, 0.0
+        elif z * v[i] > 0.0:
+            share, slips = give_way(abs(z) / most, abs(v[i]) * dt / most)
+            z = math.copysign(share * most, z)
+        z = min(max(z, -most), most)
+        rest[i] = q[i] - z
+        lowest = min(max(error_rate * (allowed[0, i] - q[i]), -speed), speed)
+        highest = min(max(error_rate * (allowed[1, i] - q[i]), -speed), speed)
+        slow_enough = min(max(v[i], lowest), highest)
+        u[i] = -damping * v[i] - bandwidth * ((1.0 - slips) * v[i] + error_rate * z
+                                              + (v[i] - slow_enough))
+    return -1
+
+
+@kernel('void(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1])',
+        on_demand=True, nogil=True)
+def feel(mass, rotors, u, offset, gravity, feedback, tau):
+    """Write M u + b with rotors in M, and that on top of gravity."""
+    for i in range(u.size):
+        total = offset[i] + rotors[i] * u[i]
+        for j in range(u.size):
+            total += mass[i, j] * u[j]
+        feedback[i] = total
+        tau[i] = gravity[i] + total

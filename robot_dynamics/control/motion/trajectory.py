@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``TrajectoryBuffer``: the reference an arm follows, out of messages that may be wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robot_dynamics.control.checks import count, each_joint, positive
+from robot_dynamics.control.motion import trajectory_kernel as kernel
+from robot_dynamics.control.motion.pieces import COAST, Pieces, Stage, pieces_through, resting
+from robot_dynamics.control.motion.polynomials import QUINTIC_PEAK_ACCELERATION, quintic
+from robot_dynamics.control.motion.trajectory_limits import TrajectoryLimits
+from robot_dynamics.control.motion.trajectory_points import (
+    SHORTEST_SEGMENT,
+    PointArrays,
+    Points,
+    TrajectoryPoint,
+    read_points,
+)
+from robot_dynamics.errors import StateError, TrajectoryError
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import JointLimits, Robot, position_units
+
+Motion = tuple[FloatArray, FloatArray, FloatArray]
+
+#: A new trajectory that agrees this well with the motion under way takes over without
+#: a blend: position (rad), velocity (rad/s), acceleration (rad/s^2).
+AGREEMENT = (1e-5, 1e-3, 0.05)
+#: Peak acceleration of a quintic that takes away a velocity difference dv in time T is
+#: below 4 dv/T.
+VELOCITY_BLEND_PEAK = 4.0
+#: Shortest blend. s.
+SHORTEST_BLEND = 0.02
+#: A trajectory that starts later than this from now was stamped by another clock. s.
+LONGEST_WAIT = 600.0
+
+
+class Progress(Enum):
+    """Where a reference stands; the value is the text to show."""
+
+    RESTING = 'at rest'
+    MOVING = 'moving'
+    STARVED = 'starved: the trajectory ended in motion'
+
+
+_PROGRESS = {Stage.REST: Progress.RESTING, Stage.MOVE: Progress.MOVING,
+             Stage.STARVED: Progress.STARVED}
+
+
+@dataclass(frozen=True, eq=False)
+class Junction:
+    """Where a new trajectory takes over from the motion under way.
+
+    Parameters
+    ----------
+    t : float
+        When. s.
+    q, v, a : ndarray, shape (n,)
+        The motion under way then.
+    measured : ndarray, shape (n,)
+        Where the arm is.
+    """
+
+    t: float
+    q: FloatArray
+    v: FloatArray
+    a: FloatArray
+    measured: FloatArray
+
+
+class TrajectoryBuffer:
+    """Accept trajectories as a whole or not at all, and interpolate between their points.
+
+    Points with velocities and accelerations are joined by quintics, points with
+    velocities by cubics; positions alone are given the derivatives of the clamped
+    cubic spline that ends at rest. There is no linear interpolation: its velocity
+    jumps would reach the torque.
+
+    A new trajectory replaces what is under way from its start on (its stamp, or now);
+    the motion before that goes on. At the junction position, velocity and acceleration
+    stay continuous: a trajectory that agrees with the motion there (an overlapping
+    chunk of a stream) simply takes over, one that differs a little is blended in, one
+    that begins later is reached by a quintic. After its last point it rests, or, where
+    it ends in motion, comes to a smooth stop and says that it starves.
+
+    Parameters
+    ----------
+    joint_names : sequence of str, length n
+        The joints, in the order of every vector.
+    limits : JointLimits
+        Position and speed limits that no trajectory may break.
+    continuous : array_like of bool, shape (n,), optional
+        Joints that turn without end: trajectories may start at any turn.
+    units : sequence of str, length n, optional
+        Units of the positions, for messages; rad by default.
+    start_tolerance : float
+        How far from the motion under way a trajectory may begin. rad or m.
+    acceleration_limit : float
+        Largest acceleration of any joint. rad/s^2.
+    blend_acceleration : float
+        Acceleration a blend may add. rad/s^2.
+    stop_acceleration : float
+        Deceleration when points run out. rad/s^2.
+    max_points : int
+        Largest number of points in one trajectory.
+    """
+
+    def __init__(self, joint_names: Sequence[str], limits: JointLimits, *,
+                 continuous: ArrayLike | None = None,
+                 units: Sequence[str] | None = None, start_tolerance: float = 0.1,
+                 acceleration_limit: float = 50.0, blend_acceleration: float = 5.0,
+                 stop_acceleration: float = 10.0, max_points: int = 10_000):
+        self.joint_names = tuple(joint_names)
+        n = len(self.joint_names)
+        self._units = ('rad',) * n if units is None else tuple(units)
+        self._limits = TrajectoryLimits(
+            self.joint_names, limits,
+            positive('acceleration_limit', acceleration_limit, 'rad/s^2'))
+        self._continuous = np.zeros(n, dtype=np.bool_) if continuous is None \
+            else each_joint('continuous', continuous, n) != 0.0
+        self._start_tolerance = positive('start_tolerance', start_tolerance, 'rad')
+        self._blend_acceleration = positive('blend_acceleration', blend_acceleration, 'rad/s^2')
+        self._stop_acceleration = positive('stop_acceleration', stop_acceleration, 'rad/s^2')
+        self._max_points = count('max_points', max_points)
+        self._pieces: Pieces | None = None
+        self._stage = Stage.REST
+        self._evaluate = kernel.evaluate_pieces.load()
+        kernel.solve_tridiagonal.load()
+
+    @classmethod
+    def for_robot(cls, robot: Robot, **settings: float) -> TrajectoryBuffer:
+        """Return a buffer that keeps a robot's limits."""
+        robot.require_single_coordinates('a JointTrajectory')
+        return cls(robot.joint_names, robot.limits, continuous=robot.is_continuous,
+                   units=position_units(robot), **settings)
+
+    @property
+    def progress(self) -> Progress:
+        """Where the reference stood when last sampled."""
+        return _PROGRESS[self._stage]
+
+    @property
+    def end(self) -> float:
+        """When the motion is at rest for good, a stop after the last point included. s."""
+        return float(self._anchored().begins[-1])
+
+    def anchor(self, q: FloatArray) -> None:
+        """Rest at a pose, shape (n,), and drop everything else."""
+        self._pieces = resting(np.array(q, dtype=np.float64))
+        self._stage = Stage.REST
+
+    def sample_into(self, t: float, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
+        """Write the motion at a time.
+
+        Parameters
+        ----------
+        t : float
+            When. s.
+        q, v, a : ndarray, shape (n,)
+            Where position, velocity and acceleration go.
+
+        Raises
+        ------
+        StateError
+            Before the first `anchor`.
+        """
+        pieces = self._anchored()
+        index = self._evaluate(pieces.begins, pieces.origins, pieces.coefficients, t, q, v, a)
+        self._stage = pieces.stages[index]
+
+    def sample(self, t: float) -> Motion:
+        """Return the motion at a time as new arrays q, v, a of shape (n,)."""
+        n = len(self.joint_names)
+        q, v, a = np.empty(n), np.empty(n), np.empty(n)
+        self.sample_into(t, q, v, a)
+        return q, v, a
+
+    def sample_many(self, times: ArrayLike) -> Motion:
+        """Return the motion at m times to come as arrays of shape (m, n); `progress` stays."""
+        pieces = self._anchored()
+        times = np.asarray(times, dtype=np.float64)
+        q, v, a = (np.empty((times.size, len(self.joint_names))) for _ in range(3))
+        for k, t in enumerate(times.flat):
+            self._evaluate(pieces.begins, pieces.origins, pieces.coefficients, float(t), q[k],
+                           v[k], a[k])
+        return q, v, a
+
+    def accept(self, names: Sequence[str], points: Sequence[TrajectoryPoint] | PointArrays, *,
+               stamp: float | None, now: float, measured: FloatArray | None = None) -> float:
+        """Take a trajectory over, as a whole.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The joints, in the order of the points.
+        points : sequence of TrajectoryPoint, or PointArrays
+            The points.
+        stamp : float or None
+            When it starts; None or 0 for now. s.
+        now : float
+            Time of the state last answered. s.
+        measured : ndarray, shape (n,), optional
+            Pose measured then. A trajectory may start there as well as at the motion
+            under way, which a loaded arm does not follow exactly.
+
+        Returns
+        -------
+        float
+            When it takes over. s.
+
+        Raises
+        ------
+        TrajectoryError
+            Where anything is wrong with it; the motion under way goes on then.
+        """
+        old = self._anchored()
+        given = read_points(self.joint_names, names, points, max_points=self._max_points)
+        start = stamp if stamp else now
+        if not start <= now + LONGEST_WAIT:
+            raise TrajectoryError(f'lies {start - now:.3g} s ahead', subject='stamp of the '
+                                  'trajectory', remedy='compare the clocks')
+        t = max(now, start)
+        times = start + given.times
+        if times[-1] < t:
+            raise TrajectoryError(f'ended {now - times[-1]:.3f} s ago', subject='trajectory',
+                                  remedy='compare the clocks, or send it without a stamp: it '
+                                         'starts on arrival then')
+        here = self._motion(old, t)
+        junction = Junction(t, *here, here[0] if measured is None else measured)
+        self._limits.check_points(given, junction.q, junction.measured)
+        join = self._connected if times[0] > t + SHORTEST_SEGMENT else self._taken_over
+        try:
+            new = join(given, times, junction, COAST)
+            self._limits.check_motion(new, junction.q, junction.measured)
+        except TrajectoryError:
+            # What comes after the last point is ours: it may be what breaks a limit.
+            new = join(given, times, junction, 0.0)
+            self._limits.check_motion(new, junction.q, junction.measured)
+        self._pieces = old.until(t, now).followed_by(new)
+        return t
+
+    def _connected(self, given: Points, times: FloatArray, junction: Junction,
+                   coast: float) -> Pieces:
+        """Return the motion that goes from the junction to the first point and on."""
+        q = given.q + self._turns(junction.q, given.q[0])
+        new = pieces_through(times, q, given.v, given.a, self._stop_acceleration, coast=coast,
+                             before=(junction.t, junction.q, junction.v))
+        return self._bridge(junction, float(times[0]), new).followed_by(new)
+
+    def _taken_over(self, given: Points, times: FloatArray, junction: Junction,
+                    coast: float) -> Pieces:
+        """Return the motion that joins a trajectory already under way at the junction."""
+        new = pieces_through(times, given.q, given.v, given.a, self._stop_acceleration,
+                             coast=coast)
+        q, v, a = self._motion(new, junction.t)
+        turns = self._turns(junction.q, q)
+        new.coefficients[:, 0] += turns
+        q += turns
+        self._check_start(junction, q)
+        away = [float(np.abs(difference).max())
+                for difference in (q - junction.q, v - junction.v, a - junction.a)]
+        if all(gap <= limit for gap, limit in zip(away, AGREEMENT, strict=True)):
+            return new.since(junction.t)
+        duration = max(SHORTEST_BLEND,
+                       math.sqrt(QUINTIC_PEAK_ACCELERATION * away[0] / self._blend_acceleration),
+                       VELOCITY_BLEND_PEAK * away[1] / self._blend_acceleration)
+        joined = junction.t + duration
+        return self._bridge(junction, joined, new).followed_by(new.since(joined))
+
+    def _check_start(self, junction: Junction, q: FloatArray) -> None:
+        """Refuse a trajectory that is neither where the arm is nor where it is led."""
+        away = np.maximum(np.minimum(junction.q, junction.measured) - q,
+                          q - np.maximum(junction.q, junction.measured))
+        if not away.max() <= self._start_tolerance:
+            joint = int(np.argmax(away))
+            raise TrajectoryError(f'the trajectory is {away[joint]:.3f} '
+                                  f'{self._units[joint]} away from where the arm is',
+                                  subject=self.joint_names[joint],
+                                  remedy='start it at the measured pose, or let its first '
+                                         'point lie in the future to be moved there')
+
+    def _bridge(self, junction: Junction, joined: float, new: Pieces) -> Pieces:
+        """Return the quintic from the junction to where a motion is when it is joined."""
+        there = self._motion(new, joined)
+        begin = np.array([junction.t])
+        coefficients = quintic(joined - begin, junction.q[None], junction.v[None],
+                               junction.a[None], *(x[None] for x in there))
+        return Pieces(begin, begin.copy(), coefficients, [Stage.MOVE])
+
+    def _turns(self, here: FloatArray, there: FloatArray) -> FloatArray:
+        """Return the full turns that bring continuous joints nearest to where they are. rad."""
+        return np.where(self._continuous,
+                        2.0 * np.pi * np.round((here - there) / (2.0 * np.pi)), 0.0)
+
+    def _motion(self, pieces: Pieces, t: float) -> Motion:
+        """Return a motion at a time as new arrays."""
+        n = len(self.joint_names)
+        q, v, a = np.empty(n), np.empty(n), np.empty(n)
+        self._evaluate(pieces.begins, pieces.origins, pieces.coefficients, t, q, v, a)
+        return q, v, a
+
+    def _anchored(self) -> Pieces:
+        if self._pieces is None:
+            raise StateError('has no pose to start from', subject='trajectory buffer',
+                             remedy='wait for the first joint state')
+        return self._pieces

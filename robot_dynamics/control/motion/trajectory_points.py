@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading the points of a trajectory message: all of them right, or none taken."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics.control.motion.references import Reference
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.model.arrays import FloatArray
+
+#: Two points closer than this in time are one. s.
+SHORTEST_SEGMENT = 1e-4
+#: Longest trajectory. s.
+LONGEST = 1e5
+
+#: Fields of a point that are read, in the order of the message.
+FIELDS = ('positions', 'velocities', 'accelerations')
+
+# Names that a message about wrong ones lists.
+_NAMES_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class TrajectoryPoint:
+    """A point of a trajectory as messages carry it.
+
+    Parameters
+    ----------
+    time_from_start : float
+        Time after the start of the trajectory. s.
+    positions, velocities, accelerations : sequence of float
+        One value a joint of the message; the last two, or the last one, may be empty.
+    """
+
+    time_from_start: float
+    positions: Sequence[float]
+    velocities: Sequence[float] = ()
+    accelerations: Sequence[float] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class PointArrays:
+    """Points as messages carry them, in the order of the message's joints, a row a point.
+
+    Parameters
+    ----------
+    times : ndarray, shape (m,)
+        Times after the start of the trajectory. s.
+    positions, velocities, accelerations : ndarray, shape (m, k)
+        One value for each of k joints; None where the message has none.
+    """
+
+    times: FloatArray
+    positions: FloatArray | None
+    velocities: FloatArray | None = None
+    accelerations: FloatArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @classmethod
+    def of(cls, points: Sequence[TrajectoryPoint], count: int) -> PointArrays:
+        """Return points of count joints as arrays.
+
+        Raises
+        ------
+        TrajectoryError
+            Where a field has not one value a joint.
+        """
+        return cls(np.array([point.time_from_start for point in points], dtype=np.float64),
+                   *(_stacked(points, field, count) for field in FIELDS))
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points in the order of the robot's joints.
+
+    Parameters
+    ----------
+    times : ndarray, shape (m,)
+        Times from the start, increasing. s.
+    q : ndarray, shape (m, n)
+        Positions.
+    v, a : ndarray, shape (m, n), or None
+        Velocities and accelerations, where the message has them.
+    """
+
+    times: FloatArray
+    q: FloatArray
+    v: FloatArray | None
+    a: FloatArray | None
+
+
+def sample_points(reference: Reference, start: float, duration: float,
+                  step: float) -> list[TrajectoryPoint]:
+    """Return a stretch of a reference as points, the first one at its beginning.
+
+    Parameters
+    ----------
+    reference : Reference
+        What to sample.
+    start : float
+        Where on the reference the stretch begins. s.
+    duration, step : float
+        Its length, and the time between points. s.
+    """
+    count = max(round(duration / step), 1)
+    times = np.arange(count + 1) * step
+    q, v, a = reference.sample_many(start + times)
+    return [TrajectoryPoint(float(t), q[k], v[k], a[k]) for k, t in enumerate(times)]
+
+
+def read_points(joint_names: tuple[str, ...], names: Sequence[str],
+                points: Sequence[TrajectoryPoint] | PointArrays, *, max_points: int) -> Points:
+    """Return the points in the order of `joint_names`.
+
+    Arrays are read in a time that hardly depends on the number of points; points one by
+    one take some microseconds each.
+
+    Raises
+    ------
+    TrajectoryError
+        Where joints, lengths, times or values are wrong.
+    """
+    order = _order(joint_names, names)
+    check_count(len(points), max_points)
+    arrays = points if isinstance(points, PointArrays) else PointArrays.of(points, len(names))
+    q, v, a = (_finite(getattr(arrays, field), field, names) for field in FIELDS)
+    if q is None:
+        raise TrajectoryError('has no positions', subject='trajectory',
+                              remedy='give every point one position a joint')
+    if v is None and a is not None:
+        raise TrajectoryError('has accelerations without velocities', subject='trajectory',
+                              remedy='give velocities, too, or leave the accelerations out')
+    times = arrays.times
+    if not np.isfinite(times).all():
+        k = int(np.argmin(np.isfinite(times)))
+        raise TrajectoryError(f'is {times[k]:g}', subject=f'points[{k}].time_from_start',
+                              remedy='send finite times only')
+    if times[-1] > LONGEST:
+        raise TrajectoryError(f'is {times[-1]:g}, more than {LONGEST:g}',
+                              subject=f'points[{times.size - 1}].time_from_start',
+                              remedy='send it in parts')
+    if times[0] < 0.0:
+        raise TrajectoryError(f'is {times[0]:g}, not zero or later',
+                              subject='points[0].time_from_start',
+                              remedy='let no point lie before the stamp of the trajectory')
+    wrong = np.flatnonzero(~(np.diff(times) >= SHORTEST_SEGMENT))
+    if wrong.size:
+        k = int(wrong[0]) + 1
+        raise TrajectoryError(f'is {times[k]:g} after {times[k - 1]:g}',
+                              subject=f'points[{k}].time_from_start',
+                              remedy='let the times increase from point to point')
+    return Points(times, q[:, order], None if v is None else v[:, order],
+                  None if a is None else a[:, order])
+
+
+def check_count(count: int, max_points: int) -> None:
+    """Refuse a trajectory of no or of too many points.
+
+    Raises
+    ------
+    TrajectoryError
+        Naming both numbers.
+    """
+    if count == 0:
+        raise TrajectoryError('has no point', subject='trajectory',
+                              remedy='send at least one point')
+    if count > max_points:
+        raise TrajectoryError(f'has {count} points, more than {max_points}',
+                              subject='trajectory', remedy='send it in parts')
+
+
+def wrong_length(k: int, field: str, length: int, count: int) -> TrajectoryError:
+    """Return what is wrong with a field of another length than there are joints."""
+    return TrajectoryError(f'has {length} values for {count} joints',
+                           subject=f'points[{k}].{field}',
+                           remedy='give every point one value a joint, or none of them')
+
+
+def _order(joint_names: tuple[str, ...], names: Sequence[str]) -> list[int]:
+    """Return where each of our joints stands in the message."""
+    # A message may hold names by the ten thousand, and a controller waits for this.
+    places = {name: place for place, name in enumerate(names)}
+    missing = [name for name in joint_names if name not in places]
+    unknown = places.keys() - set(joint_names)
+    repeated = [name for name, count in Counter(names).items() if count > 1] \
+        if len(places) < len(names) else []
+    for what, wrong in (('is unknown', unknown), ('is named twice', repeated),
+                        ('is missing', missing)):
+        if wrong:
+            # A name without letters would not show.
+            shown = [name if name.strip() else repr(name) for name in sorted(wrong)]
+            raise TrajectoryError(what, subject=', '.join(shown[:_NAMES_SHOWN]),
+                                  remedy='name each of these joints once: '
+                                         + ', '.join(joint_names))
+    return [places[name] for name in joint_names]
+
+
+def _stacked(points: Sequence[TrajectoryPoint], field: str, count: int) -> FloatArray | None:
+    """Return one field of all points, shape (m, count), or None where all have it empty."""
+    rows = [getattr(point, field) for point in points]
+    lengths = [len(row) for row in rows]
+    if not any(lengths):
+        return None
+    for k, length in enumerate(lengths):
+        if length != count:
+            raise wrong_length(k, field, length, count)
+    return np.array(rows, dtype=np.float64)
+
+
+def _finite(array: FloatArray | None, field: str, names: Sequence[str]) -> FloatArray | None:
+    """Return one field of all points as it is, or say which value is not finite."""
+    if array is not None and not np.isfinite(array).all():
+        k, column = np.argwhere(~np.isfinite(array))[0]
+        raise TrajectoryError(f'points[{k}].{field} is {array[k, column]:g}',
+                              subject=names[column], remedy='send finite values only')
+    return array

@@ -1,0 +1,436 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``ControlSession``: everything between a joint state and an effort, with its guards.
+
+The session has no clock and no messages: times come in with every call, commands go
+out as return values. What leaves it is finite and within limits, whatever came in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from robot_dynamics.control.feedback.protocol import TrackingController
+from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
+from robot_dynamics.control.motion.trajectory_points import PointArrays, TrajectoryPoint
+from robot_dynamics.control.session.command_gate import Outlet
+from robot_dynamics.control.session.limits import EffortLimiter, all_within
+from robot_dynamics.control.session.modes import Cause, Command, Mode
+from robot_dynamics.control.session.safe_command import SafeCommand
+from robot_dynamics.control.session.session_settings import SessionSettings
+from robot_dynamics.control.session.speed_guard import SpeedGuard
+from robot_dynamics.control.session.start_gate import StartGate
+from robot_dynamics.control.session.step_clock import StepClock
+from robot_dynamics.control.session.stop_motion import Halt
+from robot_dynamics.control.states.joint_state import JointStateMonitor, Outcome, Reason, Verdict
+from robot_dynamics.errors import ControlError, StopRequestedError, TrajectoryError
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot, position_units
+
+#: A receive time may go back this much before it counts as a jump of the clock. s.
+CLOCK_TOLERANCE = 1e-3
+#: After a loss states are believed, and answered, from this one on that agrees with those before.
+CONFIRMING_STATES = 5
+_ACTIVE = (Mode.HOLDING, Mode.TRACKING, Mode.GUIDED, Mode.HALTED)
+
+
+class ControlSession:
+    """Answer joint states with efforts: wait, hold, track, halt, and be safe when in doubt.
+
+    Parameters
+    ----------
+    robot : Robot
+        The arm.
+    controller : TrackingController
+        The law that tracks.
+    settings : SessionSettings
+        How to behave.
+    monitor, limiter, gate, trajectory, halting : optional
+        The guards, where those with default settings do not serve.
+
+    Attributes
+    ----------
+    mode : Mode
+        What it is doing.
+    reason : str
+        Why, in words.
+    cause : Cause or None
+        Why it is safe.
+    adapt_enabled : bool
+        Whether the controller may learn at all. Yours to set.
+    adapted : bool
+        Whether it was allowed to in the last step.
+    q_d, v_d, a_d : ndarray, shape (n,)
+        Desired motion last answered.
+    counts : dict of str to int
+        What happened how often.
+    """
+
+    def __init__(self, robot: Robot, controller: TrackingController, settings: SessionSettings, *,
+                 monitor: JointStateMonitor | None = None, limiter: EffortLimiter | None = None,
+                 gate: StartGate | None = None, trajectory: TrajectoryBuffer | None = None,
+                 halting: Halt | None = None):
+        robot.require_single_coordinates('control')
+        self.robot = robot
+        self.controller = controller
+        self.settings = settings
+        self.monitor = monitor or JointStateMonitor.for_robot(robot)
+        self.limiter = limiter or EffortLimiter.for_robot(robot)
+        self.gate = gate or StartGate(self.limiter.limit)
+        self.trajectory = trajectory or TrajectoryBuffer.for_robot(robot)
+        self.halting = halting or Halt.for_robot(robot)
+        self.clock = StepClock(settings.period)
+        self._speed_guard = SpeedGuard(robot.joint_names, robot.limits.velocity,
+                                       units=position_units(robot))
+        self.mode, self.cause = Mode.WAITING, None
+        self.reason = 'no joint state yet'
+        self.adapt_enabled, self.adapted = True, False
+        self.q_d, self.v_d, self.a_d = (np.zeros(robot.n) for _ in range(3))
+        self.counts = dict.fromkeys(('saturated', 'not_adapted', 'safe_entries', 'trajectories',
+                                     'trajectories_refused'), 0)
+        self.verdict: Verdict | None = None
+        self._outlet = Outlet(self.limiter, SafeCommand(controller, robot.n, settings.safe_kind))
+        self._error = np.zeros(robot.n)
+        self._reach = np.full(robot.n, settings.max_tracking_error)
+        self._within = all_within.load()
+        self._stamp = 0.0
+        self._first_step = True
+        self._good_states = 0
+        self._repeats_left = 0
+        self._last_receive = self._last_sent = -math.inf
+        self._last_accepted = self._last_good = -math.inf
+
+    @property
+    def last_heard(self) -> str:
+        """What became of the last message, for who asks why no further state is known."""
+        return 'nothing has come' if self.verdict is None else self.verdict.aftermath
+
+    @property
+    def has_command(self) -> bool:
+        """Whether something that was sent acts on the arm, and more will follow."""
+        return self._outlet.has_sent
+
+    @property
+    def pose(self) -> FloatArray:
+        """Where the arm is by the last state, as references have it, shape (n,). rad or m."""
+        return self.monitor.q
+
+    @property
+    def commands(self) -> int:
+        """How many commands were given."""
+        return self._outlet.commands
+
+    def on_joint_state(self, receive_time: float, stamp: float | None, names: Sequence[str],
+                       position: Sequence[float], velocity: Sequence[float] = (),
+                       effort: Sequence[float] = (), *,
+                       steady_time: float | None = None) -> Command | None:
+        """Answer one joint state message.
+
+        Parameters
+        ----------
+        receive_time, stamp, names, position, velocity, effort
+            As for `JointStateMonitor.update`.
+        steady_time : float, optional
+            Receive time on the clock of `on_tick`, where that is another one. s.
+
+        Returns
+        -------
+        Command or None
+            What to send, if anything.
+        """
+        steady = receive_time if steady_time is None else steady_time
+        if receive_time < self._last_receive - CLOCK_TOLERANCE:
+            self.monitor.forget()
+            self._good_states = 0
+            if self.mode in _ACTIVE:
+                self._go_safe(Cause.CLOCK_JUMPED, 'it went back by '
+                              f'{self._last_receive - receive_time:.3f} s')
+        self._last_receive = receive_time
+        self.verdict = self.monitor.update(receive_time, stamp, names, position, velocity, effort)
+        if not self.verdict.accepted:
+            if self.verdict.outcome is Outcome.REJECTED \
+                    and self.verdict.reason is not Reason.FOREIGN:
+                self._good_states = 0
+                if self.verdict.reason is Reason.JUMP and self._is_lost(steady):
+                    # What it does not agree with may be what is wrong.
+                    self.monitor.forget()
+            if self.verdict.reason is Reason.FROZEN and self.mode in _ACTIVE:
+                # The last effort answers an error that is no longer known: it is not held.
+                self._go_safe(Cause.STATES_STOPPED, self.last_heard)
+                return self._repeat_safe(steady)
+            return None
+        self._last_accepted = steady
+        if self._is_lost(steady) and self._good_states + 1 < CONFIRMING_STATES:
+            self._good_states += 1
+            return None
+        silence, self._last_good = steady - self._last_good, steady
+        if self.mode is Mode.STOPPED:
+            return None
+        self._stamp, self._last_sent = self.monitor.stamp, steady
+        return self._answer(silence, self.clock.step(self.monitor.dt))
+
+    def time_left(self, now: float) -> float:
+        """Return for how long states may stay away from a steady time on, before `on_tick` acts.
+
+        Zero or less where they have stopped, or never came. s.
+        """
+        return self._last_good + self.settings.state_timeout - now
+
+    def on_tick(self, now: float) -> Command | None:
+        """Watch for states that stop; to be called on a steady clock when no time is left.
+
+        Parameters
+        ----------
+        now : float
+            Steady time. s.
+
+        Returns
+        -------
+        Command or None
+            The safe command, while it is being repeated.
+        """
+        # Written so that NaN counts as silence.
+        if self.time_left(now) > 0.0:
+            return None
+        if self.mode in _ACTIVE:
+            self._go_safe(Cause.STATES_STOPPED, f'no good one for {now - self._last_good:.3f} s; '
+                                                f'{self.last_heard}')
+        if self._is_lost(now) and now - self._last_accepted > self.settings.state_timeout:
+            # A position that jumped for good is a first one when states are good again.
+            self.monitor.forget()
+            self._good_states = 0
+        if self.mode is not Mode.SAFE or self._repeats_left <= 0:
+            return None
+        return self._repeat_safe(now)
+
+    def stop(self, reason: str) -> Command | None:
+        """End the session; return the safe command to send some times before silence.
+
+        None where nothing was ever sent: the arm is not ours then.
+        """
+        self.mode, self.reason = Mode.STOPPED, reason
+        self.adapted = False
+        self.halting.let_go()
+        # The last command may act for ever: it is not delayed by the rate limit.
+        self.limiter.forget()
+        command = self._send_safe(0.0, live=False)
+        self._outlet.let_go()
+        return command
+
+    def wind_down(self, dt: float) -> Command | None:
+        """Return the next command on the way to the safe effort, None when it is there.
+
+        For somebody who stops in order: no effort changes faster than it may. The
+        velocity counts as zero, as in what `stop` returns.
+
+        Parameters
+        ----------
+        dt : float
+            Time since the last command. s.
+        """
+        command = self._send_safe(dt, live=False)
+        return command if self.limiter.any_saturated else None
+
+    def take_over(self, effort: FloatArray) -> None:
+        """Go on from an effort that acts on the arm already; to be called after `reactivate`.
+
+        Parameters
+        ----------
+        effort : ndarray, shape (n,)
+            Last command of whoever held the arm before. N m or N.
+        """
+        self.limiter.begin_at(effort)
+
+    def reactivate(self) -> None:
+        """Start over with the next good state, at the pose it tells; a halt is over then."""
+        self.mode, self.cause = Mode.WAITING, None
+        self.reason = 'no joint state yet'
+        self.monitor.forget()
+        self.halting.end()
+
+    def halt(self) -> str:
+        """Stop as fast as the acceleration bounds allow, then hold; return what happens.
+
+        Whatever the mode is: one that does not move the arm leads to `Mode.HALTED` where it
+        would lead to tracking. Only `resume` and `reactivate` end it.
+        """
+        self.halting.ask()
+        if self.mode is not Mode.TRACKING:
+            return f'it is {self.mode.value} and will not follow a reference'
+        return f'at rest in {self._begin_halt():.3f} s'
+
+    def resume(self) -> None:
+        """Follow references again, from the pose held.
+
+        Raises
+        ------
+        ControlError
+            Where nobody asked for a halt, or the arm is not at rest yet.
+        """
+        if not self.halting.is_asked:
+            raise ControlError(f'nobody asked for one: it is {self.mode.value}', subject='halt',
+                               remedy='nothing has to be resumed')
+        if self.mode is Mode.HALTED:
+            if not self.halting.is_over(self._stamp):
+                raise ControlError('the arm is still being stopped', subject='halt',
+                                   remedy='ask again when it is at rest')
+            self.trajectory.anchor(self.q_d)
+            self.mode, self.reason = Mode.TRACKING, 'resumed: the arm follows'
+        self.halting.end()
+
+    def accept_trajectory(self, names: Sequence[str],
+                          points: Sequence[TrajectoryPoint] | PointArrays,
+                          stamp: float | None = None) -> float:
+        """Follow a trajectory; see `TrajectoryBuffer.accept`.
+
+        Returns
+        -------
+        float
+            When it takes over, on the clock of the stamps. s.
+
+        Raises
+        ------
+        TrajectoryError
+            Where it is wrong, or the session is not tracking.
+        """
+        try:
+            if self.mode is not Mode.TRACKING:
+                raise TrajectoryError(f'the controller is {self.mode.value}: {self.reason}',
+                                      subject='trajectory',
+                                      remedy='send it when the mode is tracking')
+            takes_over = self.trajectory.accept(names, points, stamp=stamp,
+                                                now=self._stamp, measured=self.pose)
+        except TrajectoryError:
+            self.counts['trajectories_refused'] += 1
+            raise
+        self.counts['trajectories'] += 1
+        return takes_over
+
+    def _is_lost(self, now: float) -> bool:
+        """Whether states had stopped and none is believed again yet.
+
+        The first after a loss may be as wrong as those that made it: it is believed when
+        those that follow agree with it.
+        """
+        return self.mode is Mode.SAFE and now - self._last_good > self.settings.state_timeout
+
+    def _change_mode(self, silence: float) -> None:
+        """Go where a good state leads."""
+        settings = self.settings
+        runs = self._speed_guard.is_fast(self.monitor.v)
+        if self.mode is Mode.WAITING:
+            self._begin_holding()
+        elif self.mode is Mode.SAFE:
+            self._repeats_left = settings.safe_repeats
+            self._good_states = 0 if runs else self._good_states + 1
+            if settings.resume_after is not None and self.cause.passes \
+                    and self._good_states >= settings.resume_after:
+                self._begin_holding()
+        elif not silence <= settings.state_timeout:
+            self._go_safe(Cause.STATES_STOPPED, f'none for {silence:.3f} s')
+        elif self.monitor.dt > settings.state_timeout:
+            self._go_safe(Cause.CLOCK_JUMPED, f'by {self.monitor.dt:.3f} s from one state to '
+                                              'the next')
+        elif runs:
+            self._go_safe(Cause.TOO_FAST, self._speed_guard.detail)
+        elif self.mode.follows and self.clock.overruns_in_row > settings.max_overruns:
+            self._go_safe(Cause.STATES_SLOW, f'the last {self.monitor.dt:.4f} s apart, '
+                                             f'{settings.period:.4f} s expected')
+        elif self.mode is Mode.HOLDING and self.monitor.velocity_known \
+                and self.gate.observe(self.monitor.stamp, self.monitor.q, self.monitor.effort):
+            self._begin_tracking()
+
+    def _begin_holding(self) -> None:
+        monitor = self.monitor
+        self._outlet.take_hold(monitor.q)
+        self.trajectory.anchor(self.pose)
+        self.gate.begin(monitor.stamp, monitor.q, monitor.effort)
+        self.mode, self.cause, self.reason = Mode.HOLDING, None, self.gate.reason
+
+    def _begin_tracking(self) -> None:
+        # The reference starts at the pose held, not the one measured now: the feedback that
+        # carries an unknown load at a small error must not let go of it.
+        self.controller.reset(self.monitor.q, self.monitor.v)
+        self._first_step = True
+        self.mode, self.reason = Mode.TRACKING, 'the arm follows'
+        if self.halting.is_asked:
+            self._begin_halt()
+
+    def _begin_halt(self) -> float:
+        """Lead the desired motion to rest; return how long that takes. s."""
+        self.mode, self.reason = Mode.HALTED, 'somebody asked for a stop'
+        self.adapted = False
+        return self.halting.begin(self._stamp, self.q_d, self.v_d)
+
+    def _go_safe(self, cause: Cause, detail: str) -> None:
+        self.mode, self.cause = Mode.SAFE, cause
+        self.reason = f'{cause.value}: {detail}'
+        self.adapted = False
+        self.halting.let_go()
+        self.counts['safe_entries'] += 1
+        self._good_states = 0
+        self._repeats_left = self.settings.safe_repeats
+
+    def _answer(self, silence: float, dt: float) -> Command | None:
+        """Return the command of the mode; a controller that fails makes the session safe."""
+        try:
+            self._change_mode(silence)
+            if self.mode in _ACTIVE:
+                self._desire()
+            if self.mode is Mode.HOLDING:
+                return self._hold_pose(dt)
+            if self.mode.follows:
+                return self._track(dt)
+        except StopRequestedError as error:
+            self._go_safe(Cause.CONTROLLER_STOPS, str(error))
+        # Whatever a controller raises, an arm hangs on the answer.
+        except Exception as error:
+            self._go_safe(Cause.CONTROLLER_FAILED, f'{type(error).__name__}: {error}')
+        return self._send_safe(dt, live=True)
+
+    def _hold_pose(self, dt: float) -> Command:
+        monitor = self.monitor
+        command = self._outlet.send(
+            self.controller.holding_effort(monitor.q, monitor.v, self.q_d), dt, self._stamp)
+        self.gate.note_sent(command.effort)
+        self.reason = self.gate.reason
+        return command
+
+    def _desire(self) -> None:
+        """Work out the desired motion at the stamp; go safe where the arm is far from it."""
+        # While a pose is held, that is what the trajectory rests at.
+        way = self.halting if self.mode is Mode.HALTED else self.trajectory
+        way.sample_into(self._stamp, self.q_d, self.v_d, self.a_d)
+        np.subtract(self.q_d, self.pose, out=self._error)
+        if not self._within(self._error, self._reach):
+            joint = int(np.abs(self._error).argmax())
+            self._go_safe(Cause.FAR_FROM_REFERENCE, f'{self.robot.joint_names[joint]} by '
+                                                    f'{self._error[joint]:.3f} '
+                                                    f'{position_units(self.robot)[joint]}')
+
+    def _track(self, dt: float) -> Command:
+        monitor = self.monitor
+        since_update = 0.0 if self._first_step else dt
+        self.adapted = (self.adapt_enabled and self.mode is Mode.TRACKING
+                        and not self._first_step and self.clock.is_regular
+                        and not self.limiter.any_saturated and monitor.velocity_known)
+        self._first_step = False
+        self.counts['not_adapted'] += not self.adapted
+        tau = self.controller.update(monitor.q, monitor.v, self.q_d, self.v_d, self.a_d,
+                                     since_update, adapt=self.adapted)
+        command = self._outlet.send(tau, dt, self._stamp)
+        self.controller.note_applied(command.effort)
+        self.counts['saturated'] += self.limiter.any_saturated
+        return command
+
+    def _repeat_safe(self, now: float) -> Command | None:
+        """Return the safe command where no state tells where the arm is."""
+        self._repeats_left -= 1
+        dt, self._last_sent = now - self._last_sent, now
+        return self._send_safe(dt, live=False)
+
+    def _send_safe(self, dt: float, *, live: bool) -> Command | None:
+        monitor = self.monitor
+        return self._outlet.send_safe(monitor.q, monitor.v, dt, self._stamp, live=live)

@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``JointStateMonitor``: which joint states may move an arm, and what they say.
+
+Joint states come from outside: in any order, with other joints between ours,
+in several parts, with NaN while hardware starts, twice, late, or from a clock
+that is off. The monitor turns a stream of them into complete, plausible states
+in the order of the robot's joints, and counts by cause what it turned away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robot_dynamics.control.checks import not_negative, positive
+from robot_dynamics.control.states import joint_state_kernel as kernel
+from robot_dynamics.control.states.joint_state_layout import (
+    DependentJoint,
+    Layout,
+    dependent_joints,
+)
+from robot_dynamics.errors import DimensionError
+from robot_dynamics.model.robot import Robot
+
+#: Speed taken for a joint whose description gives none. rad/s or m/s.
+UNKNOWN_SPEED_LIMIT = 10.0
+#: For so long, and in so many messages, a moving arm may be told to be at the same place: a driver
+#: that hears of its arm less often than it publishes repeats itself, too. s.
+FROZEN_AFTER, FROZEN_COUNT = 0.05, 5
+#: Layouts of names remembered, and names in one of them; more than any sane topic has.
+MAX_LAYOUTS, MAX_NAMES = 16, 1000
+
+
+class Outcome(Enum):
+    """What became of a message."""
+
+    ACCEPTED = 'accepted'
+    PARTIAL = 'partial'
+    REJECTED = 'rejected'
+
+
+class Reason(Enum):
+    """Why; the value is the text to show."""
+
+    ACCEPTED = 'complete state'
+    WAITING = 'waits for the other joints'
+    SKEW = 'joints are too far apart in time'
+    FOREIGN = 'no joint of ours'
+    REPEATED_NAME = 'a joint is named twice'
+    NO_POSITION = 'no position'
+    LENGTH = 'an array has another length than the names'
+    NOT_FINITE = 'position is not finite'
+    DUPLICATE = 'stamp is a duplicate'
+    OUT_OF_ORDER = 'stamp is out of order'
+    NO_TIME = 'stamp or receive time is not finite'
+    FUTURE = 'stamp lies in the future'
+    STALE = 'stamp is too old'
+    JUMP = 'position jumped'
+    FROZEN = 'positions stand still, and tell a speed'
+
+
+class Note(Enum):
+    """What was noticed about a message without turning it away."""
+
+    NO_STAMP = 'no stamp: receive time used'
+    VELOCITY_IMPLAUSIBLE = 'velocity implausible: estimated instead'
+    MIMIC = 'a mimic joint is not where its joint puts it'
+
+
+class VelocitySource(Enum):
+    """Where the velocity of a joint comes from."""
+
+    UNKNOWN = kernel.UNKNOWN
+    ESTIMATED = kernel.ESTIMATED
+    MEASURED = kernel.MEASURED
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the monitor says about one message.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Whether the message completed a state.
+    reason : Reason
+        Why, or why not.
+    joint : str, optional
+        The joint it is about.
+    """
+
+    outcome: Outcome
+    reason: Reason
+    joint: str | None = None
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the monitor now holds a new complete state."""
+        return self.outcome is Outcome.ACCEPTED
+
+    @property
+    def aftermath(self) -> str:
+        """What became of this message, for who asks why no further state is known."""
+        if self.accepted:
+            return 'nothing has come since the last, which was complete'
+        if self.outcome is Outcome.PARTIAL:
+            return f'the last message made no complete state: {self}'
+        return f'the last message was turned away: {self}'
+
+    def __str__(self) -> str:
+        return self.reason.value if self.joint is None else f'{self.joint}: {self.reason.value}'
+
+
+_REASONS = {
+    kernel.WAITING: Reason.WAITING, kernel.SKEW: Reason.SKEW,
+    kernel.NOT_FINITE: Reason.NOT_FINITE, kernel.DUPLICATE: Reason.DUPLICATE,
+    kernel.OUT_OF_ORDER: Reason.OUT_OF_ORDER, kernel.JUMP: Reason.JUMP,
+}
+_PARTIAL = (Reason.WAITING, Reason.SKEW)
+_ACCEPTED = Verdict(Outcome.ACCEPTED, Reason.ACCEPTED)
+_NO_VALUES: tuple[float, ...] = ()
+
+
+class JointStateMonitor:
+    """Turn joint state messages into complete, plausible states by name.
+
+    A message in parts (one for each half of an arm) is merged joint by joint; a
+    state is complete when every joint is newer than in the state before and the
+    oldest is at most `state_skew` older than the newest. A message that is turned
+    away changes nothing. A driver that has lost its arm and goes on to publish what it knew
+    last tells of an arm that moves and gets nowhere: that is turned away after
+    a while. (Of an arm at rest nobody can tell.)
+
+    Positions of continuous joints are unwrapped, so that q never jumps by a turn.
+
+    All times are seconds on one clock whose origin the caller chooses. A float64
+    resolves 0.24 us at the age of the Unix epoch; counted from the start of the
+    process it resolves far better, which finite differences are grateful for.
+
+    Parameters
+    ----------
+    joint_names : sequence of str, length n
+        The joints wanted, in the order wanted.
+    continuous : array_like of bool, shape (n,)
+        Which of them turn without end.
+    velocity_limit : array_like, shape (n,), optional
+        Largest speeds; nan where unknown (`UNKNOWN_SPEED_LIMIT` is taken). rad/s or m/s.
+    dependent : sequence of DependentJoint
+        Mimic joints, to be compared with what they should be.
+    state_skew : float
+        Largest age difference between the joints of one state. s.
+    max_age, max_future : float
+        How far a stamp may lie before and after the receive time. s.
+    max_joint_step : float
+        A position may jump this much beyond 1.5 times what the velocity limit allows
+        since the last sample. rad or m.
+    velocity_cutoff : float
+        Corner frequency of the first-order filter on estimated velocities. Hz.
+    mimic_tolerance : float
+        Largest difference of a mimic joint that passes without a note. rad or m.
+    may_freeze : bool
+        Whether positions may stand still for longer than `FROZEN_AFTER` while a speed is told:
+        where nothing moves by what is made of it.
+    """
+
+    def __init__(self, joint_names: Sequence[str], continuous: ArrayLike, *,
+                 velocity_limit: ArrayLike | None = None,
+                 dependent: Sequence[DependentJoint] = (), state_skew: float = 0.02,
+                 max_age: float = 0.2, max_future: float = 0.05, max_joint_step: float = 0.05,
+                 velocity_cutoff: float = 30.0, mimic_tolerance: float = 0.05,
+                 may_freeze: bool = False):
+        self.joint_names = tuple(joint_names)
+        n = len(self.joint_names)
+        self._continuous = np.array(continuous, dtype=np.bool_)
+        speed = np.full(n, np.nan) if velocity_limit is None \
+            else np.array(velocity_limit, dtype=np.float64)
+        for name, array in (('continuous', self._continuous), ('velocity_limit', speed)):
+            if array.shape != (n,):
+                raise DimensionError(f'has shape {array.shape}, not ({n},)', subject=name,
+                                     remedy='give one value for each of: '
+                                            + ', '.join(self.joint_names))
+        self._speed = np.where(np.isnan(speed), UNKNOWN_SPEED_LIMIT, speed)
+        self._dependent = tuple(dependent)
+        self._state_skew = not_negative('state_skew', state_skew, 's')
+        self._max_age = positive('max_age', max_age, 's')
+        self._max_future = not_negative('max_future', max_future, 's')
+        self._max_step = positive('max_joint_step', max_joint_step, 'rad')
+        self._cutoff = 2.0 * np.pi * positive('velocity_cutoff', velocity_cutoff, 'Hz')
+        self._mimic_tolerance = positive('mimic_tolerance', mimic_tolerance, 'rad')
+        self._may_freeze = may_freeze
+        #: The last complete state, shape (n,): unwrapped position, velocity, effort
+        #: (nan where unavailable). Overwritten in place.
+        self.q, self.v, self.effort = np.zeros(n), np.zeros(n), np.full(n, np.nan)
+        #: Stamp of the last complete state, and its distance from the one before
+        #: (0 for the first). s.
+        self.stamp, self.dt = -np.inf, 0.0
+        #: Whether every velocity is measured or estimated, none assumed to be zero.
+        self.velocity_known = False
+        #: How often each note was taken.
+        self.notes = dict.fromkeys(Note, 0)
+        self._accepted = 0
+        self._counts = dict.fromkeys(Reason, 0)
+        self._pending = kernel.new_pending(n)
+        self._sources = np.zeros(n, dtype=np.int64)
+        self._layouts: dict[tuple[str, ...], Layout] = {}
+        self._layout = Layout.build((), self.joint_names, ())
+        self._verdicts: dict[tuple[Reason, int], Verdict] = {}
+        self._absorb = kernel.absorb.load()
+
+    @classmethod
+    def for_robot(cls, robot: Robot, names: Sequence[str] | None = None,
+                  **settings: float) -> JointStateMonitor:
+        """Return a monitor of a robot's independent joints, under other names where given."""
+        robot.require_single_coordinates('a JointState')
+        return cls(robot.joint_names if names is None else names, robot.is_continuous,
+                   velocity_limit=robot.limits.velocity, dependent=dependent_joints(robot),
+                   **settings)
+
+    @property
+    def counts(self) -> dict[Reason, int]:
+        """How many messages ended with each reason."""
+        return {**self._counts, Reason.ACCEPTED: self._accepted}
+
+    @property
+    def has_state(self) -> bool:
+        """Whether there was a complete state since the start or the last `forget`."""
+        return self.stamp > -np.inf
+
+    @property
+    def velocity_sources(self) -> tuple[VelocitySource, ...]:
+        """Where the velocity of each joint in the last state came from."""
+        return tuple(VelocitySource(int(source)) for source in self._sources)
+
+    @property
+    def effort_available(self) -> bool:
+        """Whether the last state told the effort of every joint."""
+        return not bool(np.isnan(self.effort).any())
+
+    def forget(self) -> None:
+        """Start afresh: the next state is a first one. Counts stay."""
+        self._pending = kernel.new_pending(len(self.joint_names))
+        self.stamp, self.dt, self.velocity_known = -np.inf, 0.0, False
+
+    def update(self, receive_time: float, stamp: float | None, names: Sequence[str],
+               position: Sequence[float], velocity: Sequence[float] = _NO_VALUES,
+               effort: Sequence[float] = _NO_VALUES) -> Verdict:
+        """Take one message.
+
+        Parameters
+        ----------
+        receive_time : float
+            When it arrived, on the clock of the stamps. s.
+        stamp : float or None
+            Stamp of its header; None or 0 where it has none. s.
+        names : sequence of str
+            The joints of the message.
+        position, velocity, effort : sequence of float
+            One value a name; velocity and effort may be empty.
+
+        Returns
+        -------
+        Verdict
+            Accepted where `q`, `v`, `effort`, `stamp` and `dt` now hold a new state.
+        """
+        layout = self._layout if names == self._layout.names else self._find_layout(names)
+        self._layout = layout
+        count = len(names)
+        if layout.defect is not None:
+            return self._verdict(Reason[layout.defect], layout.joint)
+        if len(position) != count:
+            return self._verdict(Reason.LENGTH if len(position) else Reason.NO_POSITION)
+        if (len(velocity) not in (0, count)) or (len(effort) not in (0, count)):
+            return self._verdict(Reason.LENGTH)
+        if not stamp:
+            stamp = receive_time
+            self.notes[Note.NO_STAMP] += 1
+        if not (math.isfinite(stamp) and math.isfinite(receive_time)):
+            return self._verdict(Reason.NO_TIME)
+        if stamp > receive_time + self._max_future:
+            return self._verdict(Reason.FUTURE)
+        if stamp < receive_time - self._max_age:
+            return self._verdict(Reason.STALE)
+        layout.fill(position, velocity, effort)
+        if not self._may_freeze and layout.repeats(stamp) > FROZEN_COUNT \
+                and stamp - layout.told_since > FROZEN_AFTER and layout.tells_of_motion():
+            return self._verdict(Reason.FROZEN)
+        code, joint, newest, implausible, known = self._absorb(
+            layout.source, layout.position, layout.velocity, layout.effort, stamp,
+            *self._pending, self._continuous, self._speed, self._max_step, self._cutoff,
+            self._state_skew, self.q, self.v, self.effort, self._sources)
+        if implausible:
+            self.notes[Note.VELOCITY_IMPLAUSIBLE] += 1
+        if code != kernel.ACCEPTED:
+            return self._verdict(_REASONS[code], joint)
+        self.dt = newest - self.stamp if self.has_state else 0.0
+        self.stamp, self.velocity_known = newest, known
+        if layout.dependent and layout.farthest_dependent(self.q) > self._mimic_tolerance:
+            self.notes[Note.MIMIC] += 1
+        self._accepted += 1
+        return _ACCEPTED
+
+    def _find_layout(self, names: Sequence[str]) -> Layout:
+        """Return where our joints stand among these names, worked out once a set of names."""
+        key = tuple(names)
+        layout = self._layouts.get(key)
+        if layout is None:
+            if len(self._layouts) >= MAX_LAYOUTS:
+                self._layouts.clear()
+            layout = Layout.build(key, self.joint_names, self._dependent)
+            if len(key) <= MAX_NAMES:
+                self._layouts[key] = layout
+        return layout
+
+    def _verdict(self, reason: Reason, joint: int = -1) -> Verdict:
+        """Count a reason and return its verdict, built once for each joint."""
+        self._counts[reason] += 1
+        key = (reason, joint)
+        verdict = self._verdicts.get(key)
+        if verdict is None:
+            outcome = Outcome.PARTIAL if reason in _PARTIAL else Outcome.REJECTED
+            verdict = Verdict(outcome, reason,
+                              self.joint_names[joint] if joint >= 0 else None)
+            self._verdicts[key] = verdict
+        return verdict
