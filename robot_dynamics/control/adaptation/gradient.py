@@ -50,8 +50,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from robot_dynamics.control.adaptation.gradient import gradient_kernel as adaptation_kernel
-from robot_dynamics.control.adaptation.gradient import restriction_kernel
+from robot_dynamics.control.adaptation import gradient_kernel as adaptation_kernel
+from robot_dynamics.control.adaptation import restriction_kernel
 from robot_dynamics.control.adaptation.restriction import Restriction
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import (

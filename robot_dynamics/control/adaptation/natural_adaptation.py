@@ -35,6 +35,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from robot_dynamics.control.adaptation import gradient_kernel as adaptation_kernel
 from robot_dynamics.control.adaptation.gradient import (
     BodyMetric,
     Estimates,
@@ -42,7 +43,6 @@ from robot_dynamics.control.adaptation.gradient import (
     TermMetric,
     body_constants,
 )
-from robot_dynamics.control.adaptation.gradient import gradient_kernel as adaptation_kernel
 from robot_dynamics.control.adaptation.natural_kernel import allowed_share, natural_step
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import (

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.adaptation.gradient import regressor_memory as memory
+from robot_dynamics.control.adaptation import regressor_memory as memory
 from robot_dynamics.control.adaptation.regressor_memory import RegressionMemory
 
 COUNT, JOINTS, PERIOD = 12, 2, 0.002
