@@ -20,7 +20,7 @@ from fuzzing.bags import Message
 from fuzzing.judge import ACCEPTED, promise
 from fuzzing.kind import Mutated
 from robot_dynamics.nodes.recording.recorder_progress import Progress
-from robot_dynamics.report.build import build_report
+from robot_dynamics.report.run_page import build_report
 
 #: One in so many that are accepted is drawn, too: matplotlib takes its time.
 _DRAWN = 60

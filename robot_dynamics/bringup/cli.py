@@ -200,8 +200,8 @@ def _banner(system: System, environment: Mapping[str, str]) -> str:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from robot_dynamics.report.build import build_report
-    from robot_dynamics.report.text import table, verdict
+    from robot_dynamics.report.run_page import build_report
+    from robot_dynamics.report.summary import table, verdict
     robot = load_description(options.robot).robot if options.robot else None
     report = build_report(options.recording, options.output, robot=robot, period=options.period)
     print(f'{report.controller}: {verdict(report.summary)}\n\n{table(report.summary)}\n\n'

@@ -195,8 +195,8 @@ def check_writable(folder: Path) -> None:
 def report(plan: Plan) -> int:
     """Read the recording of a demo, print what it shows and leave the report."""
     from robot_dynamics.bringup.demo_story import tell
-    from robot_dynamics.report.build import build_report
-    from robot_dynamics.report.text import table, verdict
+    from robot_dynamics.report.run_page import build_report
+    from robot_dynamics.report.summary import table, verdict
     result = build_report(plan.recording, plan.output, story=tell(plan), period=PERIOD)
     say(f'\n{table(result.summary)}\n\n{verdict(result.summary)}\n')
     if plan.system.controller == 'adaptive' and result.summary.adaptation_start is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.report.page import Story
+from robot_dynamics.report.run_page import Story
 
 if TYPE_CHECKING:
     from robot_dynamics.bringup.demo import Plan

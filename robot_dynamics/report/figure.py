@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The main picture of a run as PNG."""
+"""Pictures as PNG: how those of all reports look, and the main picture of a run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,19 @@ import numpy as np
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.report.figure_style import GRID, INK, SOFT, style
-from robot_dynamics.report.payload import CHART_RATE, ERROR_WINDOW
 from robot_dynamics.report.recording import Recording
+from robot_dynamics.report.run_charts import (
+    CHART_RATE,
+    ERROR_WINDOW,
+    Skeleton,
+    can_be_drawn,
+)
 from robot_dynamics.report.series import grid, moving_rms, sample
-from robot_dynamics.report.skeleton import Skeleton, can_be_drawn
-from robot_dynamics.report.summary import Summary
-from robot_dynamics.report.text import figures, verdict
+from robot_dynamics.report.summary import Summary, verdict
+from robot_dynamics.report.words import figures
+
+#: Text and main curves, text beside them, and lines in the background.
+INK, SOFT, GRID = '#16191d', '#5b6470', '#e3e5e3'
 
 _BAND = '#f3efe6'
 _BEFORE, _AFTER = '#b8480b', '#0b62a8'
@@ -29,24 +35,48 @@ _JOINTS = ('#0b62a8', '#b8480b', '#00805f', '#a4478a', '#2f8fc4', '#8a6a00', '#6
 _SMALLEST, _LARGEST, _LETTER, _FILLED = 5.0, 9.0, 0.66, 0.88
 
 
+def new_figure(width: float, height: float, **options: Any) -> Any:
+    """An empty figure of matplotlib of a size in inches."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise RecordingError('is needed to draw the picture, but is not installed',
+                             subject='matplotlib', remedy='pip install matplotlib') from error
+    figure = Figure(figsize=(width, height), facecolor='white', **options)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def png(figure: Any) -> bytes:
+    """A figure as PNG."""
+    content = io.BytesIO()
+    figure.savefig(content, dpi=110)
+    return content.getvalue()
+
+
+def style(axes: Any) -> None:
+    """Give axes a quiet grid and no frame."""
+    axes.grid(True, color=GRID, linewidth=0.8, which='major')
+    axes.set_axisbelow(True)
+    for side in ('top', 'right'):
+        axes.spines[side].set_visible(False)
+    for side in ('left', 'bottom'):
+        axes.spines[side].set_color(GRID)
+    axes.tick_params(colors=SOFT, labelsize=9, length=0, which='both')
+
+
 def draw_figure(recording: Recording, summary: Summary, robot: Robot | None) -> bytes:
-    """Return the tracking error over time and per joint, and the arm that moved, as PNG.
+    """PNG of the tracking error over time and per joint, and of the arm that moved.
 
     Parameters
     ----------
     recording, summary : Recording, Summary
         The run.
     robot : Robot, optional
-        The arm; without it none is drawn.
+        The arm; not drawn without it.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise RecordingError('drawing the picture needs the Python package matplotlib',
-                             subject='matplotlib', remedy='pip install matplotlib') from error
-    figure = Figure(figsize=(13.0, 6.6), facecolor='white')
-    FigureCanvasAgg(figure)
+    figure = new_figure(13.0, 6.6)
     cells = figure.add_gridspec(2, 2, width_ratios=(5, 9), height_ratios=(5, 3), left=0.05,
                                 right=0.975, top=0.86, bottom=0.085, hspace=0.36, wspace=0.14)
     title = verdict(summary).replace(': ', ':\n')
@@ -60,9 +90,7 @@ def draw_figure(recording: Recording, summary: Summary, robot: Robot | None) -> 
         error, bars = figure.add_subplot(cells[0, :]), figure.add_subplot(cells[1, :])
     _draw_error(error, recording, summary)
     _draw_bars(bars, summary, figure.get_figwidth() * bars.get_position().width)
-    content = io.BytesIO()
-    figure.savefig(content, dpi=110)
-    return content.getvalue()
+    return png(figure)
 
 
 def _draw_error(axes: Any, recording: Recording, summary: Summary) -> None:
@@ -110,7 +138,7 @@ def _draw_bars(axes: Any, summary: Summary, width: float) -> None:
     names, size = labels(summary.joint_names, 72.0 * width)
     axes.set_xticks(place, names, fontsize=size)
     for k, tick in enumerate(axes.get_xticklabels()):
-        # A name with two dollars is no formula.
+        # A name with two dollars is not a formula.
         tick.set(color=_JOINTS[k % len(_JOINTS)], fontweight='bold', parse_math=False)
     axes.grid(False, axis='x')
     axes.margins(y=0.18)
@@ -122,7 +150,7 @@ def _draw_bars(axes: Any, summary: Summary, width: float) -> None:
 
 
 def labels(names: Sequence[str], width: float) -> tuple[list[str], float]:
-    """Return names that stand side by side in so many points, and the size of their letters.
+    """Names that fit side by side into a width in points, and the size of their letters.
 
     Long ones are broken after an underscore near their middle before they get smaller.
     """
@@ -145,7 +173,7 @@ def _broken(name: str) -> str:
 
 
 def _path(recording: Recording, robot: Robot, summary: Summary) -> FloatArray | None:
-    """Return the points of the arm in the last window, None where it cannot be drawn."""
+    """Points of the arm in the last window, None where it cannot be drawn."""
     window = summary.after.window
     states = recording.states.ordered(robot.joint_names)
     path = Skeleton(robot).points(sample(states.time, states.position,

@@ -1,138 +1,244 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report: one HTML file that needs nothing else."""
+"""``Page``: one HTML file that needs nothing else, made of sections of text, tables and charts."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
+from pathlib import Path
+from typing import Any
 
-from robot_dynamics.model.robot import Robot
-from robot_dynamics.report.frame import Heading, filled, framed, notice, page_part
-from robot_dynamics.report.payload import payload
-from robot_dynamics.report.recording import Recording
-from robot_dynamics.report.summary import Summary
-from robot_dynamics.report.text import figures, interrupted, latency, ratio, verdict
+import numpy as np
+
+from robot_dynamics.errors import Finding, Severity
+
+_PARTS = Path(__file__).with_name('page')
+_SCRIPTS = ('chart.js', 'tabs.js', 'theme.js')
+_RANKS = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+#: Names of the CSS variables with the colours of verdicts.
+VERDICT_COLOURS = {'good': '--c2', 'fair': '--c5', 'poor': '--c1'}
+
+
+class Html(str):
+    """Markup. Any other text is escaped before it enters a page."""
+
+
+def html(text: str) -> Html:
+    """Text as markup, escaped unless it is markup already."""
+    return text if isinstance(text, Html) else Html(escape(text))
 
 
 @dataclass(frozen=True)
-class Story:
-    """What only the one who started the run knows.
+class Page:
+    """The top of a page, and its sections.
 
     Parameters
     ----------
-    text : str
-        What was tried, in a sentence or two.
-    facts : sequence of (str, str)
-        What ran, row by row.
-    truth : mapping of str to float
-        True values of estimated parameters, as far as they are known.
+    subject : str
+        An arm, or the name of a log.
+    headline : str
+        The result in one sentence.
+    story : str
+        What data the result was computed from, in a sentence or two.
+    sections : sequence of Html
+        See `section`.
+    kind : str
+        The kind of page, shown above the headline; empty for the report of a run.
+    verdict : str
+        ``'good'``, ``'fair'`` or ``'poor'``, for a coloured mark; empty where there is none.
+    notice : str
+        What the reader has to know first.
+    without_scripts : str
+        What a reader without JavaScript misses.
     """
 
-    text: str = ''
-    facts: Sequence[tuple[str, str]] = ()
-    truth: Mapping[str, float] = field(default_factory=dict)
+    subject: str
+    headline: str
+    story: str
+    sections: Sequence[Html]
+    kind: str = ''
+    verdict: str = ''
+    notice: str = ''
+    without_scripts: str = 'The charts need JavaScript; the tables do not.'
+
+    def render(self, data: Any, *scripts: str) -> str:
+        """HTML text of the page.
+
+        Parameters
+        ----------
+        data : plain data
+            The numbers that the scripts draw.
+        *scripts : str
+            Files of the folder ``page`` besides those of every page, in this order.
+        """
+        mark = ''
+        if self.verdict:
+            colour = VERDICT_COLOURS[self.verdict]
+            mark = f'<span class="verdict-mark" style="background:var({colour})"></span>'
+        kicker = ' · '.join(filter(None, ('robot_dynamics', self.kind, self.subject)))
+        values = {
+            'title': escape(f'{self.subject}: {self.headline}'), 'kicker': escape(kicker),
+            'mark': mark, 'headline': escape(self.headline), 'story': escape(self.story),
+            'notice': f'<p class="notice">{html(self.notice)}</p>' if self.notice else '',
+            'without_scripts': escape(self.without_scripts),
+            'content': '\n\n'.join(self.sections), 'css': _part('report.css'),
+            'js': '\n'.join(map(_part, (*_SCRIPTS, *scripts))), 'data': embedded(data)}
+        # In one pass: what is filled in is not a template itself.
+        return re.sub(r'\{\{(\w+)\}\}', lambda match: values[match[1]], _part('frame.html'))
 
 
-def render_page(recording: Recording, summary: Summary, robot: Robot | None,
-                story: Story | None = None) -> str:
-    """Return the report as HTML.
+def _part(name: str) -> str:
+    """Text of a template, style or script."""
+    return (_PARTS / name).read_text(encoding='utf-8').rstrip('\n')
+
+
+def part(name: str) -> Html:
+    """Markup of a file of the folder ``page``."""
+    return Html(_part(name))
+
+
+def embedded(data: Any) -> str:
+    """Plain data as JSON that can stand in a script element."""
+    # What follows a '<' decides whether the element ends there.
+    return json.dumps(data, separators=(',', ':'), allow_nan=False).replace('<', '\\u003c')
+
+
+def section(title: str, *parts: str) -> Html:
+    """A section with a title; parts that are not markup become notes."""
+    content = '\n  '.join(one if isinstance(one, Html) else note(one) for one in parts if one)
+    return Html(f'<section>\n  <h2>{html(title)}</h2>\n  {content}\n</section>')
+
+
+def note(text: str) -> Html:
+    """A paragraph of explanation."""
+    return Html(f'<p class="note">{html(text)}</p>')
+
+
+def key(before: str, after: str) -> Html:
+    """What the two colours of bars mean."""
+    return Html(f'<p class="key"><span class="bar before"></span>{html(before)}'
+                f'<span class="bar after"></span>{html(after)}</p>')
+
+
+def items(texts: Iterable[str]) -> Html:
+    """A list."""
+    return Html('<ul>' + ''.join(f'<li>{html(text)}</li>' for text in texts) + '</ul>')
+
+
+def finding_items(findings: Iterable[Finding]) -> Html:
+    """A list of findings, the most severe first."""
+    ranked = sorted(findings, key=lambda one: _RANKS[one.severity])
+    if not ranked:
+        return note('Nothing unusual.')
+    return items(Html(f'<b>{one.severity.value}</b> {escape(str(one))}') for one in ranked)
+
+
+def tile(value: str, words: str, unit: str = '', kind: str = '') -> Html:
+    """A key figure and what it is; the kind is ``'before'``, ``'after'`` or empty."""
+    unit = f' <small>{unit}</small>' if unit else ''
+    return Html(f'<div class="tile {kind}"><strong>{html(value)}{unit}</strong>'
+                f'<span>{html(words)}</span></div>')
+
+
+def tiles(figures: Iterable[Html]) -> Html:
+    """The section of key figures, see `tile`."""
+    return Html('<section class="tiles" aria-label="Key figures">\n' + '\n'.join(figures)
+                + '\n</section>')
+
+
+def wide(text: str) -> Html:
+    """A cell of long text, for `table`."""
+    return Html(f'<td class="wide">{html(text)}</td>')
+
+
+def bars(*shares_and_kinds: tuple[float, str]) -> Html:
+    """A cell of bars, for `table`: for each its share of the full width, and its kind."""
+    spans = ''.join(f'<span class="bar {kind}" style="width:{_width(share):.1f}%"></span>'
+                    for share, kind in shares_and_kinds)
+    return Html(f'<td class="bars" aria-hidden="true">{spans}</td>')
+
+
+def _width(share: float) -> float:
+    return 100.0 * min(max(share, 0.0), 1.0) if np.isfinite(share) else 100.0
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str = '',
+          total: Sequence[str] | None = None) -> Html:
+    """A table that can be scrolled sideways.
 
     Parameters
     ----------
-    recording, summary : Recording, Summary
-        The run.
-    robot : Robot, optional
-        The arm; without it none is drawn.
-    story : Story, optional
-        What only the one who started the run knows.
+    heads : sequence of str
+        Titles of the columns; none for a table without them.
+    rows : iterable of sequence of str
+        Their cells: texts, or the markup of `wide` and `bars`.
+    kind : str
+        ``'facts'`` for texts aligned to the left.
+    total : sequence of str, optional
+        A last row for all.
     """
-    story = story or Story()
-    name = robot.name if robot is not None else recording.controller
-    heading = Heading(name, verdict(summary), story.text,
-                      notice=notice(escape(interrupted(summary.interruptions)))
-                      if summary.interruptions else '')
-    content = filled(page_part('report.html'), {
-        'unit': summary.unit, 'tiles': _tiles(summary), 'windows': _windows(summary),
-        'joint_table': _joint_table(summary), 'compared': ' and '.join(summary.compared),
-        'facts': facts_table(story.facts or [('controller', recording.controller)]),
-        'estimate_note': _ESTIMATE_NOTE, 'loop_note': _loop_note(summary)})
-    return framed(heading, content, style=page_part('report.css'),
-                  scripts=('arm.js', 'report.js'),
-                  data=payload(recording, summary, robot, story.truth),
-                  without_scripts='The charts and the moving arm need JavaScript; the tables do '
-                                  'not.')
+    head = ''.join(f'<th>{html(text)}</th>' for text in heads)
+    body = ''.join(f'<tr>{_cells(row)}</tr>' for row in rows)
+    if total is not None:
+        body += f'<tr class="total">{_cells(total)}</tr>'
+    head = f'<thead><tr>{head}</tr></thead>' if head else ''
+    return Html(f'<div class="scroll"><table class="{kind}">{head}<tbody>{body}</tbody></table>'
+                '</div>')
 
 
-_ESTIMATE_NOTE = (
-    'Ten parameters a link are estimated. Only some of their combinations act on the joints, so '
-    'single masses need not become the true ones for the torque to be right: what counts is the '
-    'error above. Dotted lines are the true masses, where the plant told them.')
+def _cells(row: Sequence[str]) -> str:
+    return ''.join(cell if isinstance(cell, Html) else f'<td>{escape(cell)}</td>' for cell in row)
 
 
-def tiles(figures_and_words: Iterable[tuple[str, str]]) -> str:
-    """Return key figures, each with what it is."""
-    return '\n'.join(f'<div class="tile"><strong>{value}</strong><span>{text}</span></div>'
-                     for value, text in figures_and_words)
+def facts(rows: Sequence[tuple[str, str]]) -> Html:
+    """A table of names and values."""
+    return table((), rows, kind='facts')
 
 
-def _tiles(summary: Summary) -> str:
-    loop, (first, last) = summary.loop, summary.compared
-    tiles = [
-        ('before', figures(1e3 * summary.before.total), summary.unit, f'RMS error {first}'),
-        ('after', figures(1e3 * summary.after.total), summary.unit, f'RMS error {last}'),
-        *([('', figures(summary.improvement, 2), 'times', 'smaller')]
-          if summary.adaptation_start is not None else []),
-        ('', f'{loop.state_rate:.1f}', 'Hz', 'loop rate'),
-        *([('', f'{1e3 * loop.latency_median:.2f}', 'ms', 'median latency'),
-           ('', f'{1e3 * loop.latency_worst:.1f}', 'ms', 'worst latency')]
-          if not math.isnan(loop.latency_median) else []),
-    ]
-    return '\n'.join(f'<div class="tile {kind}"><strong>{value} <small>{unit}</small></strong>'
-                     f'<span>{text}</span></div>' for kind, value, unit, text in tiles)
+def details(title: str, content: Html, *, is_open: bool = False) -> Html:
+    """Content that the reader can open and close."""
+    return Html(f'<details{" open" if is_open else ""}><summary>{html(title)}</summary>{content}'
+                '</details>')
 
 
-def _windows(summary: Summary) -> str:
-    before, after = summary.before.window, summary.after.window
-    return (f'Root mean square of the tracking error over {before.start:.1f} to '
-            f'{before.end:.1f} s and over {after.start:.1f} to {after.end:.1f} s.')
+def tabs(label: str, name: str = 'tabs') -> Html:
+    """The place of the buttons that choose what charts show."""
+    return Html(f'<div class="tabs" id="{name}" role="group" aria-label="{html(label)}"></div>')
 
 
-def _joint_table(summary: Summary) -> str:
-    largest = max(summary.before.rms.max(), summary.after.rms.max()) or 1.0
-    rows = []
-    for name, before, after, worst_before, worst_after in zip(
-            summary.joint_names, summary.before.rms, summary.after.rms,
-            summary.before.worst, summary.after.worst, strict=True):
-        bars = ''.join(f'<span class="bar {kind}" style="width:{100 * value / largest:.1f}%">'
-                       '</span>' for kind, value in (('before', before), ('after', after)))
-        rows.append(f'<tr><td>{escape(name)}</td><td class="bars" aria-hidden="true">{bars}</td>'
-                    + ''.join(f'<td>{figures(1e3 * float(value))}</td>' for value in
-                              (before, after, worst_before, worst_after))
-                    + f'<td>{ratio(before, after)}</td></tr>')
-    before, after = summary.before, summary.after
-    rows.append('<tr class="total"><td>all joints</td><td></td>'
-                + ''.join(f'<td>{figures(1e3 * float(value))}</td>' for value in
-                          (before.total, after.total, before.worst.max(), after.worst.max()))
-                + f'<td>{ratio(before.total, after.total)}</td></tr>')
-    first, last = summary.compared
-    return (f'<table><thead><tr><th>joint</th><th></th><th>RMS {first}, {summary.unit}</th>'
-            f'<th>RMS {last}, {summary.unit}</th><th>worst {first}</th><th>worst {last}</th>'
-            f'<th>RMS ratio</th></tr></thead><tbody>{"".join(rows)}</tbody></table>')
+def chart(name: str, label: str, caption: str = '', *, is_wide: bool = True,
+          has_legend: bool = True) -> Html:
+    """The place of a chart that scripts draw.
+
+    Parameters
+    ----------
+    name : str
+        Id of its canvas; the legend is ``<name>-legend``.
+    label : str
+        What it shows, for readers that do not see it.
+    caption : str
+        Text above it.
+    is_wide : bool
+        Whether it takes the whole width of the page.
+    has_legend : bool
+        Whether it has a legend.
+    """
+    caption = f'<figcaption>{html(caption)}</figcaption>' if caption else ''
+    legend = f'<div class="legend" id="{name}-legend"></div>' if has_legend else ''
+    return Html(f'<figure class="chart{" wide" if is_wide else ""}">{caption}'
+                f'<canvas id="{name}" role="img" aria-label="{html(label)}"></canvas>{legend}'
+                '</figure>')
 
 
-def _loop_note(summary: Summary) -> str:
-    loop = summary.loop
-    times = latency(loop, '{} ms in the middle, {} ms at 99 %, {} ms at worst')
-    return (f'{loop.state_rate:.1f} joint states and {loop.command_rate:.1f} commands a second, '
-            'between processes of their own, over DDS. From the stamp of a joint state to its '
-            f'command published: {times}. Heights of the histograms are square roots, so that '
-            'single late cycles show.')
+def titled(title: str, rest: str = '') -> Html:
+    """Caption of a chart: its title and more markup, by default the unit that scripts choose."""
+    return Html(f'<b>{title}</b>, ' + (rest or '<span class="unit"></span>'))
 
 
-def facts_table(facts: Sequence[tuple[str, str]]) -> str:
-    """Return a table of names and values."""
-    rows = ''.join(f'<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>'
-                   for name, value in facts)
-    return f'<table class="facts"><tbody>{rows}</tbody></table>'
+def pair(*charts: Html) -> Html:
+    """Charts side by side."""
+    return Html('<div class="pair">' + ''.join(charts) + '</div>')

@@ -1,29 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a recording of a controlled arm: rosbag2 (MCAP or SQLite) to plain arrays."""
+"""Reads a recording of a controlled arm: rosbag2 (MCAP or SQLite) to arrays over time."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot_data import is_name
 from robot_dynamics.recordings.bag import Topic, read_topics
-from robot_dynamics.report.signals import (
-    NO_VECTORS,
-    JointSeries,
-    Origin,
-    VectorSeries,
-    joint_series,
-    reception_times,
-    vector_series,
-)
 
-#: What the effort controller of an arm listens to.
+#: Topic of the effort controller of an arm.
 COMMAND_TOPIC = 'effort_controller/commands'
 
 #: The parts of the model torque, in the order in which they are drawn.
@@ -36,10 +29,74 @@ _TEXT = 'std_msgs/msg/String'
 # Numbers of a timing message.
 _TIMINGS = 4
 
+#: More joints than any arm has.
+_MAX_JOINTS = 500
+
+# A larger number was not measured, in any unit.
+_LARGEST = 1e9
+
+
+@dataclass(frozen=True, eq=False)
+class JointSeries:
+    """Joint vectors over time.
+
+    Parameters
+    ----------
+    names : tuple of str, length n
+        Joints.
+    time : ndarray, shape (k,)
+        Stamps in seconds since tracking began.
+    position, velocity, effort : ndarray, shape (k, n) or (k, 0)
+        rad or m, rad/s or m/s, N m or N; no columns where the messages had none.
+    """
+
+    names: tuple[str, ...]
+    time: FloatArray
+    position: FloatArray
+    velocity: FloatArray
+    effort: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def ordered(self, names: Sequence[str]) -> JointSeries:
+        """The columns of the given joints, in that order."""
+        missing = [name for name in names if name not in self.names]
+        if missing:
+            raise RecordingError('is not in every topic of the recording', subject=missing[0],
+                                 remedy='record one robot at a time')
+        index = [self.names.index(name) for name in names]
+        position, velocity, effort = (values[:, index] if values.shape[1] else values
+                                      for values in (self.position, self.velocity, self.effort))
+        return JointSeries(tuple(names), self.time, position, velocity, effort)
+
+
+@dataclass(frozen=True, eq=False)
+class VectorSeries:
+    """Unstamped vectors over time.
+
+    Parameters
+    ----------
+    time : ndarray, shape (k,)
+        When they were received, in seconds since the first tracking error was.
+    values : ndarray, shape (k, m)
+        The vectors.
+    """
+
+    time: FloatArray
+    values: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+#: Vectors that were not recorded.
+NO_VECTORS = VectorSeries(np.empty(0), np.empty((0, 0)))
+
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """What a controlled arm and its controller said, in the order of the arm's joints.
+    """Messages of an arm and its controller as arrays, in the order of the arm's joints.
 
     Parameters
     ----------
@@ -49,7 +106,7 @@ class Recording:
         Tracking error q_d - q and its derivative, at the stamps of the states answered.
     commands : JointSeries
         Effort commands at the stamps of the states they answer, as far as they were
-        published for people.
+        published for recording.
     command_times : ndarray, shape (k,)
         When each command to the arm was received, s; empty when they were not recorded.
     parts : dict of str to JointSeries
@@ -62,9 +119,9 @@ class Recording:
         Their names, e.g. ``link_7/m``.
     timing : VectorSeries
         Stamp of a state to its command published, duration of the callback, and the
-        worst of each since the last sample, s; empty in simulated time, which tells of neither.
+        worst of each since the last sample, s; empty in simulated time.
     modes : tuple of (float, str)
-        When the controller entered which mode.
+        The modes of the controller, and when it entered them.
     controller : str
         Name of the controller.
     description : str or None
@@ -86,7 +143,9 @@ class Recording:
 
 
 def read_recording(path: str | Path) -> Recording:
-    """Read the recording of one arm and its controller: of several, who had it longest.
+    """Read the recording of one arm and its controller.
+
+    Of several controllers it is the one that was active longest.
 
     Parameters
     ----------
@@ -96,33 +155,33 @@ def read_recording(path: str | Path) -> Recording:
     Raises
     ------
     RecordingError
-        When it cannot be read or lacks what a controlled arm says.
+        When it cannot be read or lacks the topics of a controlled arm.
     """
     layout = _Layout()
     recorded = read_topics(Path(path), layout.choose)
     topics = {name.removeprefix(layout.namespace): topic for name, topic in recorded.items()}
-    # Those that stand by are recorded, too, and somebody may have switched.
+    # Standby controllers are recorded, too, and controllers may have been switched.
     controller = max(layout.controllers,
                      key=lambda name: len(topics[f'{name}/tracking_error'].messages))
     tracked = topics[f'{controller}/tracking_error']
     if not topics['joint_states'].messages or not tracked.messages:
-        raise RecordingError(f'{controller} never tracked a reference', subject=str(path),
+        raise RecordingError(f'has no tracking error of {controller}', subject=str(path),
                              remedy='record until the arm moves')
-    origin = Origin(tracked.messages[0].header.stamp, tracked.times[0])
-    measured = joint_series(topics['joint_states'], origin)
+    origin = _Origin(tracked.messages[0].header.stamp, tracked.times[0])
+    measured = _joint_series(topics['joint_states'], origin)
 
     def joints(name: str) -> JointSeries | None:
         topic = topics.get(name)
         if topic is None or not topic.messages:
             return None
-        return joint_series(topic, origin).ordered(measured.names)
+        return _joint_series(topic, origin).ordered(measured.names)
 
     def vectors(name: str) -> VectorSeries:
-        return vector_series(topics.get(name), origin)
+        return _vector_series(topics.get(name), origin)
 
     errors, commands = joints(f'{controller}/tracking_error'), joints(f'{controller}/command')
     if errors is None or commands is None:
-        raise RecordingError(f'lacks {controller}/command', subject=str(path),
+        raise RecordingError(f'has no {controller}/command', subject=str(path),
                              remedy='record all topics of the controller')
     for series, name in ((measured, 'joint_states'), (errors, f'{controller}/tracking_error')):
         if series.position.shape[1] == 0:
@@ -134,7 +193,7 @@ def read_recording(path: str | Path) -> Recording:
                          for name in ('parameter_estimate', 'timing'))
     return Recording(
         states=measured, errors=errors, commands=commands,
-        command_times=reception_times(topics.get(COMMAND_TOPIC), origin), parts=parts,
+        command_times=_reception_times(topics.get(COMMAND_TOPIC), origin), parts=parts,
         torque=joints('inverse_dynamics/torque'), estimates=estimates,
         estimate_names=_estimate_names(topics.get(f'{controller}/parameter_names'), estimates),
         timing=timing if _is_wall_time(timing) else NO_VECTORS,
@@ -152,7 +211,7 @@ class _Layout:
         self.controllers: tuple[str, ...] = ()
 
     def choose(self, types: Mapping[str, str]) -> dict[str, str | None]:
-        """Return the topics that tell of the arm, with the type that each has to have."""
+        """Topics of the arm, each with its required type."""
         self.namespace = _before(types, '/joint_states', 'record joint_states and the topics '
                                  'of a controller')[0] + '/'
         below = {name.removeprefix(self.namespace): name for name in types
@@ -169,7 +228,7 @@ class _Layout:
 
 
 def _before(topics: Mapping[str, str], suffix: str, remedy: str) -> tuple[str, ...]:
-    """Return what stands before a suffix in the names of the topics that have it, sorted."""
+    """Names of the topics that have a suffix, without it, sorted."""
     found = sorted(topic.removesuffix(suffix) for topic in topics if topic.endswith(suffix))
     if not found:
         raise RecordingError('is not recorded', subject=suffix.strip('/'), remedy=remedy)
@@ -177,26 +236,26 @@ def _before(topics: Mapping[str, str], suffix: str, remedy: str) -> tuple[str, .
 
 
 def _is_wall_time(timing: VectorSeries) -> bool:
-    """Whether what a controller says of its times means anything.
+    """Whether timing messages are of wall time.
 
-    Simulated time is told after the states of that time, which are then answered before it.
+    In simulated time the clock is published after the states: latencies come out negative.
     """
     return timing.values.shape[1] >= _TIMINGS and not float(np.median(timing.values[:, 0])) < 0.0
 
 
 def _estimate_names(topic: Topic | None, estimates: VectorSeries) -> tuple[str, ...]:
-    """Return the names of the estimates, none where nobody told those of all of them."""
+    """Names of the estimates, none unless all were recorded."""
     try:
         names = json.loads(_last_text(topic) or '[]')
     except (ValueError, RecursionError):
         names = None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise RecordingError('is no list of names', subject='topic parameter_names',
+        raise RecordingError('must be a list of names', subject='topic parameter_names',
                              remedy='record the topics of a controller of this package')
     return tuple(names) if len(names) == estimates.values.shape[1] else ()
 
 
-def _modes(topic: Topic | None, origin: Origin) -> tuple[tuple[float, str], ...]:
+def _modes(topic: Topic | None, origin: _Origin) -> tuple[tuple[float, str], ...]:
     if topic is None:
         return ()
     return tuple((1e-9 * (time - origin.received), str(message.data))
@@ -205,3 +264,64 @@ def _modes(topic: Topic | None, origin: Origin) -> tuple[tuple[float, str], ...]
 
 def _last_text(topic: Topic | None) -> str | None:
     return str(topic.messages[-1].data) if topic is not None and topic.messages else None
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """Time zero on the clock of the stamps and on that of the recorder."""
+
+    stamp: Any
+    received: int
+
+
+def _seconds(stamp: Any, origin: Any) -> float:
+    """A stamp relative to another without losing nanoseconds to rounding, s."""
+    return (stamp.sec - origin.sec) + 1e-9 * (int(stamp.nanosec) - int(origin.nanosec))
+
+
+def _joint_series(topic: Topic, origin: _Origin) -> JointSeries:
+    """Joint states in the order of their stamps; the first one decides on the joints."""
+    names = tuple(topic.messages[0].name)
+    if len(names) > _MAX_JOINTS or len(set(names)) < len(names) or not all(map(is_name, names)):
+        raise RecordingError('must have distinct names of joints',
+                             subject='joint_states', remedy='record one robot at a time')
+    position, velocity, effort = (_columns(topic.messages, field, names)
+                                  for field in ('position', 'velocity', 'effort'))
+    time = np.array([_seconds(message.header.stamp, origin.stamp) for message in topic.messages])
+    # A driver may send two states in the wrong order.
+    order = np.argsort(time, kind='stable')
+    return JointSeries(names, time[order], position[order], velocity[order], effort[order])
+
+
+def _columns(messages: Sequence[Any], field: str, names: tuple[str, ...]) -> FloatArray:
+    """One field of all messages; nan where a message has other joints or absurd numbers."""
+    if len(getattr(messages[0], field)) == 0:
+        return np.empty((len(messages), 0))
+    array = np.full((len(messages), len(names)), np.nan)
+    for row, message in zip(array, messages, strict=True):
+        values = getattr(message, field)
+        if len(values) == len(names) and tuple(message.name) == names:
+            row[:] = values
+    return _sane(array)
+
+
+def _vector_series(topic: Topic | None, origin: _Origin) -> VectorSeries:
+    """Vectors that have the length of the first."""
+    if topic is None or not topic.messages:
+        return NO_VECTORS
+    size = len(topic.messages[0].data)
+    rows = [(time, message.data) for time, message in zip(topic.times, topic.messages, strict=True)
+            if len(message.data) == size]
+    time = np.array([1e-9 * (time - origin.received) for time, _ in rows])
+    return VectorSeries(time, _sane(np.array([data for _, data in rows], dtype=np.float64)))
+
+
+def _sane(array: FloatArray) -> FloatArray:
+    """The numbers, nan for those too large to have been measured."""
+    return np.where(np.abs(array) <= _LARGEST, array, np.nan)
+
+
+def _reception_times(topic: Topic | None, origin: _Origin) -> FloatArray:
+    """Times of reception of the messages of a topic, shape (k,). s."""
+    received = [] if topic is None else topic.times
+    return 1e-9 * np.array([time - origin.received for time in received], dtype=np.float64)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recording shows, in numbers: error before and after adaptation, and the loop."""
+"""The result of a run in numbers and words: errors before and after adaptation, and the loop."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,14 +13,15 @@ from robot_dynamics.errors import RecordingError
 from robot_dynamics.model.arrays import BoolArray, FloatArray
 from robot_dynamics.model.robot import Robot, position_units
 from robot_dynamics.report.recording import Recording
+from robot_dynamics.report.words import figures
 
 #: Longest stretch over which the error is taken, in s.
 LONGEST_WINDOW = 8.0
 
-_TRACKING, _GUIDED = 'tracking', 'guided'
-
-#: Shortest stretch that says anything about tracking, in s.
+#: Shortest stretch over which an error is meaningful, in s.
 SHORTEST_WINDOW = 1.0
+
+_TRACKING, _GUIDED = 'tracking', 'guided'
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Window:
         return self.end - self.start
 
     def selects(self, time: FloatArray) -> BoolArray:
-        """Return which of the times lie inside."""
+        """Which of the times lie inside."""
         return (time >= self.start) & (time < self.end)
 
 
@@ -96,7 +98,7 @@ class Summary:
     joint_names : tuple of str
         Joints, in the order of the vectors.
     adaptation_start : float or None
-        When the estimates first moved, s; None when they never did.
+        When the estimates first changed, s; None when they never did.
     before, after : Tracking
         Error just before that, and at the end. Where the controller adapts from the start,
         at the start and at the end.
@@ -107,7 +109,7 @@ class Summary:
     unit : str
         Unit of a thousandth of the joints' coordinates.
     let_go : bool
-        Whether the arm was made weightless and led by no reference.
+        Whether the arm was made weightless and followed no reference.
     """
 
     joint_names: tuple[str, ...]
@@ -121,7 +123,7 @@ class Summary:
 
     @property
     def compared(self) -> tuple[str, str]:
-        """What the two windows are called: only what is learnt has a before and an after."""
+        """Names of the two windows; they are before and after only where estimates changed."""
         learns = self.adaptation_start is not None and not self.adapts_from_start
         return ('before', 'after') if learns else ('at first', 'at the end')
 
@@ -133,13 +135,13 @@ class Summary:
 
     @property
     def improvement(self) -> float:
-        """How many times smaller the RMS error is after adaptation; infinite where it is none."""
+        """How many times smaller the RMS error is after adaptation; infinite for zero error."""
         return self.before.total / self.after.total if self.after.total > 0.0 else np.inf
 
 
 def summarize(recording: Recording, robot: Robot | None = None, *,
               period: float | None = None) -> Summary:
-    """Return what a recording shows.
+    """Errors and loop times of a recording.
 
     The error before and after adaptation is taken over windows of the same length:
     one that ends when the estimates first move, and the last one of the run. Where they move
@@ -148,9 +150,9 @@ def summarize(recording: Recording, robot: Robot | None = None, *,
     Parameters
     ----------
     recording : Recording
-        What was recorded.
+        The run.
     robot : Robot, optional
-        The arm; tells which joints turn and which slide.
+        The arm, for the units of its joints.
     period : float, optional
         Period of the reference, in s. Given one that fits, both windows are one
         period long, and so hold the same motion.
@@ -158,7 +160,7 @@ def summarize(recording: Recording, robot: Robot | None = None, *,
     Raises
     ------
     RecordingError
-        When the run is too short to say anything.
+        When the run is too short.
     """
     errors = recording.errors
     begin, end = float(errors.time[0]), float(errors.time[-1])
@@ -175,9 +177,9 @@ def summarize(recording: Recording, robot: Robot | None = None, *,
     if length < SHORTEST_WINDOW:
         beside = '' if adaptation_start is None \
             else f', {max(length, 0):.1f} s beside the start of adaptation'
-        raise RecordingError(f'holds {end - begin:.1f} s of tracking{beside}', subject='recording',
-                             remedy=f'run longer: two stretches of {SHORTEST_WINDOW:g} s or more '
-                                    'are compared')
+        raise RecordingError(
+            f'must have two stretches of {SHORTEST_WINDOW:g} s of tracking or more, got '
+            f'{end - begin:.1f} s{beside}', subject='recording', remedy='run longer')
     # The last sample is inside.
     past = float(np.nextafter(end, np.inf))
     return Summary(
@@ -190,17 +192,17 @@ def summarize(recording: Recording, robot: Robot | None = None, *,
 
 
 def unit_of(robot: Robot | None) -> str:
-    """Return the unit of a thousandth of the joints' coordinates; mrad where nothing is known."""
+    """Unit of a thousandth of the joints' coordinates; mrad for an unknown arm."""
     if robot is None:
         return 'mrad'
     return ' or '.join(f'm{unit}' for unit in sorted(set(position_units(robot)), reverse=True))
 
 
 def interruptions(recording: Recording) -> int:
-    """Return how often the controller stopped tracking and began again.
+    """How often the controller stopped tracking and began again; the end of a run is not counted.
 
-    The end of a run is none. It is told by the order of the modes, not by their times: those
-    are when the recorder got them, tracking errors are stamped by the arm.
+    Only the order of the modes counts: their times are those of the recorder, those of tracking
+    errors are stamps of the arm.
     """
     modes = ['', *(mode for _, mode in recording.modes)]
     begins = sum(before != _TRACKING == mode for before, mode in pairwise(modes))
@@ -214,7 +216,7 @@ def was_let_go(recording: Recording) -> bool:
 
 
 def first_change(recording: Recording) -> float | None:
-    """Return when the parameter estimates first differ from their first value, in s."""
+    """Time at which the parameter estimates first differ from their first value, in s."""
     values = recording.estimates.values
     if len(values) == 0:
         return None
@@ -226,7 +228,7 @@ def _tracking(recording: Recording, window: Window) -> Tracking:
     errors = recording.errors.position[window.selects(recording.errors.time)]
     errors = errors[np.all(np.isfinite(errors), axis=1)]
     if len(errors) == 0:
-        raise RecordingError('holds no tracking error', subject=f'{window.start:.1f} s to '
+        raise RecordingError('has no tracking error', subject=f'{window.start:.1f} s to '
                              f'{window.end:.1f} s', remedy='record until the controller tracks')
     return Tracking(window, np.sqrt(np.mean(errors ** 2, axis=0)), np.max(np.abs(errors), axis=0))
 
@@ -248,3 +250,85 @@ def _loop(recording: Recording, window: Window) -> Loop:
 def _rate(times: FloatArray) -> float:
     length = float(times[-1] - times[0]) if len(times) > 1 else 0.0
     return (len(times) - 1) / length if length > 0.0 else np.nan
+
+
+def verdict(summary: Summary) -> str:
+    """The result in one sentence."""
+    before, after = (milli(tracking.total, summary.unit)
+                     for tracking in (summary.before, summary.after))
+    if summary.let_go:
+        return (f'Released, the arm is {before} from the pose held before at first, {after} at '
+                'the end.')
+    if summary.adaptation_start is None:
+        return (f'Without adaptation the arm follows its reference to {before} at first and '
+                f'{after} at the end.')
+    if summary.adapts_from_start:
+        length = summary.before.window.length
+        return (f'Adapting from the start, the arm follows its reference to {before} in the first '
+                f'{length:.0f} s and to {after} in the last.')
+    seconds = summary.after.window.end - summary.adaptation_start
+    if summary.improvement >= 1.05:
+        return (f'After {seconds:.0f} s of adaptation the arm follows its reference '
+                f'{times(summary.improvement)} more closely: {before} before, {after} now.')
+    return (f'{seconds:.0f} s of adaptation did not improve tracking: {before} before, '
+            f'{after} now.')
+
+
+def table(summary: Summary) -> str:
+    """Tracking error of each joint in the two windows, and the loop, for a terminal."""
+    title = f'RMS tracking error, {summary.unit}'
+    width = max(len(title), *map(len, summary.joint_names))
+    first, last = summary.compared
+    heading = f'{title:<{width}}   {first:>10}   {last:>10}   {"ratio":>7}'
+    rows = [(name, float(before), float(after)) for name, before, after
+            in zip(summary.joint_names, summary.before.rms, summary.after.rms, strict=True)]
+    rows.append(('all joints', summary.before.total, summary.after.total))
+    lines = [heading, '-' * len(heading)]
+    for name, before, after in rows:
+        if name == 'all joints':
+            lines.append('-' * len(heading))
+        lines.append(f'{name:<{width}}   {figures(1e3 * before):>10}   '
+                     f'{figures(1e3 * after):>10}   {ratio(before, after):>7}')
+    loop = summary.loop
+    lines += [
+        '',
+        f'loop rate        {loop.state_rate:.1f} joint states a second, '
+        f'{loop.command_rate:.1f} commands',
+        f'longest period   {1e3 * loop.worst_period:.1f} ms',
+        f'latency          {latency(loop, "{} ms median, {} ms at 99 %, {} ms worst")}',
+    ]
+    if summary.interruptions:
+        lines += ['', interrupted(summary.interruptions)]
+    return '\n'.join(lines)
+
+
+def latency(loop: Loop, words: str) -> str:
+    """Median, 99 % and worst latency of a loop in a sentence, where they are known."""
+    if math.isnan(loop.latency_median):
+        return 'unknown: controllers publish it, and only in wall time'
+    return words.format(*(f'{1e3 * value:.2f}' for value in (
+        loop.latency_median, loop.latency_p99, loop.latency_worst)))
+
+
+def interrupted(count: int) -> str:
+    """Advice on a run in which the controller stopped tracking."""
+    often = 'once' if count == 1 else f'{count} times'
+    return (f'The controller stopped tracking {often}, in a simulation most likely because this '
+            'machine was busy: the figures are worse than they could be.')
+
+
+def milli(value: float, unit: str) -> str:
+    """A value in thousandths with three figures, e.g. ``'21.4 mrad'``."""
+    return f'{figures(1e3 * value)} {unit}'
+
+
+def ratio(before: float, after: float) -> str:
+    """How many times smaller the second is, e.g. ``'23 x'``."""
+    return f'{figures(before / after, 2)} x' if after > 0 else '-'
+
+
+def times(factor: float) -> str:
+    """A factor in words, e.g. ``'23 times'``."""
+    if factor == math.inf:
+        return 'infinitely'
+    return f'{figures(factor, 2)} times'

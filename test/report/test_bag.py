@@ -22,8 +22,8 @@ from robot_dynamics.errors import ModelError, RecordingError
 from robot_dynamics.recordings import bag as bags
 from robot_dynamics.recordings.bag import read_topics
 from robot_dynamics.recordings.mcap_file import McapFile
-from robot_dynamics.report.build import build_report
 from robot_dynamics.report.recording import read_recording
+from robot_dynamics.report.run_page import build_report
 from robot_dynamics.report.summary import summarize
 
 if sys.version_info >= (3, 14):
@@ -273,7 +273,7 @@ def test_a_message_that_stands_for_much_is_refused(make, monkeypatch):
     monkeypatch.setattr(bags, 'MAX_MESSAGE', 2**20)
     folder = make({'/robot_description': [(0.0, text('x' * 2**22))]},
                   storage=StoragePlugin.SQLITE3, compression=CompressionMode.MESSAGE)
-    refused(folder, 'robot_description: message 0 is damaged')
+    refused(folder, 'robot_description message 0 is damaged')
 
 
 def test_more_than_can_be_held_is_refused(make, monkeypatch):
@@ -299,20 +299,21 @@ def test_a_table_that_computes_is_refused(tmp_path):
     ({'/c/mode': [(0.0, (TEXT, b''))]}, 'message 0 is damaged'),
     ({'/joint_states': [(0.0, state(0.0)), (0.1, (STATE, state(0.1)[1][:40]))]},
      'message 1 is damaged'),
-    ({'/joint_states': [(0.0, state(0.0, ['a', 'a']))]}, 'names that are none of the joints'),
-    ({'/joint_states': [(0.0, state(0.0, ['a', '\x1b[2J']))]}, 'names that are none'),
-    ({'/joint_states': [(0.0, state(0.0, [f'j{k}' for k in range(501)]))]}, 'names that are none'),
-    ({'/joint_states': [(0.0, state(0.0, position=()))]}, 'joint_states: has no positions'),
-    ({'/c/tracking_error': [(0.0, state(0.0, position=()))]}, 'tracking_error: has no positions'),
+    ({'/joint_states': [(0.0, state(0.0, ['a', 'a']))]}, 'joint_states must have distinct'),
+    ({'/joint_states': [(0.0, state(0.0, ['a', '\x1b[2J']))]}, 'must have distinct names'),
+    ({'/joint_states': [(0.0, state(0.0, [f'j{k}' for k in range(501)]))]},
+     'must have distinct names'),
+    ({'/joint_states': [(0.0, state(0.0, position=()))]}, 'joint_states has no positions'),
+    ({'/c/tracking_error': [(0.0, state(0.0, position=()))]}, 'tracking_error has no positions'),
     ({'/c/tracking_error': [(t, state(t, position=(np.nan, 0.0))) for t in np.arange(30) / 10]},
-     'holds no tracking error'),
+     's has no tracking error'),
     ({'/c/tracking_error': [(t, state(t, position=(1e300, 0.0))) for t in np.arange(30) / 10]},
-     'holds no tracking error'),
+     's has no tracking error'),
     ({'/c/tracking_error': [(0.0, state(0.0)), (0.1, state(0.0))]}, 'of tracking'),
-    ({'/c/command': []}, 'lacks c/command'),
-    ({'/c/parameter_names': [(0.0, text('[1]'))]}, 'no list of names'),
-    ({'/c/parameter_names': [(0.0, text('x'))]}, 'no list of names'),
-    ({'/c/parameter_names': [(0.0, text('[' * 100_000))]}, 'no list of names')])
+    ({'/c/command': []}, 'has no c/command'),
+    ({'/c/parameter_names': [(0.0, text('[1]'))]}, 'must be a list of names'),
+    ({'/c/parameter_names': [(0.0, text('x'))]}, 'must be a list of names'),
+    ({'/c/parameter_names': [(0.0, text('[' * 100_000))]}, 'must be a list of names')])
 def test_odd_messages_are_refused(make, changes, reason):
     refused(make(changes), reason)
 
@@ -320,7 +321,7 @@ def test_odd_messages_are_refused(make, changes, reason):
 def test_a_recorded_description_is_never_a_path(make, tmp_path):
     (tmp_path / 'secret.urdf').write_text('<robot name="r"/>')
     folder = make({'/robot_description': [(0.0, text(str(tmp_path / 'secret.urdf')))]})
-    refused(folder, 'robot description: is not well-formed XML', ModelError)
+    refused(folder, 'robot description is not well-formed XML', ModelError)
 
 
 def test_states_in_the_wrong_order_are_sorted(make):

@@ -16,9 +16,14 @@ from robot_dynamics.identification.servo.output_error import (
 )
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.report.drives import drives_page, drives_sentence, drives_text
-from robot_dynamics.report.drives.build import SAMPLES, curves
-from robot_dynamics.report.drives.text import unit_of
+from robot_dynamics.report.drives_page import (
+    SAMPLES,
+    curves,
+    drives_page,
+    drives_sentence,
+    drives_text,
+    unit_of,
+)
 
 STEP = 2e-3
 

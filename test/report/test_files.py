@@ -4,8 +4,8 @@ import os
 import pytest
 
 from robot_dynamics.errors import RecordingError
-from robot_dynamics.report.build import build_report
 from robot_dynamics.report.files import write_file
+from robot_dynamics.report.run_page import build_report
 
 
 def test_a_file_is_written_and_written_again(tmp_path):
@@ -50,7 +50,7 @@ def test_what_cannot_be_written_is_said(tmp_path, obstacle):
         if obstacle == 'pipe':
             (tmp_path / 'out' / 'report.html').rmdir()
             os.mkfifo(tmp_path / 'out' / 'report.html')
-            # Replaced, as a link is: nobody waits for a reader.
+            # Replaced, as a link is: writing does not wait for a reader.
             assert write_file(tmp_path / 'out', 'report.html', b'x').read_bytes() == b'x'
             return
     with pytest.raises(RecordingError, match='cannot be written') as caught:

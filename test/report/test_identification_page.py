@@ -14,14 +14,14 @@ from robot_dynamics.identification.outputs import make_outputs
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot, effort_units
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.report.identification import (
+from robot_dynamics.report.identification_charts import steady
+from robot_dynamics.report.identification_page import (
+    friction_table,
     identification_page,
     summary_text,
     verdict_sentence,
 )
-from robot_dynamics.report.identification.friction_curves import steady
-from robot_dynamics.report.identification.tables import friction
-from robot_dynamics.report.identification.text import percent
+from robot_dynamics.report.words import percent
 
 
 @pytest.fixture(scope='module')
@@ -67,7 +67,7 @@ def test_the_page_is_whole_and_needs_nothing_else(outline_of, page, result):
     assert len(page) < 2_000_000
 
 
-def test_what_is_not_told_and_what_would_tell_it_stands_there(outline_of, page, result):
+def test_missing_excitation_and_the_motion_that_gives_it_are_listed(outline_of, page, result):
     found = result[0]
     assert found.missing
     text = ' '.join(outline_of(page).text)
@@ -119,12 +119,13 @@ def test_errors_of_the_reason_have_three_digits_however_small(result):
 
 
 def test_friction_has_its_units(outline_of, result):
-    cells = outline_of(friction(result[0])).text
-    told = {name: cells[k + 3:k + 5] for k, name in enumerate(cells)}
+    cells = outline_of(friction_table(result[0])).text
+    cells_by = {name: cells[k + 3:k + 5] for k, name in enumerate(cells)}
     turns, slides, _ = result[0].model.robot.joint_names
-    assert told[f'{turns}/viscous'][0] == 'N m s/rad' and told[f'{slides}/viscous'][0] == 'N s/m'
-    assert told[f'{turns}/coulomb'] == ['N m', '0.05 rad/s']
-    assert told[f'{slides}/coulomb'] == ['N', '0.05 m/s']
+    assert cells_by[f'{turns}/viscous'][0] == 'N m s/rad'
+    assert cells_by[f'{slides}/viscous'][0] == 'N s/m'
+    assert cells_by[f'{turns}/coulomb'] == ['N m', '0.05 rad/s']
+    assert cells_by[f'{slides}/coulomb'] == ['N', '0.05 m/s']
 
 
 def test_names_of_all_kinds_do_no_harm(outline_of, result):
@@ -138,7 +139,7 @@ def test_names_of_all_kinds_do_no_harm(outline_of, result):
     assert outline_of(page).open == []
 
 
-def test_a_refused_urdf_is_told_first(outline_of, result):
+def test_a_refused_urdf_is_reported_first(outline_of, result):
     found, dataset, outputs = result
     inertial = found.model.inertial.copy()
     inertial[0] = -1.0

@@ -1,121 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 import re
-import struct
 
-import numpy as np
-import pytest
-
-from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.report.build import build_report
-from robot_dynamics.report.page import Story, render_page
-from robot_dynamics.report.payload import payload
-from robot_dynamics.report.recording import read_recording
-from robot_dynamics.report.summary import summarize, unit_of
-from robot_dynamics.report.text import verdict
-
-
-@pytest.fixture(scope='module')
-def arm7():
-    return Robot.from_urdf(resolve_robot('arm7'))
+from robot_dynamics.report.page import (
+    Html,
+    Page,
+    bars,
+    embedded,
+    facts,
+    items,
+    section,
+    table,
+    tile,
+    wide,
+)
 
 
-@pytest.fixture(scope='module')
-def page(run, arm7):
-    story = Story('A <story> & more.', [('robot', 'arm7 </script>')], {'link7/m': 2.5})
-    return render_page(run, summarize(run), arm7, story)
+def test_plain_text_is_escaped_and_sections_are_not():
+    page = Page('<arm>', 'good & well', 'from <x>', [Html('<section>{{title}}</section>')],
+                kind='drives', verdict='good', notice=Html('<b>first</b>')).render(
+        {'text': '</script>'}, 'arm.js')
+    assert page.startswith('<!doctype html>') and page.rstrip().endswith('</html>')
+    assert '<title>&lt;arm&gt;: good &amp; well</title>' in page
+    assert 'robot_dynamics · drives · &lt;arm&gt;' in page and 'from &lt;x&gt;' in page
+    assert 'var(--c2)' in page and '<p class="notice"><b>first</b></p>' in page
+    # What is filled in is not a template itself.
+    assert '<section>{{title}}</section>' in page
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)[1]
+    assert json.loads(data) == {'text': '</script>'}
 
 
-def embedded(page):
-    text = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1]
-    return json.loads(text)
+def test_without_verdict_and_kind_nothing_stands_in_their_place():
+    page = Page('arm', 'x', '', []).render(None)
+    assert 'class="verdict-mark"' not in page and '>robot_dynamics · arm<' in page
+    assert embedded(None) == 'null'
 
 
-def test_the_page_is_whole_and_needs_nothing_else(outline_of, page):
-    outline = outline_of(page)
-    assert outline.open == []
-    assert outline.loads == []
-    assert len(outline.ids) == len(set(outline.ids))
-    assert not re.search(r'https?://|@import|url\(', page)
-    assert '{{' not in page
+def test_texts_in_sections_and_tables_are_escaped_and_markup_is_not():
+    assert '<p class="note">a &lt; b</p>' in section('x', 'a < b')
+    assert '<h2>&lt;x&gt;</h2>' in section('<x>', Html('<i>y</i>')) and section('x', '') \
+        == '<section>\n  <h2>x</h2>\n  \n</section>'
+    assert items(['<x>', Html('<b>y</b>')]) == '<ul><li>&lt;x&gt;</li><li><b>y</b></li></ul>'
+    assert '&lt;1&gt; <small>kg</small>' in tile('<1>', 'mass', 'kg')
+    cells = table(('<a>', ''), [('<x>', wide('<y>')), ('z', bars((0.5, 'after')))],
+                  total=('all', '<'))
+    assert '<th>&lt;a&gt;</th>' in cells and '<td>&lt;x&gt;</td>' in cells
+    assert '<td class="wide">&lt;y&gt;</td>' in cells and 'width:50.0%' in cells
+    assert '<tr class="total"><td>all</td><td>&lt;</td></tr>' in cells
+    assert '<thead>' not in facts([('a', 'b')])
 
 
-def test_scripts_only_use_elements_that_are_there(outline_of, page):
-    ids = outline_of(page).ids
-    for name in re.findall(r"(?:byId|getElementById)\('([\w-]+)'\)", page):
-        assert name in ids, name
-
-
-def test_colours_are_defined_for_light_and_dark(page):
-    light, dark = (set(re.findall(r'(--[\w-]+):', part)) for part in
-                   re.search(r':root \{(.*?)\}\s*:root\[data-theme="dark"\] \{(.*?)\}', page,
-                             re.S).groups())
-    assert light == dark
-    used = set(re.findall(r'var\((--[\w-]+)\)', page)) - {'--'}
-    assert {name for name in used if '$' not in name} <= light
-
-
-def test_the_verdict_comes_first_and_texts_are_escaped(outline_of, page, run):
-    words = ' '.join(' '.join(outline_of(page).text).split())
-    assert words.index(verdict(summarize(run))) < words.index('Every joint')
-    assert 'A <story> & more.' in words
-    assert 'arm7 </script>' in words
-
-
-def test_embedded_numbers_are_those_of_the_run(page, run):
-    data = embedded(page)
-    assert data['joints'] == list(run.states.names)
-    assert data['adaptation'] == pytest.approx(6.0, abs=0.01)
-    assert data['estimates']['names'][6] == 'link7'
-    assert data['estimates']['truth'] == [None] * 6 + [2.5]
-    assert data['estimates']['values'][6][-1] == pytest.approx(
-        run.estimates.values[-1, 60], abs=2e-3)
-    last = np.array([joint[-1] for joint in data['error']['joints']])
-    # The last quarter of a second holds half a cycle's worth of the sine squared.
-    np.testing.assert_allclose(last / last[0], np.arange(1, 8), rtol=1e-3)
-    for chart in ('error', 'torque', 'estimates'):
-        assert all(np.isfinite(data[chart]['time']))
-
-
-def test_the_arm_moves_as_our_kinematics_say(run, arm7):
-    frames = payload(run, summarize(run), arm7, {})['arm']
-    index = 106
-    time = frames['time'][index]
-    k = np.searchsorted(run.states.time, time, side='right') - 1
-    from robot_dynamics.report.skeleton import Skeleton
-    expected = 1e3 * Skeleton(arm7).points(run.states.position[k:k + 1])[0]
-    assert np.abs(np.array(frames['points'][index]) - expected.ravel()).max() <= 0.5
-    # Before adaptation the desired pose is visibly elsewhere.
-    away = np.abs(np.array(frames['desired'][index]) - frames['points'][index]).max()
-    assert away > 5.0
-
-
-def test_a_run_without_robot_has_no_arm(outline_of, run):
-    page = render_page(run, summarize(run), None)
-    assert embedded(page)['arm'] is None
-    assert outline_of(page).open == []
-
-
-def test_units_follow_the_joints(arm7):
-    assert unit_of(arm7) == unit_of(None) == 'mrad'
-    assert unit_of(Robot.from_urdf(resolve_robot('rpr'))) == 'mrad or mm'
-
-
-@pytest.mark.parametrize('options', [{}, {'with_description': False}, {'adapts': False}])
-def test_build_leaves_page_and_picture(make_bag, tmp_path, options):
-    report = build_report(make_bag(**options), tmp_path / 'out')
-    assert report.page.read_text().startswith('<!doctype html>')
-    data = report.picture.read_bytes()
-    assert data.startswith(b'\x89PNG')
-    width, height = struct.unpack('>II', data[16:24])
-    assert width > 1200 and height > 600
-    assert len(data) > 30_000
-
-
-def test_where_nothing_is_learnt_nothing_is_called_after(outline_of, make_bag, arm7):
-    run = read_recording(make_bag(adapts=False))
-    words = ' '.join(' '.join(outline_of(render_page(run, summarize(run), arm7)).text).split())
-    assert 'Every joint, at first and at the end' in words
-    assert 'RMS error at the end' in words
-    assert 'smaller' not in words
+def test_bars_stay_inside_their_cell():
+    cell = bars((2.0, 'before'), (-1.0, 'after'), (float('nan'), 'after'))
+    assert re.findall(r'width:([\d.]+)%', cell) == ['100.0', '0.0', '100.0']

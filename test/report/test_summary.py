@@ -5,10 +5,17 @@ import numpy as np
 import pytest
 
 from robot_dynamics.errors import RecordingError
-from robot_dynamics.report.page import render_page
 from robot_dynamics.report.recording import read_recording
-from robot_dynamics.report.summary import first_change, summarize
-from robot_dynamics.report.text import figures, milli, ratio, table, verdict
+from robot_dynamics.report.run_page import run_page
+from robot_dynamics.report.summary import (
+    first_change,
+    milli,
+    ratio,
+    summarize,
+    table,
+    verdict,
+)
+from robot_dynamics.report.words import figures
 
 
 def test_errors_before_and_after(run):
@@ -55,12 +62,12 @@ def test_missing_commands_and_timing_show(make_bag):
 
 
 @pytest.mark.parametrize('options', [{'latency': -0.019}, {'with_timing': False}])
-def test_a_latency_that_nobody_knows_is_not_told(make_bag, options):
+def test_an_unknown_latency_is_reported_as_unknown(make_bag, options):
     run = read_recording(make_bag(**options))
     summary = summarize(run)
-    assert 'latency          not known' in table(summary)
-    page = render_page(run, summary, None)
-    assert 'command published: not known' in page and 'median latency' not in page
+    assert 'latency          unknown' in table(summary)
+    page = run_page(run, summary, None)
+    assert 'command published: unknown' in page and 'median latency' not in page
 
 
 def test_without_adaptation_halves_are_compared(make_bag):
@@ -92,8 +99,8 @@ def test_with_a_time_before_adaptation_it_does_not_adapt_from_the_start(run):
 def test_a_short_run_is_refused(make_bag):
     with pytest.raises(RecordingError, match=r'0\.5 s beside the start of adaptation; run longer'):
         summarize(read_recording(make_bag(seconds=6.5)))
-    # Who does not learn is not asked for adaptation.
-    with pytest.raises(RecordingError, match=r'holds 1\.5 s of tracking; run longer'):
+    # Without adaptation its start is not mentioned.
+    with pytest.raises(RecordingError, match=r'of tracking or more, got 1\.5 s; run longer'):
         summarize(read_recording(make_bag(seconds=1.5, adapts=False)))
 
 
@@ -102,7 +109,7 @@ def test_a_run_that_became_worse_is_called_so(make_bag):
     assert 'did not improve' in verdict(summary)
 
 
-def test_interruptions_are_counted_and_told(make_bag):
+def test_interruptions_are_counted_and_reported(make_bag):
     modes = ((-2.0, 'holding'), (0.0, 'tracking'), (4.0, 'safe'), (4.5, 'holding'),
              (5.0, 'tracking'), (7.0, 'safe'), (8.0, 'tracking'), (20.0, 'stopped'))
     summary = summarize(read_recording(make_bag(modes=modes)))
@@ -146,11 +153,11 @@ def test_units_and_ratios():
     assert ratio(0.02, 0.0) == '-'
 
 
-def test_an_arm_that_is_let_go_is_told_of_by_how_far_it_is_from_where_it_was_held(make_bag):
+def test_of_a_released_arm_the_distance_from_the_held_pose_is_reported(make_bag):
     summary = summarize(read_recording(make_bag(
         adapts=False, modes=((-1.0, 'holding'), (0.0, 'guided'), (20.0, 'stopped')))))
     assert summary.let_go
-    assert verdict(summary).startswith('Let go, the arm is ')
+    assert verdict(summary).startswith('Released, the arm is ')
     assert 'from the pose held before at first' in verdict(summary)
 
 

@@ -142,7 +142,7 @@ def _arm_results(inputs: Inputs, options: argparse.Namespace
         payload_text,
     )
     from robot_dynamics.identification.payload import identify_payload_from
-    from robot_dynamics.report.identification import identification_page, summary_text
+    from robot_dynamics.report.identification_page import identification_page, summary_text
     estimate = estimate_settings(inputs.content)
     dataset, kept = _dataset(inputs, options)
     payload = None

@@ -17,7 +17,7 @@ from robot_dynamics.identification.servo.output_error import (
     simulated,
 )
 from robot_dynamics.identification.servo.outputs import drive_files
-from robot_dynamics.report.drives import drives_page, drives_text
+from robot_dynamics.report.drives_page import drives_page, drives_text
 
 #: The section of the YAML.
 SECTION = 'output_error'

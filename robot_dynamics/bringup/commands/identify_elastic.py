@@ -30,7 +30,7 @@ from robot_dynamics.identification.elastic.dataset import (
 from robot_dynamics.identification.elastic.identify import identify_elastic
 from robot_dynamics.identification.elastic.outputs import ElasticOutputs, make_elastic_outputs
 from robot_dynamics.identification.elastic.problem import elastic_estimate_settings
-from robot_dynamics.report.elastic import elastic_page, elastic_text
+from robot_dynamics.report.elastic_page import elastic_page, elastic_text
 
 #: The key of the YAML.
 KEY = 'elastic_joints'

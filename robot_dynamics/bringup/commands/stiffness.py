@@ -18,8 +18,7 @@ from robot_dynamics.identification.dataset.columns import read_columns
 from robot_dynamics.identification.stiffness.log import joint_logs, stiffness_settings
 from robot_dynamics.identification.stiffness.report import examine
 from robot_dynamics.model.yaml_text import read_yaml
-from robot_dynamics.report.stiffness_figure import draw_stiffness
-from robot_dynamics.report.stiffness_page import stiffness_page
+from robot_dynamics.report.stiffness_page import draw_stiffness, stiffness_page
 
 SUMMARY = 'say how stiff joints are and what motion they lose, from motor and link encoders'
 

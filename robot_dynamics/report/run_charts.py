@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers behind the charts of the report, thinned and ready for JSON."""
+"""The charts of the report of a run: thinned signals, and the moving arm as points and lines."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.report.recording import Recording
 from robot_dynamics.report.series import grid, histogram, moving_rms, rounded, sample, worst
-from robot_dynamics.report.skeleton import Skeleton, can_be_drawn
 from robot_dynamics.report.summary import Summary
 
 #: Samples a second of the charts, frames a second of the arm, and samples of the loop.
@@ -23,17 +25,23 @@ _LOOP_RATE = 10.0
 #: Length of the window over which the drawn error is averaged, in s.
 ERROR_WINDOW = 0.25
 
+#: Points nearer to each other than this are one, in m.
+_SAME_POINT = 1e-4
 
-def payload(recording: Recording, summary: Summary, robot: Robot | None,
+# No point of an arm that is drawn lies farther from its base, in m.
+_FARTHEST = 1e3
+
+
+def run_charts(recording: Recording, summary: Summary, robot: Robot | None,
             truth: Mapping[str, float]) -> dict[str, Any]:
-    """Return what the page draws.
+    """The numbers that the page draws, in plain types.
 
     Parameters
     ----------
     recording, summary : Recording, Summary
         The run.
     robot : Robot, optional
-        The arm; without it none is drawn.
+        The arm; not drawn without it.
     truth : mapping of str to float
         True values of estimated parameters, as far as they are known.
     """
@@ -52,9 +60,9 @@ def payload(recording: Recording, summary: Summary, robot: Robot | None,
 
 def arm_frames(recording: Recording, robot: Robot, begin: float, end: float
                ) -> dict[str, Any] | None:
-    """Return the moving arm, measured and desired, in whole millimetres.
+    """The moving arm, measured and desired, in whole millimetres.
 
-    None where it cannot be drawn: a position was not measured, or it is miles long.
+    None where it cannot be drawn: a position was not measured, or a point is far away.
     """
     skeleton = Skeleton(robot)
     states, errors = recording.states, recording.errors.ordered(robot.joint_names)
@@ -91,7 +99,7 @@ def _torque(recording: Recording, time: FloatArray) -> dict[str, Any]:
 
 def _estimates(recording: Recording, time: FloatArray, truth: Mapping[str, float]
                ) -> dict[str, Any]:
-    """Return the estimated masses; a chart of all parameters would be unreadable."""
+    """The estimated masses; a chart of all parameters would be unreadable."""
     names = [(k, name) for k, name in enumerate(recording.estimate_names)
              if name.endswith('/m')]
     if not names or len(recording.estimates) == 0:
@@ -116,3 +124,63 @@ def _loop(recording: Recording, begin: float, end: float) -> dict[str, Any]:
             'period': rounded(worst(stamps[1:], period, time)),
             'latency': rounded(worst(timing.time[inside], worst_latency, time)),
             'period_histogram': histogram(period), 'latency_histogram': histogram(latency)}
+
+
+@dataclass(frozen=True, eq=False)
+class Skeleton:
+    """The points that an arm is drawn with, and the lines that join them.
+
+    Point 0 is the origin of the base, point 1 + i that of link frame i, and the
+    rest are the outermost frames of the links that carry no other: flanges and tools.
+
+    Parameters
+    ----------
+    robot : Robot
+        The arm.
+    """
+
+    robot: Robot
+
+    @property
+    def lines(self) -> list[tuple[int, int]]:
+        """Pairs of points that a line joins, base to tip."""
+        links = [(1 + int(parent), 1 + body) for body, parent in enumerate(self.robot.parents)]
+        first_tip = 1 + self.robot.n_bodies
+        return links + [(1 + body, first_tip + k) for k, (body, _) in enumerate(self._tips())]
+
+    def points(self, q: ArrayLike) -> FloatArray:
+        """Positions of the points.
+
+        Parameters
+        ----------
+        q : array_like, shape (k, n)
+            Joint positions, rad or m.
+
+        Returns
+        -------
+        ndarray, shape (k, number of points, 3)
+            In the base frame, m.
+        """
+        poses = Dynamics(self.robot).forward_kinematics(np.atleast_2d(q))
+        origins = poses[..., :3, 3]
+        base = np.zeros((len(origins), 1, 3))
+        tips = [(poses[:, body] @ pose)[:, None, :3, 3] for body, pose in self._tips()]
+        return np.concatenate([base, origins, *tips], axis=1)
+
+    def _tips(self) -> list[tuple[int, FloatArray]]:
+        """Body and pose on it of the outermost frame of each last link."""
+        parents = set(self.robot.parents.tolist())
+        tips = []
+        for body in range(self.robot.n_bodies):
+            poses = [frame.pose for frame in self.robot.frames.values() if frame.body == body]
+            if body in parents or not poses:
+                continue
+            outermost = max(poses, key=lambda pose: float(np.linalg.norm(pose[:3, 3])))
+            if np.linalg.norm(outermost[:3, 3]) > _SAME_POINT:
+                tips.append((body, outermost))
+        return tips
+
+
+def can_be_drawn(points: FloatArray) -> bool:
+    """Whether every point of an arm is known and near enough to its base."""
+    return bool(np.all(np.abs(points) < _FARTHEST))

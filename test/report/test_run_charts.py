@@ -4,7 +4,7 @@ import pytest
 
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot, shipped_robots
-from robot_dynamics.report.skeleton import Skeleton
+from robot_dynamics.report.run_charts import Skeleton
 
 
 def test_a_planar_elbow_lies_where_trigonometry_says():

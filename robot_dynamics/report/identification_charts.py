@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the charts of the page show: efforts, errors, spectra, friction."""
+"""Charts of the page about an identification: efforts, errors, spectra, friction over speed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.filters import low_pass
-from robot_dynamics.identification.observation_matrix import TRIM
+from robot_dynamics.identification.friction import LOADED, columns_of
+from robot_dynamics.identification.model import Model
+from robot_dynamics.identification.observation_matrix import TRIM, axis_loads
 from robot_dynamics.identification.plain_friction import (
     COULOMB_VELOCITY,
     PlainFriction,
@@ -19,7 +23,6 @@ from robot_dynamics.identification.result import Identification
 from robot_dynamics.identification.signals import Motion, motions_of
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import effort_units
-from robot_dynamics.report.identification.friction_curves import friction_curves
 from robot_dynamics.report.series import rounded, with_gaps
 
 #: The stretch that is drawn in full, s, and its samples at most.
@@ -28,6 +31,8 @@ STRETCH, SAMPLES = 60.0, 1500
 WINDOWS, SHORTEST_WINDOW = 300, 0.5
 #: Points of a spectrum, at most, and the least of it that is drawn, as a part of its highest.
 FREQUENCIES, LOWEST = 300, 1e-4
+#: Points of a friction curve, and bins of the measured friction with their least samples.
+POINTS, BINS, IN_A_BIN = 161, 40, 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +44,7 @@ class Predicted:
     motion : Motion
         The motion.
     measured, fitted, held : ndarray, shape (N, n)
-        Effort, that of the identified model, and that of the half that has not seen it.
+        Effort, that of the identified model, and that of the fit to the other half.
     """
 
     motion: Motion
@@ -49,12 +54,12 @@ class Predicted:
 
 
 def charts(found: Identification, dataset: Dataset, plain: PlainFriction) -> dict[str, Any]:
-    """Return everything that the charts show, in plain types.
+    """The numbers that the page draws, in plain types.
 
     Parameters
     ----------
     found, dataset : Identification, Dataset
-        The result, and what it was made of.
+        The result, and its data.
     plain : PlainFriction
         Friction as the URDF has it.
     """
@@ -63,12 +68,12 @@ def charts(found: Identification, dataset: Dataset, plain: PlainFriction) -> dic
     return {'joints': list(dataset.joint_names), 'units': list(effort_units(found.model.robot)),
             'efforts': _efforts(found, parts), 'overview': _overview(parts),
             'spectra': _spectra(found, whole),
-            'friction': friction_curves(found.model, parts, plain, COULOMB_VELOCITY),
+            'friction': friction_curves(found.model, parts, plain),
             'cutoff': found.signals.cutoff}
 
 
 def predicted(found: Identification, motion: Motion) -> Predicted:
-    """Return what a motion took, and what models say of it."""
+    """Measured and predicted efforts of a motion."""
     def filtered(effort: FloatArray) -> FloatArray:
         return low_pass(effort, motion.rate, found.signals.cutoff, found.signals.order)
 
@@ -80,7 +85,7 @@ def predicted(found: Identification, motion: Motion) -> Predicted:
 
 
 def settled(part: Predicted) -> Predicted:
-    """Return the same without its ends, where filters settle and no equation was taken."""
+    """The motion without its ends, where filters settle and no equation was taken."""
     count, motion = part.motion.count, part.motion
     trim = int(min(TRIM * motion.rate, 0.1 * count))
     kept = slice(trim, count - trim)
@@ -90,7 +95,7 @@ def settled(part: Predicted) -> Predicted:
 
 
 def _efforts(found: Identification, parts: list[Predicted]) -> dict[str, Any]:
-    """Return efforts of the stretch around the worst three seconds, or of the beginning."""
+    """Efforts of the stretch around the worst three seconds, or of the beginning."""
     first, last = (float(part.motion.time[end]) for part, end in ((parts[0], 0), (parts[-1], -1)))
     worst = found.worst[0][0] + 1.5 if found.worst else first
     start = max(first, min(worst - 0.5 * STRETCH, last - STRETCH))
@@ -106,7 +111,7 @@ def _efforts(found: Identification, parts: list[Predicted]) -> dict[str, Any]:
 
 
 def _overview(parts: list[Predicted]) -> dict[str, Any]:
-    """Return the root mean square error in windows over the whole recording."""
+    """Root mean square error in windows over the whole recording."""
     length = sum(float(one.motion.time[-1] - one.motion.time[0]) for one in parts)
     window = max(SHORTEST_WINDOW, length / WINDOWS)
     times, errors = [], []
@@ -123,7 +128,7 @@ def _overview(parts: list[Predicted]) -> dict[str, Any]:
 
 
 def _spectra(found: Identification, parts: list[Predicted]) -> dict[str, Any]:
-    """Return amplitude densities of effort and error of the longest segment."""
+    """Amplitude densities of effort and error of the longest segment."""
     from scipy.signal import welch
     part = max(parts, key=lambda one: one.motion.count)
     motion = part.motion
@@ -139,9 +144,85 @@ def _spectra(found: Identification, parts: list[Predicted]) -> dict[str, Any]:
 
 
 def _columns(values: FloatArray) -> list[list[float | None]]:
-    """Return columns as lists, with as many figures as anybody can see; None for nan."""
+    """Columns as lists of numbers with four figures; None for nan."""
     return [rounded(column) for column in values.T]
 
 
 def _rounded(values: FloatArray, digits: int) -> list[float]:
     return np.round(values, digits).tolist()
+
+
+def friction_curves(model: Model, parts: Sequence[Predicted], plain: PlainFriction
+                    ) -> list[dict[str, Any]]:
+    """Friction over speed of every joint: identified, as in the URDF, and measured.
+
+    Parameters
+    ----------
+    model : Model
+        The identified arm.
+    parts : sequence of Predicted
+        The recording.
+    plain : PlainFriction
+        Friction as the URDF has it.
+
+    Returns
+    -------
+    list of dict
+        ``speed``, ``identified`` (at steady speed and the median load), ``urdf``; medians
+        ``measured`` of the efforts beyond those of bodies and rotors, ``at`` their speeds.
+    """
+    n = model.axes.shape[1]
+    speed = np.concatenate([part.motion.v for part in parts])
+    beyond = np.concatenate([
+        part.measured - part.fitted + model.without('armature').friction_efforts(part.motion)
+        for part in parts])
+    load = _usual_loads(model, parts)
+    out = []
+    for j in range(n):
+        largest = max(float(np.percentile(np.abs(speed[:, j]), 99.5)), 1e-9)
+        x = np.linspace(-1.0, 1.0, POINTS)
+        # Close together around zero, where friction changes.
+        v = largest * np.sign(x) * np.abs(x) ** 2
+        identified = np.zeros(POINTS)
+        for feature, value in zip(model.features, model.friction, strict=True):
+            along = model.axes[feature.axis, j]
+            if along and feature.term != 'armature':
+                identified += value * along * steady(feature.term, feature.option, along * v,
+                                                     float(load[feature.axis]))
+        at, measured = _medians(speed[:, j], beyond[:, j], largest)
+        out.append({'speed': v.tolist(), 'identified': identified.tolist(),
+                    'urdf': (plain.damping[j] * v
+                             + plain.friction[j] * np.tanh(v / COULOMB_VELOCITY)).tolist(),
+                    'at': at, 'measured': measured})
+    return out
+
+
+def steady(term: str, option: float, speed: FloatArray, load: float) -> FloatArray:
+    """Effort of a term per unit of its parameter at a steady speed, shape (N,)."""
+    if term in ('dahl', 'load_dahl'):
+        return np.sign(speed) * (abs(load) if term == 'load_dahl' else 1.0)
+    still = np.zeros_like(speed)
+    return columns_of(term, (option,), still, speed, still, np.full_like(speed, load))[:, 0]
+
+
+def _usual_loads(model: Model, parts: Sequence[Predicted]) -> FloatArray:
+    """Median load of every axis; zero where friction does not depend on load."""
+    if not any(feature.term in LOADED for feature in model.features):
+        return np.zeros(len(model.axes))
+    loaded = Dynamics(model.robot.with_gravity(model.gravity).with_parameters(model.loads))
+    efforts = np.concatenate([loaded.inverse_dynamics(part.motion.q, part.motion.v, part.motion.a)
+                              for part in parts])
+    return np.median(np.abs(axis_loads(model.axes, efforts)), axis=0)
+
+
+def _medians(speed: FloatArray, effort: FloatArray, largest: float
+             ) -> tuple[list[float], list[float]]:
+    """Medians of the effort in bins of speed that hold enough samples."""
+    place = np.clip(((speed / largest + 1.0) * 0.5 * BINS).astype(int), -1, BINS)
+    at, out = [], []
+    for k in range(BINS):
+        inside = (place == k) & (np.abs(speed) <= largest)
+        if np.count_nonzero(inside) >= IN_A_BIN:
+            at.append(float(np.median(speed[inside])))
+            out.append(float(np.median(effort[inside])))
+    return at, out

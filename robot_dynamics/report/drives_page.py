@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Identified servo drives in words and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.identification.outputs import finite
+from robot_dynamics.identification.servo.model import PARAMETERS
+from robot_dynamics.identification.servo.output_error import DriveVerdict, OutputError, Simulated
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot, position_units
+from robot_dynamics.report.page import (
+    Page,
+    chart,
+    facts,
+    finding_items,
+    items,
+    section,
+    table,
+    tabs,
+    tile,
+    tiles,
+    titled,
+)
+from robot_dynamics.report.words import (
+    VERDICT_WORDS,
+    columns,
+    percent,
+    warnings,
+    worst_joint,
+)
+
+#: Samples of a curve, at most.
+SAMPLES = 1500
+
+_LINEAR_UNITS = {'N m/V': 'N/V', 'N m s/rad': 'N s/m', 'kg m^2': 'kg', 'N m': 'N', 'rad': 'm'}
+
+
+def drives_page(found: OutputError, judged: DriveVerdict, runs: Sequence[Simulated],
+                robot: Robot) -> str:
+    """HTML page about identified servo drives.
+
+    Parameters
+    ----------
+    found, judged : OutputError, DriveVerdict
+        The drives, and the verdict on them.
+    runs : sequence of Simulated
+        The logs, and the simulated positions.
+    robot : Robot
+        The arm.
+    """
+    unit = ' and '.join(sorted(set(position_units(robot))))
+    page = Page(robot.name, drives_sentence(judged), _story(runs), [
+        tiles([tile(percent(judged.validation), 'of the motion off where nothing was seen'),
+               tile(percent(judged.in_sample), 'in what was fitted'),
+               tile(f'{np.mean(found.validation):.3g}', 'mean error, not seen', unit),
+               tile(f'{np.mean(found.mean_error):.3g}', 'mean error, fitted', unit)]),
+        section('Why', items(judged.reasons)),
+        section('Position: measured, simulated, residual',
+                'Simulated from the goals alone. "Not seen" starts again in the middle of each '
+                'log, with the drives identified from the other halves of all logs.',
+                tabs('Log'),
+                chart('position', 'Goal, measured and simulated position over time',
+                      titled('Position')),
+                chart('error', 'Difference of measured and simulated position over time',
+                      titled('Residual'))),
+        section('What was identified', _parameters(found, robot)),
+        section('Every log', _logs(runs, robot)),
+        section('What else to know', finding_items(found.findings), facts([
+            ('minima of the searches, best first',
+             ', '.join(f'{cost:.5g}' for cost in found.costs)),
+            ('parameters of a joint', ', '.join(found.layout.free))])),
+    ], kind='drives', verdict=judged.verdict)
+    return page.render(finite(curves(runs, robot)), 'pair.js', 'drives.js')
+
+
+def drives_text(found: OutputError, judged: DriveVerdict, robot: Robot) -> str:
+    """Verdict, errors of the joints, parameters and warnings, for a terminal."""
+    lines = [drives_sentence(judged), '', *columns(
+        ('joint', 'mean error, not seen', 'fitted'),
+        [(name, f'{held:.3g} {unit}', f'{own:.3g} {unit}') for name, unit, held, own in zip(
+            robot.joint_names, position_units(robot), found.validation, found.mean_error,
+            strict=True)]), '']
+    width = max(map(len, found.layout.labels))
+    for label, value in found.parameters.items():
+        lines.append(f'  {label:<{width}}   {value:>10.4g}  '
+                     f'{_deviation(found, label, "+- ")}  {unit_of(label, robot)}'.rstrip())
+    return '\n'.join([*lines, *judged.reasons[1:], *warnings(found.findings)])
+
+
+def drives_sentence(judged: DriveVerdict) -> str:
+    """The verdict in one sentence."""
+    return (f'{VERDICT_WORDS[judged.verdict]}: simulated from commands alone, servos are '
+            f'{percent(judged.validation)} of their motion off where nothing was seen, '
+            f'{percent(judged.in_sample)} in what was fitted'
+            f'{worst_joint(len(judged.motion), *judged.worst)}.')
+
+
+def unit_of(label: str, robot: Robot) -> str:
+    """Unit of ``joint/parameter``, for a supply in volts."""
+    joint, _, name = label.rpartition('/')
+    unit = PARAMETERS[name].unit
+    if position_units(robot)[robot.joint_names.index(joint)] == 'rad':
+        return unit
+    return _LINEAR_UNITS.get(unit, unit)
+
+
+def curves(runs: Sequence[Simulated], robot: Robot) -> list[dict[str, Any]]:
+    """Positions of every joint in every log, in plain types."""
+    out = []
+    for title, run, j, name, unit in _joints_of(runs, robot):
+        log = run.log
+        thin = slice(None, None, max(1, -(-log.count // SAMPLES)))
+        # A goal far off shows no more than one just beyond where the joint went.
+        low, high = np.min(log.position[:, j]), np.max(log.position[:, j])
+        reach = max(high - low, 1e-9)
+        signals = {'goal': np.clip(log.goal[:, j], low - reach, high + reach),
+                   'measured': log.position[:, j], 'simulated': run.fitted[:, j],
+                   'held': run.held[:, j], 'error': log.position[:, j] - run.fitted[:, j],
+                   'held_error': log.position[:, j] - run.held[:, j]}
+        out.append({'name': title if robot.n == 1 else f'{title} · {name}', 'unit': unit,
+                    'time': np.round(log.time[thin], 4).tolist(),
+                    **{key: _rounded(values[thin]) for key, values in signals.items()}})
+    return out
+
+
+def _joints_of(runs: Sequence[Simulated], robot: Robot):
+    """Every joint of every log: title of the log, log, index, name and unit of the joint."""
+    names = [Path(run.log.name).stem for run in runs]
+    for k, (name, run) in enumerate(zip(names, runs, strict=True)):
+        # Pieces of one log are numbered.
+        title = name if names.count(name) == 1 else f'{name} {names[:k].count(name) + 1}'
+        for j, (joint, unit) in enumerate(zip(robot.joint_names, position_units(robot),
+                                              strict=True)):
+            yield title, run, j, joint, unit
+
+
+def _rounded(values: FloatArray) -> list[float]:
+    return [float(f'{value:.5g}') for value in values]
+
+
+def _story(runs: Sequence[Simulated]) -> str:
+    seconds = sum(float(run.log.time[-1] - run.log.time[0]) for run in runs)
+    rows = sum(run.log.count for run in runs)
+    return (f'{len(runs)} logs, {rows:,} rows, {seconds:.0f} s. The whole loop of servo, drive, '
+            'gear and arm is simulated from the commands; of the measurements only the first '
+            'position enters. "Not seen" is each half of every log, simulated with the drives '
+            'identified from the other halves.')
+
+
+def _logs(runs: Sequence[Simulated], robot: Robot) -> str:
+    rows = []
+    for title, run, j, name, unit in _joints_of(runs, robot):
+        held, own = (float(np.mean(np.abs(run.log.position[:, j] - one[:, j])))
+                     for one in (run.held, run.fitted))
+        rows.append((title, name, f'{run.log.count:,}', f'{held:.3g} {unit}',
+                     f'{own:.3g} {unit}'))
+    return table(('log', 'joint', 'rows', 'mean error, not seen', 'fitted'), rows)
+
+
+def _parameters(found: OutputError, robot: Robot) -> str:
+    rows = [(label, f'{value:.4g}', _deviation(found, label), unit_of(label, robot))
+            for label, value in found.parameters.items()]
+    rows += [(f'{joint}/{name}', f'{value:.4g}', 'given', unit_of(f'{joint}/{name}', robot))
+             for name, values in found.layout.known.items()
+             for joint, value in zip(found.layout.joints, values, strict=True)]
+    return table(('parameter', 'value', '± one sd', 'unit'), rows)
+
+
+def _deviation(found: OutputError, label: str, sign: str = '') -> str:
+    deviation = found.standard_deviations[label]
+    return f'{sign}{deviation:.2g}' if np.isfinite(deviation) else 'at its bound'

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Identified joints with springs in words and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.dynamics.base_parameters import COMBINED, INDEPENDENT, UNIDENTIFIABLE
+from robot_dynamics.elastic.robot import JOINT_PARAMETERS
+from robot_dynamics.identification.elastic.dataset import ElasticDataset
+from robot_dynamics.identification.elastic.encoders import Encoders
+from robot_dynamics.identification.elastic.outputs import ElasticOutputs
+from robot_dynamics.identification.elastic.result import ElasticIdentification
+from robot_dynamics.identification.outputs import finite
+from robot_dynamics.model.robot import effort_units, prismatic_joints
+from robot_dynamics.report.page import (
+    Html,
+    Page,
+    chart,
+    facts,
+    finding_items,
+    html,
+    items,
+    note,
+    section,
+    table,
+    tabs,
+    tile,
+    tiles,
+    titled,
+    wide,
+)
+from robot_dynamics.report.series import rounded, with_gaps
+from robot_dynamics.report.words import (
+    VERDICT_WORDS,
+    columns,
+    percent,
+    short,
+    signal_facts,
+    warnings,
+    worst_joint,
+)
+
+#: Samples of a curve, at most.
+SAMPLES = 1500
+
+_CLASSES = {INDEPENDENT: 'alone', COMBINED: 'in combination', UNIDENTIFIABLE: 'not identifiable'}
+_UNITS = {'rotor_inertia': ('kg m²', 'kg m²'), 'coulomb': ('N m', 'N'),
+          'viscous': ('N m s/rad', 'N s/m'), 'stiffness': ('N m/rad', 'N/m')}
+
+
+@dataclass(frozen=True)
+class _JointParameter:
+    """A parameter of a joint; value and deviation are None unless it is identifiable alone."""
+
+    name: str
+    unit: str
+    described: float
+    value: float | None
+    deviation: float | None
+    how: str
+
+
+def elastic_page(found: ElasticIdentification, data: ElasticDataset, outputs: ElasticOutputs
+                 ) -> str:
+    """HTML page about identified joints with springs.
+
+    Parameters
+    ----------
+    found, data : ElasticIdentification, ElasticDataset
+        The result, and its data.
+    outputs : ElasticOutputs
+        The other files, whose findings are listed too.
+    """
+    refused = '' if outputs.refused is None else Html(
+        f'<b>No URDF and no parameter file were written.</b> {html(str(outputs.refused))}')
+    page = Page(found.robot.links.name, elastic_sentence(found), _story(found, data), [
+        _tiles(found),
+        section('Springs and motors', _springs(found), _friction(found)),
+        section('Effect of missing encoders', *_losses(found)),
+        section('Identifiable alone, in combination, or not at all', _classes(found)),
+        section('Effort: measured, predicted, residual',
+                'Low-passed as the equations were. Efforts on links are external: zero where '
+                'nothing touches the arm. "Not seen" is predicted by a fit to the half of the '
+                'recording that does not contain this stretch.',
+                tabs('Link or motor'),
+                chart('effort', 'Measured and predicted effort over time', titled('Effort')),
+                chart('error', 'Difference of measured and predicted effort over time',
+                      titled('Residual')),
+                _coordinates(found)),
+        section('What the recording alone determines',
+                'Base parameters without any description. Standard deviations account for '
+                'correlated errors of neighbouring samples.', _base(found)),
+        section('What else to know', finding_items((*found.findings, *outputs.findings)), facts([
+            *signal_facts(data.dataset, found.signals, found.estimator),
+            ('friction', 'f_s and f_v' if found.friction is None else 'falls from standstill'),
+            ('rotors turn with the links', 'yes' if found.robot.is_coupled else 'no')])),
+    ], kind='joints with springs', verdict=found.verdict, notice=refused)
+    return page.render(finite(_curves(found)), 'pair.js', 'elastic.js')
+
+
+def elastic_text(found: ElasticIdentification, outputs: ElasticOutputs) -> str:
+    """Verdict, parameters of the joints, identifiable parameters and warnings, for a terminal."""
+    parameters = tuple(_joint_parameters(found))
+    width = max(len(one.name) for one in parameters)
+    lines = [elastic_sentence(found), _encoders_sentence(found.encoders), '', *columns(
+        ('measured', 'RMS, not seen', 'not seen', 'fitted'),
+        [(name, f'{found.validation.rmse[k]:.3g} {unit}',
+          percent(found.validation.relative[k]), percent(found.in_sample.relative[k]))
+         for k, (name, unit) in enumerate(_measured(found))]), '']
+    for one in parameters:
+        value = one.how if one.value is None else \
+            f'{one.value:.6g} +- {one.deviation:.2g} {one.unit}'
+        lines.append(f'  {one.name:<{width}}   {short(value)}   (described: {one.described:.4g})')
+    lines += ['', f'{found.base.rank} of {found.structural.rank} base parameters, '
+                  f'condition number {found.condition:.3g}',
+              'identifiable alone: ' + (', '.join(_of_class(found, INDEPENDENT)) or 'none'),
+              *('only together: ' + ', '.join(group) for group in _groups(found)),
+              'unidentifiable: ' + (', '.join(_of_class(found, UNIDENTIFIABLE)) or 'none')]
+    if found.losses:
+        lines += ['less than with encoders on both sides:',
+                  *(f'  {short(str(loss))}' for loss in found.losses), _remaining(found)]
+    return '\n'.join([*lines, *warnings((*found.findings, *outputs.findings))])
+
+
+def elastic_sentence(found: ElasticIdentification) -> str:
+    """The verdict in one sentence."""
+    names, worst = found.encoders.names(found.robot), found.validation.worst
+    return (f'{VERDICT_WORDS[found.verdict]}: the model predicts efforts that it has not seen '
+            f'with {percent(found.validation.total)} error, its own with '
+            f'{percent(found.in_sample.total)}'
+            + worst_joint(len(names), names[worst], found.validation.relative[worst]) + '.')
+
+
+def _encoders_sentence(encoders: Encoders) -> str:
+    """Which encoders there were."""
+    if all(encoders.links) and all(encoders.motors):
+        return 'Links and motors were measured.'
+    if not any(encoders.motors):
+        return 'Links alone were measured: springs are taken to be rigid.'
+    if not any(encoders.links):
+        return 'Motors alone were measured: springs are taken to be rigid.'
+    return 'Some joints have one encoder only: their springs are taken to be rigid.'
+
+
+def _remaining(found: ElasticIdentification) -> str:
+    """What the result can be used for although encoders are missing."""
+    alone = [one.name for one in _joint_parameters(found) if one.how == 'alone']
+    return ('Masses and friction can be used by any controller of rigid arms'
+            f'{"; so can " + ", ".join(alone) if alone else ""}. A stiffness needs encoders on '
+            'both sides of its spring, or a data sheet: until then that of the description stays, '
+            'and gains for set points depend on it.')
+
+
+def _measured(found: ElasticIdentification) -> list[tuple[str, str]]:
+    """Name and unit of effort of each coordinate that is measured."""
+    units = effort_units(found.robot.links) * 2
+    return [(name, units[k]) for name, k in zip(found.encoders.names(found.robot),
+                                                found.encoders.measured, strict=True)]
+
+
+def _joint_parameters(found: ElasticIdentification) -> Iterator[_JointParameter]:
+    """Stiffness, rotor inertia and friction of each joint."""
+    slides = prismatic_joints(found.robot.links).tolist()
+    for k, joint in enumerate(found.robot.links.joint_names):
+        for kind in ('stiffness', *(one for one in JOINT_PARAMETERS if one != 'stiffness')):
+            name = f'{joint}/{kind}'
+            how = _CLASSES[found.classes[name]]
+            if found.classes[name] == COMBINED:
+                how = 'only together with ' + ', '.join(found.base.partners(name))
+            yield _JointParameter(
+                name, _UNITS[kind][slides[k]], float(getattr(found.robot.joints, kind)[k]),
+                *found.independent.get(name, (None, None)), how)
+
+
+def _of_class(found: ElasticIdentification, kind: str) -> list[str]:
+    """Names of the parameters of a class."""
+    return [name for name, one in found.classes.items() if one == kind]
+
+
+def _groups(found: ElasticIdentification) -> list[tuple[str, ...]]:
+    """Groups of parameters that are only identifiable together."""
+    out: list[tuple[str, ...]] = []
+    for name in _of_class(found, COMBINED):
+        if not any(name in group for group in out):
+            out.append((name, *found.base.partners(name)))
+    return out
+
+
+def _curves(found: ElasticIdentification) -> list[dict[str, Any]]:
+    """Efforts of every coordinate that is measured, in plain types."""
+    curves = found.curves
+    time, values = with_gaps(curves.time, np.hstack((curves.measured, curves.fitted, curves.held)),
+                             SAMPLES)
+    sides, out = np.hsplit(values, 3), []
+    for k, (name, unit) in enumerate(_measured(found)):
+        measured, fitted, held = (side[:, k] for side in sides)
+        out.append({'name': name, 'unit': unit, 'time': np.round(time, 4).tolist(),
+                    'measured': rounded(measured), 'fitted': rounded(fitted),
+                    'held': rounded(held), 'error': rounded(measured - fitted),
+                    'held_error': rounded(measured - held)})
+    # Motors first: they have efforts, links mostly none.
+    return sorted(out, key=lambda one: not one['name'].startswith('motor_'))
+
+
+def _story(found: ElasticIdentification, data: ElasticDataset) -> str:
+    dataset = data.dataset
+    return (f'{dataset.count:,} rows, {dataset.duration:.0f} s, of {found.robot.n} joints with '
+            f'springs, from {dataset.source}. {_encoders_sentence(found.encoders)} "Not seen" is '
+            'each half of the recording, predicted by a fit to the other half.')
+
+
+def _tiles(found: ElasticIdentification) -> Html:
+    return tiles([
+        tile(percent(found.validation.total), 'error on what was not seen'),
+        tile(percent(found.in_sample.total), 'error on what was fitted'),
+        tile(f'{found.base.rank}', 'base parameters determined', f'of {found.structural.rank}'),
+        tile(f'{len(_of_class(found, INDEPENDENT))}', 'parameters identifiable alone',
+             f'of {len(found.classes)}'),
+        tile(f'{found.condition:.3g}', 'condition number')])
+
+
+def _springs(found: ElasticIdentification) -> Html:
+    rows = []
+    for one in _joint_parameters(found):
+        value, deviation = ('-', '-') if one.value is None else \
+            (f'{one.value:.5g}', f'{one.deviation:.2g}')
+        rows.append((one.name, f'{one.described:.5g}', value, deviation, one.unit,
+                     wide(short(one.how))))
+    return table(('parameter', 'described', 'identified', '± one sd', 'unit', 'identifiable'),
+                 rows)
+
+
+def _losses(found: ElasticIdentification) -> list[Html]:
+    """Parameters that are less identifiable than with both encoders of every joint."""
+    if not found.losses:
+        return [note('None: every joint has both of its encoders.')]
+    return [note(_remaining(found)),
+            table(('parameter', 'with both encoders', 'with these', 'together with'),
+                  [(loss.name, _CLASSES[loss.before], _CLASSES[loss.after],
+                    wide(short(', '.join(loss.partners)) or '-')) for loss in found.losses],
+                  kind='facts')]
+
+
+def _classes(found: ElasticIdentification) -> Html:
+    return items([
+        Html('<b>Alone:</b> ' + html(', '.join(_of_class(found, INDEPENDENT)) or 'none')),
+        *(Html('<b>Only together:</b> ' + html(', '.join(group))) for group in _groups(found)),
+        Html('<b>Unidentifiable</b>, without any effect on this motion: '
+             + html(', '.join(_of_class(found, UNIDENTIFIABLE)) or 'none'))])
+
+
+def _base(found: ElasticIdentification) -> Html:
+    rows = []
+    for name, value, sd, described in zip(
+            found.base.base_names, found.values, found.deviations,
+            found.base.values(found.robot.parameters(found.order)), strict=True):
+        rows.append((wide(short(name)), f'{described:.5g}', f'{value:.5g}', f'{sd:.2g}',
+                     percent(sd / abs(value)) if value else '-'))
+    return table(('base parameter', 'described', 'identified', '± one sd', 'relative'), rows)
+
+
+def _coordinates(found: ElasticIdentification) -> Html:
+    held, own = found.validation, found.in_sample
+    return table(
+        ('equation of', 'RMS, not seen', 'RMS, fitted', 'relative, not seen', 'relative, fitted'),
+        [(name, f'{held.rmse[k]:.3g} {unit}', f'{own.rmse[k]:.3g} {unit}',
+          percent(held.relative[k]), percent(own.relative[k]))
+         for k, (name, unit) in enumerate(_measured(found))],
+        total=('all', '', '', percent(held.total), percent(own.total)))
+
+
+def _friction(found: ElasticIdentification) -> Html:
+    """The coefficients f1 to f6 of every motor, where they were identified."""
+    if found.friction is None:
+        return Html()
+    rows = [(joint, *(f'{value:.4g} ± {sd:.1g}' for value, sd in zip(values, sds, strict=True)))
+            for joint, values, sds in zip(found.robot.links.joint_names,
+                                          found.friction.coefficients, found.friction_deviations,
+                                          strict=True)]
+    return Html(note('Friction falls from standstill: F = f1 v + sign v (f2 - f3 exp(-|v|/f4) - '
+                     'f5 exp(-1/(f6 |v|))).')
+                + table(('motor of', 'f1', 'f2', 'f3', 'f4', 'f5', 'f6'), rows))

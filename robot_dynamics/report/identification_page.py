@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An identification in words and as a page."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robot_dynamics.identification.dataset import Dataset
+from robot_dynamics.identification.friction import UNITS, shares_option
+from robot_dynamics.identification.outputs import Outputs, finite
+from robot_dynamics.identification.quality import VAGUE
+from robot_dynamics.identification.result import Identification
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import effort_units
+from robot_dynamics.report.identification_charts import charts
+from robot_dynamics.report.page import (
+    Html,
+    Page,
+    bars,
+    chart,
+    details,
+    facts,
+    finding_items,
+    html,
+    items,
+    key,
+    note,
+    pair,
+    section,
+    table,
+    tabs,
+    tile,
+    tiles,
+    titled,
+    wide,
+)
+from robot_dynamics.report.words import (
+    VERDICT_WORDS,
+    columns,
+    percent,
+    short,
+    signal_facts,
+    warnings,
+    worst_joint,
+)
+
+
+def identification_page(found: Identification, dataset: Dataset, outputs: Outputs) -> str:
+    """HTML page about an identification.
+
+    Parameters
+    ----------
+    found, dataset : Identification, Dataset
+        The result, and its data.
+    outputs : Outputs
+        The other files, whose findings are listed too.
+    """
+    refused = '' if outputs.refused is None else \
+        Html(f'<b>No URDF was written.</b> {html(str(outputs.refused))}')
+    page = Page(found.model.robot.name, verdict_sentence(found), _story(found, dataset), [
+        _tiles(found),
+        section('Why', items(found.verdict_reasons)),
+        section('Every joint', key('relative error on what was not seen', 'on what was fitted'),
+                _joints(found)),
+        section('What the recording does not determine', _missing(found)),
+        section('Effort: measured, predicted, residual',
+                'Low-passed as the equations were: the worst three seconds of the recording and '
+                'what is around them. "Not seen" is predicted by a fit to the half of the '
+                'recording that does not contain this stretch.',
+                tabs('Joint'),
+                chart('effort', 'Measured and predicted effort of the chosen joint over time',
+                      titled('Effort')),
+                chart('residual', 'Difference of measured and predicted effort over time',
+                      titled('Residual')),
+                pair(chart('friction', 'Friction of the chosen joint over speed',
+                           titled('Friction', '<span class="unit"></span>, <b>over speed</b>, '
+                                              '<span id="speed-unit"></span>'), is_wide=False),
+                     chart('spectrum', 'Spectra of effort and error of the chosen joint',
+                           titled('Spectrum', 'effort and error per root Hz, logarithmic; the '
+                                              'cut-off is marked'), is_wide=False))),
+        section('Over the whole recording', chart(
+            'overview', 'Error of every joint over the whole recording',
+            titled('Error of predictions of what was not seen',
+                   'RMS of a window, N m or N, logarithmic'))),
+        section('What was identified', key('described', 'identified'), _links(found, outputs),
+                details('Every inertial parameter, in kg, kg m and kg m²', _parameters(found)),
+                details('Friction, term by term', friction_table(found), is_open=True)),
+        section('What the recording alone determines',
+                'Base parameters by weighted least squares without any description, the best '
+                'known first. Standard deviations account for correlated errors of neighbouring '
+                'samples.', _base(found)),
+        section('What was chosen, and why', table(
+            ('choice', 'value', 'because'),
+            [(one.what, one.value, wide(one.reason)) for one in found.choices], kind='facts')),
+        section('What else to know', finding_items((*found.findings, *outputs.findings)),
+                facts(_facts(found, dataset))),
+    ], kind='identification', verdict=found.verdict, notice=refused)
+    return page.render(finite(charts(found, dataset, outputs.friction)), 'identification.js')
+
+
+def verdict_sentence(found: Identification) -> str:
+    """The verdict in one sentence."""
+    names, worst = found.model.robot.joint_names, found.validation.worst
+    return (f'{VERDICT_WORDS[found.verdict]}: the model predicts motion that it has not seen with '
+            f'{percent(found.validation.total)} error, its own with '
+            f'{percent(found.in_sample.total)}'
+            + worst_joint(len(names), names[worst], found.validation.relative[worst]) + '.')
+
+
+def summary_text(found: Identification) -> str:
+    """Verdict, errors of the joints and warnings, for a terminal."""
+    names, kinds = found.model.robot.joint_names, effort_units(found.model.robot)
+    lines = [verdict_sentence(found), '', *columns(
+        ('joint', 'RMS, not seen', 'not seen', 'fitted'),
+        [(name, f'{found.validation.rmse[k]:.3g} {kinds[k]}',
+          percent(found.validation.relative[k]), percent(found.in_sample.relative[k]))
+         for k, name in enumerate(names)])]
+    lines += ['', f'{found.base.rank} base parameters, condition number '
+                  f'{found.base.condition:.3g}', *found.verdict_reasons[1:]]
+    lines += [f'missing: {short(", ".join(one.parameters))}; to determine it, {one.motion}'
+              for one in found.missing]
+    listed = tuple(', '.join(one.parameters[:3]) for one in found.missing)
+    return '\n'.join([*lines, *warnings(
+        finding for finding in found.findings if not finding.subject.startswith(listed))])
+
+
+def _story(found: Identification, dataset: Dataset) -> str:
+    pieces = f' in {len(dataset.segments)} pieces' if len(dataset.segments) > 1 else ''
+    return (f'{dataset.count:,} rows, {dataset.duration:.0f} s{pieces}, of '
+            f'{len(dataset.joint_names)} joints, from {dataset.source}. "Not seen" is each half '
+            'of the recording, predicted by a fit to the other half, with every choice made '
+            'there.')
+
+
+def _tiles(found: Identification) -> Html:
+    missing = sum(len(one.parameters) for one in found.missing)
+    return tiles([
+        tile(percent(found.validation.total), 'error on what was not seen'),
+        tile(percent(found.in_sample.total), 'error on what was fitted'),
+        tile(f'{found.base.condition:.3g}', 'condition number of the base'),
+        tile(f'all but {missing}' if missing else 'all', 'combinations of masses determined'),
+        tile('yes' if found.is_consistent else 'no', 'every body is physically possible')])
+
+
+def _missing(found: Identification) -> Html:
+    """Parameters without excitation, and the motions that would excite them."""
+    if not found.missing:
+        return note('Nothing: it determines every combination that any motion could.')
+    return table(('motion that would determine them', 'parameters that keep their description'),
+                 [(one.motion, wide(', '.join(map(short, one.parameters))))
+                  for one in found.missing], kind='facts')
+
+
+def _joints(found: Identification) -> Html:
+    """Errors of every joint, of held-out and of fitted data."""
+    units = effort_units(found.model.robot)
+    held, own = found.validation, found.in_sample
+    largest = max(float(np.max(held.relative)), float(np.max(own.relative)), 1e-12)
+    return table(
+        ('joint', '', 'RMS, not seen', 'RMS, fitted', 'relative, not seen', 'relative, fitted'),
+        [(name, bars((held.relative[k] / largest, 'before'), (own.relative[k] / largest, 'after')),
+          f'{held.rmse[k]:.3g} {unit}', f'{own.rmse[k]:.3g} {unit}',
+          percent(held.relative[k]), percent(own.relative[k]))
+         for k, (name, unit) in enumerate(zip(found.model.robot.joint_names, units, strict=True))],
+        total=('all joints', '', '', '', percent(held.total), percent(own.total)))
+
+
+def _links(found: Identification, outputs: Outputs) -> Html:
+    """Mass and centre of mass of every link, described and identified."""
+    before, after = found.model.robot.inertial_parameters, outputs.robot.inertial_parameters
+    largest = max(float(np.max(np.abs(before[:, 0]))), float(np.max(np.abs(after[:, 0]))), 1e-12)
+    return table(
+        ('link', '', 'mass described, kg', 'identified', '± one sd',
+         'centre of mass described, mm', 'identified'),
+        [(name, bars((old[0] / largest, 'before'), (new[0] / largest, 'after')),
+          f'{old[0]:.4g}', f'{new[0]:.4g}', f'{found.standard_deviations[f"{name}/m"]:.2g}',
+          _centre(old), _centre(new))
+         for name, old, new in zip(found.model.robot.body_names, before, after, strict=True)])
+
+
+def _centre(ten: FloatArray) -> str:
+    if abs(ten[0]) < 1e-12:
+        return '-'
+    # Adding zero turns -0 into 0.
+    return ', '.join(f'{x:.0f}' for x in np.round(1e3 * ten[1:4] / ten[0]) + 0.0)
+
+
+def _base(found: Identification) -> Html:
+    """Base parameters with their standard deviations, without any description."""
+    rows = []
+    for k in np.argsort(found.relative_deviations):
+        relative = float(found.relative_deviations[k])
+        is_known = np.isfinite(relative)
+        # A bar by decades, from 0.01 % to 100 %.
+        share = float(np.log10(max(relative, 1e-4)) / 4.0 + 1.0) if is_known else 1.0
+        rows.append((wide(short(found.base.base_names[k])),
+                     bars((share, 'before' if relative > VAGUE else 'after')),
+                     f'{found.base_values[k]:.4g}', f'{found.base_deviations[k]:.2g}',
+                     percent(relative) if is_known else '-'))
+    return table(('base parameter', 'relative deviation, 0.01 to 100 %', 'value', '± one sd',
+                  'relative'), rows)
+
+
+def _parameters(found: Identification) -> Html:
+    """Every inertial parameter of every link."""
+    return table(
+        ('parameter', 'described', 'identified', '± one sd', 'identifiable'),
+        [(name, f'{before:.4g}', f'{after:.4g}', f'{found.standard_deviations[name]:.2g}',
+          found.classes[name]) for name, before, after in zip(
+            found.names, found.model.robot.parameters, found.model.inertial, strict=False)])
+
+
+def friction_table(found: Identification) -> Html:
+    """The friction terms of every axis."""
+    model, efforts, rows = found.model, effort_units(found.model.robot), []
+    for name, feature, value in zip(found.names[10 * model.robot.n_bodies:], model.features,
+                                    model.friction, strict=True):
+        slides = efforts[int(np.argmax(np.abs(model.axes[feature.axis])))] == 'N'
+        length = 'm' if slides else 'rad'
+        unit = length if shares_option(feature.term) == 'length' else f'{length}/s'
+        rows.append((name, f'{value:.4g}', f'{found.standard_deviations[name]:.2g}',
+                     UNITS[feature.term][slides],
+                     f'{feature.option:.3g} {unit}' if feature.option else ''))
+    return table(('term', 'value', '± one sd', 'unit', 'width or length'), rows)
+
+
+def _facts(found: Identification, dataset: Dataset) -> list[tuple[str, str]]:
+    return [
+        *signal_facts(dataset, found.signals, found.estimator),
+        ('gravity', ', '.join(f'{x:.4f}' for x in found.model.gravity) + ' m/s² in the base'),
+        ('worst three seconds', '; '.join(f'{start:.1f} to {end:.1f} s: {percent(error)}'
+                                          for start, end, error in found.worst)),
+        ('computed in', ', '.join(f'{stage} {seconds:.2f} s'
+                                  for stage, seconds in found.seconds.items())),
+    ]

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report of a run: from a recording to a page, a picture and numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.report.figure import draw_figure
+from robot_dynamics.report.files import write_file
+from robot_dynamics.report.page import (
+    Html,
+    Page,
+    bars,
+    chart,
+    facts,
+    pair,
+    part,
+    section,
+    table,
+    tabs,
+    tile,
+    tiles,
+    titled,
+)
+from robot_dynamics.report.recording import Recording, read_recording
+from robot_dynamics.report.run_charts import run_charts
+from robot_dynamics.report.summary import (
+    Summary,
+    interrupted,
+    latency,
+    ratio,
+    summarize,
+    verdict,
+)
+from robot_dynamics.report.words import figures
+
+
+@dataclass(frozen=True)
+class Story:
+    """Facts about a run that its recording does not hold.
+
+    Parameters
+    ----------
+    text : str
+        What was tried, in a sentence or two.
+    facts : sequence of (str, str)
+        What ran, row by row.
+    truth : mapping of str to float
+        True values of estimated parameters, as far as they are known.
+    """
+
+    text: str = ''
+    facts: Sequence[tuple[str, str]] = ()
+    truth: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Report:
+    """The files of a report, and its numbers.
+
+    Parameters
+    ----------
+    page : Path
+        The HTML page.
+    picture : Path or None
+        The PNG picture, where one was drawn.
+    summary : Summary
+        The numbers in them.
+    controller : str
+        Name of the controller.
+    """
+
+    page: Path
+    picture: Path | None
+    summary: Summary
+    controller: str
+
+
+def build_report(recording: str | Path, folder: str | Path, *, robot: Robot | None = None,
+                 story: Story | None = None, period: float | None = None,
+                 draw: bool = True) -> Report:
+    """Read a recording and write ``report.html`` and ``report.png``.
+
+    Parameters
+    ----------
+    recording : str or Path
+        Folder of a rosbag2 recording, or an MCAP file.
+    folder : str or Path
+        Where to write; made when missing.
+    robot : Robot, optional
+        The arm; read from the recorded ``robot_description`` by default.
+    story : Story, optional
+        Facts that the recording does not hold.
+    period : float, optional
+        Period of the reference in s: errors are then compared over one period each.
+    draw : bool
+        Whether to draw the picture, which takes longer than all the rest.
+
+    Raises
+    ------
+    RecordingError
+        When the recording cannot be read or is too short.
+    ModelError
+        When the robot cannot be read, or floats.
+    """
+    run = read_recording(recording)
+    if robot is None and run.description is not None:
+        # As bytes it is always content: a recording cannot name a file to be read.
+        robot = Robot.from_urdf(run.description.encode())
+    if robot is not None:
+        robot.require_single_coordinates('a report')
+    summary = summarize(run, robot, period=period)
+    files = {'report.html': run_page(run, summary, robot, story).encode()}
+    if draw:
+        files['report.png'] = draw_figure(run, summary, robot)
+    folder = Path(folder)
+    for name, content in files.items():
+        write_file(folder, name, content)
+    return Report(folder / 'report.html', folder / 'report.png' if draw else None, summary,
+                  run.controller)
+
+
+def run_page(recording: Recording, summary: Summary, robot: Robot | None,
+             story: Story | None = None) -> str:
+    """HTML page about a run.
+
+    Parameters
+    ----------
+    recording, summary : Recording, Summary
+        The run.
+    robot : Robot, optional
+        The arm; not drawn without it.
+    story : Story, optional
+        Facts that the recording does not hold.
+    """
+    story = story or Story()
+    loop = summary.loop
+    page = Page(robot.name if robot is not None else recording.controller, verdict(summary),
+                story.text, [
+        Html(part('run.html').replace('{{unit}}', summary.unit)),
+        _tiles(summary),
+        section(f'Every joint, {" and ".join(summary.compared)}', _windows(summary),
+                _joint_table(summary)),
+        section('Torque by its parts',
+                'Parts of the model torque for this motion, joint by joint, and the torque that '
+                'the drives delivered. The difference between them is the error of the model.',
+                tabs('Joint', 'torque-tabs'),
+                chart('torque', 'Torque parts of the chosen joint over time')),
+        section('Estimates of the controller',
+                'Ten parameters a link are estimated. Only some of their combinations act on the '
+                'joints: single masses can differ from the true ones although the torque is '
+                'right. The error above is what counts. Dotted lines are true masses, where they '
+                'are known.',
+                chart('estimates', 'Estimated mass of every link over time',
+                      titled('Estimated mass of every link', 'kg'))),
+        section('The loop',
+                f'{loop.state_rate:.1f} joint states and {loop.command_rate:.1f} commands a '
+                'second, between separate processes, over DDS. From the stamp of a joint state to '
+                'its command published: '
+                + latency(loop, '{} ms median, {} ms at 99 %, {} ms worst')
+                + '. Heights of the histograms are square roots, so that single late cycles show.',
+                pair(chart('period', 'Histogram of the period',
+                           titled('Period between joint states', 'ms'), is_wide=False,
+                           has_legend=False),
+                     chart('latency', 'Histogram of the latency',
+                           titled('Joint state to command published', 'ms'), is_wide=False,
+                           has_legend=False)),
+                chart('loop', 'Worst period and latency over time',
+                      titled('Worst in every tenth of a second', 'ms'))),
+        section('What ran', facts(story.facts or [('controller', recording.controller)])),
+    ], notice=interrupted(summary.interruptions) if summary.interruptions else '',
+                without_scripts='The charts and the moving arm need JavaScript; the tables do '
+                                'not.')
+    return page.render(run_charts(recording, summary, robot, story.truth), 'arm.js', 'report.js')
+
+
+def _tiles(summary: Summary) -> Html:
+    loop, (first, last) = summary.loop, summary.compared
+    out = [tile(figures(1e3 * summary.before.total), f'RMS error {first}', summary.unit, 'before'),
+           tile(figures(1e3 * summary.after.total), f'RMS error {last}', summary.unit, 'after')]
+    if summary.adaptation_start is not None:
+        out.append(tile(figures(summary.improvement, 2), 'smaller', 'times'))
+    out.append(tile(f'{loop.state_rate:.1f}', 'loop rate', 'Hz'))
+    if not math.isnan(loop.latency_median):
+        out += [tile(f'{1e3 * loop.latency_median:.2f}', 'median latency', 'ms'),
+                tile(f'{1e3 * loop.latency_worst:.1f}', 'worst latency', 'ms')]
+    return tiles(out)
+
+
+def _windows(summary: Summary) -> str:
+    before, after = summary.before.window, summary.after.window
+    return (f'Root mean square of the tracking error over {before.start:.1f} to '
+            f'{before.end:.1f} s and over {after.start:.1f} to {after.end:.1f} s.')
+
+
+def _joint_table(summary: Summary) -> Html:
+    before, after, (first, last) = summary.before, summary.after, summary.compared
+    largest = max(before.rms.max(), after.rms.max()) or 1.0
+
+    def row(name: str, bar: str, *values: float) -> tuple[str, ...]:
+        return (name, bar, *(figures(1e3 * float(value)) for value in values),
+                ratio(*values[:2]))
+    return table(
+        ('joint', '', f'RMS {first}, {summary.unit}', f'RMS {last}, {summary.unit}',
+         f'worst {first}', f'worst {last}', 'RMS ratio'),
+        [row(name, bars((values[0] / largest, 'before'), (values[1] / largest, 'after')), *values)
+         for name, *values in zip(summary.joint_names, before.rms, after.rms, before.worst,
+                                  after.worst, strict=True)],
+        total=row('all joints', '', before.total, after.total, before.worst.max(),
+                  after.worst.max()))
