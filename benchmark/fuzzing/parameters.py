@@ -29,13 +29,12 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes.adaptive_controller import AdaptiveControllerNode
-from robot_dynamics.nodes.arm.plants import build_plant
-from robot_dynamics.nodes.controller.parameters import make_session
-from robot_dynamics.nodes.controller.reported import make_reported_effort
+from robot_dynamics.nodes.controller.parameters import make_reported_effort, make_session
 from robot_dynamics.nodes.documents.parameters import TABLES
-from robot_dynamics.nodes.motions.reference_motions import FileMotion, make_motion, middle
+from robot_dynamics.nodes.reference import FileMotion, make_motion, middle
 from robot_dynamics.nodes.ros.parameters import Parameter, Type
-from robot_dynamics.nodes.ros.ros_arguments import readable_arguments
+from robot_dynamics.nodes.ros.runtime import readable_arguments
+from robot_dynamics.nodes.simulated_plants import build_plant
 
 _MOTION = {
     'header': {'frame_id': 'base'}, 'joint_names': ['joint1', 'joint2'],

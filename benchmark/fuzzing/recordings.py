@@ -19,7 +19,7 @@ from fuzzing import bags, mcap, mutate_bytes, mutate_data, mutate_xml, odd, seed
 from fuzzing.bags import Message
 from fuzzing.judge import ACCEPTED, promise
 from fuzzing.kind import Mutated
-from robot_dynamics.nodes.recording.recorder_progress import Progress
+from robot_dynamics.nodes.recorder import Progress
 from robot_dynamics.report.run_page import build_report
 
 #: One in so many that are accepted is drawn, too: matplotlib takes its time.

@@ -30,7 +30,7 @@ from robot_dynamics.bringup.system import NO_PLANT, System, find_plant
 from robot_dynamics.bringup.warmup import every_node, warm_up
 from robot_dynamics.errors import BringupError, RobotDynamicsError
 from robot_dynamics.model.shipped import shipped_robots
-from robot_dynamics.nodes.ros.broken_pipe import forget_output
+from robot_dynamics.nodes.ros.stopping import forget_output
 
 
 class _Help(argparse.ArgumentDefaultsHelpFormatter):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from robot_dynamics.bringup.domains import private_domain
 from robot_dynamics.bringup.security import require_domain
-from robot_dynamics.nodes.ros.fast_dds import REACH, profile_to_take, reaches_this_machine
+from robot_dynamics.nodes.ros.transports import REACH, profile_to_take, reaches_this_machine
 
 
 def dds_environment(base: Mapping[str, str]) -> dict[str, str]:

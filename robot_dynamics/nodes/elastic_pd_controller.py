@@ -17,15 +17,15 @@ from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot, effort_units, position_units
 from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode
 from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
-from robot_dynamics.nodes.ros.description import load_described
-from robot_dynamics.nodes.ros.diagnostics import Level, Status
-from robot_dynamics.nodes.ros.elastic_parameters import (
+from robot_dynamics.nodes.ros.description import (
     DESCRIPTION,
     MOTOR_PARAMETERS,
     elastic_joints_parameter,
+    load_described,
     load_elastic_robot,
     motor_names,
 )
+from robot_dynamics.nodes.ros.diagnostics import Level, Status
 from robot_dynamics.nodes.ros.lifecycle import AUTOSTART
 from robot_dynamics.nodes.ros.parameters import Parameter, Values, per_joint
 from robot_dynamics.nodes.ros.runtime import run

@@ -30,9 +30,9 @@ from robot_dynamics.errors import ControlError, ParameterError, StateError
 from robot_dynamics.identification.excitation.limits import Clearance
 from robot_dynamics.identification.excitation.plan import ExcitationPlan
 from robot_dynamics.identification.excitation.playback import ExcitationSession, Stage
-from robot_dynamics.nodes.controller.command_output import listener_obstacle
+from robot_dynamics.nodes.controller.commands import listener_obstacle
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES, TRACKING_NODES
-from robot_dynamics.nodes.recording.topic_recording import (
+from robot_dynamics.nodes.recording import (
     DISCOVERY_PERIOD,
     FETCH_PERIOD,
     TopicRecording,

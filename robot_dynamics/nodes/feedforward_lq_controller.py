@@ -24,8 +24,7 @@ from robot_dynamics.control.lq.schedule import LARGEST_RESCALE, Schedule
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode
-from robot_dynamics.nodes.controller.gain_parameters import group
-from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
+from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS, group
 from robot_dynamics.nodes.ros.diagnostics import Level, Status
 from robot_dynamics.nodes.ros.lifecycle import AUTOSTART
 from robot_dynamics.nodes.ros.parameters import Parameter, Values

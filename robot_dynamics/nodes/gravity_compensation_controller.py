@@ -10,12 +10,12 @@ from robot_dynamics.control.laws.guiding import GuidingController, GuidingSettin
 from robot_dynamics.control.session.hand_guiding import GuidedSession
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode
-from robot_dynamics.nodes.controller.gain_parameters import (
+from robot_dynamics.nodes.controller.parameters import (
+    CONTROLLER_PARAMETERS,
     FEEDBACK_PARAMETERS,
     feedback_keywords,
     group,
 )
-from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
 from robot_dynamics.nodes.ros.lifecycle import AUTOSTART
 from robot_dynamics.nodes.ros.parameters import Parameter, Values, per_joint
 from robot_dynamics.nodes.ros.runtime import run

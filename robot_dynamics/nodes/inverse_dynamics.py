@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Publishes what the model says about a moving arm: its torque, the parts, what is wrong."""
-
 from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,23 +14,45 @@ from std_msgs.msg import Float64MultiArray, String
 from robot_dynamics.control.faults.torque_terms import TorqueTerms
 from robot_dynamics.control.states.joint_state import JointStateMonitor
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.nodes.controller.reported import REPORTED_PARAMETERS
-from robot_dynamics.nodes.controller.status import model_status, monitor_status
-from robot_dynamics.nodes.observing.acting_effort import EFFORT_PARAMETERS, ActingEffort
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.nodes.controller.parameters import REPORTED_PARAMETERS, make_reported_effort
 from robot_dynamics.nodes.observing.fault_watch import FAULT_PARAMETERS, FaultWatch
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.description import ROBOT_PARAMETERS, load_robot
-from robot_dynamics.nodes.ros.diagnostics import CycleStatistics, Diagnostics
+from robot_dynamics.nodes.ros.diagnostics import (
+    CycleStatistics,
+    Diagnostics,
+    model_status,
+    monitor_status,
+)
 from robot_dynamics.nodes.ros.messages import (
     ArrayMessage,
     JointStateMessage,
     StampClock,
+    array_of,
+    joint_order,
     to_nanoseconds,
 )
-from robot_dynamics.nodes.ros.node import PlainNode
-from robot_dynamics.nodes.ros.parameters import Parameter
+from robot_dynamics.nodes.ros.node import NodeParts, PlainNode
+from robot_dynamics.nodes.ros.parameters import Parameter, Values
 from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
 from robot_dynamics.nodes.ros.stopping import StopRequest
+
+EFFORT_PARAMETERS = (
+    Parameter('effort_source', 'joint_states', 'Where efforts come from: joint_states as '
+              'effort_kind says, or commands, for an arm that reports none.',
+              choices=('joint_states', 'commands'), read_only=True),
+    Parameter('command_topic', 'effort_controller/commands', 'commands: where efforts are sent.',
+              read_only=True, topic=True),
+    Parameter('command_joints', (), 'commands: order of the joints there; empty means that of '
+              'the robot.', element=str, read_only=True),
+    Parameter('hardware_gravity_compensation', False, 'commands: whether the arm adds gravity '
+              'to what is sent by itself.', read_only=True),
+)
+
+#: A command older than this acts no more, as far as anybody knows. s.
+_LONGEST = 0.5
 
 TABLE = (
     *ROBOT_PARAMETERS,
@@ -54,6 +76,56 @@ _TOPICS = {
     '~/torque': 'torque', '~/terms/gravity': 'gravity', '~/terms/coriolis': 'coriolis',
     '~/terms/inertial': 'inertial', '~/terms/friction': 'friction', '~/residual': 'residual',
 }
+
+
+class ActingEffort:
+    """Knows the effort that acts now.
+
+    Parameters
+    ----------
+    node : NodeParts
+        The node that listens.
+    robot : Robot
+        The arm.
+    dynamics : Dynamics
+        Its equations.
+    values : mapping
+        Values of `EFFORT_PARAMETERS` and of those that say what is reported.
+    """
+
+    def __init__(self, node: NodeParts, robot: Robot, dynamics: Dynamics, values: Values):
+        self._reported = make_reported_effort(robot, dynamics, values)
+        self._gravity = dynamics.gravity_torque if values['hardware_gravity_compensation'] \
+            else None
+        self._from_commands = values['effort_source'] == 'commands'
+        self._order = np.argsort(joint_order('command_joints', values['command_joints'],
+                                             robot.joint_names))
+        self._command = np.full(robot.n, np.nan)
+        self._heard = -np.inf
+        if self._from_commands:
+            node.fast.subscribe(Float64MultiArray, values['command_topic'], self._on_command,
+                                qos.command_input())
+
+    def acting(self, q: FloatArray, reported: FloatArray) -> FloatArray:
+        """Return the effort that acts on the joints, gravity included, nan where unknown.
+
+        Parameters
+        ----------
+        q, reported : ndarray, shape (n,)
+            Positions, and efforts as joint states report them.
+        """
+        if not self._from_commands:
+            return self._reported.joint_effort(q, reported)
+        if time.monotonic() - self._heard > _LONGEST:
+            return np.full_like(self._command, np.nan)
+        return self._command if self._gravity is None else self._command + self._gravity(q)
+
+    def _on_command(self, message: Float64MultiArray) -> None:
+        """Take a command; one that no driver would take counts as none."""
+        effort = array_of(message.data)
+        if effort.shape == self._command.shape and np.isfinite(effort).all():
+            self._command[:] = effort[self._order]
+            self._heard = time.monotonic()
 
 
 class InverseDynamicsNode(PlainNode):

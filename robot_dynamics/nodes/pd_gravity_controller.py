@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from robot_dynamics.control.laws.pd_gravity import PDGravityController
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode
-from robot_dynamics.nodes.controller.gain_parameters import FEEDBACK_PARAMETERS, feedback_keywords
-from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
+from robot_dynamics.nodes.controller.parameters import (
+    CONTROLLER_PARAMETERS,
+    FEEDBACK_PARAMETERS,
+    feedback_keywords,
+)
 from robot_dynamics.nodes.ros.lifecycle import AUTOSTART
 from robot_dynamics.nodes.ros.parameters import Values
 from robot_dynamics.nodes.ros.runtime import run

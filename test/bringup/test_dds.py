@@ -8,7 +8,8 @@ import pytest
 from robot_dynamics.bringup import dds
 from robot_dynamics.bringup.child_process import child_environment
 from robot_dynamics.bringup.domains import PRIVATE_DOMAINS
-from robot_dynamics.nodes.ros import fast_dds, transports
+from robot_dynamics.nodes.ros import transports
+from robot_dynamics.nodes.ros import transports as fast_dds
 
 
 def test_systems_are_private_by_default():
@@ -85,7 +86,7 @@ def run_beside_node():
         environment = {key: value for key, value in environment.items() if value is not None}
         begin = ('import os\n'
                  'from rclpy.node import Node\n'
-                 'from robot_dynamics.nodes.ros.started_context import started_context\n'
+                 'from robot_dynamics.nodes.ros.runtime import started_context\n'
                  'node = Node("listener", context=started_context(None))\n')
         return subprocess.run([sys.executable, '-c', begin + code], env=environment, text=True,
                               check=True, capture_output=True).stdout.splitlines()

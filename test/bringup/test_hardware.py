@@ -32,7 +32,7 @@ def test_every_parameter_exists_and_its_value_is_allowed(name):
     from robot_dynamics.nodes.adaptive_controller import TABLE as LAW
     from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
     from robot_dynamics.nodes.inverse_dynamics import TABLE as INVERSE_DYNAMICS
-    from robot_dynamics.nodes.ros.runtime import RUNTIME_PARAMETERS
+    from robot_dynamics.nodes.ros.node import RUNTIME_PARAMETERS
     tables = {'adaptive_controller': (*RUNTIME_PARAMETERS, *CONTROLLER_PARAMETERS, *LAW),
               'inverse_dynamics': (*RUNTIME_PARAMETERS, *INVERSE_DYNAMICS)}
     for node, parameters in load_hardware(name).items():

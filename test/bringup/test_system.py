@@ -178,7 +178,7 @@ def test_every_parameter_that_is_passed_exists(tmp_path):
     from importlib import import_module
 
     from robot_dynamics.bringup.demo import make_plan
-    from robot_dynamics.nodes.ros.runtime import RUNTIME_PARAMETERS
+    from robot_dynamics.nodes.ros.node import RUNTIME_PARAMETERS
     ours = {parameter.name for parameter in RUNTIME_PARAMETERS} | {'use_sim_time'}
     plans = [make_plan(controller=name) for name in (*SWITCHABLE, 'fixed')]
     for process in (*System(record=tmp_path, standby='all').processes(),

@@ -25,8 +25,7 @@ from rclpy.node import Node  # noqa: E402
 
 from robot_dynamics.bringup.child_process import child_environment  # noqa: E402
 from robot_dynamics.nodes.ros.node import NodeParts  # noqa: E402
-from robot_dynamics.nodes.ros.overridden import overridden  # noqa: E402
-from robot_dynamics.nodes.ros.transports import without_shared_memory  # noqa: E402
+from robot_dynamics.nodes.ros.transports import overridden, without_shared_memory  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

@@ -17,12 +17,11 @@ from robot_dynamics.errors import ControlError, ModelError, ParameterError, Simu
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes import elastic_pd_controller, simulated_arm
-from robot_dynamics.nodes.arm.plants import build_elastic_plant, build_plant
-from robot_dynamics.nodes.arm.states import ArmStates
 from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
 from robot_dynamics.nodes.ros import qos
-from robot_dynamics.nodes.ros.description import Described
-from robot_dynamics.nodes.ros.elastic_parameters import load_elastic_robot
+from robot_dynamics.nodes.ros.description import Described, load_elastic_robot
+from robot_dynamics.nodes.simulated_arm import ArmStates
+from robot_dynamics.nodes.simulated_plants import build_elastic_plant, build_plant
 from robot_dynamics.simulation.faults import Fault, FaultKind
 
 CONTROLLER = 'elastic_pd_controller'

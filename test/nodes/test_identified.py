@@ -16,7 +16,7 @@ from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes.documents.parameters import TABLES
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.description import ROBOT_PARAMETERS, load_robot
-from robot_dynamics.nodes.ros.node_parameters import NodeParameters
+from robot_dynamics.nodes.ros.node import NodeParameters
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
 TILTED = (0.3, -0.2, -9.8)

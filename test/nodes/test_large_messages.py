@@ -21,8 +21,8 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.nodes.ros import qos
-from robot_dynamics.nodes.ros.bounded import LARGEST_STATE, BoundedReader
-from robot_dynamics.nodes.ros.parameter_requests import MOST_ASKED_FOR, MOST_CHANGED, bounded
+from robot_dynamics.nodes.ros.node import MOST_ASKED_FOR, MOST_CHANGED, bounded
+from robot_dynamics.nodes.ros.subscriptions import LARGEST_STATE, BoundedReader
 
 CONTROLLER = 'pd_gravity_controller'
 POSE = [0.3, 0.5, -0.4, -1.2, 0.3, 1.6, 0.2]

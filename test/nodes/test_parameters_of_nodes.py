@@ -26,7 +26,7 @@ from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes.documents.parameters import TABLES
 from robot_dynamics.nodes.ros import qos
-from robot_dynamics.nodes.ros.parameter_requests import MOST_CHANGED
+from robot_dynamics.nodes.ros.node import MOST_CHANGED
 from robot_dynamics.nodes.ros.parameters import Parameter
 
 pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')

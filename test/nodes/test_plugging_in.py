@@ -16,8 +16,8 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.nodes.controller.command_output import EffortArray, EffortTrajectory
-from robot_dynamics.nodes.controller.reported import REPORTED_PARAMETERS, make_reported_effort
+from robot_dynamics.nodes.controller.commands import EffortArray, EffortTrajectory
+from robot_dynamics.nodes.controller.parameters import REPORTED_PARAMETERS, make_reported_effort
 from robot_dynamics.nodes.ros import qos
 
 POSE = np.array([0.3, 0.5, -0.4, -1.2, 0.3, 1.6, 0.2])

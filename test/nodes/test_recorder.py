@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
 from robot_dynamics.errors import RecordingError
-from robot_dynamics.nodes.recording.bag_writer import BagWriter, Topic
+from robot_dynamics.nodes.recording import BagWriter, Topic
 from robot_dynamics.nodes.ros import qos
 
 

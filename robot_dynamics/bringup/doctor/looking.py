@@ -15,7 +15,7 @@ from robot_dynamics.bringup.domains import listening_domains
 from robot_dynamics.bringup.session import require_ros
 from robot_dynamics.errors import BringupError
 from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot
-from robot_dynamics.nodes.ros.overridden import overridden
+from robot_dynamics.nodes.ros.transports import overridden
 
 _REACH, _OLDER_REACH = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY'
 

@@ -4,7 +4,6 @@
 The control law runs in the callback of the joint states: an answer waits for
 nothing, and its time is that of the state.
 """
-
 from __future__ import annotations
 
 import time
@@ -26,18 +25,20 @@ from robot_dynamics.control.session.modes import Command, Mode
 from robot_dynamics.control.session.session import ControlSession
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.nodes.controller.command_claim import CommandClaim
-from robot_dynamics.nodes.controller.command_output import COMMAND_TYPES
+from robot_dynamics.nodes.controller.commands import COMMAND_TYPES, CommandClaim
 from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS, make_session
-from robot_dynamics.nodes.controller.payload_services import PayloadServices, payload_of
-from robot_dynamics.nodes.controller.status import command_status, model_status, state_status
-from robot_dynamics.nodes.controller.stop_services import StopServices
-from robot_dynamics.nodes.controller.telemetry import Telemetry
+from robot_dynamics.nodes.controller.services import PayloadServices, StopServices, payload_of
 from robot_dynamics.nodes.controller.trajectory_message import read_trajectory
 from robot_dynamics.nodes.ros import qos
-from robot_dynamics.nodes.ros.bounded import BoundedReader
 from robot_dynamics.nodes.ros.description import load_robot
-from robot_dynamics.nodes.ros.diagnostics import CycleStatistics, Diagnostics, Status
+from robot_dynamics.nodes.ros.diagnostics import (
+    CycleStatistics,
+    Diagnostics,
+    Status,
+    command_status,
+    model_status,
+    state_status,
+)
 from robot_dynamics.nodes.ros.lifecycle import ManagedNode
 from robot_dynamics.nodes.ros.messages import (
     ArrayMessage,
@@ -49,6 +50,7 @@ from robot_dynamics.nodes.ros.messages import (
 from robot_dynamics.nodes.ros.parameters import Parameter, Values
 from robot_dynamics.nodes.ros.runtime import freeze_garbage
 from robot_dynamics.nodes.ros.stopping import StopRequest
+from robot_dynamics.nodes.ros.subscriptions import BoundedReader
 
 #: Time between two copies of a safe command. s.
 _COPY_PERIOD = 0.002
@@ -417,3 +419,38 @@ class EffortControllerNode(ManagedNode):
         """Publish latency and duration, and the worst of each since the last message."""
         self._timings.publish(self._timing.message)
         self._timing.values[2:] = 0.0
+
+
+class Telemetry:
+    """Calls one of several publishers in each cycle, each at the rate asked for.
+
+    A cycle that published everything at once would be the slowest of all; so each
+    has its own cycle of a round.
+
+    Parameters
+    ----------
+    cycle_rate : float
+        Rate at which `cycle` is called. Hz.
+    rate : float
+        Wanted rate of each publisher; the cycle rate divided by a whole number is
+        what it gets. 0 for none. Hz.
+    publishers : sequence of callable
+        What to call, with the stamp in nanoseconds.
+    """
+
+    def __init__(self, cycle_rate: float, rate: float,
+                 publishers: tuple[Callable[[int], None], ...]):
+        self._round = max(1, round(cycle_rate / rate)) if rate > 0.0 else 0
+        self._slots: list[list[Callable[[int], None]]] = [[] for _ in range(self._round)]
+        for index, publisher in enumerate(publishers):
+            if self._round:
+                self._slots[index * self._round // len(publishers)].append(publisher)
+        self._next = 0
+
+    def cycle(self, stamp: int) -> None:
+        """Publish what is due in this cycle; the stamp is that of the state, in ns."""
+        if not self._round:
+            return
+        for publisher in self._slots[self._next]:
+            publisher(stamp)
+        self._next = (self._next + 1) % self._round

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
+from robot_dynamics.control.feedback.gains import FeedbackGains
 from robot_dynamics.control.feedback.protocol import TrackingController
 from robot_dynamics.control.laws.hardware_gravity import CarriedController
 from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
@@ -16,14 +19,75 @@ from robot_dynamics.control.session.session import ControlSession
 from robot_dynamics.control.session.session_settings import SessionSettings
 from robot_dynamics.control.session.start_gate import StartGate
 from robot_dynamics.control.states.joint_state import JointStateMonitor
+from robot_dynamics.control.states.reported_effort import EffortKind, ReportedEffort
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.nodes.controller.command_output import COMMAND_TYPES
-from robot_dynamics.nodes.controller.payload_services import PAYLOAD_PARAMETERS
-from robot_dynamics.nodes.controller.reported import REPORTED_PARAMETERS, make_reported_effort
-from robot_dynamics.nodes.controller.stop_services import HALT_PARAMETERS, make_halt
+from robot_dynamics.nodes.controller.commands import COMMAND_TYPES
+from robot_dynamics.nodes.controller.services import HALT_PARAMETERS, PAYLOAD_PARAMETERS, make_halt
 from robot_dynamics.nodes.ros.description import ROBOT_PARAMETERS
 from robot_dynamics.nodes.ros.parameters import Parameter, Values, per_joint
+
+_GAINS = FeedbackGains()
+
+FEEDBACK_PARAMETERS = (
+    Parameter('delay', 0.001, 'Time from the measurement of a state to the effort that answers '
+              'it, which bounds the gains.', 's', 0.0, 0.1, read_only=True),
+    Parameter('feedback.bandwidth', _GAINS.bandwidth, 'Rate at which s = e_dot + lambda e '
+              'decays.', '1/s', 0.1, 1000.0, read_only=True),
+    Parameter('feedback.error_rate', _GAINS.error_rate, 'lambda, rate at which the position '
+              'error decays.', '1/s', 0.01, 1000.0, read_only=True),
+    Parameter('feedback.stiffness', _GAINS.stiffness, 'Stiffness of every joint on top of '
+              'that.', 'N m/rad or N/m', 0.0, 1e6, read_only=True),
+)
+
+
+def group(values: Values, prefix: str, kind: type) -> dict[str, Any]:
+    """Collect the parameters below a prefix as keywords of a dataclass; others are left out."""
+    return {field.name: values[name] for field in fields(kind)
+            if (name := f'{prefix}.{field.name}') in values}
+
+
+def feedback_keywords(values: Values) -> dict[str, Any]:
+    """Return feedback, period and delay as the laws take them."""
+    return {'feedback': FeedbackGains(**group(values, 'feedback', FeedbackGains)),
+            'period': 1.0 / values['rate'], 'delay': values['delay']}
+
+
+REPORTED_PARAMETERS = (
+    Parameter('effort_kind', 'torque', 'What the effort of joint_states is: torque of the joint, '
+              'current of its motor, torque beyond what gravity needs, or none that could be '
+              'used.', choices=tuple(kind.value for kind in EffortKind), read_only=True),
+    Parameter('effort_scale', (), 'Joint effort per unit reported: negative where the driver '
+              'counts the other way; for currents torque constant times gear ratio. Empty means '
+              'one.', 'N m or N per unit', -1e6, 1e6, read_only=True),
+)
+
+
+def make_reported_effort(robot: Robot, dynamics: Dynamics, values: Values, *,
+                         hardware_gravity: bool = False) -> ReportedEffort:
+    """Return what turns reported efforts into joint efforts, as the parameters say.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    dynamics : Dynamics
+        Its equations.
+    values : mapping
+        Parameter values, `REPORTED_PARAMETERS` among them.
+    hardware_gravity : bool
+        Whether the hardware adds gravity to what is sent to it.
+
+    Raises
+    ------
+    ParameterError
+        Where they do not fit the robot or each other.
+    """
+    scale = per_joint(values, 'effort_scale', robot.joint_names) \
+        if values['effort_scale'] else None
+    return ReportedEffort(EffortKind(values['effort_kind']), scale, dynamics.gravity_torque,
+                          hardware_gravity=hardware_gravity)
+
 
 CONTROLLER_PARAMETERS = (
     *ROBOT_PARAMETERS,

@@ -15,8 +15,8 @@ from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES, NODES
 from robot_dynamics.nodes.ros.description import ROBOT_PARAMETERS
 from robot_dynamics.nodes.ros.lifecycle import AUTOSTART
+from robot_dynamics.nodes.ros.node import RUNTIME_PARAMETERS
 from robot_dynamics.nodes.ros.parameters import Parameter, default_text, explanation
-from robot_dynamics.nodes.ros.runtime import RUNTIME_PARAMETERS
 
 _COMMAND = 'python -m robot_dynamics.nodes.documents'
 _WIDTH = 99

@@ -18,7 +18,7 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics.errors import BringupError, RecordingError
 from robot_dynamics.nodes.observing.graph_snapshot import JOINT_STATE_TYPE
-from robot_dynamics.nodes.ros.started_context import started_context
+from robot_dynamics.nodes.ros.runtime import started_context
 from robot_dynamics.nodes.ros.subscriptions import FetchedSubscription
 
 #: Time between two looks at what has come, and between two looks for topics. s.

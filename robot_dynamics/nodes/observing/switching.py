@@ -29,7 +29,7 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from robot_dynamics.errors import BringupError
-from robot_dynamics.nodes.ros.started_context import started_context
+from robot_dynamics.nodes.ros.runtime import started_context
 
 #: Longest time for finding everybody, for a transition that builds a model, and for others. s.
 _DISCOVERY, _CONFIGURE, _ANSWER = 5.0, 90.0, 10.0

@@ -9,35 +9,31 @@ still can, and leaves with status 0.
 from __future__ import annotations
 
 import gc
+import re
 import sys
+import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Protocol
 
 import rclpy
+import yaml
+from rclpy.context import Context
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.logging import LoggingSeverity, set_logger_level
 from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics.errors import BringupError, RobotDynamicsError
-from robot_dynamics.nodes.ros.broken_pipe import forget_output
-from robot_dynamics.nodes.ros.fast_entities import FastEntities
-from robot_dynamics.nodes.ros.node_parameters import NodeParameters
+from robot_dynamics.nodes.ros.node import RUNTIME_PARAMETERS, STOP_WITH_PARENT, NodeParameters
 from robot_dynamics.nodes.ros.parameters import Parameter, Values, help_text
-from robot_dynamics.nodes.ros.ros_arguments import readable_arguments
 from robot_dynamics.nodes.ros.spinning import SPIN, make_spinner
-from robot_dynamics.nodes.ros.stopping import StoppedEarlyError, StopRequest
+from robot_dynamics.nodes.ros.stopping import StoppedEarlyError, StopRequest, forget_output
+from robot_dynamics.nodes.ros.subscriptions import FastEntities
 from robot_dynamics.nodes.ros.transports import without_shared_memory
 
 RCLError: type[RuntimeError] = _rclpy.RCLError
-
-STOP_WITH_PARENT = Parameter(
-    'stop_with_parent', True, 'Stop, with a safe command, when the process that started this '
-    'one is gone. Set false for a node that shall outlive the shell it was started from.',
-    read_only=True)
-
-#: Rows of every node's parameter table.
-RUNTIME_PARAMETERS = (SPIN, STOP_WITH_PARENT)
 
 #: Longest wait without a look at signals and the parent. s.
 _LONGEST_WAIT = 0.05
@@ -186,3 +182,129 @@ def _refuse(reason: str) -> int:
     text = ' '.join(reason.split())
     print(text, file=sys.stderr, flush=True)
     return 1
+
+
+_INTEGER = re.compile(r'[-+]?[0-9]+')
+_DOUBLE = re.compile(r'[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?'
+                     r'|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)')
+_LOADER = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
+_ASSIGNMENT = ':='
+
+
+@contextmanager
+def readable_arguments(arguments: Sequence[str]) -> Iterator[list[str]]:
+    """Yield a command line whose lists of numbers rcl can read.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        The command line. Parameter files with nothing to change are passed on as they are; of
+        others it names a copy, which is gone after the block.
+    """
+    with ExitStack() as copies:
+        yield [_readable(option, argument, copies)
+               for option, argument in zip(_options(arguments), arguments, strict=True)]
+
+
+def with_uniform_lists(text: str) -> str:
+    """Return YAML in which no list mixes integers and other numbers; what is no YAML as it is."""
+    try:
+        root = yaml.compose(text, Loader=_LOADER)
+    # ValueError: bytes on a command line that are no text.
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return text  # rcl says what is wrong with it
+    for place in sorted(_places(root), reverse=True):
+        text = f'{text[:place]}.0{text[place:]}'
+    return text
+
+
+def _options(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield for each argument the option of ROS whose value it is, '' where it is none."""
+    ours, option = False, ''
+    for argument in arguments:
+        yield option
+        if argument in ('--ros-args', '--'):
+            ours, option = argument == '--ros-args', ''
+        else:
+            option = argument if ours and not option else ''
+
+
+def _readable(option: str, argument: str, copies: ExitStack) -> str:
+    """Return one argument, made readable where it is the value of an option with numbers."""
+    if option in ('-p', '--param') and _ASSIGNMENT in argument:
+        name, value = argument.split(_ASSIGNMENT, 1)
+        # Anything may be the value of a parameter; a whole URDF is not worth to be parsed.
+        return f'{name}{_ASSIGNMENT}{with_uniform_lists(value)}' \
+            if value.lstrip().startswith('[') else argument
+    if option == '--params-file':
+        return _readable_file(argument, copies)
+    return argument
+
+
+def _readable_file(path: str, copies: ExitStack) -> str:
+    """Return the path of a file with uniform lists, the file itself where it has them."""
+    try:
+        text = Path(path).read_text(encoding='utf-8')
+    except (OSError, ValueError):
+        return path  # rcl says that it cannot be read
+    uniform = with_uniform_lists(text)
+    if uniform == text:
+        return path
+    copy = copies.enter_context(tempfile.NamedTemporaryFile(
+        'w', encoding='utf-8', prefix='robot_dynamics-', suffix='.yaml'))
+    copy.write(uniform)
+    copy.flush()
+    return copy.name
+
+
+def _places(root: yaml.Node | None) -> set[int]:
+    """Return where the integers of mixed lists end."""
+    places: set[int] = set()
+    nodes = [root] if root is not None else []
+    seen: set[int] = set()
+    while nodes:
+        node = nodes.pop()
+        if id(node) in seen:  # an alias
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            nodes += [value for _, value in node.value]
+        elif isinstance(node, yaml.SequenceNode):
+            places |= _integers_of_mixed(node)
+            nodes += node.value
+    return places
+
+
+def _integers_of_mixed(node: yaml.SequenceNode) -> set[int]:
+    """Return where the integers end in a list of plain numbers that are not all integers."""
+    plain = [item for item in node.value
+             if isinstance(item, yaml.ScalarNode) and not item.style]
+    integers = [item for item in plain if _INTEGER.fullmatch(item.value)]
+    doubles = [item for item in plain if _DOUBLE.fullmatch(item.value)]
+    if not doubles or len(integers) + len(doubles) != len(node.value):
+        return set()
+    return {item.end_mark.index for item in integers}
+
+
+def started_context(domain: int | None) -> Context:
+    """Return a context of its own; whoever asks for it shuts it down.
+
+    Parameters
+    ----------
+    domain : int, optional
+        ROS domain; that of the environment by default.
+
+    Raises
+    ------
+    BringupError
+        When ROS 2 cannot be started.
+    """
+    context = Context()
+    try:
+        with without_shared_memory():
+            rclpy.init(args=[], context=context, domain_id=domain)
+    except RuntimeError as error:
+        raise BringupError(f'cannot be started: {" ".join(str(error).split())}',
+                           subject='ROS 2', remedy='see what the environment says of RMW, domain '
+                                                   'and DDS profiles') from error
+    return context

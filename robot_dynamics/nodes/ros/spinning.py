@@ -17,17 +17,20 @@ a second.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.context import Context
 from rclpy.executors import Executor, SingleThreadedExecutor, TimeoutException
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
+from rclpy.subscription import Subscription
+from rclpy.timer import Timer
 
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.nodes.ros.fast_entities import FastEntities
 from robot_dynamics.nodes.ros.parameters import Parameter
-from robot_dynamics.nodes.ros.rest_watch import RestWatch
-from robot_dynamics.nodes.ros.waitset import WaitSet
+from robot_dynamics.nodes.ros.subscriptions import FastEntities
 
 SPIN = Parameter('spin', 'single', 'How the node waits: single is plain, events and waitset take '
                  'half the processor time and hold 1 kHz.',
@@ -44,6 +47,64 @@ class SlowGroup(MutuallyExclusiveCallbackGroup):
     def can_execute(self, entity: Any) -> bool:
         """Whether an executor may wait for it."""
         return self.is_open and super().can_execute(entity)
+
+
+_NANOSECONDS = 1_000_000_000
+
+
+class WaitSet:
+    """Waits for some subscriptions and timers and runs their callbacks.
+
+    Parameters
+    ----------
+    context : Context
+        The context they live in.
+    subscriptions : sequence of (Subscription, callable)
+        Each with what takes its message.
+    timers : sequence of (Timer, callable)
+        Each with what to call when it is due.
+    """
+
+    def __init__(self, context: Context,
+                 subscriptions: Sequence[tuple[Subscription, Callable[[Any], None]]],
+                 timers: Sequence[tuple[Timer, Callable[[], None]]] = ()):
+        self._subscriptions = tuple(subscriptions)
+        self._timers = tuple(timers)
+        # Counts of: subscriptions, guard conditions, timers, clients, services, events.
+        self._set = _rclpy.WaitSet(len(self._subscriptions), 0, len(self._timers), 0, 0, 0,
+                                   context.handle)
+
+    def spin_once(self, timeout: float) -> bool:
+        """Wait until something is ready or the time is over, in seconds; run what is ready.
+
+        Returns
+        -------
+        bool
+            Whether a callback was run.
+        """
+        wait_set = self._set
+        # rcl empties the places of what is not ready, so they are filled every time.
+        wait_set.clear_entities()
+        for subscription, _ in self._subscriptions:
+            wait_set.add_subscription(subscription.handle)
+        for timer, _ in self._timers:
+            wait_set.add_timer(timer.handle)
+        wait_set.wait(int(timeout * _NANOSECONDS))
+        ran = False
+        for index, (timer, callback) in enumerate(self._timers):
+            # rcl marks a timer that was cancelled meanwhile as ready, too.
+            if wait_set.is_ready('timer', index) and timer.handle.is_timer_ready():
+                timer.handle.call_timer()
+                callback()
+                ran = True
+        for index, (subscription, callback) in enumerate(self._subscriptions):
+            if wait_set.is_ready('subscription', index):
+                taken = subscription.handle.take_message(subscription.msg_type,
+                                                         subscription.raw)
+                if taken is not None:
+                    callback(taken[0])
+                    ran = True
+        return ran
 
 
 class Spinner(Protocol):
@@ -174,6 +235,61 @@ class WaitSetSpinner(SingleSpinner):
             super()._wait(timeout)
         else:
             self._wait_set.spin_once(timeout)
+
+
+_KINDS = 'subscription', 'timer', 'client', 'service'
+
+
+class RestWatch:
+    """Glances at the services, clients, timers and subscriptions of a node that are not fast.
+
+    Parameters
+    ----------
+    node : Node
+        The node.
+    fast : FastEntities
+        What is left out.
+    """
+
+    def __init__(self, node: Node, fast: FastEntities):
+        self._node = node
+        self._fast = fast
+        self._entities: list[list[Any]] = []
+        self._set: Any = None
+
+    def is_anything_ready(self) -> bool:
+        """Whether an executor would find something to do; events are not looked at."""
+        entities = self._rest()
+        if entities != self._entities:
+            self._entities = entities
+            subscriptions, timers, clients, services = map(len, entities)
+            self._set = _rclpy.WaitSet(subscriptions, 0, timers, clients, services, 0,
+                                       self._node.context.handle) if any(entities) else None
+        if self._set is None:
+            return False
+        wait_set = self._set
+        # rcl empties the places of what is not ready, so they are filled every time.
+        wait_set.clear_entities()
+        subscriptions, timers, clients, services = entities
+        for subscription in subscriptions:
+            wait_set.add_subscription(subscription.handle)
+        for timer in timers:
+            wait_set.add_timer(timer.handle)
+        for client in clients:
+            wait_set.add_client(client.handle)
+        for service in services:
+            wait_set.add_service(service.handle)
+        wait_set.wait(0)
+        return any(wait_set.get_ready_entities(kind) for kind in _KINDS)
+
+    def _rest(self) -> list[list[Any]]:
+        """Return what is watched, by kind."""
+        node, fast = self._node, self._fast
+        fast_subscriptions = {id(subscription) for subscription, _ in fast.subscriptions}
+        fast_timers = {id(timer) for timer, _ in fast.timers}
+        return [[entity for entity in node.subscriptions if id(entity) not in fast_subscriptions],
+                [entity for entity in node.timers if id(entity) not in fast_timers],
+                list(node.clients), list(node.services)]
 
 
 def make_spinner(style: str, node: Node, fast: FastEntities) -> Spinner:

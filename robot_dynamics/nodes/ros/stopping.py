@@ -21,7 +21,6 @@ whose parent has died before they are over has another one afterwards, as if tha
 So a node notes its parent before its imports; and where it is known who starts it, it is told by
 `STARTED_BY` in its environment, for what happens before it is Python's turn.
 """
-
 from __future__ import annotations
 
 import os
@@ -205,3 +204,8 @@ def _handle(handler: Callable[[int, FrameType | None], None] | signal.Handlers) 
     # The runner, which Windows has not, holds it back until here.
     if hasattr(signal, 'pthread_sigmask'):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+def forget_output() -> None:
+    """Throw away what waits to be written, of which Python would complain at its exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,8 +6,8 @@ import pytest
 
 from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.bringup.doctor.nodes import ITEMS, REASONS, judge_node, judge_nodes
-from robot_dynamics.control.session.modes import Cause
 from robot_dynamics.control.session import start_gate
+from robot_dynamics.control.session.modes import Cause
 from robot_dynamics.nodes.observing.graph_snapshot import NodeInfo, StatusSeen
 
 

@@ -14,7 +14,7 @@ from robot_dynamics.errors import ParameterError
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 from robot_dynamics.nodes.documents import policy, views
 from robot_dynamics.nodes.documents.parameters import TABLES, documents, parameter_file
-from robot_dynamics.nodes.ros.node_parameters import NodeParameters
+from robot_dynamics.nodes.ros.node import NodeParameters
 from robot_dynamics.nodes.ros.parameters import Parameter, explanation
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -8,7 +8,7 @@ import pytest
 from rclpy.parameter import Parameter as RosParameter
 
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.nodes.ros.node_parameters import NodeParameters
+from robot_dynamics.nodes.ros.node import NodeParameters
 from robot_dynamics.nodes.ros.parameters import Parameter
 
 TABLE = (

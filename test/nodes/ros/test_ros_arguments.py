@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from robot_dynamics.nodes.ros import ros_arguments
-from robot_dynamics.nodes.ros.ros_arguments import readable_arguments, with_uniform_lists
+from robot_dynamics.nodes.ros import runtime as ros_arguments
+from robot_dynamics.nodes.ros.runtime import readable_arguments, with_uniform_lists
 
 FILE = """# é
 node:

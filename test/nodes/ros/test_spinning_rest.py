@@ -9,8 +9,8 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile
 from std_msgs.msg import Float64
 
-from robot_dynamics.nodes.ros.fast_entities import FastEntities
-from robot_dynamics.nodes.ros.rest_watch import RestWatch
+from robot_dynamics.nodes.ros.spinning import RestWatch
+from robot_dynamics.nodes.ros.subscriptions import FastEntities
 
 
 class Watched:

@@ -7,8 +7,8 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from robot_dynamics.nodes.recording import recorder_progress
-from robot_dynamics.nodes.recording.recorder_progress import Progress
+from robot_dynamics.nodes import recorder as recorder_progress
+from robot_dynamics.nodes.recorder import Progress
 
 TEXT, STATE = 'std_msgs/msg/String', 'sensor_msgs/msg/JointState'
 ARRAY = 'std_msgs/msg/Float64MultiArray'

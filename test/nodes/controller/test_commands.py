@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from std_msgs.msg import Float64MultiArray
 
-from robot_dynamics.nodes.controller.command_claim import CommandClaim
+from robot_dynamics.nodes.controller.commands import CommandClaim
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robot_dynamics.nodes.controller.telemetry import Telemetry
+from robot_dynamics.nodes.controller.effort_controller import Telemetry
 
 
 def count(cycle_rate: float, rate: float, publishers: int, cycles: int):

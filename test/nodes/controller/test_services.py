@@ -9,7 +9,7 @@ from robot_dynamics.control.session.session_settings import SessionSettings
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.nodes.controller.payload_services import PAYLOAD_PARAMETERS, PayloadServices
+from robot_dynamics.nodes.controller.services import PAYLOAD_PARAMETERS, PayloadServices
 
 BALL = (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)
 GRAIN = (1e-4, 0.0, 0.0, 1e-4, 0.0, 1e-4)

@@ -8,7 +8,7 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, TrajectoryError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.nodes.motions.reference_motions import (
+from robot_dynamics.nodes.reference import (
     MOTION_PARAMETERS,
     check_motion,
     make_motion,
