@@ -163,9 +163,8 @@ def _arm_results(inputs: Inputs, options: argparse.Namespace
 
 def _dataset(inputs: Inputs, options: argparse.Namespace) -> tuple[Any, dict[str, bytes]]:
     """Return what the arm did, and what is kept of it where there is no recording."""
-    from robot_dynamics.identification.dataset import dataset as joined
     from robot_dynamics.identification.dataset import load_dataset
-    from robot_dynamics.identification.dataset.dataset import dataset_from_log
+    from robot_dynamics.identification.dataset.dataset import dataset_from_log, joined
     if options.live is None:
         return joined([load_dataset(path, inputs.robot, inputs.settings)
                        for path in inputs.recordings]), {}

@@ -20,7 +20,7 @@ from robot_dynamics.bringup.commands.identify_inputs import Inputs, found_path
 from robot_dynamics.bringup.elastic import DESCRIPTION
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import BringupError, ParameterError
-from robot_dynamics.identification.dataset import dataset as joined
+from robot_dynamics.identification.dataset.dataset import joined
 from robot_dynamics.identification.elastic.dataset import (
     ElasticDataset,
     ElasticDatasetSettings,

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.errors import RecordingError
-from robot_dynamics.identification.dataset import dataset as joined
+from robot_dynamics.identification.dataset.dataset import joined
 
 
 def test_recordings_one_after_the_other(three):
