@@ -22,9 +22,9 @@ import numpy as np
 from sections import DOCS, write_section
 
 from robot_dynamics.control.feedback.gains import AdaptationGains
-from robot_dynamics.control.laws.pd_gravity import PDGravityController
+from robot_dynamics.control.laws.model_based import PDGravityController
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
-from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.control.session.limits import EffortLimiter
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.modify import with_payload, with_scaled_masses

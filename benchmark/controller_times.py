@@ -29,14 +29,15 @@ from sections import DOCS, write_section  # noqa: E402
 
 from robot_dynamics.control.feedback.gains import AdaptationGains  # noqa: E402
 from robot_dynamics.control.feedback.protocol import TrackingController  # noqa: E402
-from robot_dynamics.control.laws.computed_torque import ComputedTorqueController  # noqa: E402
 from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController  # noqa: E402
-from robot_dynamics.control.laws.pd_gravity import PDGravityController  # noqa: E402
+from robot_dynamics.control.laws.model_based import (  # noqa: E402
+    ComputedTorqueController,
+    PDGravityController,
+)
 from robot_dynamics.control.laws.slotine_li import AdaptiveController  # noqa: E402
-from robot_dynamics.control.lq.design import FeedbackDesign  # noqa: E402
+from robot_dynamics.control.lq.design import FeedbackDesign, Schedule  # noqa: E402
 from robot_dynamics.control.lq.rules import rule_of_design  # noqa: E402
-from robot_dynamics.control.lq.schedule import Schedule  # noqa: E402
-from robot_dynamics.control.motion.fourier import exciting_fourier  # noqa: E402
+from robot_dynamics.control.motion.references import exciting_fourier  # noqa: E402
 from robot_dynamics.model.arrays import FloatArray  # noqa: E402
 from robot_dynamics.model.robot import Robot  # noqa: E402
 from robot_dynamics.model.shipped import resolve_robot  # noqa: E402

@@ -15,7 +15,7 @@ import numpy as np
 from sections import DOCS, write_section
 
 from robot_dynamics.bringup.descriptions import load_description
-from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.identification.excitation.design import (
     DesignSettings,
     design,

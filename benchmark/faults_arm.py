@@ -8,12 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from robot_dynamics.control.faults.momentum_observer import GAIN, MomentumObserver
-from robot_dynamics.control.faults.motion_filter import MotionFilter
-from robot_dynamics.control.faults.motion_predictor import MotionPredictor
+from robot_dynamics.control.faults.motion_predictor import MotionFilter, MotionPredictor
+from robot_dynamics.control.faults.residuals import GAIN, MomentumObserver
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
-from robot_dynamics.control.motion.fourier import exciting_fourier
-from robot_dynamics.control.motion.references import Reference, Repeat, through_poses
+from robot_dynamics.control.motion.references import (
+    Reference,
+    Repeat,
+    exciting_fourier,
+    through_poses,
+)
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.modify import with_payload

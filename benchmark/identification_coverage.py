@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from sections import DOCS, write_section
 
-from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.dataset import Dataset, dataset_from_arrays
 from robot_dynamics.identification.identify import EstimateSettings, identify

@@ -19,19 +19,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from hollerbach import recursion_3x3, recursion_4x4
 from sections import DOCS, write_section
 
-from robot_dynamics.control.adaptation.metric import typical_motions
 from robot_dynamics.control.feedback.protocol import TrackingController
+from robot_dynamics.control.feedback.typical_motions import typical_motions
 from robot_dynamics.control.laws.feedforward_lq import CERTIFIED_POINTS, FeedforwardLQController
-from robot_dynamics.control.laws.pd_gravity import PDGravityController
+from robot_dynamics.control.laws.model_based import PDGravityController
 from robot_dynamics.control.lq.certificate import certify
-from robot_dynamics.control.lq.design import FeedbackDesign, weight_of_time_constant
-from robot_dynamics.control.lq.hollerbach_3x3 import recursion_3x3
-from robot_dynamics.control.lq.hollerbach_4x4 import recursion_4x4
+from robot_dynamics.control.lq.design import FeedbackDesign, Schedule, weight_of_time_constant
 from robot_dynamics.control.lq.rules import OneStepRule, rule_of_design
-from robot_dynamics.control.lq.schedule import Schedule
-from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot

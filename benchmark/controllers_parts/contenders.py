@@ -10,9 +10,8 @@ import numpy as np
 from robot_dynamics.control.adaptation.partial_knowledge import Known
 from robot_dynamics.control.feedback.gains import AdaptationGains
 from robot_dynamics.control.feedback.protocol import TrackingController
-from robot_dynamics.control.laws.computed_torque import ComputedTorqueController
 from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
-from robot_dynamics.control.laws.pd_gravity import PDGravityController
+from robot_dynamics.control.laws.model_based import ComputedTorqueController, PDGravityController
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.control.lq.design import FeedbackDesign
 from robot_dynamics.model.robot import Robot

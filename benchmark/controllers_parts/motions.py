@@ -7,13 +7,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from robot_dynamics.control.motion.fourier import FourierSeries, exciting_fourier
 from robot_dynamics.control.motion.references import (
+    FourierSeries,
     Hold,
     PointToPoint,
     Reference,
     Repeat,
     Sequence,
+    exciting_fourier,
 )
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot

@@ -13,9 +13,9 @@ from controllers_parts.conditions import Condition
 from controllers_parts.contenders import CONTENDERS
 from controllers_parts.motions import MOTIONS, READY
 from robot_dynamics.control.adaptation.gradient import Estimates
-from robot_dynamics.control.adaptation.metric import typical_motions
 from robot_dynamics.control.feedback.protocol import TrackingController
-from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.feedback.typical_motions import typical_motions
+from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.inertia import check_body

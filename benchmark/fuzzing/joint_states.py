@@ -30,11 +30,10 @@ from fuzzing.trajectories import (
     trajectories,
 )
 from fuzzing.usable import check_command
-from robot_dynamics.control.laws.pd_gravity import PDGravityController
+from robot_dynamics.control.laws.model_based import PDGravityController
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.control.session.modes import Command, Mode
-from robot_dynamics.control.session.session import ControlSession
-from robot_dynamics.control.session.session_settings import SessionSettings
+from robot_dynamics.control.session.session import ControlSession, SessionSettings
 from robot_dynamics.control.session.start_gate import StartGate
 from robot_dynamics.control.states.joint_state import Reason
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError

@@ -6,9 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from fuzzing.judge import BrokenPromiseError, promise
-from robot_dynamics.control.laws.pd_gravity import PDGravityController
-from robot_dynamics.control.session.session import ControlSession
-from robot_dynamics.control.session.session_settings import SessionSettings
+from robot_dynamics.control.laws.model_based import PDGravityController
+from robot_dynamics.control.session.session import ControlSession, SessionSettings
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.arrays import FloatArray

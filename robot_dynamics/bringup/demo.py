@@ -35,7 +35,7 @@ from robot_dynamics.bringup.runner import Line
 from robot_dynamics.bringup.session import require_ros, run_until_stopped
 from robot_dynamics.bringup.system import NO_PLANT, System
 from robot_dynamics.bringup.warmup import warm_up
-from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.errors import BringupError
 from robot_dynamics.report.summary import unit_of

@@ -23,7 +23,7 @@ from robot_dynamics.bringup.elastic import elastic_joints, identified_springs
 from robot_dynamics.bringup.parameter_files import read_parameter_file
 from robot_dynamics.bringup.payload import fit_payload
 from robot_dynamics.bringup.processes import NodeProcess, ParameterValue
-from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.errors import BringupError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot

@@ -20,7 +20,7 @@ _ROOMS = ('control', 'simulation')
 _OF_NODES = {
     'feedforward_lq_controller': {
         'dynamics.kernels.effort_derivatives': ('effort_derivatives', 'many_effort_derivatives'),
-        'control.lq.kernels': ('riccati_gain_of',),
+        'control.lq.rules': ('riccati_gain_of',),
         'control.lq.apply_kernel': ('apply_feedback', 'tracking_errors'),
         'control.lq.gain_table': ('nearest_knot',)},
     # It looks at all of a motion before the first command.

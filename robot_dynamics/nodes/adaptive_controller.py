@@ -12,11 +12,14 @@ from std_msgs.msg import Bool, Float64MultiArray, String
 
 from robot_dynamics.control.adaptation.learning import AT_REST
 from robot_dynamics.control.adaptation.partial_knowledge import Known
-from robot_dynamics.control.feedback.gains import COORDINATES, AdaptationGains, FeedbackGains
-from robot_dynamics.control.feedback.update_laws import UPDATE_LAWS
-from robot_dynamics.control.laws.joint_feedback import JointGains
-from robot_dynamics.control.laws.loop_report import loop_report
-from robot_dynamics.control.laws.slotine_li import AdaptiveController
+from robot_dynamics.control.feedback.gains import (
+    COORDINATES,
+    UPDATE_LAWS,
+    AdaptationGains,
+    FeedbackGains,
+)
+from robot_dynamics.control.feedback.linear_feedback import JointGains
+from robot_dynamics.control.laws.slotine_li import AdaptiveController, loop_report
 from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot

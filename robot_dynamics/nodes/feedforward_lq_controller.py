@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
-from robot_dynamics.control.lq.design import FeedbackDesign
-from robot_dynamics.control.lq.model_errors import ModelErrors
-from robot_dynamics.control.lq.planner import GainPlanner
+from robot_dynamics.control.lq.certificate import ModelErrors
+from robot_dynamics.control.lq.design import LARGEST_RESCALE, FeedbackDesign, Schedule
+from robot_dynamics.control.lq.gain_table import GainPlanner
 from robot_dynamics.control.lq.rules import (
     DEFAULT_ORDER,
     HIGHEST_ORDER,
@@ -20,7 +20,6 @@ from robot_dynamics.control.lq.rules import (
     RiccatiRule,
     rule_of_design,
 )
-from robot_dynamics.control.lq.schedule import LARGEST_RESCALE, Schedule
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode

@@ -11,7 +11,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
-from robot_dynamics.control.faults.torque_terms import TorqueTerms
+from robot_dynamics.control.faults.residuals import TorqueTerms
 from robot_dynamics.control.states.joint_state import JointStateMonitor
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.arrays import FloatArray

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from robot_dynamics.control.laws.pd_gravity import PDGravityController
+from robot_dynamics.control.laws.model_based import PDGravityController
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode
 from robot_dynamics.nodes.controller.parameters import (

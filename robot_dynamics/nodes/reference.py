@@ -18,18 +18,24 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.control.motion.fourier import exciting_fourier
-from robot_dynamics.control.motion.joint_bounds import JointBounds
 from robot_dynamics.control.motion.references import (
     Hold,
     PointToPoint,
     Reference,
     Repeat,
+    exciting_fourier,
     through_poses,
 )
 from robot_dynamics.control.motion.references import Sequence as MotionSequence
-from robot_dynamics.control.motion.tip_motion import Reversed, TipMotion, TipTask
-from robot_dynamics.control.motion.tip_path import Circle, Line, TipPath
+from robot_dynamics.control.motion.tip_motion import (
+    Circle,
+    JointBounds,
+    Line,
+    Reversed,
+    TipMotion,
+    TipPath,
+    TipTask,
+)
 from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
 from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint, sample_points
 from robot_dynamics.control.session.modes import Mode

@@ -63,7 +63,7 @@ def test_an_arm_that_is_wrong_on_purpose_is_no_fault():
 
 
 def test_the_arm_waits_where_the_motion_starts():
-    from robot_dynamics.control.motion.fourier import exciting_fourier
+    from robot_dynamics.control.motion.references import exciting_fourier
     plan = make_plan(seed=5)
     robot = load_description('arm7').robot
     start = exciting_fourier(robot, 5, base_frequency=1 / PERIOD).sample(0.0)[0]

@@ -3,12 +3,11 @@
 
 import pytest
 
-from robot_dynamics.control.laws.pd_gravity import PDGravityController
+from robot_dynamics.control.laws.model_based import PDGravityController
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
-from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
-from robot_dynamics.control.session.session import ControlSession
-from robot_dynamics.control.session.session_settings import SessionSettings
+from robot_dynamics.control.session.session import ControlSession, SessionSettings
 from robot_dynamics.control.states.joint_state import JointStateMonitor
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.robot import Robot

@@ -7,7 +7,7 @@ A short version of ``benchmark/identification_coverage.py``, which has 100 runs 
 import numpy as np
 import pytest
 
-from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.dataset import dataset_from_arrays
 from robot_dynamics.identification.identify import EstimateSettings, identify

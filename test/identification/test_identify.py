@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification import consistent

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from std_msgs.msg import String
 
-from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.dataset import load_dataset
 from robot_dynamics.identification.excitation.design import (

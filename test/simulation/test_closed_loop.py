@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.laws.pd_gravity import PDGravityController
+from robot_dynamics.control.laws.model_based import PDGravityController
 from robot_dynamics.control.motion.references import Hold, PointToPoint
 from robot_dynamics.errors import SimulationError
 from robot_dynamics.simulation.closed_loop import LoopConditions, run_closed_loop

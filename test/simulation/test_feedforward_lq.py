@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
-from robot_dynamics.control.laws.pd_gravity import PDGravityController
-from robot_dynamics.control.lq.design import FeedbackDesign
+from robot_dynamics.control.laws.model_based import PDGravityController
+from robot_dynamics.control.lq.design import FeedbackDesign, Schedule
 from robot_dynamics.control.lq.gain_table import GainTable
 from robot_dynamics.control.lq.rules import rule_of_design
-from robot_dynamics.control.lq.schedule import Schedule
-from robot_dynamics.control.motion.fourier import exciting_fourier
-from robot_dynamics.control.motion.references import Hold
+from robot_dynamics.control.motion.references import Hold, exciting_fourier
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import StopRequestedError
 from robot_dynamics.model.modify import with_payload

@@ -5,12 +5,11 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.faults.fault_detector import Event, FaultDetector
-from robot_dynamics.control.faults.momentum_observer import MomentumObserver
-from robot_dynamics.control.faults.motion_filter import MotionFilter
-from robot_dynamics.control.faults.motion_predictor import MotionPredictor
+from robot_dynamics.control.faults.motion_predictor import MotionFilter, MotionPredictor
+from robot_dynamics.control.faults.residuals import MomentumObserver
 from robot_dynamics.control.faults.tolerances import default_tolerances
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
-from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot

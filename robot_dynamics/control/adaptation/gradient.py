@@ -24,7 +24,7 @@ Friction coefficients and other joint terms follow the same law with a diagonal 
 between a least and a largest value.
 
 Where some combinations are known the gain is restricted to the others
-(`control.adaptation.restriction`). A leakage sigma adds -sigma (pi - pi_0), which ends
+(`control.adaptation.gradient`). A leakage sigma adds -sigma (pi - pi_0), which ends
 the drift that errors of the model's structure cause, at the price of a small bias.
 
 A law without projection, and one in base coordinates, keeps its estimates within a ball
@@ -50,9 +50,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from robot_dynamics.control.adaptation import gradient_kernel as adaptation_kernel
-from robot_dynamics.control.adaptation import restriction_kernel
-from robot_dynamics.control.adaptation.restriction import Restriction
+from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import (
     parameters_from_pseudo_inertia,
@@ -60,13 +58,40 @@ from robot_dynamics.model.inertia import (
     pseudo_inertia,
 )
 
+#: Longest step of a body's estimate in one update, |dX|_F against 1 + tr X. Sound gains
+#: move it by less than 0.01; more than this is a loop gone unstable.
+LARGEST_RELATIVE_STEP = 0.3
+#: Least eigenvalue of X after a projection: not zero, so that rounding stays inside.
+CONE_FLOOR = 1e-9
+#: Sweeps of Jacobi rotations; the fourth already finds nothing left in a 4x4 matrix.
+JACOBI_SWEEPS = 5
+# Outcomes: the values of `robot_dynamics.control.adaptation.gradient.StepOutcome`.
+ACCEPTED, NOT_FINITE, TOO_LARGE = 0, 1, 2
+# Offsets in the row of constants of a body.
+GAIN = 0          # 100, Gamma, row after row
+TRACE = 100       # 10, weights with TRACE . pi = tr X
+METRIC_GAIN = 110  # 1, gamma
+LIMITED = 111     # 2 x 10, weights c of what is limited: mass, spread
+LARGEST = 131     # 2, largest c . pi
+WAY_BACK = 133    # 2 x 10, Gamma c / (c . Gamma c)
+ROOT = 153        # 16, L with Q = L L^T, row after row
+INVERSE = 169     # 16, L^-1
+METRIC = 185      # 10, parameters of Q
+WIDTH = 195
+#: How often a point is brought back to the bodies and to what is known, in turn.
+SWEEPS = 8
+#: How often a step is halved that is not admissible even so.
+HALVINGS = 20
+#: Slack of what counts as admissible: rounding, against Q and against a largest value.
+SLACK = 1e-7
+
 
 class StepOutcome(IntEnum):
     """What became of one adaptation step."""
 
-    ACCEPTED = adaptation_kernel.ACCEPTED
-    NOT_FINITE = adaptation_kernel.NOT_FINITE
-    TOO_LARGE = adaptation_kernel.TOO_LARGE
+    ACCEPTED = ACCEPTED
+    NOT_FINITE = NOT_FINITE
+    TOO_LARGE = TOO_LARGE
 
 
 _OUTCOMES = tuple(StepOutcome)
@@ -243,15 +268,15 @@ class Adaptation(Estimates):
     def _load_kernels(self) -> None:
         """Load what this law needs, and nothing else: each takes seconds to compile."""
         if self._restriction is None:
-            self._propose = adaptation_kernel.propose.load()
+            self._propose = propose.load()
         else:
-            self._propose_restricted = restriction_kernel.propose_restricted.load()
+            self._propose_restricted = propose_restricted.load()
         if self._radius is not None:
-            self._settle_in_ball = restriction_kernel.settle_in_ball.load()
+            self._settle_in_ball = settle_in_ball.load()
         elif self._restriction is None:
-            self._settle = adaptation_kernel.settle.load()
+            self._settle = settle.load()
         else:
-            self._settle_restricted = restriction_kernel.settle_restricted.load()
+            self._settle_restricted = settle_restricted.load()
 
     def step(self, gradient: FloatArray, dt: float) -> StepOutcome:
         """Move the estimates along a gradient for a time, or refuse to.
@@ -345,7 +370,7 @@ def metric_precision(bodies: BodyMetric, terms: TermMetric) -> FloatArray:
 
 
 def body_constants(metric: BodyMetric) -> FloatArray:
-    """Return the constants of `adaptation_kernel.propose`, a row a body."""
+    """Return the constants of `propose`, a row a body."""
     rows = []
     gains = metric.gain_blocks()
     for body, matrix in enumerate(metric.matrices):
@@ -371,3 +396,376 @@ def _radius(metric: BodyMetric, prior: FloatArray) -> float:
     largest[:, 3, 3] = mass
     inverse = np.linalg.inv(np.linalg.cholesky(metric.matrices))
     return float(np.linalg.norm(inverse @ largest @ np.swapaxes(inverse, -1, -2)))
+
+
+class Restriction:
+    """Gain and projection of what is learnt where some combinations are known.
+
+    Parameters
+    ----------
+    gain : ndarray, shape (p, p)
+        Gamma, symmetric and positive definite.
+    constraints : ndarray, shape (k, p)
+        C, of full row rank.
+
+    Attributes
+    ----------
+    gain : ndarray, shape (p, p)
+        Gamma_U.
+    projection : ndarray, shape (p, p)
+        1 - Gamma C^T (C Gamma C^T)^-1 C.
+    """
+
+    def __init__(self, gain: FloatArray, constraints: FloatArray):
+        # In parameters scaled to gain 1: masses and inertias are of very different size.
+        scale = np.sqrt(np.diag(gain))
+        unit_gain = gain / np.outer(scale, scale)
+        C = constraints * scale
+        C = C / np.linalg.norm(C, axis=1, keepdims=True)
+        back = unit_gain @ C.T @ np.linalg.inv(C @ unit_gain @ C.T)
+        projection = np.eye(len(gain)) - back @ C
+        restricted = projection @ unit_gain @ projection.T
+        # Parameters known by themselves: exactly zero, so that rounding cannot move them.
+        alone = (constraints != 0.0).sum(axis=1) == 1
+        fixed = np.flatnonzero(constraints[alone].any(axis=0))
+        restricted[fixed], restricted[:, fixed] = 0.0, 0.0
+        projection[fixed] = 0.0
+        self.gain = np.ascontiguousarray(restricted * np.outer(scale, scale))
+        self.projection = np.ascontiguousarray(projection * scale[:, None] / scale)
+
+
+@kernel('i8(f8[::1], f8[::1], f8, f8[:, ::1], f8[::1], f8[::1])')
+def propose(estimate, gradient, dt, constants, gains, target):
+    """Write estimate + dt Gamma gradient to target; return an outcome.
+
+    Parameters
+    ----------
+    estimate, gradient, target : (10 nb + m,)
+        Bodies, then m joint terms.
+    dt : float
+        Time. s.
+    constants : (nb, WIDTH)
+        Of each body.
+    gains : (m,)
+        Of each joint term.
+    """
+    bodies = constants.shape[0]
+    for k in range(gradient.size):
+        if not np.isfinite(gradient[k]):
+            return NOT_FINITE
+    for b in range(bodies):
+        if not move_body(estimate, gradient, dt, b, constants, target):
+            return TOO_LARGE
+    for k in range(gains.size):
+        i = 10 * bodies + k
+        target[i] = estimate[i] + dt * gains[k] * gradient[i]
+    return ACCEPTED
+
+
+@kernel('i8(f8[::1], f8[:, ::1], f8[:, ::1], f8[::1])')
+def settle(target, constants, ranges, estimate):
+    """Move target to the nearest admissible point, and the estimate there; return an outcome.
+
+    Arguments as for `propose`, and the least and largest values of the joint terms, (2, m).
+    """
+    for k in range(target.size):
+        if not np.isfinite(target[k]):
+            return NOT_FINITE
+    admit(target, constants, ranges)
+    for i in range(target.size):
+        estimate[i] = target[i]
+    return ACCEPTED
+
+
+@part
+def admit(target, constants, ranges):
+    """Move target to the nearest admissible point: bodies, then ranges of joint terms."""
+    bodies = constants.shape[0]
+    for b in range(bodies):
+        for limit in range(2):
+            keep_below(target, b, constants, LIMITED + 10 * limit, LARGEST + limit,
+                       WAY_BACK + 10 * limit)
+        if not is_positive_definite(target, b):
+            project_to_cone(target, b, constants)
+    for k in range(ranges.shape[1]):
+        i = 10 * bodies + k
+        target[i] = min(max(target[i], ranges[0, k]), ranges[1, k])
+
+
+@part
+def move_body(estimate, gradient, dt, b, constants, target):
+    """Write pi + dt Gamma y of body b to target; return whether the step is plausible.
+
+    In the metric, |dX|_F^2 = gamma dt^2 (y . Gamma y).
+    """
+    power, trace = 0.0, 0.0
+    for i in range(10):
+        rate = 0.0
+        for j in range(10):
+            rate += constants[b, GAIN + 10 * i + j] * gradient[10 * b + j]
+        power += rate * gradient[10 * b + i]
+        trace += constants[b, TRACE + i] * estimate[10 * b + i]
+        target[10 * b + i] = estimate[10 * b + i] + dt * rate
+    length = dt * np.sqrt(constants[b, METRIC_GAIN] * max(power, 0.0))
+    return length <= LARGEST_RELATIVE_STEP * (1.0 + max(trace, 0.0))
+
+
+@part
+def keep_below(target, b, constants, weights, largest, way_back):
+    """Move body b to the half-space c . pi <= largest, the shortest way in the metric."""
+    excess = -constants[b, largest]
+    for i in range(10):
+        excess += constants[b, weights + i] * target[10 * b + i]
+    if excess > 0.0:
+        for i in range(10):
+            target[10 * b + i] -= excess * constants[b, way_back + i]
+
+
+@helper
+def is_positive_definite(target, b):
+    """Whether the pseudo-inertia of body b is, by the pivots of its L D L^T.
+
+    The mass is the first pivot, so that what is left is the second moment about the
+    centre of mass.
+    """
+    o = 10 * b
+    m, mx, my, mz = target[o], target[o + 1], target[o + 2], target[o + 3]
+    if not m > 0.0:
+        return False
+    half = 0.5 * (target[o + 4] + target[o + 7] + target[o + 9])
+    xx = half - target[o + 4] - mx * mx / m
+    yy = half - target[o + 7] - my * my / m
+    zz = half - target[o + 9] - mz * mz / m
+    xy = -target[o + 5] - mx * my / m
+    xz = -target[o + 6] - mx * mz / m
+    yz = -target[o + 8] - my * mz / m
+    if not xx > 0.0:
+        return False
+    yy -= xy * xy / xx
+    yz -= xy * xz / xx
+    zz -= xz * xz / xx
+    return yy > 0.0 and zz * yy > yz * yz
+
+
+@part
+def project_to_cone(target, b, constants):
+    """Raise the eigenvalues of X = L^-1 P L^-T of body b to the floor: the nearest point."""
+    o = 10 * b
+    p, x = np.empty((4, 4)), np.empty((4, 4))
+    vectors = np.eye(4)
+    half = 0.5 * (target[o + 4] + target[o + 7] + target[o + 9])
+    p[0, 0], p[1, 1], p[2, 2] = half - target[o + 4], half - target[o + 7], half - target[o + 9]
+    p[0, 1] = p[1, 0] = -target[o + 5]
+    p[0, 2] = p[2, 0] = -target[o + 6]
+    p[1, 2] = p[2, 1] = -target[o + 8]
+    p[3, 3] = target[o]
+    for i in range(3):
+        p[i, 3] = p[3, i] = target[o + 1 + i]
+    congruence(constants, b, INVERSE, p, x)
+    for _ in range(JACOBI_SWEEPS):
+        for i in range(3):
+            for j in range(i + 1, 4):
+                rotate(x, vectors, i, j)
+    for i in range(4):
+        for j in range(4):
+            total = 0.0
+            for k in range(4):
+                total += max(x[k, k], CONE_FLOOR) * vectors[i, k] * vectors[j, k]
+            p[i, j] = total
+    congruence(constants, b, ROOT, p, x)
+    target[o] = x[3, 3]
+    for i in range(3):
+        target[o + 1 + i] = x[i, 3]
+    target[o + 4] = x[1, 1] + x[2, 2]
+    target[o + 7] = x[0, 0] + x[2, 2]
+    target[o + 9] = x[0, 0] + x[1, 1]
+    target[o + 5], target[o + 6], target[o + 8] = -x[0, 1], -x[0, 2], -x[1, 2]
+
+
+@part
+def congruence(constants, b, root, matrix, out):
+    """Write T A T^T for a lower triangular T among the constants of body b."""
+    work = np.empty((4, 4))
+    for i in range(4):
+        for j in range(4):
+            total = 0.0
+            for k in range(j + 1):
+                total += matrix[i, k] * constants[b, root + 4 * j + k]
+            work[i, j] = total
+    for i in range(4):
+        for j in range(i, 4):
+            total = 0.0
+            for k in range(i + 1):
+                total += constants[b, root + 4 * i + k] * work[k, j]
+            out[i, j] = total
+            out[j, i] = total
+
+
+@part
+def rotate(a, vectors, p, q):
+    """Zero a[p, q] by a plane rotation, and gather it in the eigenvectors.
+
+    Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 4th edition, 8.5.2.
+    """
+    if a[p, q] != 0.0:
+        theta = 0.5 * (a[q, q] - a[p, p]) / a[p, q]
+        tangent = 1.0 / (abs(theta) + np.sqrt(1.0 + theta * theta))
+        if theta < 0.0:
+            tangent = -tangent
+        c = 1.0 / np.sqrt(1.0 + tangent * tangent)
+        s = tangent * c
+        for k in range(4):
+            left, right = a[k, p], a[k, q]
+            a[k, p], a[k, q] = c * left - s * right, s * left + c * right
+            left, right = vectors[k, p], vectors[k, q]
+            vectors[k, p], vectors[k, q] = c * left - s * right, s * left + c * right
+        for k in range(4):
+            upper, lower = a[p, k], a[q, k]
+            a[p, k], a[q, k] = c * upper - s * lower, s * upper + c * lower
+
+
+@kernel('i8(f8[::1], f8[::1], f8, f8[:, ::1], f8[:, ::1], f8[::1])', on_demand=True)
+def propose_restricted(estimate, gradient, dt, constants, gain, target):
+    """Write estimate + dt Gamma_U gradient to target; return an outcome.
+
+    Parameters
+    ----------
+    estimate, gradient, target : (10 nb + m,)
+        Bodies, then m joint terms.
+    dt : float
+        Time. s.
+    constants : (nb, WIDTH)
+        Of each body.
+    gain : (10 nb + m, 10 nb + m)
+        Gamma_U.
+    """
+    count, inertial = gradient.size, 10 * constants.shape[0]
+    for k in range(count):
+        if not np.isfinite(gradient[k]):
+            return NOT_FINITE
+    power, largest_trace = 0.0, 0.0
+    for i in range(count):
+        rate = 0.0
+        for j in range(count):
+            rate += gain[i, j] * gradient[j]
+        target[i] = estimate[i] + dt * rate
+        if i < inertial:
+            power += rate * gradient[i]
+    for b in range(constants.shape[0]):
+        trace = 0.0
+        for i in range(10):
+            trace += constants[b, TRACE + i] * estimate[10 * b + i]
+        largest_trace = max(largest_trace, trace)
+    # |dX|_F of all bodies together, as in `move_body` of each.
+    length = dt * np.sqrt(constants[0, METRIC_GAIN] * max(power, 0.0))
+    return ACCEPTED if length <= LARGEST_RELATIVE_STEP * (1.0 + largest_trace) else TOO_LARGE
+
+
+@kernel('i8(f8[::1], f8[:, ::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[::1])', on_demand=True)
+def settle_restricted(target, constants, ranges, prior, projection, estimate):
+    """Move the estimate near target, among the bodies that have what is known.
+
+    Projections on the two sets in turn bring a point closer to every common point. What
+    little is then missing is made up for on the way back to the estimate before.
+    """
+    count = target.size
+    for k in range(count):
+        if not np.isfinite(target[k]):
+            return NOT_FINITE
+    work = np.empty(count)
+    for _ in range(SWEEPS):
+        if is_admissible(target, constants, ranges):
+            break
+        admit(target, constants, ranges)
+        for i in range(count):
+            work[i] = prior[i]
+            for j in range(count):
+                work[i] += projection[i, j] * (target[j] - prior[j])
+        for i in range(count):
+            target[i] = work[i]
+    for _ in range(HALVINGS):
+        if is_admissible(target, constants, ranges):
+            for i in range(count):
+                estimate[i] = target[i]
+            break
+        for i in range(count):
+            target[i] = 0.5 * (target[i] + estimate[i])
+    return ACCEPTED
+
+
+@part
+def is_admissible(target, constants, ranges):
+    """Whether every body is one, to rounding, and every value in its range."""
+    bodies = constants.shape[0]
+    raised = np.empty(target.size)
+    for b in range(bodies):
+        for i in range(10):
+            raised[10 * b + i] = target[10 * b + i] + SLACK * constants[b, METRIC + i]
+    good = True
+    for b in range(bodies):
+        good = good and is_positive_definite(raised, b)
+        for limit in range(2):
+            value = 0.0
+            for i in range(10):
+                value += constants[b, LIMITED + 10 * limit + i] * target[10 * b + i]
+            good = good and value <= (1.0 + SLACK) * constants[b, LARGEST + limit]
+    for k in range(ranges.shape[1]):
+        slack = SLACK * (ranges[1, k] - ranges[0, k])
+        value = target[10 * bodies + k]
+        good = good and ranges[0, k] - slack <= value <= ranges[1, k] + slack
+    return good
+
+
+@kernel('i8(f8[::1], f8[:, ::1], f8[:, ::1], f8[::1], f8, f8[::1])', on_demand=True)
+def settle_in_ball(target, constants, ranges, prior, radius, estimate):
+    """Move the estimate to the point next to target that is not too far from the prior.
+
+    All bodies together are moved towards the prior, so that no combination moves alone;
+    joint terms keep their ranges. ``radius`` bounds |X - X_0|_F of all bodies together.
+    """
+    inertial = 10 * constants.shape[0]
+    for k in range(target.size):
+        if not np.isfinite(target[k]):
+            return NOT_FINITE
+    d, p, work = np.empty(10), np.empty((4, 4)), np.empty((4, 4))
+    distance = 0.0
+    for b in range(constants.shape[0]):
+        distance += squared_distance(target, prior, b, constants, d, p, work)
+    share = 1.0 if distance <= radius * radius else radius / np.sqrt(distance)
+    for i in range(inertial):
+        estimate[i] = prior[i] + share * (target[i] - prior[i])
+    for k in range(ranges.shape[1]):
+        i = inertial + k
+        estimate[i] = min(max(target[i], ranges[0, k]), ranges[1, k])
+    return ACCEPTED
+
+
+@part
+def squared_distance(target, prior, b, constants, d, p, work):
+    """Return |L^-1 dP L^-T|_F^2 of body b, for the difference of its parameters.
+
+    d (10,), p and work (4, 4) are for work.
+    """
+    o = 10 * b
+    for i in range(10):
+        d[i] = target[o + i] - prior[o + i]
+    half = 0.5 * (d[4] + d[7] + d[9])
+    p[0, 0], p[1, 1], p[2, 2], p[3, 3] = half - d[4], half - d[7], half - d[9], d[0]
+    p[0, 1] = p[1, 0] = -d[5]
+    p[0, 2] = p[2, 0] = -d[6]
+    p[1, 2] = p[2, 1] = -d[8]
+    for i in range(3):
+        p[i, 3] = p[3, i] = d[1 + i]
+    total = 0.0
+    for i in range(4):
+        for j in range(4):
+            work[i, j] = 0.0
+            for k in range(i + 1):
+                work[i, j] += constants[b, INVERSE + 4 * i + k] * p[k, j]
+    for i in range(4):
+        for j in range(4):
+            entry = 0.0
+            for k in range(j + 1):
+                entry += work[i, k] * constants[b, INVERSE + 4 * j + k]
+            total += entry * entry
+    return total

@@ -2,7 +2,7 @@
 """What moves the estimates of the adaptive law, and what keeps them from moving.
 
 The gradient Yr^T s of the tracking error, the prediction error of the last moments and
-the memory of past motion, as the update law (`robot_dynamics.control.feedback.update_laws`) has
+the memory of past motion, as the update law (`robot_dynamics.control.feedback.gains`) has
 them. Nothing is learnt while the caller forbids it, from a time step that is none, from an
 error no sound loop has, or when the arm has come to rest; a step that is not finite or
 implausibly large is refused, and freezes the estimates until they are released.
@@ -10,28 +10,35 @@ implausibly large is refused, and freezes the estimates until they are released.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from robot_dynamics.control.adaptation.composite import PredictionError
 from robot_dynamics.control.adaptation.gradient import Adaptation, StepOutcome
-from robot_dynamics.control.adaptation.metric import effective_inertias, typical_motions
 from robot_dynamics.control.adaptation.natural_adaptation import NaturalAdaptation
 from robot_dynamics.control.adaptation.partial_knowledge import unknown_directions
 from robot_dynamics.control.adaptation.regressor_memory import RegressionMemory
-from robot_dynamics.control.adaptation.rest_detector import RestWatch
-from robot_dynamics.control.adaptation.velocity_filter import LikelyVelocity
 from robot_dynamics.control.feedback.gains import AdaptationGains
 from robot_dynamics.control.feedback.linear_feedback import LinearFeedback
+from robot_dynamics.control.feedback.typical_motions import effective_inertias, typical_motions
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.kernels.loading import kernel, part
 from robot_dynamics.model.arrays import FloatArray
 
 #: Why an arm at rest learns nothing.
 AT_REST = 'the arm is at rest'
-
 _REFUSALS = {
     StepOutcome.NOT_FINITE: 'a step of the estimates was not finite',
     StepOutcome.TOO_LARGE: 'a step of the estimates was implausibly large',
 }
+#: Time constant of the means. s.
+FADING = 0.5
+#: c: both means are estimates, and an error that noise explains shall count as none.
+MARGIN = 1.5
+# Rows of what is kept of each joint.
+LAST, BEFORE, NOISE, ERROR = range(4)
+#: Desired speed below which nothing moves. rad/s or m/s.
+STILL = 1e-4
 
 
 class Learning:
@@ -216,3 +223,266 @@ def _beyond(s: FloatArray, zone: float) -> float:
     """Return the share of s that lies beyond a ball: it grows from zero, without a jump."""
     length = float(np.sqrt(s @ s))
     return max(0.0, 1.0 - zone / length) if length > 0.0 else 0.0
+
+
+class PredictionError:
+    """Filtered regressor and effort, and the gradient they give.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        Equations of the model.
+    terms : tuple of str
+        Joint terms that are learnt too.
+    cutoff : float
+        Cut-off of the filter. Hz.
+    known_rotors : ndarray, shape (n,)
+        Rotor inertias that are taken for known: their effort is no error. kg m^2 or kg.
+
+    Attributes
+    ----------
+    filtered : ndarray, shape (n, 10 nb + k n + 1)
+        Y_f and, in the last column, tau_f.
+    known : ndarray, shape (10 nb + k n,)
+        Parameters that are known on top of those estimated, such as those of a payload:
+        their effort is taken off tau before it is filtered. To be overwritten in place.
+    """
+
+    def __init__(self, dynamics: Dynamics, terms: tuple[str, ...], cutoff: float,
+                 known_rotors: FloatArray):
+        self._dynamics = dynamics
+        self._terms = terms
+        self._rate = 2.0 * math.pi * cutoff
+        self._rotors = np.array(known_rotors)
+        self._describe = describe_interval.load()
+        self._filter = filter_interval.load()
+        self._add = add_prediction_error.load()
+        self._sample = dynamics.regressor_buffer(terms)
+        self.filtered = np.zeros((dynamics.n, self._sample.shape[1] + 1))
+        self.known = np.zeros(self._sample.shape[1])
+        # Middle of the last interval: q, v, a; then the velocity at its end.
+        self._motion = np.zeros((4, dynamics.n))
+        self._middle = tuple(self._motion[:3])
+        self._is_first = True
+
+    def reset(self) -> None:
+        """Forget the last state and what the filter holds."""
+        self.filtered[:] = 0.0
+        self._is_first = True
+
+    def skip(self, v: FloatArray) -> None:
+        """Take note of a velocity after an interval that says nothing, e.g. a gap."""
+        self._motion[3] = v
+        self._is_first = False
+
+    def observe(self, q: FloatArray, v: FloatArray, effort: FloatArray, dt: float) -> None:
+        """Take in one interval.
+
+        Parameters
+        ----------
+        q, v : ndarray, shape (n,)
+            State at its end.
+        effort : ndarray, shape (n,)
+            Effort that acted during it. N m or N.
+        dt : float
+            Its length. s.
+        """
+        if self._is_first:
+            self.skip(v)
+            return
+        motion = self._motion
+        self._describe(q, v, dt, motion)
+        self._dynamics.regressor(*self._middle, self._terms, self._sample)
+        # From zero on: regressor and effort are late alike, and what is true of the ones
+        # not filtered is true of these from the first sample.
+        share = 1.0 - math.exp(-self._rate * dt)
+        self._filter(self._sample, motion, effort, self._rotors, self.known, share,
+                     self.filtered)
+
+    def add_gradient(self, estimate: FloatArray, weight: float, mass_matrix: FloatArray,
+                     gradient: FloatArray) -> None:
+        """Add Y_f^T W (tau_f - Y_f pi) to a gradient, with W_ii = weight / M_ii.
+
+        Parameters
+        ----------
+        estimate, gradient : ndarray, shape (10 nb + k n,)
+            pi, and where to add.
+        weight : float
+            w / omega_D. s.
+        mass_matrix : ndarray, shape (n, n)
+            M.
+        """
+        self._add(self.filtered, estimate, weight, mass_matrix, gradient)
+
+
+@kernel('void(f8[::1], f8[::1], f8, f8[:, ::1])')
+def describe_interval(q, v, dt, motion):
+    """Write the middle of an interval from the state at its end and the velocity before."""
+    for i in range(q.size):
+        before = motion[3, i]
+        motion[1, i] = 0.5 * (v[i] + before)
+        # By the mean velocity, not by the position before: that may have turned over 2 pi.
+        motion[0, i] = q[i] - 0.5 * dt * motion[1, i]
+        motion[2, i] = (v[i] - before) / dt
+        motion[3, i] = v[i]
+
+
+@kernel('void(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8, f8[:, ::1])')
+def filter_interval(sample, motion, effort, rotors, known, share, filtered):
+    """Move what is filtered by a share of the way to the new interval."""
+    last = sample.shape[1]
+    for i in range(sample.shape[0]):
+        moved = effort[i] - rotors[i] * motion[2, i] - row_times(sample, i, known)
+        filtered[i, last] += share * (moved - filtered[i, last])
+        for k in range(np.uint64(last)):
+            filtered[i, k] += share * (sample[i, k] - filtered[i, k])
+
+
+@kernel('void(f8[:, ::1], f8[::1], f8, f8[:, ::1], f8[::1])')
+def add_prediction_error(filtered, estimate, weight, mass_matrix, gradient):
+    """Add Y^T W (tau - Y pi) to the gradient, W_ii = weight / M_ii."""
+    last = estimate.size
+    for i in range(filtered.shape[0]):
+        error = filtered[i, last] - row_times(filtered, i, estimate)
+        error *= weight / mass_matrix[i, i]
+        for k in range(np.uint64(last)):
+            gradient[k] += filtered[i, k] * error
+
+
+@part
+def row_times(matrix, i, x):
+    """Return the product of the first entries of a row with x.
+
+    In four sums side by side: an addition waits for none but the fourth before it.
+    """
+    whole = np.uint64(x.size - x.size % 4)
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for k in range(np.uint64(0), whole, np.uint64(4)):
+        a += matrix[i, k] * x[k]
+        b += matrix[i, k + np.uint64(1)] * x[k + np.uint64(1)]
+        c += matrix[i, k + np.uint64(2)] * x[k + np.uint64(2)]
+        d += matrix[i, k + np.uint64(3)] * x[k + np.uint64(3)]
+    total = (a + b) + (c + d)
+    for k in range(whole, np.uint64(x.size)):
+        total += matrix[i, k] * x[k]
+    return total
+
+
+class LikelyVelocity:
+    """Keeps the means of each joint.
+
+    Parameters
+    ----------
+    n : int
+        Number of joints.
+
+    Attributes
+    ----------
+    value : ndarray, shape (n,)
+        Likely velocity of the last sample. rad/s or m/s.
+    """
+
+    def __init__(self, n: int):
+        self._kept = np.zeros((4, n))
+        self._weigh = weigh_velocity.load()
+        self.value = np.zeros(n)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._kept[:] = 0.0
+        self.skip()
+
+    def skip(self) -> None:
+        """Begin anew after a gap, with the means of before."""
+        self._samples, self._span = 0, 1.0
+
+    def observe(self, v: FloatArray, v_d: FloatArray, dt: float) -> FloatArray:
+        """Take in a sample and return `value`.
+
+        Parameters
+        ----------
+        v, v_d : ndarray, shape (n,)
+            Measured and desired velocity. rad/s or m/s.
+        dt : float
+            Time since the sample before. s.
+        """
+        share = 1.0 - math.exp(-dt / FADING) if self._samples >= 2 else 0.0
+        ratio = dt / self._span
+        try:
+            self._weigh(v, v_d, ratio, share, self._kept, self.value)
+        except TypeError:  # read-only, strided or of another type: slower, but right
+            self._weigh(np.array(v, dtype=np.float64), np.array(v_d, dtype=np.float64), ratio,
+                        share, self._kept, self.value)
+        self._samples, self._span = self._samples + 1, dt
+        return self.value
+
+
+@kernel('void(f8[::1], f8[::1], f8, f8, f8[:, ::1], f8[::1])')
+def weigh_velocity(v, v_d, ratio, share, kept, likely):
+    """Move the means by a share of the way to a sample, and write the likely velocities.
+
+    ``ratio`` is the length of the last interval over that of the one before: what a steady
+    acceleration adds to the velocity is no bend.
+    """
+    spread = 1.0 + (1.0 + ratio) * (1.0 + ratio) + ratio * ratio
+    for i in range(v.size):
+        bend = v[i] - kept[LAST, i] - ratio * (kept[LAST, i] - kept[BEFORE, i])
+        error = v[i] - v_d[i]
+        kept[NOISE, i] += share * (bend * bend / spread - kept[NOISE, i])
+        kept[ERROR, i] += share * (error * error - kept[ERROR, i])
+        kept[BEFORE, i], kept[LAST, i] = kept[LAST, i], v[i]
+        gain = 1.0
+        if kept[ERROR, i] > 0.0:
+            gain = max(0.0, 1.0 - MARGIN * kept[NOISE, i] / kept[ERROR, i])
+        likely[i] = v_d[i] + gain * error
+
+
+class RestWatch:
+    """Watches for rest.
+
+    Parameters
+    ----------
+    after : float
+        Time without desired motion after which the arm is at rest; inf for never. s.
+    sliding : float
+        Entry of s, either sign, beyond which there is something to correct. rad/s or m/s.
+    """
+
+    def __init__(self, after: float, sliding: float):
+        self._after, self._sliding = after, sliding
+        self._largest = largest_entry.load()
+        self._still = 0.0
+
+    def reset(self) -> None:
+        """Start to count anew."""
+        self._still = 0.0
+
+    def observe(self, v_d: FloatArray, largest_s: float, dt: float) -> bool:
+        """Take in one sample; return whether the arm is at rest.
+
+        Parameters
+        ----------
+        v_d : ndarray, shape (n,)
+            Desired velocity. rad/s or m/s.
+        largest_s : float
+            Largest entry of s, either sign. rad/s or m/s.
+        dt : float
+            Time since the sample before. s.
+        """
+        try:
+            speed = self._largest(v_d)
+        except TypeError:  # read-only, strided or of another type: slower, but right
+            speed = self._largest(np.array(v_d, dtype=np.float64))
+        self._still = 0.0 if speed > STILL else self._still + dt
+        return (self._still > self._after and largest_s <= self._sliding
+                and not math.isinf(self._after))
+
+
+@kernel('f8(f8[::1])')
+def largest_entry(vector):
+    """Return the largest entry of a vector, either sign."""
+    largest = 0.0
+    for i in range(vector.size):
+        largest = max(largest, abs(vector[i]))
+    return largest

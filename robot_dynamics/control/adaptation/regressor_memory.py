@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What past motion says of the estimates: regularised least squares in proximal steps.
 
-The filtered regressors and efforts of `control.adaptation.composite` are summed with
+The filtered regressors and efforts of `control.adaptation.learning` are summed with
 a fading memory of time constant T::
 
     Omega = integral of exp(-(t - u)/T) Y_f^T W Y_f du,    b = the same of Y_f^T W tau_f

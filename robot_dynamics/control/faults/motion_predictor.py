@@ -3,14 +3,37 @@
 
 from __future__ import annotations
 
+import reprlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.control.faults import prediction_kernel
-from robot_dynamics.control.faults.motion_filter import MotionFilter
-from robot_dynamics.dynamics.kernels.solve import SOLVED
-from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.control.checks import positive
+from robot_dynamics.dynamics.kernels.loading import kernel
+from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.robot import Robot
+
+#: After a start surprises count once their spread is within so much of what it becomes.
+SETTLED = 1.1
+#: States that come faster are none of an arm, and their windows too long to be worked out. s.
+SHORTEST_PERIOD = 2e-5
+#: Smallest and largest noise.
+SENSIBLE = (1e-12, 1e6)
+#: States of a window at most; it is looked through at every state.
+LONGEST_WINDOW = 10_000
+#: Corrections after which the gain is taken for that of all times.
+_LONGEST = 1000
+#: Rounds in which the Coulomb friction of all joints is found.
+ROUNDS = 4
+#: Rows of what is remembered: position, velocity, Coulomb friction, C v + g.
+POSITION, VELOCITY, COULOMB, REST = 0, 1, 2, 3
+#: Rows of what is told of a state: measured, predicted and corrected velocity, effort that has
+#: acted, C^T v - g, Coulomb friction as an effort.
+MEASURED, PREDICTED, CORRECTED, ACTING, REMAINDER, HOLDING = range(6)
 
 
 class MotionPredictor:
@@ -42,7 +65,7 @@ class MotionPredictor:
         M with the armature.
     motion : ndarray, shape (6, n)
         What is told of the last state, by the rows of
-        `robot_dynamics.control.faults.prediction_kernel`. rad/s or m/s, N m or N.
+        `robot_dynamics.control.faults.motion_predictor`. rad/s or m/s, N m or N.
     step : float
         Time since the state before. s.
     """
@@ -53,7 +76,7 @@ class MotionPredictor:
         self.filter = motion_filter
         self._described = np.stack([robot.damping, robot.friction])
         self._joints = np.stack([robot.damping, robot.friction, robot.armature])
-        self._predict = prediction_kernel.predict.load()
+        self._predict = predict.load()
         self._memory, self._work = np.zeros((4, n)), np.zeros((2, n, n))
         self._corrections = -1
         self.surprise, self.velocity = np.zeros((2, n)), np.zeros(n)
@@ -84,7 +107,7 @@ class MotionPredictor:
         matrices : tuple of ndarray
             M, C and g at the state.
         q, v, effort : ndarray, shape (n,)
-            As for `robot_dynamics.control.faults.momentum_observer.MomentumObserver.update`.
+            As for `robot_dynamics.control.faults.residuals.MomentumObserver.update`.
         dt : float
             Time since the last state; it starts over where that is not positive. s.
         """
@@ -110,3 +133,225 @@ class MotionPredictor:
         """Start over with the next state."""
         self._corrections = -1
         self.surprise[:] = 0.0
+
+
+@dataclass(frozen=True)
+class FilterSettings:
+    """What is expected of measurements; only ratios matter where thresholds are learnt.
+
+    Parameters
+    ----------
+    velocity_noise, position_noise : float
+        Standard deviation. rad/s or m/s, rad or m.
+    wander : float
+        How far a velocity goes from what is predicted, in a second and as a random walk.
+        rad/s or m/s per square root of a second.
+    windows : sequence of float
+        How long ago an acceleration may have begun, increasing. s.
+    """
+
+    velocity_noise: float = 0.005
+    position_noise: float = 3e-5
+    wander: float = 0.0134
+    windows: Sequence[float] = (0.004, 0.008, 0.016, 0.032, 0.064)
+
+    def __post_init__(self) -> None:
+        windows = real_array(self.windows, 'windows', 'give increasing times in s')
+        # Written so that NaN fails.
+        if windows.ndim != 1 or windows.size == 0 or not np.all(np.diff(windows) > 0.0):
+            raise ParameterError(f'are {reprlib.repr(self.windows)}', subject='windows',
+                                 remedy='give increasing times in s')
+        positive('windows', windows[0], 's')
+        positive('windows', windows[-1], 's')
+        for name in ('velocity_noise', 'position_noise', 'wander'):
+            value, (low, high) = positive(name, getattr(self, name)), SENSIBLE
+            if not low <= value <= high:
+                raise ParameterError(f'is {value:g}', subject=name,
+                                     remedy=f'give {low:g} to {high:g}, whose squares can be '
+                                            'told from each other')
+
+
+class MotionFilter:
+    """Gains and weights for one period.
+
+    Parameters
+    ----------
+    period : float
+        Time between states. s.
+    settings : FilterSettings, optional
+        What is expected of measurements.
+
+    Attributes
+    ----------
+    gains : ndarray, shape (k, 2, 2)
+        K of the first, second, ... correction after a start; the last for all that follow.
+        From position and velocity (columns) to position and velocity (rows).
+    settled : int
+        Corrections after a start until surprises count.
+    lengths : ndarray of int, shape (w,)
+        States of each window; two at least: one alone may be a slip of a sensor.
+    weights : ndarray, shape (w, length, 2)
+        Of surprises in position and velocity, the newest first.
+    noise : ndarray, shape (w,)
+        Standard deviation of the accelerations by the noise expected. rad/s^2 or m/s^2.
+    corrected : float
+        Standard deviation of a corrected velocity, as a share of that of a measured one.
+    """
+
+    def __init__(self, period: float, settings: FilterSettings | None = None):
+        settings = FilterSettings() if settings is None else settings
+        if not isinstance(settings, FilterSettings):
+            raise ParameterError(f'are {reprlib.repr(settings)}', subject='settings',
+                                 remedy='give FilterSettings')
+        self.settings = settings
+        self.period = period = positive('period', period, 's')
+        if period < SHORTEST_PERIOD:
+            raise ParameterError(f'is {period:g} s', subject='period',
+                                 remedy=f'give {SHORTEST_PERIOD:g} s or more')
+        if settings.windows[-1] > LONGEST_WINDOW * period:
+            raise ParameterError(f'{settings.windows[-1]:g} s has more than {LONGEST_WINDOW} '
+                                 f'states in it', subject='windows',
+                                 remedy='give shorter windows, or a longer period')
+        self.lengths = np.array([max(2, round(window / period)) for window in settings.windows],
+                                dtype=np.int64)
+        self.gains, spreads = _gains(period, settings)
+        # K = P R^-1, with P the covariance after the correction and R that of what is measured.
+        self.corrected = float(np.sqrt(self.gains[-1][1, 1]))
+        close = np.diagonal(spreads, axis1=1, axis2=2) \
+            <= SETTLED**2 * np.diagonal(spreads[-1])
+        self.settled = int(np.argmax(close.all(axis=1)))
+        course = _course(self.gains[-1], period, int(self.lengths[-1]))
+        weighted = course @ np.linalg.inv(spreads[-1])
+        self.weights = np.zeros((self.lengths.size, int(self.lengths[-1]), 2))
+        self.noise = np.zeros(self.lengths.size)
+        for w, length in enumerate(self.lengths):
+            information = np.sum(weighted[:length] * course[:length])
+            self.weights[w, :length] = weighted[:length][::-1] / information
+            self.noise[w] = information**-0.5
+
+
+def _gains(period: float, settings: FilterSettings) -> tuple[FloatArray, FloatArray]:
+    """Return K and the covariance of surprises, one by one after a start."""
+    transition = np.array([[1.0, period], [0.0, 1.0]])
+    measured = np.diag([settings.position_noise**2, settings.velocity_noise**2])
+    kick = np.array([0.5 * period, 1.0])
+    wander = settings.wander**2 * period * np.outer(kick, kick)
+    gains, spreads, covariance = [], [], measured
+    while True:
+        before = transition @ covariance @ transition.T + wander
+        spread = before + measured
+        gain = before @ np.linalg.inv(spread)
+        covariance = before - gain @ before
+        gains.append(gain)
+        spreads.append(spread)
+        if len(gains) == _LONGEST or (len(gains) > 1 and np.allclose(gain, gains[-2], rtol=1e-3,
+                                                                    atol=0.0)):
+            return np.array(gains), np.array(spreads)
+
+
+def _course(gain: FloatArray, period: float, length: int) -> FloatArray:
+    """Return the surprises that an acceleration of 1 leads to, shape (length, 2)."""
+    course, error = np.zeros((length, 2)), np.zeros(2)
+    for k in range(length):
+        course[k] = (error[0] + period * error[1] + 0.5 * period**2, error[1] + period)
+        error = course[k] - gain @ course[k]
+    return course
+
+
+@kernel('int64(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[::1],'
+        ' float64[::1], float64, float64[:, ::1], float64[:, ::1], float64[:, ::1],'
+        ' float64[:, ::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1])')
+def predict(M, C, g, q, v, effort, dt, joints, gain, memory, surprise, velocity, inertia, motion,
+            work):
+    """Predict the state that is measured now, and correct the prediction.
+
+    Coulomb friction is what stops a joint, as far as it can: of the efforts in [-F, F] the
+    one after which the joint rests, or the end of that range. That of all joints at once is
+    found by projected Gauss-Seidel rounds, beginning with what was last found.
+
+    Parameters
+    ----------
+    M, C, g
+        Matrices at the measured state.
+    q, v, effort : (n,)
+        Measured state; effort that has acted since the last.
+    dt : float
+        Time since then; without any (0) it begins with what is measured. s.
+    joints : (3, n)
+        Damping, Coulomb friction, armature.
+    gain : (2, 2)
+        K of `robot_dynamics.control.faults.motion_predictor`.
+    memory : (4, n)
+        Predicted and corrected position and velocity, Coulomb friction, C v + g.
+    surprise : (2, n)
+        Measured less predicted position and velocity.
+    velocity : (n,)
+        Predicted velocity.
+    inertia : (n, n)
+        M with the armature.
+    motion : (6, n)
+        What is told of the state, see the rows' names.
+    work : (2, n, n)
+        Room for a factorisation and the inverse of the inertia.
+
+    Returns
+    -------
+    int
+        SOLVED, or the joint at which the inertia proved not to be positive definite.
+    """
+    n = v.size
+    factor, inverse = work[0], work[1]
+    for i in range(n):
+        for j in range(n):
+            inertia[i, j] = M[i, j] + (joints[2, i] if i == j else 0.0)
+            # Damping counts at the end of the interval: that of a joint of next to no inertia
+            # brings it to its speed at once, and would throw a prediction about otherwise.
+            factor[i, j] = inertia[i, j] + (dt * joints[0, i] if i == j else 0.0)
+            inverse[i, j] = 1.0 if i == j else 0.0
+    joint = factorise(factor)
+    if joint != SOLVED:
+        return joint
+    if dt > 0.0:
+        for i in range(n):
+            substitute(factor, inverse[i])
+            velocity[i] = g[i]
+            for j in range(n):
+                velocity[i] += C[i, j] * memory[VELOCITY, j]
+            # The effort that drives the joint, Coulomb friction apart.
+            velocity[i] = effort[i] - 0.5 * (velocity[i] + memory[REST, i]) \
+                - joints[0, i] * memory[VELOCITY, i] + memory[COULOMB, i]
+        for i in range(n):
+            surprise[1, i] = memory[VELOCITY, i]
+            for j in range(n):
+                surprise[1, i] += dt * inverse[i, j] * velocity[j]
+        for i in range(n):
+            velocity[i] = surprise[1, i]
+        for _ in range(ROUNDS):
+            for j in range(n):
+                limit, before = joints[1, j], memory[COULOMB, j]
+                needed = before - velocity[j] / (dt * inverse[j, j])
+                memory[COULOMB, j] = min(max(needed, -limit), limit)
+                change = dt * (memory[COULOMB, j] - before)
+                for i in range(n):
+                    velocity[i] += inverse[i, j] * change
+    for i in range(n):
+        if dt > 0.0:
+            at = memory[POSITION, i] + 0.5 * dt * (memory[VELOCITY, i] + velocity[i])
+            surprise[0, i], surprise[1, i] = q[i] - at, v[i] - velocity[i]
+            memory[POSITION, i] = at + gain[0, 0] * surprise[0, i] + gain[0, 1] * surprise[1, i]
+            memory[VELOCITY, i] = velocity[i] + gain[1, 0] * surprise[0, i] \
+                + gain[1, 1] * surprise[1, i]
+        else:
+            memory[POSITION, i], memory[VELOCITY, i], memory[COULOMB, i] = q[i], v[i], 0.0
+            surprise[0, i] = surprise[1, i] = 0.0
+            velocity[i] = v[i]
+    for i in range(n):
+        memory[REST, i] = g[i]
+        for j in range(n):
+            memory[REST, i] += C[i, j] * memory[VELOCITY, j]
+        motion[MEASURED, i], motion[PREDICTED, i] = v[i], velocity[i]
+        motion[CORRECTED, i], motion[ACTING, i] = memory[VELOCITY, i], effort[i]
+        motion[REMAINDER, i], motion[HOLDING, i] = -g[i], memory[COULOMB, i]
+        for j in range(n):
+            motion[REMAINDER, i] += C[j, i] * v[j]
+    return joint

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import each_joint
-from robot_dynamics.control.faults.motion_filter import MotionFilter
+from robot_dynamics.control.faults.motion_predictor import MotionFilter
 from robot_dynamics.errors import DimensionError, ParameterError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot

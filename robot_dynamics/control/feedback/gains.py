@@ -7,27 +7,21 @@ import math
 from dataclasses import dataclass
 
 from robot_dynamics.control.checks import exceeds, not_negative, number, positive, rounded_down
-from robot_dynamics.control.feedback.update_laws import UPDATE_LAWS, UpdateLaw, update_law
 from robot_dynamics.dynamics.joint_terms import check_terms
 from robot_dynamics.errors import ControlError, ParameterError
 
 #: Largest omega_D (T/2 + delay). Half of it rings, the whole of it is a limit cycle.
 FEEDBACK_MARGIN = 0.5
-
 #: Largest rate of position errors times (T/2 + delay), beside a bandwidth at its own limit.
 #: At 0.6 an arm that learns shakes with all it has, at 1 any.
 RATE_MARGIN = 0.3
-
 #: Largest part of a prediction error that one sample may correct, beyond 1 overshooting
 #: and at 2 unstable.
 COMPOSITE_MARGIN = 1.5
-
 #: Slower than this nothing is learnt in a year, and gains, its square, vanish. rad/s.
 SLOWEST = 1e-6
-
 #: A share of the arm beyond this is none: squares of it overflow. 1.
 LARGEST_SHARE = 1e6
-
 #: In what the estimates are learnt.
 COORDINATES = ('links', 'base')
 
@@ -66,7 +60,7 @@ class AdaptationGains:
     Parameters
     ----------
     law : str
-        Name of the update law, see `robot_dynamics.control.feedback.update_laws`.
+        Name of the update law, see `robot_dynamics.control.feedback.gains`.
     coordinates : str
         ``links``: every link's estimate stays one that a body can have. ``base``: only
         base parameters are learnt, and nothing that efforts do not depend on drifts.
@@ -239,3 +233,56 @@ def check_gains(feedback: FeedbackGains, adaptation: AdaptationGains | None, *, 
             raise ControlError(f'is {adaptation.composite:g}, too much for a period of '
                                f'{1e3 * period:g} ms', subject='composite',
                                remedy=f'set it to {most:.2g} or less')
+
+
+@dataclass(frozen=True)
+class UpdateLaw:
+    """What an update law is made of.
+
+    Parameters
+    ----------
+    keeps_bodies : bool
+        Whether every body's estimate stays one that a body can have.
+    leaks : bool
+        Whether the estimates return to the prior.
+    has_dead_zone : bool
+        Whether a small s teaches nothing.
+    is_composite : bool
+        Whether the prediction error is learnt from.
+    remembers : bool
+        Whether past motion is.
+    is_natural : bool
+        Whether the metric is that of the estimate.
+    """
+
+    keeps_bodies: bool = True
+    leaks: bool = False
+    has_dead_zone: bool = False
+    is_composite: bool = False
+    remembers: bool = False
+    is_natural: bool = False
+
+
+UPDATE_LAWS = {
+    'gradient': UpdateLaw(keeps_bodies=False),
+    'projection': UpdateLaw(leaks=True),
+    'dead_zone': UpdateLaw(has_dead_zone=True),
+    'composite': UpdateLaw(is_composite=True),
+    'memory': UpdateLaw(is_composite=True, remembers=True),
+    'natural': UpdateLaw(is_composite=True, is_natural=True),
+    'natural_memory': UpdateLaw(is_composite=True, is_natural=True, remembers=True),
+}
+
+
+def update_law(name: str) -> UpdateLaw:
+    """Return the law of a name.
+
+    Raises
+    ------
+    ParameterError
+        Where there is none.
+    """
+    if not isinstance(name, str) or name not in UPDATE_LAWS:
+        raise ParameterError(f'is {name!r}, which is no update law', subject='law',
+                             remedy='choose among ' + ', '.join(UPDATE_LAWS))
+    return UPDATE_LAWS[name]

@@ -11,7 +11,7 @@ samples and led to its new value until the next, so that it never jumps. An arm 
 before it is to track is held by the same law: what was certified holds it, too.
 
 Where the design asks for it, torques that the model does not know of are estimated and made
-up for (`robot_dynamics.control.lq.disturbance`). What has been summed up rests while efforts
+up for (`robot_dynamics.control.lq.rules`). What has been summed up rests while efforts
 are cut, the arm is held or states are missing, is bounded, and is forgotten with `reset`.
 
 J. C. Van Winssen and C. W. deSilva, "Accurate trajectory control of robotic manipulators",
@@ -20,24 +20,36 @@ Carnegie Mellon University, CMU-RI-TR-85-15, 1985, section 2.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from robot_dynamics.control.adaptation.metric import mass_matrices, typical_motions
 from robot_dynamics.control.checks import not_negative, positive
 from robot_dynamics.control.feedback.gains import FEEDBACK_MARGIN, dead_time
-from robot_dynamics.control.lq.apply_kernel import WRONG_SIZE, apply_feedback, tracking_errors
-from robot_dynamics.control.lq.certificate import Certificate, certify
-from robot_dynamics.control.lq.design import FASTEST, FeedbackDesign
-from robot_dynamics.control.lq.disturbance import SummedDisturbance
+from robot_dynamics.control.feedback.typical_motions import mass_matrices, typical_motions
+from robot_dynamics.control.lq.certificate import Certificate, ModelErrors, certify
+from robot_dynamics.control.lq.design import (
+    FASTEST,
+    FeedbackDesign,
+    Schedule,
+    ScheduleState,
+    rescaled_weights,
+)
 from robot_dynamics.control.lq.gain_table import GainTable
 from robot_dynamics.control.lq.model import FeedforwardModel
-from robot_dynamics.control.lq.model_errors import ModelErrors
 from robot_dynamics.control.lq.rules import DEFAULT_ORDER, GainRule, rule_of_design
-from robot_dynamics.control.lq.schedule import Schedule, ScheduleState, rescaled_weights
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import ControlError, DimensionError, ParameterError, StateError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
+
+#: Longest time between two states over which an error is summed up, in periods: what happened
+#: in a longer one nobody knows.
+LONGEST_GAP = 10.0
+
+#: An argument is not as long as there are joints.
+WRONG_SIZE = -np.inf
 
 #: Points all over the range of an arm at which a feedback is judged where no trajectory is
 #: known.
@@ -343,3 +355,112 @@ class FeedforwardLQController:
         self.safe_effort(still, still)
         self.schedule = ScheduleState(self.schedule.schedule)
         self.reset(still, still)
+
+
+@kernel('f8(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], b1[::1], f8, f8[::1], '
+                        'f8[::1], f8[::1])', on_demand=True)
+def tracking_errors(q, v, q_d, v_d, a_d, turns, velocity_share, e, e_dot, largest):
+    """Write e = q_d - q, e_dot = v_d - v, and raise the largest of each; return the norm.
+
+    The short way round for joints that turn without end. The norm is
+    sum |e| + velocity_share sum |e_dot|, or -1 - i where joint i is not finite, or
+    WRONG_SIZE.
+    """
+    n = e.size
+    if not (q.size == n and v.size == n and q_d.size == n and v_d.size == n and a_d.size == n):
+        return WRONG_SIZE
+    norm = 0.0
+    for i in range(n):
+        error = q_d[i] - q[i]
+        if turns[i]:
+            error -= 2.0 * np.pi * np.round(error / (2.0 * np.pi))
+        e[i] = error
+        e_dot[i] = v_d[i] - v[i]
+        if not np.isfinite(e[i] + e_dot[i] + a_d[i]):
+            return -1.0 - i
+        norm += abs(e[i]) + velocity_share * abs(e_dot[i])
+    for i in range(n):
+        largest[i] = max(largest[i], abs(e[i]))
+        largest[n + i] = max(largest[n + i], abs(e_dot[i]))
+    return norm
+
+
+@kernel('void(f8[::1], f8[::1], f8[:, ::1], f8, f8[:, ::1], f8[::1])', on_demand=True)
+def apply_feedback(e, e_dot, K_next, share, K, effort):
+    """Lead K by a share of the way to K_next, and write the effort K (e, e_dot).
+
+    A gain of integrals behind them is led as well.
+    """
+    n = e.size
+    for i in range(n):
+        total = 0.0
+        for j in range(K.shape[1]):
+            K[i, j] += share * (K_next[i, j] - K[i, j])
+        for j in range(n):
+            total += K[i, j] * e[j] + K[i, n + j] * e_dot[j]
+        effort[i] = total
+
+
+class SummedDisturbance:
+    """The integral part of the estimate, within bounds.
+
+    Parameters
+    ----------
+    bound : ndarray, shape (n,)
+        Largest effort of each joint; inf for any. N m or N.
+    period : float
+        Sampling period. s.
+
+    Attributes
+    ----------
+    effort : ndarray, shape (n,)
+        What it makes up for. N m or N.
+    """
+
+    def __init__(self, bound: FloatArray, period: float):
+        self.effort = np.zeros(len(bound))
+        self._bound = np.ascontiguousarray(bound)
+        self._longest = LONGEST_GAP * period
+        self._add = add_error.load()
+
+    @classmethod
+    def for_robot(cls, robot: Robot, share: float, period: float) -> SummedDisturbance:
+        """Return one with bounds that are a share of the effort limits of a robot.
+
+        A joint without a limit has no bound.
+        """
+        limits = np.array(robot.limits.effort)
+        return cls(share * np.where(np.isnan(limits), np.inf, limits), period)
+
+    def reset(self) -> None:
+        """Forget it."""
+        self.effort[:] = 0.0
+
+    def add(self, K: FloatArray, e: FloatArray, dt: float) -> None:
+        """Go on for a time with an error; after a gap, or without a time, it stays.
+
+        Parameters
+        ----------
+        K : ndarray, shape (n, 3 n)
+            Gain, that of the integral last.
+        e : ndarray, shape (n,)
+            q_d - q.
+        dt : float
+            s.
+        """
+        # Written so that NaN is no time.
+        if 0.0 < dt <= self._longest:
+            self._add(K, e, dt, self._bound, self.effort)
+
+
+@kernel('void(float64[:, ::1], float64[::1], float64, float64[::1], float64[::1])',
+        on_demand=True, nogil=True)
+def add_error(K, e, dt, bound, effort):
+    """Add dt K_i e to an effort, within its bounds; what is no number would stay for ever."""
+    n = e.size
+    for i in range(n):
+        total = 0.0
+        for j in range(n):
+            total += K[i, 2 * n + j] * e[j]
+        if math.isfinite(dt * total):
+            effort[i] = min(max(effort[i] + dt * total, -bound[i]), bound[i])

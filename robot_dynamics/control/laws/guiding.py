@@ -45,7 +45,7 @@ import numpy as np
 
 from robot_dynamics.control.checks import exceeds, not_negative, positive, rounded_down
 from robot_dynamics.control.feedback.gains import RATE_MARGIN, FeedbackGains, dead_time
-from robot_dynamics.control.laws.model_controller import ModelController
+from robot_dynamics.control.laws.model_based import ModelController
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import helper, kernel
 from robot_dynamics.errors import ControlError, ParameterError, StateError

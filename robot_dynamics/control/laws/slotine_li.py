@@ -13,7 +13,7 @@ With the true parameters pi_true, along the exact motion::
 
 so that the error converges to zero, whether the parameters do or not. Two more things
 are learnt from, neither of which lets V grow: the prediction error of the last moments
-(`robot_dynamics.control.adaptation.composite`) and the memory of past motion
+(`robot_dynamics.control.adaptation.learning`) and the memory of past motion
 (`robot_dynamics.control.adaptation.regressor_memory`).
 
 References
@@ -24,6 +24,7 @@ International Journal of Robotics Research 6(3), 1987, eqs. (9)-(16).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,7 @@ from robot_dynamics.control.adaptation.estimates_file import (
 )
 from robot_dynamics.control.adaptation.gradient import Adaptation, StepOutcome
 from robot_dynamics.control.adaptation.learning import Learning
-from robot_dynamics.control.adaptation.metric import body_metric, term_metric
+from robot_dynamics.control.adaptation.metric import arm_length, body_metric, term_metric
 from robot_dynamics.control.adaptation.natural_adaptation import NaturalAdaptation
 from robot_dynamics.control.adaptation.partial_knowledge import (
     Known,
@@ -44,24 +45,35 @@ from robot_dynamics.control.adaptation.partial_knowledge import (
     unknown_directions,
 )
 from robot_dynamics.control.feedback.gains import (
+    FEEDBACK_MARGIN,
     AdaptationGains,
     FeedbackGains,
     check_gains,
+    dead_time,
     largest_frequency,
 )
-from robot_dynamics.control.feedback.linear_feedback import LinearFeedback, WithFeedback
+from robot_dynamics.control.feedback.linear_feedback import (
+    JointFeedback,
+    JointGains,
+    LinearFeedback,
+    WithFeedback,
+    check_stiffness,
+)
 from robot_dynamics.control.feedback.loaded_model import LoadedModel
-from robot_dynamics.control.laws.joint_feedback import JointFeedback, JointGains
-from robot_dynamics.control.laws.stiffness import check_stiffness
+from robot_dynamics.control.feedback.typical_motions import Motions, mass_matrices, typical_motions
+from robot_dynamics.control.motion.references import Reference
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import kernel
-from robot_dynamics.errors import InertiaError, ParameterError
+from robot_dynamics.errors import ControlError, InertiaError, ParameterError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import check_body
+from robot_dynamics.model.modify import with_payload
 from robot_dynamics.model.robot import Robot
 
 #: Share of the stability limit of w_A that a natural law may use once it has learnt.
 NATURAL_SHARE = 0.7
+#: Points of a reference that are looked at, and how much of an endless one. s.
+POINTS, LONGEST = 200, 60.0
 
 
 class AdaptiveController(WithFeedback):
@@ -363,3 +375,97 @@ def refuse_unphysical(robot: Robot) -> None:
             raise InertiaError(f'cannot be a rigid body: {verdict.violation}', subject=name,
                                remedy='correct its mass and inertia, or set allow_unphysical: '
                                       'adaptation then starts from the nearest physical model')
+
+
+@dataclass(frozen=True)
+class LoopReport:
+    """Frequencies of the loop, and their limits.
+
+    Parameters
+    ----------
+    bandwidth : float
+        omega_D. 1/s.
+    largest_bandwidth : float
+        What it may be at this period and delay. 1/s.
+    frequency : float
+        w_A at the worst point, without and with the payload. rad/s.
+    limit : float
+        Where the loop is unstable. rad/s.
+    payload : float
+        Largest payload expected. kg.
+    law : str
+        Name of the update law.
+    """
+
+    bandwidth: float
+    largest_bandwidth: float
+    frequency: float
+    limit: float
+    payload: float
+    law: str
+
+    def __str__(self) -> str:
+        """Return it in one line."""
+        return (f'update law {self.law}: feedback {self.bandwidth:.3g} of at most '
+                f'{self.largest_bandwidth:.3g} 1/s, adaptation {self.frequency:.3g} of less than '
+                f'{self.limit:.3g} rad/s, with up to {self.payload:.3g} kg at the tip')
+
+    def require(self) -> None:
+        """Raise ControlError where the loop is not stable."""
+        # Written so that NaN fails.
+        if not self.frequency < self.limit:
+            raise ControlError(f'lets the estimates close the loop at {self.frequency:.3g} rad/s '
+                               f'along this motion, beyond the stability limit of '
+                               f'{self.limit:.3g} rad/s', subject='adaptation.frequency',
+                               remedy='lower it in proportion')
+
+
+def loop_report(law: AdaptiveController, reference: Reference | None = None, *,
+                period: float = 0.002, delay: float = 0.001, payload: float | None = None,
+                ) -> LoopReport:
+    """Return what the gains of a law come to along a motion.
+
+    Parameters
+    ----------
+    law : AdaptiveController
+        The law with its gains.
+    reference : Reference, optional
+        The motion; motions all over the joint ranges where not given.
+    period, delay : float
+        Sampling period, and time from the measurement of a state to the torque that
+        answers it. s.
+    payload : float, optional
+        Largest payload expected at the tips; the one that gains take for possible where not
+        given. kg.
+    """
+    robot, gains = law.robot, law.gains
+    motions = typical_motions(robot) if reference is None else _along(reference)
+    load = gains.payload * float(robot.inertial_parameters[:, 0].sum()) \
+        if payload is None else float(payload)
+    gain = law.adaptation.gain()
+    loaded = robot
+    for tip in np.setdiff1d(np.arange(robot.n_bodies), robot.parents):
+        if load > 0.0:
+            loaded = with_payload(loaded, load, (0.0, 0.0, gains.spread * arm_length(robot)),
+                                  frame=robot.body_names[tip])
+    frequency = max(_frequency(dynamics, gain, motions, gains.terms)
+                    for dynamics in (law.dynamics, Dynamics(loaded)))
+    bandwidth = law.feedback.gains.bandwidth
+    return LoopReport(bandwidth, FEEDBACK_MARGIN / dead_time(period, delay), frequency,
+                      largest_frequency(bandwidth, period, delay), load, gains.law)
+
+
+def _along(reference: Reference) -> Motions:
+    """Return points of a reference."""
+    end = min(reference.duration, LONGEST)
+    return Motions(*reference.sample_many(np.linspace(0.0, end, POINTS)))
+
+
+def _frequency(dynamics: Dynamics, gain: np.ndarray, motions: Motions,
+               terms: tuple[str, ...]) -> float:
+    """Return w_A with the joint terms, at the worst of some motions. rad/s."""
+    Y = dynamics.regressor(motions.q, motions.v, motions.a, terms)
+    stiffness = Y @ gain @ np.swapaxes(Y, -1, -2)
+    mass = mass_matrices(dynamics, motions.q)
+    eigenvalues = np.linalg.eigvals(np.linalg.solve(mass, stiffness)).real
+    return float(np.sqrt(max(eigenvalues.max(), 0.0)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Whether a gain is stable on the arm it is for, with its delay, and on arms a little off.
+"""Whether a gain is stable on the arm it is for, with its delay, and on arms a little off.
 
 With the gain K of the model and Phi, Gamma of the arm, both at a point of a trajectory::
 
@@ -21,7 +21,7 @@ is what arms do, and no proof.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +29,12 @@ from numpy.typing import NDArray
 from robot_dynamics.control.checks import finite_array, not_negative, positive
 from robot_dynamics.control.feedback.gains import dead_time
 from robot_dynamics.control.lq.model import FeedforwardModel, LinearPoint
-from robot_dynamics.control.lq.model_errors import ModelErrors
 from robot_dynamics.control.lq.rules import GainRule
 from robot_dynamics.dynamics.linearisation import LinearModel
-from robot_dynamics.errors import ControlError, DimensionError, RobotDynamicsError
+from robot_dynamics.errors import ControlError, DimensionError, ParameterError, RobotDynamicsError
 from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.inertia import parameters_from_com
+from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot
 
 #: A loop that is too fast swings at some pi/2 over its dead time, one that is too soft falls
@@ -254,3 +255,66 @@ def _dominant(model: FeedforwardModel, motion: tuple[FloatArray, FloatArray, Flo
     except (RobotDynamicsError, np.linalg.LinAlgError):
         # An arm that has no linear model is no arm to trust.
         return np.full(len(gains), np.nan, dtype=np.complex128)
+
+
+@dataclass(frozen=True)
+class ModelErrors:
+    """How far the arm may be from its model.
+
+    Parameters
+    ----------
+    masses : float
+        Masses and inertias of all links, more or less than in the model. %.
+    lengths : float
+        Distances between joints, more or less than in the model. %.
+    payload : float
+        Mass that every last link carries unknown to the model, as a share of the mass of
+        all moving links: a point twice as far from the link's frame as its centre of mass. %.
+    """
+
+    masses: float = 30.0
+    lengths: float = 5.0
+    payload: float = 2.0
+
+    def __post_init__(self) -> None:
+        for name in ('masses', 'lengths', 'payload'):
+            object.__setattr__(self, name, not_negative(name, getattr(self, name), '%'))
+        for name in ('masses', 'lengths'):
+            if getattr(self, name) >= 100.0:
+                raise ParameterError(f'is {getattr(self, name):g} %, so that nothing may be left',
+                                     subject=name, remedy='set it below 100 %')
+
+    def arms(self, robot: Robot) -> dict[str, Robot]:
+        """Return the arms that a robot may be in truth, by what is different."""
+        arms = {'as modelled': robot}
+        for sign in (1.0, -1.0):
+            if self.masses > 0.0:
+                arms[f'masses {sign * self.masses:+g} %'] = self._weighed(robot, sign)
+            if self.lengths > 0.0:
+                arms[f'lengths {sign * self.lengths:+g} %'] = self._stretched(robot, sign)
+        if self.payload > 0.0:
+            arms[f'payload {self.payload:+g} %'] = self._loaded(robot)
+        if len(arms) > 2:
+            arms['all more'] = self._loaded(self._stretched(self._weighed(robot, 1.0), 1.0))
+            arms['all less'] = self._stretched(self._weighed(robot, -1.0), -1.0)
+        return arms
+
+    def _weighed(self, robot: Robot, sign: float) -> Robot:
+        return with_scaled_masses(robot, 1.0 + 0.01 * sign * self.masses)
+
+    def _stretched(self, robot: Robot, sign: float) -> Robot:
+        factor = 1.0 + 0.01 * sign * self.lengths
+        placements = np.array(robot.placements)
+        placements[:, :3, 3] *= factor
+        return replace(robot, placements=placements, link_offsets=factor * robot.link_offsets)
+
+    def _loaded(self, robot: Robot) -> Robot:
+        parameters = np.array(robot.inertial_parameters)
+        tips = np.setdiff1d(np.arange(robot.n_bodies), robot.parents)
+        mass = 0.01 * self.payload * float(parameters[:, 0].sum())
+        if mass > 0.0:
+            for tip in tips:
+                own = parameters[tip]
+                centre = own[1:4] / own[0] if own[0] > 0.0 else np.zeros(3)
+                parameters[tip] = own + parameters_from_com(mass, 2.0 * centre, np.zeros((3, 3)))
+        return robot.with_parameters(parameters)

@@ -22,23 +22,37 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.checks import each_joint, finite_array
-from robot_dynamics.control.motion import acceleration_kernel
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.kernels.loading import kernel, routine
 from robot_dynamics.errors import ControlError, DimensionError
 from robot_dynamics.model.arrays import FloatArray
+
+# Outcomes.
+EXACT, UNREACHABLE, OUT_OF_BOUNDS, STALLED = 0, 1, 2, 3
+#: A direction of the task below this share of the largest does not count.
+RANK_TOLERANCE = 1e-10
+#: Part of a task that no acceleration reaches, relative to the task or to 1.
+RANGE_TOLERANCE = 1e-9
+#: Excess over a bound that is rounding, relative to the accelerations or to 1.
+BOUND_TOLERANCE = 1e-11
+#: A joint that moves by less than this share of a self-motion is not moved by it: what rounding
+#: leaves of one that is held by others, or by the task.
+DEPENDENT = 1e-9
+#: Changes of the set of bounds held, a joint.
+MOST_CHANGES = 50
 
 
 class Outcome(Enum):
     """Whether a task acceleration can be had."""
 
     #: The task is met within the bounds.
-    EXACT = acceleration_kernel.EXACT
+    EXACT = EXACT
     #: The Jacobian is singular and no acceleration meets the task, bounds or not. The answer
     #: comes as near to it as any, the least such within the bounds.
-    UNREACHABLE = acceleration_kernel.UNREACHABLE
+    UNREACHABLE = UNREACHABLE
     #: No acceleration within the bounds meets the task, or comes as near as is possible
     #: without them.
-    OUT_OF_BOUNDS = acceleration_kernel.OUT_OF_BOUNDS
+    OUT_OF_BOUNDS = OUT_OF_BOUNDS
 
 
 @dataclass(frozen=True)
@@ -78,7 +92,7 @@ class AccelerationSolver:
     """
 
     def __init__(self, n: int):
-        self._solve = acceleration_kernel.solve.load()
+        self._solve = solve.load()
         self.u = np.zeros(n)
         self.held = np.zeros(n, dtype=np.int8)
         self._still = np.zeros(n)
@@ -105,10 +119,10 @@ class AccelerationSolver:
         """
         wish = self._still if preferred is None else preferred
         outcome = self._solve(J, task, wish, lower, upper, self.u, self.held)
-        if outcome == acceleration_kernel.STALLED:
+        if outcome == STALLED:
             raise ControlError('has no answer that could be computed', subject='task',
                                remedy='check that Jacobian, task and bounds are sound numbers')
-        if outcome == acceleration_kernel.OUT_OF_BOUNDS:
+        if outcome == OUT_OF_BOUNDS:
             self.u[:] = np.nan
         return Outcome(outcome)
 
@@ -200,3 +214,328 @@ def end_effector_acceleration(dynamics: Dynamics, q: ArrayLike, v: ArrayLike, li
     J = dynamics.jacobian(q, link)[:wanted.size]
     bias = dynamics.jacobian_dot(q, v, link)[:wanted.size] @ v
     return bounded_acceleration(J, wanted - bias, upper, lower)
+
+
+@kernel('int64(float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1],'
+        ' float64[::1], int8[::1])', on_demand=True, nogil=True)
+def solve(J, b, preferred, lower, upper, u, held):
+    """Write the u nearest to preferred with J u = b and lower <= u <= upper.
+
+    Parameters
+    ----------
+    J, b : (m, n), (m,)
+        Task. Where b is not in the range of J, the nearest that is takes its place.
+    preferred, lower, upper : (n,)
+        Wish and bounds.
+    u : (n,)
+        Answer; what it holds where there is none, means nothing.
+    held : (n,)
+        -1 where u is held at its lower bound, 1 at its upper; where there is no answer, the
+        bounds that contradict each other.
+
+    Returns
+    -------
+    int
+        EXACT, UNREACHABLE (the nearest task was taken), OUT_OF_BOUNDS or STALLED.
+    """
+    m, n = J.shape
+    wanted = np.empty(m)
+    for i in range(m):
+        wanted[i] = b[i]
+        for j in range(n):
+            wanted[i] -= J[i, j] * preferred[j]
+    least, kernel_basis, reached = solve_task(J, wanted)
+    outcome = EXACT if reached else UNREACHABLE
+    lowest, highest = np.empty(n), np.empty(n)
+    for j in range(n):
+        held[j] = 0
+        lowest[j] = lower[j] - preferred[j] - least[j]
+        highest[j] = upper[j] - preferred[j] - least[j]
+    z = np.zeros(kernel_basis.shape[1])
+    found = nearest_point(kernel_basis, lowest, highest, least, z, held)
+    if found != EXACT:
+        return found
+    for j in range(n):
+        u[j] = preferred[j] + least[j]
+        for k in range(z.size):
+            u[j] += kernel_basis[j, k] * z[k]
+        if held[j] < 0:
+            u[j] = lower[j]
+        elif held[j] > 0:
+            u[j] = upper[j]
+        else:
+            u[j] = min(max(u[j], lower[j]), upper[j])
+    return outcome
+
+
+@routine
+def solve_task(J, b):
+    """Return the least w with J w nearest to b, a basis of the null space, whether J w = b."""
+    m, n = J.shape
+    A = np.empty((n, m))
+    for i in range(m):
+        for j in range(n):
+            A[j, i] = J[i, j]
+    order = np.arange(m)
+    scales = np.empty(min(n, m))
+    rank = triangulate(A, order, scales)
+    right = np.empty(m)
+    largest = 1.0
+    for i in range(m):
+        right[i] = b[order[i]]
+        largest = max(largest, abs(b[i]))
+    w = np.zeros(n)
+    reached = True
+    if rank < m:
+        reached = nearest_in_range(A, rank, right, w) <= RANGE_TOLERANCE * largest
+    else:
+        for i in range(rank):
+            w[i] = right[i]
+            for k in range(i):
+                w[i] -= A[k, i] * w[k]
+            w[i] /= A[i, i]
+    basis = np.zeros((n, n - rank))
+    for k in range(n - rank):
+        basis[rank + k, k] = 1.0
+        turn_back(A, scales, rank, basis[:, k])
+    turn_back(A, scales, rank, w)
+    return w, basis, reached
+
+
+@routine
+def triangulate(A, order, scales):
+    """Bring A P to Q R by reflections with column pivoting; return the rank.
+
+    R stands on and above the diagonal, the reflections I - scale x x^T, x = (1, ...), below.
+    """
+    rows, columns = A.shape
+    first = 0.0
+    for k in range(min(rows, columns)):
+        best, longest = k, -1.0
+        for c in range(k, columns):
+            length = 0.0
+            for r in range(k, rows):
+                length += A[r, c] * A[r, c]
+            if length > longest:
+                best, longest = c, length
+        longest = np.sqrt(longest)
+        if k == 0:
+            first = longest
+        if not longest > RANK_TOLERANCE * first:
+            return k
+        if best != k:
+            order[k], order[best] = order[best], order[k]
+            for r in range(rows):
+                A[r, k], A[r, best] = A[r, best], A[r, k]
+        head = A[k, k]
+        diagonal = -longest if head > 0.0 else longest
+        scales[k] = (diagonal - head) / diagonal
+        for r in range(k + 1, rows):
+            A[r, k] /= head - diagonal
+        A[k, k] = diagonal
+        for c in range(k + 1, columns):
+            total = A[k, c]
+            for r in range(k + 1, rows):
+                total += A[r, k] * A[r, c]
+            total *= scales[k]
+            A[k, c] -= total
+            for r in range(k + 1, rows):
+                A[r, c] -= total * A[r, k]
+    return min(rows, columns)
+
+
+@routine
+def turn_back(A, scales, rank, x):
+    """Write Q x to x."""
+    for k in range(rank - 1, -1, -1):
+        total = x[k]
+        for r in range(k + 1, x.size):
+            total += A[r, k] * x[r]
+        total *= scales[k]
+        x[k] -= total
+        for r in range(k + 1, x.size):
+            x[r] -= total * A[r, k]
+
+
+@routine
+def nearest_in_range(A, rank, right, w):
+    """Write the y with R^T y nearest to right to w[:rank]; return what is missing.
+
+    R^T, lower trapezoidal of full column rank, is brought to Z S by Gram-Schmidt, twice.
+    """
+    m = right.size
+    Z, S = np.empty((rank, m)), np.zeros((rank, rank))
+    for k in range(rank):
+        for i in range(m):
+            Z[k, i] = A[k, i] if i >= k else 0.0
+        orthogonalise(Z, S, k)
+    missing = right.copy()
+    y = np.zeros(rank)
+    for _ in range(2):
+        for k in range(rank):
+            share = 0.0
+            for i in range(m):
+                share += Z[k, i] * missing[i]
+            y[k] += share
+            for i in range(m):
+                missing[i] -= share * Z[k, i]
+    for k in range(rank - 1, -1, -1):
+        w[k] = y[k]
+        for i in range(k + 1, rank):
+            w[k] -= S[k, i] * w[i]
+        w[k] /= S[k, k]
+    largest = 0.0
+    for i in range(m):
+        largest = max(largest, abs(missing[i]))
+    return largest
+
+
+@routine
+def orthogonalise(Z, S, k):
+    """Make row k of Z orthonormal to those before; S gets its shares. Return its length."""
+    width = Z.shape[1]
+    for _ in range(2):
+        for j in range(k):
+            share = 0.0
+            for i in range(width):
+                share += Z[j, i] * Z[k, i]
+            S[j, k] += share
+            for i in range(width):
+                Z[k, i] -= share * Z[j, i]
+    length = 0.0
+    for i in range(width):
+        length += Z[k, i] * Z[k, i]
+    length = np.sqrt(length)
+    S[k, k] = length
+    if length > 0.0:
+        for i in range(width):
+            Z[k, i] /= length
+    return length
+
+
+@routine
+def nearest_point(N, lowest, highest, least, z, held):
+    """Write the z nearest to zero with lowest <= N z <= highest; return an outcome.
+
+    Parameters
+    ----------
+    N : (n, k)
+        One row a joint, none longer than 1.
+    lowest, highest : (n,)
+        Bounds.
+    least : (n,)
+        Accelerations whose rounding the bounds carry.
+    z : (k,)
+        Zero; the answer.
+    held : (n,)
+        Zero; as for `solve`.
+    """
+    n, width = N.shape
+    active = np.empty(width + 1, dtype=np.int64)
+    side = np.empty(width + 1)
+    price = np.empty(width + 1)
+    count = 0
+    size = 1.0
+    for j in range(n):
+        size = max(size, abs(least[j]))
+    for _ in range(MOST_CHANGES * (n + 1)):
+        worst, worst_side, excess = most_violated(N, lowest, highest, z, size, active, count)
+        if worst < 0:
+            settle(N, lowest, highest, active, side, count, z)
+            return EXACT
+        price[count] = 0.0
+        outcome, count = hold(N, worst, worst_side, excess, active, side, price, count, z)
+        for j in range(n):
+            held[j] = 0
+        for k in range(count):
+            held[active[k]] = -1 if side[k] > 0.0 else 1
+        if outcome != EXACT:
+            held[worst] = -1 if worst_side > 0.0 else 1
+            return outcome
+    return STALLED
+
+
+@routine
+def most_violated(N, lowest, highest, z, size, active, count):
+    """Return the bound exceeded most, not held yet: joint or -1, side, excess."""
+    n, width = N.shape
+    worst, side, excess = -1, 0.0, BOUND_TOLERANCE * size
+    for j in range(n):
+        is_held = False
+        for k in range(count):
+            is_held = is_held or active[k] == j
+        if is_held:
+            continue
+        value = 0.0
+        for i in range(width):
+            value += N[j, i] * z[i]
+        if lowest[j] - value > excess:
+            worst, side, excess = j, 1.0, lowest[j] - value
+        if value - highest[j] > excess:
+            worst, side, excess = j, -1.0, value - highest[j]
+    return worst, side, excess
+
+
+@routine
+def hold(N, joint, joint_side, excess, active, side, price, count, z):
+    """Move z until one more bound holds, letting go of others; return outcome and count."""
+    width = z.size
+    Z, S = np.empty((width + 1, width)), np.empty((width + 1, width + 1))
+    shares = np.empty(width + 1)
+    cost = 0.0
+    while True:
+        # The new normal last: what Gram-Schmidt leaves of it is the way to go.
+        S[:] = 0.0
+        for k in range(count):
+            for i in range(width):
+                Z[k, i] = side[k] * N[active[k], i]
+            orthogonalise(Z, S, k)
+        for i in range(width):
+            Z[count, i] = joint_side * N[joint, i]
+        length = orthogonalise(Z, S, count)
+        is_free = length > DEPENDENT
+        for k in range(count - 1, -1, -1):
+            shares[k] = S[k, count]
+            for j in range(k + 1, count):
+                shares[k] -= S[k, j] * shares[j]
+            shares[k] /= S[k, k]
+        release, partial = -1, np.inf
+        for k in range(count):
+            if shares[k] > 0.0 and price[k] / shares[k] < partial:
+                release, partial = k, price[k] / shares[k]
+        full = excess / (length * length) if is_free else np.inf
+        step = min(partial, full)
+        if step == np.inf:
+            return OUT_OF_BOUNDS, count
+        for k in range(count):
+            price[k] = max(0.0, price[k] - step * shares[k])
+        cost += step
+        if is_free:
+            for i in range(width):
+                z[i] += step * length * Z[count, i]
+            excess -= step * length * length
+        if full <= partial:
+            active[count], side[count], price[count] = joint, joint_side, cost
+            return EXACT, count + 1
+        count -= 1
+        for k in range(release, count):
+            active[k], side[k], price[k] = active[k + 1], side[k + 1], price[k + 1]
+
+
+@routine
+def settle(N, lowest, highest, active, side, count, z):
+    """Write the z nearest to zero on the bounds held: what many steps have rounded, anew."""
+    width = z.size
+    Z, S = np.empty((count, width)), np.zeros((count, count))
+    z[:] = 0.0
+    y = np.empty(count)
+    for k in range(count):
+        for i in range(width):
+            Z[k, i] = N[active[k], i]
+        orthogonalise(Z, S, k)
+        y[k] = lowest[active[k]] if side[k] > 0.0 else highest[active[k]]
+        for j in range(k):
+            y[k] -= S[j, k] * y[j]
+        y[k] /= S[k, k]
+        for i in range(width):
+            z[i] += y[k] * Z[k, i]

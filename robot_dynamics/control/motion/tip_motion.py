@@ -15,23 +15,29 @@ eq. 5, and `robot_dynamics.control.motion.acceleration_command`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import each_joint, finite_array, positive
-from robot_dynamics.control.motion import polynomials
-from robot_dynamics.control.motion import trajectory_kernel as kernel
 from robot_dynamics.control.motion.acceleration_command import AccelerationSolver, Outcome
-from robot_dynamics.control.motion.joint_bounds import JointBounds
-from robot_dynamics.control.motion.pieces import Pieces, Stage
+from robot_dynamics.control.motion.piecewise import (
+    QUINTIC_PEAK_ACCELERATION,
+    QUINTIC_PEAK_SPEED,
+    Pieces,
+    Stage,
+    cubic,
+    evaluate_pieces,
+    rest,
+)
 from robot_dynamics.control.motion.references import Reference
-from robot_dynamics.control.motion.tip_path import TipPath
 from robot_dynamics.control.motion.trajectory_limits import TrajectoryLimits
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import DimensionError, TrajectoryError
-from robot_dynamics.model.arrays import BoolArray, FloatArray
+from robot_dynamics.errors import ControlError, DimensionError, TrajectoryError
+from robot_dynamics.model.arrays import BoolArray, FloatArray, real_array
+from robot_dynamics.model.robot import JointLimits, Robot
 
 #: Step of the search. s.
 STEP = 0.004
@@ -45,6 +51,14 @@ PATH_TOLERANCE = 1e-4
 LONGEST = 600.0
 _REMEDY = ('let it go more slowly, leave the orientation free, or begin at another pose or '
            'with another path')
+#: A path is longer than the one and shorter than the other, as is the radius of a circle. m.
+SHORTEST_PATH, LONGEST_PATH = 1e-6, 1e6
+#: How far from perpendicular the normal of a circle may be, as the sine of the angle.
+_PERPENDICULAR = 1e-6
+#: A speed limit is approached over so many steps, not in one.
+_APPROACH = 5.0
+#: Share of its acceleration with which a joint counts for stopping before its limit.
+_BRAKING = 0.8
 
 
 @dataclass(frozen=True)
@@ -77,8 +91,8 @@ class TipTask:
         if self.path.curvature > 0.0:
             speed = min(speed, np.sqrt(acceleration / self.path.curvature))
         length = self.path.length
-        return max(polynomials.QUINTIC_PEAK_SPEED * length / speed,
-                   np.sqrt(polynomials.QUINTIC_PEAK_ACCELERATION * length / acceleration))
+        return max(QUINTIC_PEAK_SPEED * length / speed,
+                   np.sqrt(QUINTIC_PEAK_ACCELERATION * length / acceleration))
 
 
 class TipMotion(Reference):
@@ -115,13 +129,12 @@ class TipMotion(Reference):
         times, q, v = plan.run(start)
         self.duration = float(times[-1])
         # Accelerations of the plan are linear in each step, so between bounds if the ends are.
-        cubics = polynomials.cubic(np.diff(times), q[:-1], v[:-1], q[1:], v[1:])
-        rest = polynomials.rest(q[-1])[None]
-        self._pieces = Pieces(times, times, np.concatenate((cubics, rest)),
+        cubics = cubic(np.diff(times), q[:-1], v[:-1], q[1:], v[1:])
+        self._pieces = Pieces(times, times, np.concatenate((cubics, rest(q[-1])[None])),
                               [Stage.MOVE] * len(cubics) + [Stage.REST])
         TrajectoryLimits(dynamics.robot.joint_names, bounds.limits, bounds.acceleration
                          ).check_motion(self._pieces, start)
-        self._evaluate = kernel.evaluate_pieces.load()
+        self._evaluate = evaluate_pieces.load()
 
     def sample_into(self, t: float, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
         """Write the motion at a time."""
@@ -270,3 +283,219 @@ def _rotation_to(here: FloatArray, there: FloatArray) -> FloatArray:
     turn = there @ here.T
     return 0.5 * np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0],
                            turn[1, 0] - turn[0, 1]])
+
+
+class TipPath(ABC):
+    """A smooth curve, in base axes.
+
+    Attributes
+    ----------
+    length : float
+        m.
+    curvature : float
+        Largest, 0 where it is straight. 1/m.
+    """
+
+    length: float
+    curvature: float
+
+    @abstractmethod
+    def at(self, s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return point, its derivative along s and the second one, each of shape (3,).
+
+        Parameters
+        ----------
+        s : float
+            Length travelled. m.
+        """
+
+
+class Line(TipPath):
+    """A straight line.
+
+    Parameters
+    ----------
+    start : array_like, shape (3,)
+        Where it begins, base axes. m.
+    displacement : array_like, shape (3,)
+        From there to its end. m.
+    """
+
+    curvature = 0.0
+
+    def __init__(self, start: ArrayLike, displacement: ArrayLike):
+        self._start = _vector('start of the line', start)
+        way = _vector('displacement', displacement)
+        self.length, self._direction = _length_and_direction(way)
+        if not SHORTEST_PATH < self.length < LONGEST_PATH:
+            raise TrajectoryError(f'is {self.length:.3g} m long', subject='displacement',
+                                  remedy='give where the line ends, counted from its start, in m')
+
+    def at(self, s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return point, tangent and curvature vector after some length."""
+        return self._start + s * self._direction, self._direction, np.zeros(3)
+
+
+class Circle(TipPath):
+    """A circle, once round or more.
+
+    Parameters
+    ----------
+    start : array_like, shape (3,)
+        Where it begins and ends, base axes. m.
+    centre : array_like, shape (3,)
+        From there to its centre. m.
+    normal : array_like, shape (3,)
+        Axis round which it goes, right-handed, perpendicular to the way to the centre.
+    turns : float
+        How often round.
+    """
+
+    def __init__(self, start: ArrayLike, centre: ArrayLike, normal: ArrayLike,
+                 turns: float = 1.0):
+        start = _vector('start of the circle', start)
+        inward = _vector('centre', centre)
+        axis = _vector('normal', normal)
+        radius, inward = _length_and_direction(inward)
+        size, axis = _length_and_direction(axis)
+        if not SHORTEST_PATH < radius < LONGEST_PATH:
+            raise TrajectoryError(f'is {radius:.3g} m from where the circle begins',
+                                  subject='centre',
+                                  remedy='give it counted from the start of the circle, in m')
+        if not size > 0.0:
+            raise TrajectoryError('is zero', subject='normal',
+                                  remedy='give the axis round which the circle goes')
+        if abs(axis @ inward) > _PERPENDICULAR:
+            raise TrajectoryError('is not perpendicular to the way to the centre',
+                                  subject='normal', remedy='give the axis of a circle through '
+                                  'its start, such as one to which the centre is perpendicular')
+        self.length = 2.0 * np.pi * radius * positive('turns', turns)
+        if not SHORTEST_PATH < self.length < LONGEST_PATH:
+            raise TrajectoryError(f'make a path of {self.length:.3g} m', subject='turns',
+                                  remedy='go round more or less often, or a smaller circle')
+        self.curvature = 1.0 / radius
+        self._radius = radius
+        self._centre = start + radius * inward
+        self._outward = -inward
+        self._forward = np.cross(axis, self._outward)
+
+    def at(self, s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return point, tangent and curvature vector after some length."""
+        c, d = np.cos(s / self._radius), np.sin(s / self._radius)
+        out = c * self._outward + d * self._forward
+        return (self._centre + self._radius * out,
+                c * self._forward - d * self._outward, -out / self._radius)
+
+
+def _length_and_direction(vector: FloatArray) -> tuple[float, FloatArray]:
+    """Return the length of a vector and its direction, zero where it has none."""
+    largest = float(np.max(np.abs(vector)))
+    if not largest > 0.0:
+        return 0.0, vector
+    # No square of it may be too large or too small for a float.
+    scaled = vector / largest
+    length = float(np.linalg.norm(scaled))
+    return largest * length, scaled / length
+
+
+def _vector(name: str, value: ArrayLike) -> FloatArray:
+    """Return three finite numbers."""
+    vector = finite_array(name, value)
+    if vector.shape != (3,):
+        raise DimensionError(f'has shape {vector.shape}, not (3,)', subject=name,
+                             remedy='give x, y and z in base axes')
+    return vector
+
+
+class JointBounds:
+    r"""Bounds of position, velocity and acceleration, as bounds of acceleration.
+
+    .. math::
+
+        u \le \min\left( A, \; \frac{V - v}{\tau}, \; u_{stop} \right),
+
+    and the like below. After a time tau, some steps long, at u_stop a joint still comes to
+    rest at its limit, d away now, by braking with A' < A:
+
+    .. math::
+
+        (v + u \tau)^2 = 2 A' \left( d - v \tau - \tfrac{1}{2} u \tau^2 \right)
+        \;\Rightarrow\; u_{stop} = \frac{x / (\tau + \sqrt{\tau^2 + x / A'}) - 2 v}{2 \tau},
+        \quad x = 8 d - 4 v \tau,
+
+    where that leaves it moving towards the limit, 2 d > v tau; else it stops there before tau,
+    u_stop = -v^2 / (2 d). So from a state in which it can stop before its limit every step
+    leads to one in which it can, whatever it does within the bounds.
+
+    Parameters
+    ----------
+    lower, upper : array_like, shape (n,)
+        Position limits, infinite where there is none. rad or m.
+    velocity, acceleration : array_like, scalar or shape (n,)
+        Largest values. rad/s, rad/s^2 or m/s, m/s^2.
+    """
+
+    def __init__(self, lower: ArrayLike, upper: ArrayLike, velocity: ArrayLike,
+                 acceleration: ArrayLike):
+        lower = real_array(lower, 'lower limits')
+        self.n = lower.size
+        self.lower = each_joint('lower limits', lower, self.n)
+        self.upper = each_joint('upper limits', upper, self.n)
+        self.velocity = each_joint('velocity limits', velocity, self.n)
+        self.acceleration = each_joint('acceleration limits', acceleration, self.n)
+        for name in ('velocity', 'acceleration'):
+            if not np.all(getattr(self, name) > 0.0):
+                raise ControlError('hold a value that is not above zero',
+                                   subject=f'{name} limits', remedy='give inf where there is none')
+        if not np.all(self.lower <= self.upper):
+            raise ControlError('are below the lower ones', subject='upper limits',
+                               remedy='give the range of each joint')
+
+    @classmethod
+    def for_robot(cls, robot: Robot, *, velocity: ArrayLike = np.inf,
+                  acceleration: ArrayLike = np.inf) -> JointBounds:
+        """Return the limits of a robot, speed and acceleration no higher than given."""
+        return cls(robot.limits.lower, robot.limits.upper,
+                   np.fmin(velocity, robot.limits.velocity), acceleration)
+
+    @property
+    def limits(self) -> JointLimits:
+        """Ranges and speeds, as a robot has them; efforts are unknown."""
+        return JointLimits(self.lower, self.upper, self.velocity, np.full(self.n, np.nan))
+
+    def accelerations(self, q: FloatArray, v: FloatArray, step: float
+                      ) -> tuple[FloatArray, FloatArray]:
+        """Return the least and largest accelerations at a state, shape (n,) each.
+
+        Where the first is above the second, the joint cannot keep its limits any more.
+        """
+        below, above = self._kinds(q, v, step)
+        return np.max(below, axis=0), np.min(above, axis=0)
+
+    def tightest(self, joint: int, q: FloatArray, v: FloatArray, step: float) -> str:
+        """Return which limit of a joint bounds it most at a state: a word for messages."""
+        below, above = self._kinds(q, v, step)
+        kinds = ('acceleration', 'speed', 'range')
+        # The more a bound has moved in from that of acceleration alone, the more it matters.
+        low, high = below[:, joint], above[:, joint]
+        return kinds[int(np.argmax(low))] if np.max(low) - low[0] > high[0] - np.min(high) \
+            else kinds[int(np.argmin(high))]
+
+    def _kinds(self, q: FloatArray, v: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
+        """Return the bounds from acceleration, speed and range, shape (3, n) each."""
+        tau = _APPROACH * step
+        up = self._stopping(self.upper - q, v, tau)
+        down = self._stopping(q - self.lower, -v, tau)
+        return (np.stack([-self.acceleration, (-self.velocity - v) / tau, -down]),
+                np.stack([self.acceleration, (self.velocity - v) / tau, up]))
+
+    def _stopping(self, way: FloatArray, v: FloatArray, tau: float) -> FloatArray:
+        """Return the largest accelerations towards a limit that is so far away, u_stop."""
+        with np.errstate(divide='ignore', invalid='ignore'):
+            x = 8.0 * way - 4.0 * tau * v
+            later = (x / (tau + np.sqrt(tau**2 + x / (_BRAKING * self.acceleration)))
+                     - 2.0 * v) / (2.0 * tau)
+            bound = np.where(x >= 0.0, later, -v**2 / (2.0 * way))
+        # Beyond its limit a joint comes to rest, or goes back no slower than it does.
+        bound = np.where(way > 0.0, bound, -v / tau)
+        return np.where(np.isinf(way), np.inf, bound)

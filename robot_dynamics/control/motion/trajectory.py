@@ -12,9 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import count, each_joint, positive
-from robot_dynamics.control.motion import trajectory_kernel as kernel
-from robot_dynamics.control.motion.pieces import COAST, Pieces, Stage, pieces_through, resting
-from robot_dynamics.control.motion.polynomials import QUINTIC_PEAK_ACCELERATION, quintic
+from robot_dynamics.control.motion.piecewise import (
+    COAST,
+    QUINTIC_PEAK_ACCELERATION,
+    Pieces,
+    Stage,
+    evaluate_pieces,
+    pieces_through,
+    quintic,
+    resting,
+    solve_tridiagonal,
+)
 from robot_dynamics.control.motion.trajectory_limits import TrajectoryLimits
 from robot_dynamics.control.motion.trajectory_points import (
     SHORTEST_SEGMENT,
@@ -130,8 +138,8 @@ class TrajectoryBuffer:
         self._max_points = count('max_points', max_points)
         self._pieces: Pieces | None = None
         self._stage = Stage.REST
-        self._evaluate = kernel.evaluate_pieces.load()
-        kernel.solve_tridiagonal.load()
+        self._evaluate = evaluate_pieces.load()
+        solve_tridiagonal.load()
 
     @classmethod
     def for_robot(cls, robot: Robot, **settings: float) -> TrajectoryBuffer:

@@ -9,23 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics.control.checks import exceeds, positive
 from robot_dynamics.control.feedback.protocol import TrackingController
 from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
 from robot_dynamics.control.motion.trajectory_points import PointArrays, TrajectoryPoint
-from robot_dynamics.control.session.command_gate import Outlet
-from robot_dynamics.control.session.limits import EffortLimiter, all_within
+from robot_dynamics.control.session.command_gate import Outlet, SafeCommand, SafeKind
+from robot_dynamics.control.session.limits import EffortLimiter, SpeedGuard, all_within
 from robot_dynamics.control.session.modes import Cause, Command, Mode
-from robot_dynamics.control.session.safe_command import SafeCommand
-from robot_dynamics.control.session.session_settings import SessionSettings
-from robot_dynamics.control.session.speed_guard import SpeedGuard
 from robot_dynamics.control.session.start_gate import StartGate
-from robot_dynamics.control.session.step_clock import StepClock
 from robot_dynamics.control.session.stop_motion import Halt
 from robot_dynamics.control.states.joint_state import JointStateMonitor, Outcome, Reason, Verdict
-from robot_dynamics.errors import ControlError, StopRequestedError, TrajectoryError
+from robot_dynamics.errors import ControlError, ParameterError, StopRequestedError, TrajectoryError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot, position_units
 
@@ -34,6 +32,8 @@ CLOCK_TOLERANCE = 1e-3
 #: After a loss states are believed, and answered, from this one on that agrees with those before.
 CONFIRMING_STATES = 5
 _ACTIVE = (Mode.HOLDING, Mode.TRACKING, Mode.GUIDED, Mode.HALTED)
+#: Least time-out, in periods: what comes a little late is no loss.
+SHORTEST_TIMEOUT = 1.5
 
 
 class ControlSession:
@@ -434,3 +434,101 @@ class ControlSession:
     def _send_safe(self, dt: float, *, live: bool) -> Command | None:
         monitor = self.monitor
         return self._outlet.send_safe(monitor.q, monitor.v, dt, self._stamp, live=live)
+
+
+@dataclass(frozen=True)
+class SessionSettings:
+    """How a session behaves.
+
+    Parameters
+    ----------
+    period : float
+        Nominal time between joint states. s.
+    state_timeout : float
+        Without a good state for this long the session goes safe; until then the arm
+        holds the last effort. s.
+    resume_after : int or None
+        Good states in a row after which it holds the arm again, at the pose then
+        measured; None to wait for `ControlSession.reactivate`.
+    safe_kind : SafeKind
+        What the safe command does.
+    safe_repeats : int
+        How often it is sent when no state comes any more.
+    max_tracking_error : float
+        An arm farther than this from its reference is not followed. rad or m.
+    max_overruns : int
+        States in a row that may be later than the step clock's longest step.
+    """
+
+    period: float
+    state_timeout: float = 0.1
+    resume_after: int | None = None
+    safe_kind: SafeKind = SafeKind.GRAVITY
+    safe_repeats: int = 5
+    max_tracking_error: float = 0.5
+    max_overruns: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ('period', 'state_timeout', 'safe_repeats', 'max_tracking_error',
+                     'max_overruns'):
+            positive(name, getattr(self, name))
+        shortest = SHORTEST_TIMEOUT * self.period
+        if exceeds(shortest, self.state_timeout):
+            raise ParameterError(f'is {self.state_timeout:g} s, and states come every '
+                                 f'{self.period:g} s: all of them would be late',
+                                 subject='state_timeout',
+                                 remedy=f'set it to {float(f"{1.005 * shortest:.3g}"):g} s or '
+                                        'more, or have states come more often')
+        if self.resume_after is not None:
+            positive('resume_after', self.resume_after)
+
+
+class StepClock:
+    """Bound the time steps a controller sees, and say which are fit to learn from.
+
+    A step as long as a gap would move the estimates as if the last error had lasted
+    all the time; one much shorter than a period makes noise of a finite difference.
+    Both are answered with torque but not learnt from.
+
+    Parameters
+    ----------
+    period : float
+        Nominal time between states. s.
+    max_factor : float
+        Longest step counted, in periods.
+    gap_factor, short_factor : float
+        Steps longer or shorter than this many periods are not learnt from.
+    """
+
+    def __init__(self, period: float, *, max_factor: float = 5.0, gap_factor: float = 3.0,
+                 short_factor: float = 0.5):
+        self.period = positive('period', period, 's')
+        if not 0.0 < short_factor < 1.0 < gap_factor <= max_factor:
+            raise ParameterError(f'{short_factor:g}, {gap_factor:g}, {max_factor:g}',
+                                 subject='short_factor, gap_factor, max_factor',
+                                 remedy='give 0 < short_factor < 1 < gap_factor <= max_factor')
+        self.max_dt = max_factor * period
+        self._gap, self._short = gap_factor * period, short_factor * period
+        #: Steps longer than `max_dt`: all, and in a row up to now.
+        self.overruns, self.overruns_in_row = 0, 0
+        #: Steps without any time in them.
+        self.empty_steps = 0
+        #: The longest step met. s.
+        self.worst = 0.0
+        #: Whether the last step was fit to learn from.
+        self.is_regular = False
+
+    def step(self, dt: float) -> float:
+        """Return a time step between 0 and `max_dt`; one that is not a number counts 0."""
+        if not dt > 0.0:
+            self.empty_steps += 1
+            self.is_regular = False
+            return 0.0
+        self.worst = max(self.worst, dt)
+        self.is_regular = self._short <= dt <= self._gap
+        if dt > self.max_dt:
+            self.overruns += 1
+            self.overruns_in_row += 1
+            return self.max_dt
+        self.overruns_in_row = 0
+        return dt

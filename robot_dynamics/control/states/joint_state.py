@@ -10,6 +10,7 @@ in the order of the robot's joints, and counts by cause what it turned away.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -18,13 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import not_negative, positive
-from robot_dynamics.control.states import joint_state_kernel as kernel
-from robot_dynamics.control.states.joint_state_layout import (
-    DependentJoint,
-    Layout,
-    dependent_joints,
-)
+from robot_dynamics.dynamics.kernels.loading import helper, kernel
 from robot_dynamics.errors import DimensionError
+from robot_dynamics.model.arrays import FloatArray, IntArray
 from robot_dynamics.model.robot import Robot
 
 #: Speed taken for a joint whose description gives none. rad/s or m/s.
@@ -34,6 +31,25 @@ UNKNOWN_SPEED_LIMIT = 10.0
 FROZEN_AFTER, FROZEN_COUNT = 0.05, 5
 #: Layouts of names remembered, and names in one of them; more than any sane topic has.
 MAX_LAYOUTS, MAX_NAMES = 16, 1000
+
+
+#: A joint that is told to be faster than this moves; slower ones may be an offset of a sensor.
+#: rad/s or m/s.
+MOVING = 0.02
+#: What `absorb` found.
+ACCEPTED, WAITING, SKEW, NOT_FINITE, DUPLICATE, OUT_OF_ORDER, JUMP = range(7)
+#: Where a velocity comes from.
+UNKNOWN, ESTIMATED, MEASURED = range(3)
+#: No joint of a working arm reads more than this: ten thousand turns, ten kilometres.
+POSITION_BOUND = 1e5
+#: A measured velocity is believed up to this multiple of the limit, a movement
+#: between two samples up to that one.
+VELOCITY_MARGIN = 3.0
+SPEED_MARGIN = 1.5
+#: Two stamps closer than this were one, before seconds became floats. s.
+STAMP_RESOLUTION = 1e-7
+#: A difference over less than this tells noise more than motion. s.
+SHORTEST_DIFFERENCE = 5e-4
 
 
 class Outcome(Enum):
@@ -75,9 +91,9 @@ class Note(Enum):
 class VelocitySource(Enum):
     """Where the velocity of a joint comes from."""
 
-    UNKNOWN = kernel.UNKNOWN
-    ESTIMATED = kernel.ESTIMATED
-    MEASURED = kernel.MEASURED
+    UNKNOWN = UNKNOWN
+    ESTIMATED = ESTIMATED
+    MEASURED = MEASURED
 
 
 @dataclass(frozen=True)
@@ -117,9 +133,9 @@ class Verdict:
 
 
 _REASONS = {
-    kernel.WAITING: Reason.WAITING, kernel.SKEW: Reason.SKEW,
-    kernel.NOT_FINITE: Reason.NOT_FINITE, kernel.DUPLICATE: Reason.DUPLICATE,
-    kernel.OUT_OF_ORDER: Reason.OUT_OF_ORDER, kernel.JUMP: Reason.JUMP,
+    WAITING: Reason.WAITING, SKEW: Reason.SKEW,
+    NOT_FINITE: Reason.NOT_FINITE, DUPLICATE: Reason.DUPLICATE,
+    OUT_OF_ORDER: Reason.OUT_OF_ORDER, JUMP: Reason.JUMP,
 }
 _PARTIAL = (Reason.WAITING, Reason.SKEW)
 _ACCEPTED = Verdict(Outcome.ACCEPTED, Reason.ACCEPTED)
@@ -205,12 +221,12 @@ class JointStateMonitor:
         self.notes = dict.fromkeys(Note, 0)
         self._accepted = 0
         self._counts = dict.fromkeys(Reason, 0)
-        self._pending = kernel.new_pending(n)
+        self._pending = new_pending(n)
         self._sources = np.zeros(n, dtype=np.int64)
         self._layouts: dict[tuple[str, ...], Layout] = {}
         self._layout = Layout.build((), self.joint_names, ())
         self._verdicts: dict[tuple[Reason, int], Verdict] = {}
-        self._absorb = kernel.absorb.load()
+        self._absorb = absorb.load()
 
     @classmethod
     def for_robot(cls, robot: Robot, names: Sequence[str] | None = None,
@@ -243,7 +259,7 @@ class JointStateMonitor:
 
     def forget(self) -> None:
         """Start afresh: the next state is a first one. Counts stay."""
-        self._pending = kernel.new_pending(len(self.joint_names))
+        self._pending = new_pending(len(self.joint_names))
         self.stamp, self.dt, self.velocity_known = -np.inf, 0.0, False
 
     def update(self, receive_time: float, stamp: float | None, names: Sequence[str],
@@ -295,7 +311,7 @@ class JointStateMonitor:
             self._state_skew, self.q, self.v, self.effort, self._sources)
         if implausible:
             self.notes[Note.VELOCITY_IMPLAUSIBLE] += 1
-        if code != kernel.ACCEPTED:
+        if code != ACCEPTED:
             return self._verdict(_REASONS[code], joint)
         self.dt = newest - self.stamp if self.has_state else 0.0
         self.stamp, self.velocity_known = newest, known
@@ -327,3 +343,256 @@ class JointStateMonitor:
                               self.joint_names[joint] if joint >= 0 else None)
             self._verdicts[key] = verdict
         return verdict
+
+
+@dataclass(frozen=True, eq=False)
+class DependentJoint:
+    """A joint that follows others: q = row @ q_independent + offset.
+
+    Parameters
+    ----------
+    name : str
+        Name of the joint.
+    row : ndarray, shape (n,)
+        Its row of the robot's coupling.
+    offset : float
+        Its offset. rad or m.
+    """
+
+    name: str
+    row: FloatArray
+    offset: float
+
+
+def dependent_joints(robot: Robot) -> tuple[DependentJoint, ...]:
+    """Return the joints of a robot that mimic others."""
+    return tuple(DependentJoint(name, robot.coupling[body], float(robot.coupling_offset[body]))
+                 for body, name in enumerate(robot.body_joint_names)
+                 if name not in robot.joint_names)
+
+
+class Layout:
+    """One set of names, and room for the values of a message that bears it.
+
+    Copying into arrays of its own makes every message look the same to compiled
+    code, whatever sequence its values came in.
+    """
+
+    def __init__(self, names: list[str], source: IntArray,
+                 dependent: Sequence[tuple[int, DependentJoint]], defect: str | None, joint: int):
+        #: As a list, which is what messages carry: equal lists compare fastest.
+        self.names = names
+        #: Index in the message of each of our joints, -1 where it has none, shape (n,).
+        self.source = source
+        #: Mimic joints in the message, with their index.
+        self.dependent = tuple(dependent)
+        #: Name of the reason such messages are turned away with, and the joint meant.
+        self.defect, self.joint = defect, joint
+        count = len(names)
+        self.position, self.velocity = np.empty(count), np.empty(count)
+        self.effort = np.empty(count)
+        self._position, self._velocity, self._effort = map(
+            memoryview, (self.position, self.velocity, self.effort))
+        #: Stamp of the first message that said what the last one says. s.
+        self.told_since = -np.inf
+        self._told, self._repeats = b'', 0
+
+    @classmethod
+    def build(cls, names: tuple[str, ...], joint_names: tuple[str, ...],
+              dependent: Sequence[DependentJoint]) -> Layout:
+        """Work out the layout of a set of names."""
+        index = {name: i for i, name in enumerate(names)}
+        source = np.array([index.get(name, -1) for name in joint_names], dtype=np.int64)
+        defect, joint = None, -1
+        if np.all(source < 0):
+            defect = 'FOREIGN'
+        counts = Counter(names) if len(index) < len(names) else {}
+        repeated = [i for i, name in enumerate(joint_names) if counts.get(name, 0) > 1]
+        if repeated:
+            defect, joint = 'REPEATED_NAME', repeated[0]
+        return cls(list(names), source, [(index[d.name], d) for d in dependent if d.name in index],
+                   defect, joint)
+
+    def fill(self, position: Sequence[float], velocity: Sequence[float],
+             effort: Sequence[float]) -> None:
+        """Copy the values of a message; what it does not tell becomes nan."""
+        try:
+            # What messages carry, arrays of doubles, is copied ten times faster like this.
+            self._position[:] = position
+            self._velocity[:] = velocity
+            self._effort[:] = effort
+        except (TypeError, ValueError):
+            self.position[:] = position
+            self.velocity[:] = velocity if len(velocity) else np.nan
+            self.effort[:] = effort if len(effort) else np.nan
+
+    def repeats(self, stamp: float) -> int:
+        """Return how many messages before this one said the same of positions and velocities."""
+        told = self.position.tobytes() + self.velocity.tobytes()
+        if told == self._told:
+            self._repeats += 1
+        else:
+            self._told, self._repeats, self.told_since = told, 0, stamp
+        return self._repeats
+
+    def tells_of_motion(self) -> bool:
+        """Whether the message says that one of our joints moves."""
+        return bool(np.any(np.abs(self.velocity[self.source[self.source >= 0]]) > MOVING))
+
+    def farthest_dependent(self, q: FloatArray) -> float:
+        """Return how far the worst mimic joint is from where q puts it. rad or m."""
+        worst = 0.0
+        for index, joint in self.dependent:
+            away = abs(self.position[index] - (joint.row @ q + joint.offset))
+            # A mimic joint that reports nothing says nothing.
+            if away > worst:
+                worst = away
+        return worst
+
+
+def new_pending(n: int) -> tuple[FloatArray, ...]:
+    """Return the memory of what each joint last said: nothing yet.
+
+    Returns
+    -------
+    stamps, reported, turns, q, v, effort : ndarray, shape (n,)
+        Stamp (-inf: never), position as reported, full turns to add to it,
+        unwrapped position, velocity, effort.
+    origin : ndarray of int64, shape (n,)
+        Where v comes from.
+    fresh : ndarray of bool, shape (n,)
+        Whether the joint spoke since the last complete state.
+    """
+    return (np.full(n, -np.inf), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n),
+            np.full(n, np.nan), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.bool_))
+
+
+@helper
+def _turns_passed(step, continuous):
+    """Return the whole turns in a step of a continuous joint, 0 for any other."""
+    return round(step / (2.0 * math.pi)) if continuous else 0.0
+
+
+@kernel('(i8[::1], f8[::1], f8[::1], f8[::1], f8, '
+        'f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], i8[::1], b1[::1], '
+        'b1[::1], f8[::1], f8, f8, f8, f8[::1], f8[::1], f8[::1], i8[::1])')
+def absorb(source, position, velocity, effort, stamp,
+           stamps, reported, turns, q, v, tau, origin, fresh,
+           continuous, speed, max_step, cutoff, state_skew,
+           q_out, v_out, tau_out, origin_out):
+    """Check one message joint by joint, merge it, and hand out a state once complete.
+
+    First all joints are looked at, then all are written: a message that is turned
+    away leaves no trace.
+
+    A velocity that is missing is estimated by the filtered difference
+
+        v <- v + (1 - exp(-w dt)) (dq/dt - v),
+
+    the exact response of a first-order low pass of corner w (rad/s) to an input
+    held over dt, which stays a mean for any dt. Where there is none to go on from,
+    v is dq/dt, less what a `SHORTEST_DIFFERENCE` takes off it: the first two states may
+    be a microsecond apart, and noise over that is a speed of any size.
+
+    Parameters
+    ----------
+    source : ndarray of int64, shape (n,)
+        Index of each joint in the message, -1 where it is not in it.
+    position, velocity, effort : ndarray, shape (message,)
+        The message; nan for what it does not tell.
+    stamp : float
+        Its stamp. s.
+    stamps, reported, turns, q, v, tau, origin, fresh : ndarray, shape (n,)
+        What `new_pending` returns.
+    continuous : ndarray of bool, shape (n,)
+        Which joints turn without end.
+    speed : ndarray, shape (n,)
+        Speed limits. rad/s or m/s.
+    max_step, cutoff, state_skew : float
+        Settings of the monitor: rad, rad/s, s.
+    q_out, v_out, tau_out, origin_out : ndarray, shape (n,)
+        The complete state, written only where it is new.
+
+    Returns
+    -------
+    code : int
+        What was found.
+    joint : int
+        The joint it is about, -1 where it is about none.
+    newest : float
+        The newest stamp of a complete state. s.
+    implausible : bool
+        Whether a measured velocity was not believed.
+    known : bool
+        Whether every velocity of a complete state is known.
+    """
+    n = source.size
+    for i in range(n):
+        k = source[i]
+        if k < 0:
+            continue
+        # Comparisons are written so that NaN fails them.
+        if not abs(position[k]) <= POSITION_BOUND:
+            return NOT_FINITE, i, stamp, False, False
+        dt = stamp - stamps[i]
+        if dt < -STAMP_RESOLUTION:
+            return OUT_OF_ORDER, i, stamp, False, False
+        if dt < STAMP_RESOLUTION:
+            return DUPLICATE, i, stamp, False, False
+        step = position[k] - reported[i]
+        step -= 2.0 * math.pi * _turns_passed(step, continuous[i])
+        if not abs(step) <= max_step + SPEED_MARGIN * speed[i] * dt:
+            return JUMP, i, stamp, False, False
+
+    implausible = False
+    for i in range(n):
+        k = source[i]
+        if k < 0:
+            continue
+        first = stamps[i] == -math.inf
+        dt = stamp - stamps[i]
+        step = position[k] - reported[i]
+        if first:
+            step = 0.0
+            turns[i] = 0.0
+        else:
+            passed = _turns_passed(step, continuous[i])
+            turns[i] -= passed
+            step -= 2.0 * math.pi * passed
+        reported[i] = position[k]
+        q[i] = position[k] + 2.0 * math.pi * turns[i]
+        measured = abs(velocity[k]) <= VELOCITY_MARGIN * speed[i]
+        if measured:
+            v[i] = velocity[k]
+            origin[i] = MEASURED
+        elif first:
+            v[i] = 0.0
+            origin[i] = UNKNOWN
+        elif origin[i] == UNKNOWN:
+            v[i] = (1.0 - math.exp(-dt / SHORTEST_DIFFERENCE)) * step / dt
+            origin[i] = ESTIMATED
+        else:
+            v[i] += (1.0 - math.exp(-cutoff * dt)) * (step / dt - v[i])
+            origin[i] = ESTIMATED
+        implausible = implausible or (not measured and not math.isnan(velocity[k]))
+        tau[i] = effort[k] if math.isfinite(effort[k]) else math.nan
+        stamps[i] = stamp
+        fresh[i] = True
+
+    oldest, newest = math.inf, -math.inf
+    for i in range(n):
+        if not fresh[i]:
+            return WAITING, i, newest, implausible, False
+        oldest = min(oldest, stamps[i])
+        newest = max(newest, stamps[i])
+    if newest - oldest > state_skew:
+        return SKEW, -1, newest, implausible, False
+    known = True
+    for i in range(n):
+        known = known and origin[i] != UNKNOWN
+        q_out[i] = q[i]
+        v_out[i] = v[i]
+        tau_out[i] = tau[i]
+        origin_out[i] = origin[i]
+        fresh[i] = False
+    return ACCEPTED, -1, newest, implausible, known

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import positive
-from robot_dynamics.control.motion.fourier import FREE_RANGE
+from robot_dynamics.control.motion.references import FREE_RANGE
 from robot_dynamics.errors import DimensionError, ParameterError, TrajectoryError
 from robot_dynamics.identification.excitation.curves import Basis, Curve, RestToRest
 from robot_dynamics.identification.excitation.effort_bound import EffortEnclosure

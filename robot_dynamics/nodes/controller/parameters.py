@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control.feedback.gains import FeedbackGains
-from robot_dynamics.control.feedback.protocol import TrackingController
-from robot_dynamics.control.laws.hardware_gravity import CarriedController
+from robot_dynamics.control.feedback.protocol import CarriedController, TrackingController
 from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
+from robot_dynamics.control.session.command_gate import SafeKind
 from robot_dynamics.control.session.limits import EffortLimiter
-from robot_dynamics.control.session.safe_command import SafeKind
-from robot_dynamics.control.session.session import ControlSession
-from robot_dynamics.control.session.session_settings import SessionSettings
+from robot_dynamics.control.session.session import ControlSession, SessionSettings
 from robot_dynamics.control.session.start_gate import StartGate
 from robot_dynamics.control.states.joint_state import JointStateMonitor
 from robot_dynamics.control.states.reported_effort import EffortKind, ReportedEffort

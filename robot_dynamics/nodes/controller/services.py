@@ -9,12 +9,10 @@ import numpy as np
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
-from robot_dynamics.control.feedback.loaded_model import checked_load
-from robot_dynamics.control.feedback.payload import Carrier, Payload
-from robot_dynamics.control.motion.fastest_stop import StopKind
+from robot_dynamics.control.feedback.loaded_model import Carrier, Payload, checked_load
 from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.control.session.session import ControlSession
-from robot_dynamics.control.session.stop_motion import STOP_ACCELERATION, Halt
+from robot_dynamics.control.session.stop_motion import STOP_ACCELERATION, Halt, StopKind
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ControlError, ParameterError, RobotDynamicsError
 from robot_dynamics.model.robot import Robot, effort_units

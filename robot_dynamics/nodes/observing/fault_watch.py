@@ -17,9 +17,12 @@ from std_msgs.msg import Bool, Float64MultiArray, String
 from std_srvs.srv import SetBool
 
 from robot_dynamics.control.faults.fault_detector import Event, FaultDetector
-from robot_dynamics.control.faults.momentum_observer import GAIN, MomentumObserver
-from robot_dynamics.control.faults.motion_filter import SHORTEST_PERIOD, MotionFilter
-from robot_dynamics.control.faults.motion_predictor import MotionPredictor
+from robot_dynamics.control.faults.motion_predictor import (
+    SHORTEST_PERIOD,
+    MotionFilter,
+    MotionPredictor,
+)
+from robot_dynamics.control.faults.residuals import GAIN, MomentumObserver
 from robot_dynamics.control.faults.threshold_learner import MARGIN, ThresholdLearner
 from robot_dynamics.control.faults.tolerances import (
     Tolerances,

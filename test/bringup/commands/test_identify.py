@@ -10,7 +10,7 @@ import yaml
 
 from robot_dynamics.bringup.cli import main
 from robot_dynamics.bringup.system import System
-from robot_dynamics.control.feedback.payload import Payload
+from robot_dynamics.control.feedback.loaded_model import Payload
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import BringupError
 from robot_dynamics.model.modify import with_payload, with_scaled_masses

@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.adaptation.composite import PredictionError
-from robot_dynamics.control.feedback.payload import Payload
+from robot_dynamics.control.adaptation.learning import PredictionError
+from robot_dynamics.control.feedback.loaded_model import Payload
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.modify import with_payload

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot_dynamics.control.adaptation.gradient import (
+    LARGEST_RELATIVE_STEP,
     Adaptation,
     BodyMetric,
     StepOutcome,
@@ -12,7 +13,6 @@ from robot_dynamics.control.adaptation.gradient import (
     dual_matrix,
     weights_from_dual,
 )
-from robot_dynamics.control.adaptation.gradient_kernel import LARGEST_RELATIVE_STEP
 from robot_dynamics.model.inertia import check_body, parameters_from_com, pseudo_inertia
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -5,15 +5,17 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.adaptation.metric import (
-    Motions,
     adaptive_loop_frequency,
     arm_length,
     body_metric,
-    effective_inertias,
     term_metric,
-    typical_motions,
 )
 from robot_dynamics.control.feedback.gains import AdaptationGains
+from robot_dynamics.control.feedback.typical_motions import (
+    Motions,
+    effective_inertias,
+    typical_motions,
+)
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import InertiaError
 from robot_dynamics.model.robot import JointLimits, Robot

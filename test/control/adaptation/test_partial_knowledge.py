@@ -2,12 +2,12 @@
 import numpy as np
 import pytest
 
+from robot_dynamics.control.adaptation.gradient import Restriction
 from robot_dynamics.control.adaptation.partial_knowledge import (
     Known,
     parse_combination,
     unknown_directions,
 )
-from robot_dynamics.control.adaptation.restriction import Restriction
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.base_parameters import structural_base
 from robot_dynamics.errors import ControlError, ParameterError

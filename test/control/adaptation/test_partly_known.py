@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 from robot_dynamics.control.adaptation.partial_knowledge import Known, known_and_unknown
 from robot_dynamics.control.feedback.gains import AdaptationGains
-from robot_dynamics.control.laws.joint_feedback import JointGains
+from robot_dynamics.control.feedback.linear_feedback import JointGains
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.base_parameters import base_parameters, structural_base

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.adaptation.velocity_filter import FADING, LikelyVelocity
+from robot_dynamics.control.adaptation.learning import FADING, LikelyVelocity
 
 PERIOD = 0.002
 SIGMA = 0.005

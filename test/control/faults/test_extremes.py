@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.faults import detection_kernel
-from robot_dynamics.control.faults.extremes import LENGTH, STRETCHES, Extremes
+from robot_dynamics.control.faults import fault_detector
+from robot_dynamics.control.faults.threshold_learner import LENGTH, STRETCHES, Extremes
 
 N, WINDOWS = 3, 2
 INERTIA = np.array([[2.0, 0.3, 0.1], [0.3, 1.0, 0.2], [0.1, 0.2, 0.5]])
@@ -15,8 +15,8 @@ EFFORT = np.array([[[0.1, 0.2, 0.1], [0.05, 0.1, 0.02]], [[0.3, 0.2, 0.4], [0.1,
 
 def weigh(acceleration, slow, noise, effort):
     shares, whole = np.zeros((WINDOWS, N)), np.zeros(WINDOWS)
-    detection_kernel.weigh.load()(acceleration, INERTIA, noise, effort, slow,
-                                  np.zeros((3, N, N)), shares, whole)
+    fault_detector.weigh.load()(acceleration, INERTIA, noise, effort, slow,
+                                np.zeros((3, N, N)), shares, whole)
     return shares, whole
 
 

@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.faults.fault_detector import Event, FaultDetector
-from robot_dynamics.control.faults.motion_filter import MotionFilter
-from robot_dynamics.control.faults.prediction_kernel import CORRECTED, MEASURED, PREDICTED
+from robot_dynamics.control.faults.motion_predictor import (
+    CORRECTED,
+    MEASURED,
+    PREDICTED,
+    MotionFilter,
+)
 from robot_dynamics.control.faults.tolerances import given_tolerances
 from robot_dynamics.errors import ParameterError
 

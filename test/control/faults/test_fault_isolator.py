@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.faults.fault_isolator import FaultIsolator
-from robot_dynamics.control.faults.motion_filter import MotionFilter
-from robot_dynamics.control.faults.prediction_kernel import ACTING, CORRECTED, MEASURED, PREDICTED
+from robot_dynamics.control.faults.motion_predictor import (
+    ACTING,
+    CORRECTED,
+    MEASURED,
+    PREDICTED,
+    MotionFilter,
+)
 from robot_dynamics.control.faults.tolerances import given_tolerances
 
 PERIOD = 0.002

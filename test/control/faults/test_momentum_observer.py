@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robot_dynamics.control.faults.momentum_observer import MomentumObserver
+from robot_dynamics.control.faults.residuals import MomentumObserver
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ControlError, DimensionError, ParameterError
 from robot_dynamics.model.robot import Robot

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.faults.motion_filter import FilterSettings, MotionFilter
+from robot_dynamics.control.faults.motion_predictor import FilterSettings, MotionFilter
 from robot_dynamics.errors import RobotDynamicsError
 
 PERIOD = 0.002

@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robot_dynamics.control.faults.motion_filter import MotionFilter
-from robot_dynamics.control.faults.motion_predictor import MotionPredictor
+from robot_dynamics.control.faults.motion_predictor import MotionFilter, MotionPredictor
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.robot import Robot

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.faults.fault_detector import Event, FaultDetector
-from robot_dynamics.control.faults.momentum_observer import MomentumObserver
-from robot_dynamics.control.faults.motion_filter import MotionFilter
-from robot_dynamics.control.faults.motion_predictor import MotionPredictor
+from robot_dynamics.control.faults.motion_predictor import MotionFilter, MotionPredictor
+from robot_dynamics.control.faults.residuals import MomentumObserver
 from robot_dynamics.control.faults.threshold_learner import ThresholdLearner
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.faults.motion_filter import MotionFilter
+from robot_dynamics.control.faults.motion_predictor import MotionFilter
 from robot_dynamics.control.faults.tolerances import default_tolerances, given_tolerances
 from robot_dynamics.errors import DimensionError, ParameterError
 from robot_dynamics.model.robot import Robot

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robot_dynamics.control.faults.torque_terms import TorqueTerms
-from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.faults.residuals import TorqueTerms
+from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from robot_dynamics.control.faults.motion_filter import MotionFilter
-from robot_dynamics.control.faults.unexplained import UnexplainedAcceleration
+from robot_dynamics.control.faults.fault_detector import UnexplainedAcceleration
+from robot_dynamics.control.faults.motion_predictor import MotionFilter
 
 FILTER = MotionFilter(0.002)
 

@@ -2,11 +2,9 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.feedback.loaded_model import LoadedModel
-from robot_dynamics.control.feedback.payload import Payload
-from robot_dynamics.control.laws.computed_torque import ComputedTorqueController
+from robot_dynamics.control.feedback.loaded_model import LoadedModel, Payload
 from robot_dynamics.control.laws.guiding import GuidingController
-from robot_dynamics.control.laws.pd_gravity import PDGravityController
+from robot_dynamics.control.laws.model_based import ComputedTorqueController, PDGravityController
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import DimensionError, InertiaError, ParameterError
 from robot_dynamics.model.inertia import check_body

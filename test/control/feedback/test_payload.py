@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.feedback.payload import Payload
+from robot_dynamics.control.feedback.loaded_model import Payload
 from robot_dynamics.errors import ModelError, ParameterError
 from robot_dynamics.model.modify import with_payload
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robot_dynamics.control.laws.elastic_feedforward import motor_motion
 from robot_dynamics.control.laws.elastic_gains import ElasticLoop, ElasticPDGains
-from robot_dynamics.control.laws.elastic_pd import ElasticPDController
+from robot_dynamics.control.laws.elastic_pd import ElasticPDController, motor_motion
 from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.joints import ElasticJoints
 from robot_dynamics.elastic.robot import ElasticRobot

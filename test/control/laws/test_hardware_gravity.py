@@ -4,14 +4,13 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.laws.hardware_gravity import CarriedController
+from robot_dynamics.control.feedback.protocol import CarriedController
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
+from robot_dynamics.control.session.command_gate import SafeKind
 from robot_dynamics.control.session.limits import EffortLimiter
 from robot_dynamics.control.session.modes import Mode
-from robot_dynamics.control.session.safe_command import SafeKind
-from robot_dynamics.control.session.session import ControlSession
-from robot_dynamics.control.session.session_settings import SessionSettings
+from robot_dynamics.control.session.session import ControlSession, SessionSettings
 from robot_dynamics.control.session.start_gate import StartGate
 from robot_dynamics.control.states.reported_effort import EffortKind, ReportedEffort
 from robot_dynamics.dynamics import Dynamics

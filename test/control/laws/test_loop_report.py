@@ -2,11 +2,10 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.adaptation.rest_detector import RestWatch
+from robot_dynamics.control.adaptation.learning import RestWatch
 from robot_dynamics.control.feedback.gains import AdaptationGains
-from robot_dynamics.control.laws.loop_report import loop_report
-from robot_dynamics.control.laws.slotine_li import AdaptiveController
-from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.laws.slotine_li import AdaptiveController, loop_report
+from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.errors import ControlError
 
 

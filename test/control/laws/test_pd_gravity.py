@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.feedback.gains import FeedbackGains
-from robot_dynamics.control.laws.pd_gravity import PDGravityController
+from robot_dynamics.control.laws.model_based import PDGravityController
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ControlError

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.feedback.gains import AdaptationGains, FeedbackGains
-from robot_dynamics.control.laws.pd_gravity import PDGravityController
+from robot_dynamics.control.laws.model_based import PDGravityController
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
-from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ControlError, InertiaError, StateError
 from robot_dynamics.model.inertia import check_body

@@ -3,11 +3,10 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.feedback.gains import FeedbackGains
-from robot_dynamics.control.laws.computed_torque import ComputedTorqueController
+from robot_dynamics.control.feedback.linear_feedback import lightest_motion
 from robot_dynamics.control.laws.guiding import GuidingController
-from robot_dynamics.control.laws.pd_gravity import PDGravityController
+from robot_dynamics.control.laws.model_based import ComputedTorqueController, PDGravityController
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
-from robot_dynamics.control.laws.stiffness import lightest_motion
 from robot_dynamics.control.motion.references import Hold
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ControlError, InertiaError

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.lq.certificate import (
+    ModelErrors,
     certify,
     closed_loop,
     dominant_eigenvalues,
@@ -12,7 +13,6 @@ from robot_dynamics.control.lq.certificate import (
 )
 from robot_dynamics.control.lq.design import FeedbackDesign
 from robot_dynamics.control.lq.model import FeedforwardModel, LinearPoint
-from robot_dynamics.control.lq.model_errors import ModelErrors
 from robot_dynamics.control.lq.rules import OneStepRule, rule_of_design
 from robot_dynamics.errors import ControlError, DimensionError, RobotDynamicsError
 

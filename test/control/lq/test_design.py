@@ -2,8 +2,8 @@
 import numpy as np
 import pytest
 
+from benchmark.lq_gains import one_step_gain, riccati_gain
 from robot_dynamics.control.lq.design import FeedbackDesign, weight_of_time_constant
-from robot_dynamics.control.lq.gains import one_step_gain, riccati_gain
 from robot_dynamics.errors import ParameterError
 
 DESIGNS = [(60.0, 1.0 / 12.0), (60.0, 1.0 / 60.0), (5.0, 2.0), (200.0, 0.01), (40.0, 0.026),

@@ -4,7 +4,7 @@ import pytest
 from scipy.linalg import block_diag
 from scipy.optimize import minimize
 
-from robot_dynamics.control.lq.gains import finite_riccati_gains, one_step_gain, riccati_gain
+from benchmark.lq_gains import finite_riccati_gains, one_step_gain, riccati_gain
 from robot_dynamics.errors import ControlError, DimensionError
 
 RANDOM = np.random.default_rng(5)

@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robot_dynamics.control.lq.hollerbach_3x3 import recursion_3x3
-from robot_dynamics.control.lq.hollerbach_4x4 import recursion_4x4
+from benchmark.hollerbach import recursion_3x3, recursion_4x4
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.linearisation import LinearModel
 from robot_dynamics.errors import ModelError

@@ -6,8 +6,8 @@ import time
 import numpy as np
 import pytest
 
+from benchmark.lq_gains import finite_riccati_gains, one_step_gain, riccati_gain
 from robot_dynamics.control.lq.design import FeedbackDesign
-from robot_dynamics.control.lq.gains import finite_riccati_gains, one_step_gain, riccati_gain
 from robot_dynamics.control.lq.model import FeedforwardModel, LinearPoint
 from robot_dynamics.control.lq.rules import OneStepRule, RiccatiRule, rule_of_design
 from robot_dynamics.errors import ControlError, ParameterError

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.lq.schedule import Schedule, ScheduleState, rescaled_weights
+from robot_dynamics.control.lq.design import Schedule, ScheduleState, rescaled_weights
 from robot_dynamics.errors import RobotDynamicsError, StopRequestedError
 
 

@@ -8,14 +8,12 @@ import math
 import numpy as np
 import pytest
 
+from benchmark.lq_gains import one_step_gain
 from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
-from robot_dynamics.control.lq.certificate import closed_loop, spectral_radii
-from robot_dynamics.control.lq.design import weight_of_time_constant
-from robot_dynamics.control.lq.gains import one_step_gain
+from robot_dynamics.control.lq.certificate import ModelErrors, closed_loop, spectral_radii
+from robot_dynamics.control.lq.design import Schedule, weight_of_time_constant
 from robot_dynamics.control.lq.model import FeedforwardModel
-from robot_dynamics.control.lq.model_errors import ModelErrors
 from robot_dynamics.control.lq.rules import OneStepRule
-from robot_dynamics.control.lq.schedule import Schedule
 from robot_dynamics.dynamics import Dynamics
 
 EXACT = {'rtol': 1e-9, 'atol': 1e-9}

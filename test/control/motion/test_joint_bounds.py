@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.motion.joint_bounds import JointBounds
+from robot_dynamics.control.motion.tip_motion import JointBounds
 
 
 @pytest.mark.parametrize('seed', range(20))

@@ -4,12 +4,13 @@ import math
 import numpy as np
 import pytest
 
-from robot_dynamics.control.motion.fourier import FourierSeries, exciting_fourier
 from robot_dynamics.control.motion.references import (
+    FourierSeries,
     Hold,
     PointToPoint,
     Repeat,
     Sequence,
+    exciting_fourier,
     through_poses,
 )
 from robot_dynamics.errors import ControlError, DimensionError, ParameterError, TrajectoryError

@@ -4,10 +4,15 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.motion.joint_bounds import JointBounds
 from robot_dynamics.control.motion.references import Hold, PointToPoint, Repeat, Sequence
-from robot_dynamics.control.motion.tip_motion import Reversed, TipMotion, TipTask
-from robot_dynamics.control.motion.tip_path import Circle, Line
+from robot_dynamics.control.motion.tip_motion import (
+    Circle,
+    JointBounds,
+    Line,
+    Reversed,
+    TipMotion,
+    TipTask,
+)
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import (
     ControlError,

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot_dynamics.control.motion.fourier import FourierSeries
-from robot_dynamics.control.motion.references import PointToPoint
+from robot_dynamics.control.motion.references import FourierSeries, PointToPoint
 from robot_dynamics.control.motion.trajectory import Progress, TrajectoryBuffer
 from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint, sample_points
 from robot_dynamics.errors import ParameterError, StateError, TrajectoryError

@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
-from robot_dynamics.control.motion.fourier import exciting_fourier
-from robot_dynamics.control.motion.references import PointToPoint, Sequence
+from robot_dynamics.control.motion.references import PointToPoint, Sequence, exciting_fourier
 from robot_dynamics.control.motion.trajectory_points import sample_points
 from robot_dynamics.control.session.modes import Cause, Mode
-from robot_dynamics.control.session.session import ControlSession
-from robot_dynamics.control.session.session_settings import SessionSettings
+from robot_dynamics.control.session.session import ControlSession, SessionSettings
 from robot_dynamics.control.session.start_gate import StartGate
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot

@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robot_dynamics.control.feedback.payload import Payload
+from robot_dynamics.control.feedback.loaded_model import Payload
 from robot_dynamics.control.laws.elastic_gains import ElasticPDGains
 from robot_dynamics.control.laws.elastic_pd import ElasticPDController
 from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
 from robot_dynamics.control.session.elastic_session import ElasticSession
 from robot_dynamics.control.session.modes import Cause, Mode
-from robot_dynamics.control.session.session_settings import SessionSettings
+from robot_dynamics.control.session.session import SessionSettings
 from robot_dynamics.control.states.joint_state import JointStateMonitor
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import ControlError

@@ -7,7 +7,7 @@ from robot_dynamics.control.laws.guiding import GuidingController
 from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
 from robot_dynamics.control.session.hand_guiding import GuidedSession
 from robot_dynamics.control.session.modes import Cause, Mode
-from robot_dynamics.control.session.session_settings import SessionSettings
+from robot_dynamics.control.session.session import SessionSettings
 from robot_dynamics.control.session.start_gate import StartGate
 from robot_dynamics.errors import ControlError, TrajectoryError
 

@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from robot_dynamics.control.session.speed_guard import SpeedGuard
+from robot_dynamics.control.session.limits import SpeedGuard
 from robot_dynamics.errors import RobotDynamicsError
 
 LIMIT, UNITS = [1.0, 2.0, math.nan], ('rad', 'm', 'rad')

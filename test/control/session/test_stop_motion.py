@@ -4,13 +4,11 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.motion.fastest_stop import StopKind
 from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
 from robot_dynamics.control.session.modes import Cause, Mode
-from robot_dynamics.control.session.session import ControlSession
-from robot_dynamics.control.session.session_settings import SessionSettings
+from robot_dynamics.control.session.session import ControlSession, SessionSettings
 from robot_dynamics.control.session.start_gate import StartGate
-from robot_dynamics.control.session.stop_motion import Halt
+from robot_dynamics.control.session.stop_motion import Halt, StopKind
 from robot_dynamics.errors import ControlError, ParameterError, TrajectoryError
 
 PERIOD = 0.01

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.session.modes import Cause, Mode
-from robot_dynamics.control.session.session import ControlSession
-from robot_dynamics.control.session.session_settings import SessionSettings
-from robot_dynamics.control.session.step_clock import StepClock
+from robot_dynamics.control.session.session import ControlSession, SessionSettings, StepClock
 from robot_dynamics.control.states.joint_state import (
     JointStateMonitor,
     Note,

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from robot_dynamics.control.states.joint_state import (
     MAX_LAYOUTS,
     MAX_NAMES,
+    DependentJoint,
     JointStateMonitor,
     Note,
     Outcome,
     Reason,
     VelocitySource,
 )
-from robot_dynamics.control.states.joint_state_layout import DependentJoint
 from robot_dynamics.errors import DimensionError, ParameterError
 from robot_dynamics.model.robot import Robot
 

@@ -3,9 +3,8 @@
 
 import pytest
 
-from robot_dynamics.control.laws.pd_gravity import PDGravityController
-from robot_dynamics.control.session.session import ControlSession
-from robot_dynamics.control.session.session_settings import SessionSettings
+from robot_dynamics.control.laws.model_based import PDGravityController
+from robot_dynamics.control.session.session import ControlSession, SessionSettings
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot

@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robot_dynamics.control.adaptation.composite import PredictionError
+from robot_dynamics.control.adaptation.learning import PredictionError
 from robot_dynamics.dynamics import Dynamics
 
 PERIOD = 0.001

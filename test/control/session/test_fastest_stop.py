@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot_dynamics.control.motion.fastest_stop import (
+from robot_dynamics.control.session.stop_motion import (
     FastestStop,
     StopKind,
     discrete_stop_acceleration,

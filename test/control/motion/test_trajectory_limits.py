@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.motion import polynomials
-from robot_dynamics.control.motion import trajectory_kernel as kernel
+from robot_dynamics.control.motion import piecewise as polynomials
+from robot_dynamics.control.motion import trajectory_limits as kernel
 
 FREE = np.finfo(np.float64).max
 DENSE = np.linspace(0.0, 1.0, 100_001)

@@ -13,11 +13,16 @@ from abc import abstractmethod
 
 import numpy as np
 
+from robot_dynamics.control.checks import positive
 from robot_dynamics.control.feedback.gains import FeedbackGains, check_gains
-from robot_dynamics.control.feedback.linear_feedback import LinearFeedback, WithFeedback
+from robot_dynamics.control.feedback.linear_feedback import (
+    LinearFeedback,
+    WithFeedback,
+    check_stiffness,
+)
 from robot_dynamics.control.feedback.loaded_model import LoadedModel
-from robot_dynamics.control.laws.stiffness import check_stiffness
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
@@ -107,3 +112,82 @@ class ModelController(WithFeedback):
     def advance(self, dt: float) -> None:
         """Go on with a change of what is carried; see `LoadedModel.advance`."""
         self.model.advance(dt)
+
+
+class PDGravityController(ModelController):
+    """tau = omega_D M0(q) (e_dot + lambda e) + K_P e + g0(q).
+
+    Implements `robot_dynamics.control.feedback.protocol.TrackingController`. Its feedback is that
+    of `robot_dynamics.control.laws.slotine_li.AdaptiveController`, to the last digit, so that
+    the two differ by what is fed forward and learnt alone. Parameters are those of
+    `ModelController`.
+    """
+
+    _user = 'PD control'
+
+    def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
+               a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
+        """Return the effort for this state and desired motion; see `TrackingController`."""
+        self.feedback.note_errors(q, v, q_d, v_d, a_d)
+        mass, self.tau_model = self.model.mass_and_gravity(q)
+        self.feedback.answer_errors(mass)
+        np.add(self.tau_model, self.tau_feedback, out=self._tau)
+        return self._tau
+
+
+class ComputedTorqueController(ModelController):
+    """The law above; `robot_dynamics.control.feedback.protocol.TrackingController`.
+
+    Parameters
+    ----------
+    robot, feedback, period, delay, dynamics
+        As for `ModelController`.
+    coulomb_velocity : float
+        epsilon: speed below which Coulomb friction fades out. rad/s or m/s.
+    """
+
+    _user = 'computed torque'
+
+    def __init__(self, robot: Robot, *, feedback: FeedbackGains | None = None,
+                 period: float = 0.002, delay: float = 0.001, coulomb_velocity: float = 0.05,
+                 dynamics: Dynamics | None = None):
+        self._epsilon = positive('coulomb_velocity', coulomb_velocity, 'rad/s')
+        self._rotors = np.array(robot.armature)
+        self._has_joint_terms = bool(np.any([robot.armature, robot.damping, robot.friction]))
+        self._accelerate, self._close = accelerate.load(), close.load()
+        super().__init__(robot, feedback=feedback, period=period, delay=delay, dynamics=dynamics)
+        self.tau_feedback, self._u = np.zeros(robot.n), np.zeros(robot.n)
+
+    def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
+               a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
+        """Return the effort for this state and desired motion; see `TrackingController`."""
+        feedback, gains = self.feedback, self.feedback.gains
+        feedback.note_errors(q, v, q_d, v_d, a_d)
+        u = self._u
+        self._accelerate(feedback.a_r, feedback.s, gains.bandwidth, u)
+        if self.model.is_loaded:
+            # The feedback is that of the empty arm, see `control.model_controller`.
+            self.tau_model = self.model.inverse_dynamics(q, v, a_d) \
+                + self.model.empty.mass_matrix(q) @ (u - a_d)
+        else:
+            self.tau_model = self.model.inverse_dynamics(q, v, u)
+        if self._has_joint_terms:
+            self.tau_model += self._rotors * u + self.robot.damping * v_d \
+                + self.robot.friction * np.tanh(v_d / self._epsilon)
+        self._close(self.tau_model, feedback.e, gains.stiffness, self.tau_feedback, self._tau)
+        return self._tau
+
+
+@kernel('void(f8[::1], f8[::1], f8, f8[::1])')
+def accelerate(a_r, s, bandwidth, u):
+    """Write u = a_r + omega_D s."""
+    for i in range(u.size):
+        u[i] = a_r[i] + bandwidth * s[i]
+
+
+@kernel('void(f8[::1], f8[::1], f8, f8[::1], f8[::1])')
+def close(model, e, stiffness, feedback, tau):
+    """Write K_P e, and that on top of what the model asks for."""
+    for i in range(tau.size):
+        feedback[i] = stiffness * e[i]
+        tau[i] = model[i] + feedback[i]

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Motions all over the joint ranges, and the inertias that an arm has there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import InertiaError
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot, prismatic_joints
+
+#: Motions at which w_A and effective inertias are looked for, and their speed as a share
+#: of the velocity limit (of 1 rad/s or 1 m/s where there is none).
+MOTIONS = 200
+SPEED_SHARE = 0.5
+#: A mass matrix whose eigenvalues are this far apart is singular but for rounding.
+SINGULAR = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Motions:
+    """Many states with accelerations, each array of shape (k, n)."""
+
+    q: FloatArray
+    v: FloatArray
+    a: FloatArray
+
+
+def typical_motions(robot: Robot) -> Motions:
+    """Return motions all over the joint ranges, the same ones at every call.
+
+    Speeds are uniform up to a share of the velocity limits, accelerations up to twice
+    that per second.
+    """
+    random = np.random.default_rng(0)
+    free = np.where(prismatic_joints(robot), 1.0, np.pi)
+    lower = np.where(np.isfinite(robot.limits.lower), robot.limits.lower, -free)
+    upper = np.where(np.isfinite(robot.limits.upper), robot.limits.upper, free)
+    speed = SPEED_SHARE * np.where(np.isfinite(robot.limits.velocity), robot.limits.velocity, 1.0)
+    shape = (MOTIONS, robot.n)
+    return Motions(random.uniform(lower, np.maximum(lower, upper), shape),
+                   speed * random.uniform(-1.0, 1.0, shape),
+                   2.0 * speed * random.uniform(-1.0, 1.0, shape))
+
+
+def effective_inertias(dynamics: Dynamics, motions: Motions) -> FloatArray:
+    """Return the least 1/(M^-1)_ii of each joint over some postures, shape (n,).
+
+    The inertia a joint moves while all others are free to follow. kg m^2 or kg.
+    """
+    inverse = np.linalg.inv(mass_matrices(dynamics, motions.q))
+    return 1.0 / np.diagonal(inverse, axis1=1, axis2=2).max(axis=0)
+
+
+def mass_matrices(dynamics: Dynamics, q: FloatArray) -> FloatArray:
+    """Return M at many postures with the rotor inertias of the description, (k, n, n).
+
+    Raises
+    ------
+    InertiaError
+        Where some motion of the model moves no mass: no gain follows from that.
+    """
+    mass = dynamics.mass_matrix(q) + np.diag(dynamics.robot.armature)
+    eigenvalues, vectors = np.linalg.eigh(mass)
+    sizes = np.abs(eigenvalues)
+    singular = sizes.min(axis=1) <= SINGULAR * sizes.max(axis=1)
+    if singular.any():
+        posture = int(np.argmax(singular))
+        joint = int(np.argmax(np.abs(vectors[posture][:, np.argmin(sizes[posture])])))
+        raise InertiaError('moves no mass in the model', subject=dynamics.robot.joint_names[joint],
+                           remedy='add <inertial> to the links it moves, or lock the joint')
+    return mass

@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Motions made of polynomial pieces, which end at rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from robot_dynamics.dynamics.kernels.loading import helper, kernel
+from robot_dynamics.model.arrays import FloatArray
+
+#: A trajectory whose last velocity is below this ends at rest. rad/s or m/s.
+AT_REST = 1e-4
+#: A motion whose points run out goes on with its last acceleration for this long before
+#: it stops: the next point of a stream may be about to come. s.
+COAST = 0.05
+#: Shortest way to a stop. s.
+SHORTEST_STOP = 0.05
+#: Peak deceleration of the stop is 3/2 v/T.
+STOP_PEAK = 1.5
+#: Coefficients of a piece.
+ORDER = 6
+#: Peak speed and acceleration of a rest-to-rest quintic over distance d in time T:
+#: 15/8 d/T and 10/sqrt(3) d/T^2.
+QUINTIC_PEAK_SPEED = 15.0 / 8.0
+QUINTIC_PEAK_ACCELERATION = 10.0 / np.sqrt(3.0)
+
+
+class Stage(Enum):
+    """What a piece is for."""
+
+    REST = 'rest'
+    MOVE = 'move'
+    STARVED = 'starved'
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """A motion for all times after it begins: its last piece is a rest.
+
+    Parameters
+    ----------
+    begins : ndarray, shape (m,)
+        When each piece takes over, increasing. s.
+    origins : ndarray, shape (m,)
+        Zero of each piece's own time. s.
+    coefficients : ndarray, shape (m, 6, n)
+        Of the powers of its own time.
+    stages : list of Stage, length m
+        What each piece is for.
+    """
+
+    begins: FloatArray
+    origins: FloatArray
+    coefficients: FloatArray
+    stages: list[Stage]
+
+    def until(self, t: float, now: float) -> Pieces:
+        """Return the pieces that are needed from now until t."""
+        first = max(int(np.searchsorted(self.begins, now, side='right')) - 1, 0)
+        last = int(np.searchsorted(self.begins, t, side='left'))
+        return self._part(slice(first, last))
+
+    def since(self, t: float) -> Pieces:
+        """Return the same motion from t on."""
+        first = max(int(np.searchsorted(self.begins, t, side='right')) - 1, 0)
+        part = self._part(slice(first, None))
+        part.begins[0] = t
+        return part
+
+    def followed_by(self, other: Pieces) -> Pieces:
+        """Return these pieces with others after them."""
+        return Pieces(np.concatenate((self.begins, other.begins)),
+                      np.concatenate((self.origins, other.origins)),
+                      np.concatenate((self.coefficients, other.coefficients)),
+                      self.stages + other.stages)
+
+    def _part(self, part: slice) -> Pieces:
+        return Pieces(self.begins[part].copy(), self.origins[part].copy(),
+                      self.coefficients[part].copy(), self.stages[part])
+
+
+def resting(q: FloatArray) -> Pieces:
+    """Return a rest at q, shape (n,), for ever."""
+    return Pieces(np.array([-np.inf]), np.zeros(1), rest(q)[None], [Stage.REST])
+
+
+def pieces_through(times: FloatArray, q: FloatArray, v: FloatArray | None, a: FloatArray | None,
+                   stop_acceleration: float, *, coast: float = COAST,
+                   before: tuple[float, FloatArray, FloatArray] | None = None) -> Pieces:
+    """Return the motion through points, with a stop after them if they end in motion.
+
+    Parameters
+    ----------
+    times : ndarray, shape (m,)
+        When. s.
+    q : ndarray, shape (m, n)
+        Positions.
+    v, a : ndarray, shape (m, n), or None
+        Velocities and accelerations where they are given.
+    stop_acceleration : float
+        Deceleration of the stop. rad/s^2 or m/s^2.
+    coast : float
+        How long the motion goes on before the stop; 0 to brake at once, without the
+        part of the last acceleration that would make a joint faster. s.
+    before : (float, ndarray, ndarray), optional
+        Time, position and velocity of a point before the first one, which positions
+        without velocities are led away from.
+    """
+    if v is None:
+        v, a = _derivatives(times, q, before)
+    h = np.diff(times)
+    if a is not None:
+        coefficients = quintic(h, q[:-1], v[:-1], a[:-1], q[1:], v[1:], a[1:])
+        a_end = a[-1]
+    else:
+        coefficients = cubic(h, q[:-1], v[:-1], q[1:], v[1:])
+        a_end = evaluate(coefficients[-1], h[-1])[2] if h.size \
+            else np.zeros_like(q[-1])
+    begins = times[:-1].copy()
+    through = Pieces(begins, begins.copy(), coefficients, [Stage.MOVE] * h.size)
+    return through.followed_by(_ending(float(times[-1]), q[-1], v[-1], a_end, stop_acceleration,
+                                       coast))
+
+
+def _ending(t: float, q: FloatArray, v: FloatArray, a: FloatArray, stop_acceleration: float,
+            coast: float) -> Pieces:
+    """Return the way to rest from a motion at t, and the rest."""
+    begins: list[float] = []
+    coefficients: list[FloatArray] = []
+    stages: list[Stage] = []
+
+    def add(begin: float, piece: FloatArray, stage: Stage) -> None:
+        begins.append(begin)
+        coefficients.append(piece)
+        stages.append(stage)
+
+    last_stage = Stage.REST
+    if np.abs(v).max() > AT_REST:
+        last_stage = Stage.STARVED
+        if coast > 0.0:
+            add(t, uniform(q, v, a), Stage.MOVE)
+            q, v, a = evaluate(coefficients[-1], coast)
+            t += coast
+        else:
+            a = np.where(a * v < 0.0, a, 0.0)
+        duration = max(SHORTEST_STOP, STOP_PEAK * float(np.abs(v).max()) / stop_acceleration)
+        add(t, stop(duration, q, v, a), Stage.STARVED)
+        q = evaluate(coefficients[-1], duration)[0]
+        t += duration
+    add(t, rest(q), last_stage)
+    return Pieces(np.array(begins), np.array(begins), np.stack(coefficients), stages)
+
+
+def _derivatives(times: FloatArray, q: FloatArray,
+                 before: tuple[float, FloatArray, FloatArray] | None
+                 ) -> tuple[FloatArray, FloatArray]:
+    """Return derivatives of positions that come without: a spline that ends at rest."""
+    knots, values = times, q
+    v_start = np.zeros(q.shape[1])
+    if before is not None:
+        knots = np.concatenate(([before[0]], times))
+        values = np.vstack((before[1], q))
+        v_start = before[2]
+    if knots.size == 1:
+        return np.zeros_like(q), np.zeros_like(q)
+    v, a = spline_derivatives(knots, values, v_start)
+    # The spline would stop with a jerk; the last piece ends without acceleration instead.
+    a[-1] = 0.0
+    return v[-q.shape[0]:], a[-q.shape[0]:]
+
+
+def quintic(duration: FloatArray, q0: FloatArray, v0: FloatArray, a0: FloatArray,
+            q1: FloatArray, v1: FloatArray, a1: FloatArray) -> FloatArray:
+    """Return pieces that meet position, velocity and acceleration at both ends.
+
+    Parameters
+    ----------
+    duration : ndarray, shape (m,)
+        Duration of each of m pieces. s.
+    q0, v0, a0, q1, v1, a1 : ndarray, shape (m, n)
+        Motion at its start and end.
+
+    Returns
+    -------
+    coefficients : ndarray, shape (m, 6, n)
+        q(t) = sum_k c_k t^k, t from the start of the piece.
+    """
+    h = np.asarray(duration, dtype=np.float64)[:, None]
+    distance = q1 - q0 - v0 * h - 0.5 * a0 * h**2
+    speed = (v1 - v0 - a0 * h) * h
+    acceleration = (a1 - a0) * h**2
+    return np.stack((q0, v0, 0.5 * a0,
+                     (10.0 * distance - 4.0 * speed + 0.5 * acceleration) / h**3,
+                     (-15.0 * distance + 7.0 * speed - acceleration) / h**4,
+                     (6.0 * distance - 3.0 * speed + 0.5 * acceleration) / h**5), axis=1)
+
+
+def cubic(duration: FloatArray, q0: FloatArray, v0: FloatArray, q1: FloatArray,
+          v1: FloatArray) -> FloatArray:
+    """Return pieces that meet position and velocity at both ends, as `quintic` does."""
+    h = np.asarray(duration, dtype=np.float64)[:, None]
+    distance = q1 - q0 - v0 * h
+    speed = (v1 - v0) * h
+    zero = np.zeros_like(distance)
+    return np.stack((q0, v0, (3.0 * distance - speed) / h**2,
+                     (speed - 2.0 * distance) / h**3, zero, zero), axis=1)
+
+
+def stop(duration: float, q0: FloatArray, v0: FloatArray, a0: FloatArray) -> FloatArray:
+    """Return the piece that comes to rest wherever that is, shape (6, n).
+
+    Velocity is the cubic from (v0, a0) to (0, 0).
+
+    Parameters
+    ----------
+    duration : float
+        Time to rest. s.
+    q0, v0, a0 : ndarray, shape (n,)
+        Motion at its start.
+    """
+    h = duration
+    return np.stack((q0, v0, 0.5 * a0, -(3.0 * v0 + 2.0 * a0 * h) / (3.0 * h**2),
+                     (2.0 * v0 + a0 * h) / (4.0 * h**3), np.zeros_like(q0)))
+
+
+def uniform(q0: FloatArray, v0: FloatArray, a0: FloatArray) -> FloatArray:
+    """Return the piece of constant acceleration, shape (6, n)."""
+    coefficients = np.zeros((ORDER, q0.size))
+    coefficients[0], coefficients[1], coefficients[2] = q0, v0, 0.5 * a0
+    return coefficients
+
+
+def rest(q: FloatArray) -> FloatArray:
+    """Return the piece that stays where it is, shape (6, n)."""
+    coefficients = np.zeros((ORDER, q.size))
+    coefficients[0] = q
+    return coefficients
+
+
+def evaluate(coefficients: FloatArray, t: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return position, velocity and acceleration of one piece, each of shape (n,)."""
+    c0, c1, c2, c3, c4, c5 = coefficients
+    return (c0 + t * (c1 + t * (c2 + t * (c3 + t * (c4 + t * c5)))),
+            c1 + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4 + t * 5.0 * c5))),
+            2.0 * c2 + t * (6.0 * c3 + t * (12.0 * c4 + t * 20.0 * c5)))
+
+
+def spline_derivatives(times: FloatArray, q: FloatArray, v_start: FloatArray
+                       ) -> tuple[FloatArray, FloatArray]:
+    """Return velocities and accelerations at the points of the clamped cubic spline.
+
+    The spline has continuous acceleration, the given velocity at the first point and
+    none at the last.
+
+    Parameters
+    ----------
+    times : ndarray, shape (m,)
+        Times of the points, increasing. s.
+    q : ndarray, shape (m, n)
+        Positions.
+    v_start : ndarray, shape (n,)
+        Velocity at the first point.
+
+    Returns
+    -------
+    v, a : ndarray, shape (m, n)
+        Derivatives at the points.
+
+    References
+    ----------
+    C. de Boor, A Practical Guide to Splines, Springer 1978, chapter IV.
+    """
+    m = times.size
+    h = np.diff(times)[:, None]
+    slope = np.diff(q, axis=0) / h
+    v = np.zeros_like(q)
+    v[0] = v_start
+    if m > 2:
+        # h_k v_{k-1} + 2 (h_{k-1} + h_k) v_k + h_{k-1} v_{k+1}
+        #     = 3 (h_k slope_{k-1} + h_{k-1} slope_k),  k = 1 ... m-2
+        before, after = h[:-1], h[1:]
+        right = np.ascontiguousarray(3.0 * (after * slope[:-1] + before * slope[1:]))
+        right[0] -= after[0] * v[0]
+        # Compiled: a controller waits for it, and a trajectory may have a thousand points.
+        solve_tridiagonal.load()(after.ravel(), 2.0 * (before + after).ravel(), before.ravel(),
+                                 right)
+        v[1:-1] = right
+    a = np.empty_like(q)
+    a[:-1] = (6.0 * slope - 4.0 * v[:-1] - 2.0 * v[1:]) / h
+    a[-1] = (-6.0 * slope[-1] + 2.0 * v[-2] + 4.0 * v[-1]) / h[-1]
+    return v, a
+
+
+@helper
+def _piece_at(begins, count, t):
+    """Return the last piece that has begun at t, the first one before all of them."""
+    low, high = 0, count
+    while high - low > 1:
+        middle = (low + high) // 2
+        if begins[middle] <= t:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@helper
+def _position(c, k, i, t):
+    return c[k, 0, i] + t * (c[k, 1, i] + t * (c[k, 2, i] + t * (
+        c[k, 3, i] + t * (c[k, 4, i] + t * c[k, 5, i]))))
+
+
+@helper
+def _velocity(c, k, i, t):
+    return c[k, 1, i] + t * (2.0 * c[k, 2, i] + t * (
+        3.0 * c[k, 3, i] + t * (4.0 * c[k, 4, i] + t * 5.0 * c[k, 5, i])))
+
+
+@helper
+def _acceleration(c, k, i, t):
+    return 2.0 * c[k, 2, i] + t * (6.0 * c[k, 3, i] + t * (
+        12.0 * c[k, 4, i] + t * 20.0 * c[k, 5, i]))
+
+
+@kernel('i8(f8[::1], f8[::1], f8[:,:,::1], f8, f8[::1], f8[::1], f8[::1])')
+def evaluate_pieces(begins, origins, coefficients, t, q, v, a):
+    """Write the motion at t and return the index of its piece.
+
+    Parameters
+    ----------
+    begins : ndarray, shape (m,)
+        When each piece takes over, increasing. s.
+    origins : ndarray, shape (m,)
+        Zero of each piece's own time. s.
+    coefficients : ndarray, shape (m, 6, n)
+        Of the powers of each piece's own time.
+    t : float
+        When. s.
+    q, v, a : ndarray, shape (n,)
+        Where the motion goes.
+    """
+    k = _piece_at(begins, begins.size, t)
+    # The first piece may have begun for ever: before its origin it stands there.
+    s = max(t - origins[k], 0.0)
+    for i in range(q.size):
+        q[i] = _position(coefficients, k, i, s)
+        v[i] = _velocity(coefficients, k, i, s)
+        a[i] = _acceleration(coefficients, k, i, s)
+    return k
+
+
+@kernel('(f8[::1], f8[::1], f8[::1], f8[:,::1])')
+def solve_tridiagonal(lower, diagonal, upper, right):
+    """Solve a diagonally dominant tridiagonal system by elimination, in place.
+
+    Parameters
+    ----------
+    lower, diagonal, upper : ndarray, shape (m,)
+        The rows: lower[k] x[k-1] + diagonal[k] x[k] + upper[k] x[k+1]. The diagonal is
+        overwritten.
+    right : ndarray, shape (m, n)
+        Right sides, and afterwards the solutions.
+    """
+    m, n = right.shape
+    for k in range(1, m):
+        factor = lower[k] / diagonal[k - 1]
+        diagonal[k] -= factor * upper[k - 1]
+        for i in range(n):
+            right[k, i] -= factor * right[k - 1, i]
+    for i in range(n):
+        right[m - 1, i] /= diagonal[m - 1]
+    for k in range(m - 2, -1, -1):
+        for i in range(n):
+            right[k, i] = (right[k, i] - upper[k] * right[k + 1, i]) / diagonal[k]
