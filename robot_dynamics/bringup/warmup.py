@@ -21,11 +21,11 @@ _OF_NODES = {
     'feedforward_lq_controller': {
         'dynamics.kernels.effort_derivatives': ('effort_derivatives', 'many_effort_derivatives'),
         'control.lq.rules': ('riccati_gain_of',),
-        'control.lq.apply_kernel': ('apply_feedback', 'tracking_errors'),
+        'control.laws.feedforward_lq': ('apply_feedback', 'tracking_errors'),
         'control.lq.gain_table': ('nearest_knot',)},
     # It looks at all of a motion before the first command.
     'excitation': {'dynamics.kernels.lanes_dynamics': ('inverse_dynamics',)},
-    'gravity_compensation_controller': {'control.guiding': ('guide', 'feel')},
+    'gravity_compensation_controller': {'control.laws.guiding': ('guide', 'feel')},
     'elastic_pd_controller': {
         'dynamics.kernels.effort_derivatives': ('effort_derivatives', 'many_effort_derivatives'),
         'elastic.rotors': ('add_rotor_matrices', 'rotor_columns', 'add_rotor_derivatives')},
