@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from closed_loop import LoopConditions, LoopRecord, run_closed_loop
 from sections import DOCS, write_section
 
 from robot_dynamics.control.feedback.gains import AdaptationGains
@@ -30,7 +31,6 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.simulation.closed_loop import LoopConditions, LoopRecord, run_closed_loop
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import JointSensors, SensorQuality
 

@@ -27,8 +27,7 @@ from faults_arm import PERIOD, QUALITY, SETTLING, TIMESTEP, StudyArm, study_moti
 from robot_dynamics.control.faults.fault_detector import Event, FaultDetector
 from robot_dynamics.control.faults.threshold_learner import ThresholdLearner
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.simulation.faults import Fault, FaultKind
-from robot_dynamics.simulation.faulty_plant import FaultyPlant
+from robot_dynamics.simulation.faults import Fault, FaultKind, FaultyPlant
 
 KINDS = ('fourier', 'poses')
 LEARNING, HORIZON = 240.0, 0.5

@@ -22,7 +22,7 @@ from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.modify import with_payload
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.simulation.faulty_plant import FaultyPlant
+from robot_dynamics.simulation.faults import FaultyPlant
 from robot_dynamics.simulation.sensors import JointSensors, SensorQuality
 
 PERIOD, DELAY, TIMESTEP = 0.002, 0.001, 0.0005

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from closed_loop import LoopConditions, LoopRecord, run_closed_loop
 from hollerbach import recursion_3x3, recursion_4x4
 from sections import DOCS, write_section
 
@@ -34,7 +35,6 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.simulation.closed_loop import LoopConditions, LoopRecord, run_closed_loop
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import JointSensors, SensorQuality
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the tests find their data."""
+"""Data and helpers of all tests, and which of them need packages that are optional."""
 
 import gc
 import os
@@ -7,14 +7,39 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
-# No example has a deadline of its own: the first one may have to compile kernels, and CI
-# shares its machine. pytest-timeout bounds whole tests.
-settings.register_profile('robot_dynamics', deadline=None)
-settings.load_profile('robot_dynamics')
+try:
+    from hypothesis import settings
+except ImportError:
+    pass
+else:
+    # Examples have no deadline of their own: the first one may have to compile kernels, and CI
+    # shares its machine. pytest-timeout bounds whole tests.
+    settings.register_profile('robot_dynamics', deadline=None)
+    settings.load_profile('robot_dynamics')
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+#: Packages that tests may import at their top although neither the package nor ROS needs them.
+OPTIONAL = ('hypothesis', 'lz4', 'matplotlib', 'mujoco', 'pinocchio', 'rosbags', 'sympy',
+            'urdf_parser_py', 'xacro')
+
+
+class _Module(pytest.Module):
+    """A test file: skipped where an optional package is missing, except in CI."""
+
+    def collect(self):
+        try:
+            return list(super().collect())
+        except self.CollectError as error:
+            missing = getattr(error.__cause__, 'name', None) or ''
+            if missing.partition('.')[0] not in OPTIONAL or os.environ.get('CI') == 'true':
+                raise
+            pytest.skip(f'needs the package {missing}', allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(module_path, parent):
+    return _Module.from_parent(parent, path=module_path)
 
 
 @pytest.fixture(scope='session')

@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from closed_loop import LoopConditions
 
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.simulation.closed_loop import LoopConditions
 from robot_dynamics.simulation.sensors import SensorQuality
 
 #: Position of the payload in the frame of the flange. m.

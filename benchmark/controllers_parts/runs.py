@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Callable
 
 import numpy as np
+from closed_loop import LoopRecord, run_closed_loop
 
 from controllers_parts.conditions import Condition
 from controllers_parts.contenders import CONTENDERS
@@ -20,7 +21,6 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.inertia import check_body
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.simulation.closed_loop import LoopRecord, run_closed_loop
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import JointSensors
 

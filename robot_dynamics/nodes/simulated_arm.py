@@ -43,8 +43,12 @@ from robot_dynamics.nodes.simulated_plants import (
     build_elastic_plant,
     build_plant,
 )
-from robot_dynamics.simulation.drive import Drive, DriveState, GravityAndDamping
-from robot_dynamics.simulation.elastic_drive import MotorsGravityAndDamping
+from robot_dynamics.simulation.drive import (
+    Drive,
+    DriveState,
+    GravityAndDamping,
+    MotorsGravityAndDamping,
+)
 from robot_dynamics.simulation.elastic_plant import ElasticPlant
 from robot_dynamics.simulation.pace import Pace
 from robot_dynamics.simulation.plant import Plant

@@ -16,8 +16,7 @@ from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.ros.parameters import Parameter, Values, per_joint
 from robot_dynamics.simulation.elastic_plant import ElasticPlant
-from robot_dynamics.simulation.faults import Fault, FaultKind
-from robot_dynamics.simulation.faulty_plant import FaultyPlant
+from robot_dynamics.simulation.faults import Fault, FaultKind, FaultyPlant
 
 #: How a plant differs from its description.
 PLANT_PARAMETERS = (

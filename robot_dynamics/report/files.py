@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of a report: written into the folder chosen, and nowhere else."""
+"""Writing of files: completely or not at all, and only inside the folder."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from robot_dynamics.errors import RecordingError
 def write_file(folder: Path, name: str, content: bytes) -> Path:
     """Write a file of a report, and return its path.
 
-    It is written under another name and then renamed, so that nobody ever sees half of
-    it, and so that a link that somebody has put there is replaced, not followed.
+    It is written under another name and then renamed: a reader never sees half of it, and a
+    link of that name is replaced, not followed.
 
     Parameters
     ----------
@@ -22,12 +22,12 @@ def write_file(folder: Path, name: str, content: bytes) -> Path:
     name : str
         Name of the file.
     content : bytes
-        What to write.
+        Its content.
 
     Raises
     ------
     RecordingError
-        When that cannot be.
+        When the file cannot be written.
     """
     path = folder / name
     try:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ShapeClearance``: how near the links of an arm come to each other and to the outside.
+"""``ShapeClearance``: distances between the links of an arm, and to the walls of a workspace.
 
 The collision shapes of a URDF, or the visual ones where it has no others, are put on the bodies
-of the simulated arm, and MuJoCo computes their distances. Links joined by one joint may touch,
-as they do.
+of the simulated arm, and MuJoCo computes their distances. Links joined by one joint may touch.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from robot_dynamics.model.urdf_document import expanded_text, read_source
 from robot_dynamics.simulation.mjcf import quaternion, robot_to_mjcf
 from robot_dynamics.simulation.plant import import_mujoco
 
-#: Farther apart than this beyond the clearance, distances are not told exactly. m.
+#: Distances beyond the clearance are exact up to this. m.
 SIGHT = 0.05
 
 _MESHES = ('.stl', '.obj')
@@ -41,7 +40,7 @@ class ShapeClearance:
     source : Path or bytes
         The URDF or xacro file that it was read from, or its text.
     clearance : float
-        What shapes of links that no joint joins keep from each other. m.
+        Least distance between shapes of links that no joint connects. m.
     workspace : sequence of six float, optional
         Two opposite corners of a box in the base frame, x y z x y z, in which the shapes of
         all moving links stay. m.
@@ -55,8 +54,8 @@ class ShapeClearance:
     def __init__(self, robot: Robot, source: Path | bytes | str, *, clearance: float = 0.0,
                  workspace: Sequence[float] | None = None):
         if not 0.0 <= clearance < np.inf:
-            raise SimulationError(f'is {clearance}', subject='clearance',
-                                  remedy='give metres, from 0 up')
+            raise SimulationError(f'must be at least 0, got {clearance}', subject='clearance',
+                                  remedy='give a distance in m')
         self._mujoco = import_mujoco()
         self._robot, self._clearance = robot, float(clearance)
         root = ElementTree.fromstring(robot_to_mjcf(robot, joint_limits=False))
@@ -67,7 +66,7 @@ class ShapeClearance:
             self._model = self._mujoco.MjModel.from_xml_string(
                 ElementTree.tostring(root, encoding='unicode'))
         except ValueError as error:
-            raise SimulationError(f'has shapes that MuJoCo does not take ({error})',
+            raise SimulationError(f'has shapes that MuJoCo cannot use ({error})',
                                   subject=robot.name,
                                   remedy='describe them by boxes, cylinders and spheres'
                                   ) from error
@@ -76,7 +75,7 @@ class ShapeClearance:
         self._qpos = np.array(joints)
 
     def __call__(self, q: ArrayLike) -> tuple[FloatArray, str]:
-        """Return how far poses are from touching what they may not.
+        """Distance of poses from a forbidden contact.
 
         Parameters
         ----------
@@ -86,14 +85,14 @@ class ShapeClearance:
         Returns
         -------
         away : ndarray, shape (m,)
-            The least distance less what is to be kept; no more than `SIGHT`. m.
+            The least distance less the clearance, at most `SIGHT`. m.
         name : str
-            What comes nearest in all of them.
+            The pair with the least distance of all poses.
         """
         q = np.asarray(q, dtype=np.float64)
         if q.ndim != 2 or q.shape[1] != self._robot.n:
-            raise DimensionError(f'have shape {q.shape}', subject='poses',
-                                 remedy=f'give one row of {self._robot.n} positions a pose')
+            raise DimensionError(f'must have shape (m, {self._robot.n}), got {q.shape}',
+                                 subject='poses', remedy='give one row of positions a pose')
         bodies = q @ self._robot.coupling.T + self._robot.coupling_offset
         away, nearest, name = np.full(len(q), SIGHT), np.inf, ''
         for k, positions in enumerate(bodies):
@@ -107,7 +106,7 @@ class ShapeClearance:
         return away, name or self._robot.name
 
     def _distance(self, contact) -> tuple[float, str]:
-        """Return what is left of a distance, and whose it is."""
+        """Distance of a contact less the clearance, and the names of its two sides."""
         kept, names = self._clearance, []
         for geom in (contact.geom1, contact.geom2):
             body = int(self._model.geom_bodyid[geom])
@@ -131,11 +130,11 @@ def _add_shapes(root: ElementTree.Element, robot: Robot, source: Path | bytes | 
     folder = Path(source).parent if isinstance(source, Path) else Path()
     links = [link for link in ElementTree.fromstring(expanded_text(text).encode()).iter('link')
              if link.get('name', '') in robot.frames]
-    # What is only drawn has the shape that is drawn.
+    # Visual shapes stand in where there are no collision shapes.
     kind = next((kind for kind in ('collision', 'visual')
                  if any(link.find(kind) is not None for link in links)), None)
     if kind is None:
-        raise SimulationError('describes no shape', subject=robot.name,
+        raise SimulationError('has no collision or visual shapes', subject=robot.name,
                               remedy='give each link a collision shape, or leave the check '
                                      'out')
     for link in links:
@@ -179,14 +178,14 @@ def _add_geom(owner: ElementTree.Element, asset: ElementTree.Element,
         geom.set('mesh', name)
         return
     else:
-        raise SimulationError(f'has a shape of the kind {kind}', subject=link,
-                              remedy='use box, cylinder, sphere or mesh')
+        raise SimulationError(f'must have shapes of box, cylinder, sphere or mesh, got {kind}',
+                              subject=link, remedy='describe the shape by one of them')
     geom.set('type', kind)
     geom.set('size', _text(size))
 
 
 def _mesh_file(name: str, folder: Path, link: str) -> Path:
-    """Return the file that a mesh is in."""
+    """The file of a mesh."""
     package, slash, rest = name.removeprefix('package://').partition('/')
     places = [folder / name.removeprefix('file://')]
     if name.startswith('package://') and slash:
@@ -195,7 +194,8 @@ def _mesh_file(name: str, folder: Path, link: str) -> Path:
     for place in places:
         if place.is_file() and place.suffix.lower() in _MESHES:
             return place.resolve()
-    raise SimulationError(f'has the mesh {name}, which is no STL or OBJ file here', subject=link,
+    raise SimulationError(f'has the mesh {name}, which is not an STL or OBJ file here',
+                          subject=link,
                           remedy='describe collision shapes by boxes, cylinders and spheres, or '
                                  'source the workspace that has the mesh')
 
@@ -204,7 +204,8 @@ def _add_box(root: ElementTree.Element, workspace: Sequence[float], margin: floa
     """Add the six walls of a box, facing inwards."""
     corners = np.asarray(workspace, dtype=np.float64)
     if corners.shape != (6,) or not np.all(np.isfinite(corners)):
-        raise SimulationError(f'is {list(workspace)}', subject='workspace',
+        raise SimulationError(f'must have six finite numbers, got {list(workspace)}',
+                              subject='workspace',
                               remedy='give two opposite corners: x y z x y z')
     low, high = np.minimum(corners[:3], corners[3:]), np.maximum(corners[:3], corners[3:])
     if not np.all(low < high):
@@ -220,14 +221,14 @@ def _add_box(root: ElementTree.Element, workspace: Sequence[float], margin: floa
 
 
 def _numbers(text: str, count: int, link: str) -> FloatArray:
-    """Return numbers of an attribute."""
+    """Numbers of an attribute."""
     try:
         values = np.array([float(word) for word in text.split()])
     except ValueError:
         values = np.zeros(0)
     if values.shape != (count,) or not np.all(np.isfinite(values)):
-        raise ModelError(f'has a shape with {text!r} for {count} numbers', subject=link,
-                         remedy='correct it')
+        raise ModelError(f'has a shape that must have {count} numbers, got {text!r}', subject=link,
+                         remedy='correct the attribute')
     return values
 
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``Drive``: the arm's own electronics between effort commands and the plant.
+"""``Drive``: the electronics of an arm, between effort commands and the plant.
 
-A real arm neither falls before it is told anything nor runs on for ever when its
-controller dies. Nor does this one: brakes closed until the first command, the last
-command held for a moment when commands stop, then the arm is caught by gravity
-compensation and damping until commands have come steadily again.
+As on a real arm the brakes are closed until the first command. When commands stop, the last
+one is held for a moment; then gravity compensation and damping catch the arm until commands
+arrive steadily again.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.errors import SimulationError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.simulation.elastic_plant import ElasticPlant
@@ -27,12 +27,15 @@ CATCH_RATE = 10.0
 #: The catching effort is renewed this often. s.
 CATCH_PERIOD = 0.002
 
+#: Share of what a sampled loop can damp, 2 / ((B^-1)_ii T), that is used at most.
+_LARGEST_SHARE = 0.25
+
 #: Takes q and v, each of shape (n,), and returns the effort that catches the arm.
 CatchingEffort = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 class DriveState(Enum):
-    """Who moves the arm."""
+    """What acts on the arm: brakes, commands, or the catching effort."""
 
     BRAKED = 'braked'
     COMMANDED = 'commanded'
@@ -40,7 +43,7 @@ class DriveState(Enum):
 
 
 class Drive:
-    """Runs a plant along wall time under commands that may come late, wrong or never.
+    """Runs a plant in wall time, with commands that may be late, invalid or missing.
 
     Call `advance` with the current time before every use: when a command arrives, so
     that it acts from then on, and when a state is to be measured.
@@ -64,9 +67,9 @@ class Drive:
                  hold_time: float = 0.1, release_time: float = 0.5, catch_up: float = 1.0):
         if not hold_time > 0.0 or not catch_up > hold_time or not release_time >= 0.0:
             raise SimulationError(
-                f'hold_time {hold_time}, release_time {release_time}, catch_up {catch_up}',
-                subject='drive', remedy='give 0 < hold_time < catch_up and release_time >= 0, '
-                                        'in seconds')
+                'must have 0 < hold_time < catch_up and release_time >= 0, got hold_time '
+                f'{hold_time}, release_time {release_time}, catch_up {catch_up}',
+                subject='drive', remedy='give times in seconds')
         self._plant = plant
         self._catching_effort = catching_effort
         self._hold_time = hold_time
@@ -76,7 +79,7 @@ class Drive:
         self._last_command = -np.inf
         self._steady_since = np.inf
         self.state = DriveState.BRAKED
-        #: Commands taken, and refused by reason.
+        #: Number of commands accepted, and of those rejected for each reason.
         self.accepted = 0
         self.refused: dict[str, int] = {}
         #: Times the arm had to be caught, and time skipped in long stalls (s).
@@ -121,8 +124,8 @@ class Drive:
         Returns
         -------
         bool
-            Whether it was taken. One that is not finite or not of n values is
-            refused, and counts as none.
+            Whether it was accepted. A command that is not finite or not of n values is
+            rejected.
         """
         tau = np.asarray(tau, dtype=np.float64)
         if tau.shape != (self._plant.robot.n,):
@@ -167,7 +170,7 @@ class Drive:
         self._time += steps * self._plant.timestep
 
     def _whole_steps(self, end: float) -> int:
-        """Return how many whole steps fit; a part in 10^6 of a step is rounding."""
+        """Number of whole steps that fit; a part in 10^6 of a step is rounding."""
         return max(0, int((end - self._time) / self._plant.timestep + 1e-6))
 
 
@@ -177,7 +180,7 @@ class GravityAndDamping:
     Parameters
     ----------
     dynamics : Dynamics
-        The arm's own equations: a drive that brakes knows what it holds.
+        The true equations of the arm.
     rate : float
         How fast the speed is taken out. 1/s.
     """
@@ -187,5 +190,36 @@ class GravityAndDamping:
         self._rate = rate
 
     def __call__(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Return it for a state, each of shape (n,)."""
+        """Effort at a state, shape (n,). N m or N."""
         return self._dynamics.gravity_torque(q) - self._rate * self._dynamics.mass_matrix(q) @ v
+
+
+class MotorsGravityAndDamping:
+    """The effort of motors that catches an arm with elastic joints, ``tau = g(q) - D theta'``.
+
+    A drive measures its motor, not the link behind the spring: damping by the speed of the
+    link would excite the spring. D takes the speed out of the arm as
+    `GravityAndDamping` does, rate times the inertia of link
+    and motor, as far as that can be damped at the period at which it is renewed.
+
+    Parameters
+    ----------
+    plant : ElasticPlant
+        The arm.
+    rate : float
+        How fast the speed is taken out. 1/s.
+    """
+
+    def __init__(self, plant: ElasticPlant, rate: float = CATCH_RATE):
+        self._plant = plant
+        self._dynamics = ElasticDynamics(plant.elastic)
+        self._rate = rate
+
+    def __call__(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Effort at positions of the links, shape (n,). N m or N."""
+        plant, n = self._plant, self._dynamics.n
+        B = self._dynamics.inertia_matrix(np.concatenate([q, plant.motor_q]))
+        alone = 1.0 / np.diagonal(np.linalg.inv(B))[n:]
+        damping = np.minimum(self._rate * (np.diagonal(B)[:n] + np.diagonal(B)[n:]),
+                             _LARGEST_SHARE * 2.0 * alone / CATCH_PERIOD)
+        return self._dynamics.links.gravity_torque(q) - damping * plant.motor_v

@@ -16,7 +16,7 @@ from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import DimensionError, SimulationError
 from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.simulation.faults import Fault
-from robot_dynamics.simulation.plant_inputs import joint_vector, number_of_steps
+from robot_dynamics.simulation.plant import joint_vector, number_of_steps
 
 
 class ElasticPlant:
@@ -36,8 +36,8 @@ class ElasticPlant:
     friction : StribeckFriction, optional
         Friction of the motors; by default that of the robot's joints.
     smooth : float, optional
-        Speed below which what opposes the motion fades out. Without it the smallest that
-        the step can follow: a step at which friction alone would stop the motor. rad/s or m/s.
+        Speed below which Coulomb friction fades out. By default the smallest one that the
+        step can follow: friction alone stops the motor in one step. rad/s or m/s.
     effort_gain : float or array_like, shape (n,)
         True effort per effort commanded.
 
@@ -52,8 +52,8 @@ class ElasticPlant:
                  effort_gain: ArrayLike = 1.0):
         for name, value in (('timestep', timestep), ('smooth', smooth)):
             if value is not None and not (np.isfinite(value) and value > 0.0):
-                raise SimulationError('is not a positive number', subject=f'{name} {value}',
-                                      remedy='give a small positive number, e.g. 0.0005')
+                raise SimulationError(f'must be a positive number, got {value}', subject=name,
+                                      remedy='give a small one, e.g. 0.0005')
         self.robot = robot.links
         self.elastic = robot
         self.timestep = float(timestep)
@@ -61,9 +61,9 @@ class ElasticPlant:
         self._friction = StribeckFriction.of(joints) if friction is None else friction
         coefficients = self._friction.coefficients
         if len(coefficients) not in (1, n):
-            raise DimensionError(f'is of {len(coefficients)} joints, not {n}', subject='friction',
-                                 remedy='give it for each of: '
-                                        + ', '.join(self.robot.joint_names))
+            raise DimensionError(f'must be of 1 or {n} joints, got {len(coefficients)}',
+                                 subject='friction', remedy='give it for each of: '
+                                 + ', '.join(self.robot.joint_names))
         self._dynamics = ElasticDynamics(robot)
         self._gain = np.broadcast_to(real_array(effort_gain, 'effort_gain'), n).copy()
         effort = self.robot.limits.effort
@@ -114,7 +114,7 @@ class ElasticPlant:
 
     @property
     def spring_effort(self) -> FloatArray:
-        """Effort of the springs on the links, as sensors behind gears have it, shape (n,)."""
+        """Effort of the springs on the links, as sensors behind gears measure it, shape (n,)."""
         return -self._dynamics.spring_torque(self._q, self._v)[:self.elastic.n]
 
     @property
@@ -194,7 +194,7 @@ class ElasticPlant:
                                       self.timestep, count)
         self._steps += count
         if ended == motion.NOT_FINITE:
-            raise SimulationError('the simulated motion diverged', subject=self.robot.name,
+            raise SimulationError('has a simulated motion that diverged', subject=self.robot.name,
                                   remedy='lower the efforts or the timestep, or check masses and '
                                          'stiffness; then reset')
         if ended != motion.SOLVED:
@@ -205,21 +205,21 @@ class ElasticPlant:
         return count
 
     def add_fault(self, fault: Fault) -> None:
-        """Refuse a fault of an actuator: those of rigid joints are simulated only."""
-        raise SimulationError('cannot fail: its joint is elastic', subject=fault.joint,
+        """Raise: faults are simulated for rigid joints only."""
+        raise SimulationError('cannot have a fault because it is elastic', subject=fault.joint,
                               remedy='simulate faults on the arm with rigid joints')
 
     def add_push(self, frame: str, force: ArrayLike, begin: float = 0.0,
                  end: float = math.inf) -> None:
-        """Refuse a push: arms with rigid joints are pushed only."""
-        raise SimulationError('cannot be pushed: joints are elastic', subject=frame,
+        """Raise: pushes are simulated for rigid joints only."""
+        raise SimulationError('cannot be pushed because joints are elastic', subject=frame,
                               remedy='simulate contacts on the arm with rigid joints')
 
     def clear_faults(self) -> None:
-        """Do nothing: nothing is ever wrong."""
+        """Do nothing: this plant has no faults."""
 
     def _followed_speed(self, coefficients: FloatArray) -> float:
-        """Return the width of the sign with which no step goes beyond standstill."""
+        """Width of the sign function with which no step goes beyond standstill."""
         n = self.elastic.n
         resting = np.clip(0.0, self.robot.limits.lower, self.robot.limits.upper)
         B = self._dynamics.inertia_matrix(np.concatenate([resting, resting]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""What can go wrong with the actuator of a joint, for the simulated arm.
+r"""Faults of actuators, and a simulated arm that has them.
 
 With a fault the arm moves by
 
@@ -19,21 +19,37 @@ loss           size tau_i: only the rest is delivered                         0 
 bias           -size: so much is added                                        N m or N
 =============  =============================================================  ============
 
-Through the inverse of the inertia every one of them accelerates the other joints, too, by
+Through the inverse of the inertia each of them also accelerates the other joints, by
 -h_ji tau_f,i.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
-from robot_dynamics.errors import SimulationError
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robot_dynamics.control.checks import finite_array
+from robot_dynamics.errors import DimensionError, SimulationError
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.simulation.plant import Plant
+
+#: How exactly a blocked joint gets its velocity. rad/s or m/s.
+_BLOCK_TOLERANCE = 1e-7
+#: Trials of the effort that blocks it; two are enough without dry friction.
+_BLOCK_TRIALS = 12
+#: Most sweeps over several blocked joints, and the change at which they end. N m or N.
+_BLOCK_SWEEPS, _SAME_EFFORT = 30, 1e-6
 
 
 class FaultKind(Enum):
-    """What is wrong; the value is its name in parameters."""
+    """Kind of fault; the value is its name in parameters."""
 
     BLOCK = 'block'
     FREE_SWINGING = 'free_swinging'
@@ -43,19 +59,19 @@ class FaultKind(Enum):
 
     @classmethod
     def named(cls, name: str) -> FaultKind:
-        """Return the kind of a name.
+        """The kind of a name.
 
         Raises
         ------
         SimulationError
-            Where there is none.
+            When the name is unknown.
         """
         try:
             return cls(name)
         except ValueError:
-            raise SimulationError(f'is {name!r}', subject='kind of fault',
-                                  remedy='choose one of: '
-                                         + ', '.join(kind.value for kind in cls)) from None
+            raise SimulationError('must be one of ' + ', '.join(kind.value for kind in cls)
+                                  + f', got {name!r}', subject='kind of fault',
+                                  remedy='choose one of them') from None
 
 
 #: Sizes that make sense, lowest and highest.
@@ -75,7 +91,7 @@ class Fault:
     joint : str
         Its joint.
     kind : FaultKind
-        What is wrong.
+        Kind of the fault.
     size : float
         How much, see above.
     begin, end : float
@@ -92,20 +108,20 @@ class Fault:
         low, high = _SIZES[self.kind]
         # Written so that NaN fails.
         if not low <= self.size <= high:
-            raise SimulationError(f'of {self.kind.value} is {self.size:g}',
-                                  subject=f'size of the fault of {self.joint}',
-                                  remedy=f'give one from {low:g} to {high:g}')
+            raise SimulationError(f'must be from {low:g} to {high:g} for {self.kind.value}, got '
+                                  f'{self.size:g}', subject=f'size of the fault of {self.joint}',
+                                  remedy='change the size')
         if not self.begin < self.end:
-            raise SimulationError(f'lasts from {self.begin:g} to {self.end:g} s',
-                                  subject=f'fault of {self.joint}',
-                                  remedy='let it end after it begins')
+            raise SimulationError('must end after it begins, got begin '
+                                  f'{self.begin:g} s and end {self.end:g} s',
+                                  subject=f'fault of {self.joint}', remedy='give a later end')
 
     def is_active(self, time: float) -> bool:
-        """Whether it is there at a time."""
+        """Whether the fault acts at a time in s."""
         return self.begin <= time < self.end
 
     def delivered(self, tau: float, limit: float) -> float:
-        """Return what the actuator delivers of an effort commanded, other than for a block.
+        """Effort that the actuator delivers, other than for a block, N m or N.
 
         Parameters
         ----------
@@ -117,3 +133,212 @@ class Fault:
             FaultKind.SATURATED: self.size * limit if math.isfinite(limit) else tau,
             FaultKind.LOSS: (1.0 - self.size) * tau, FaultKind.BIAS: tau + self.size,
         }[self.kind]
+
+
+class FaultyPlant(Plant):
+    """A plant with actuator faults; without one it is a `Plant`.
+
+    `effort` remains the effort that the drives report: it does not show the fault.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot as it really is.
+    **options
+        As for `Plant`.
+    """
+
+    def __init__(self, robot: Robot, **options: Any):
+        self._faults: list[Fault] = []
+        self._slopes: dict[int, float] = {}
+        self._pushes: list[tuple[float, float, int, FloatArray, FloatArray]] = []
+        super().__init__(robot, **options)
+
+    @property
+    def faults(self) -> Sequence[Fault]:
+        """Every fault, past, present and to come."""
+        return tuple(self._faults)
+
+    @property
+    def fault_effort(self) -> FloatArray:
+        """tau_f of the last step, shape (n,), a copy. N m or N."""
+        return self._fault_effort.copy()
+
+    def add_fault(self, fault: Fault) -> None:
+        """Add a fault of an actuator.
+
+        Raises
+        ------
+        SimulationError
+            When the robot has no such joint, or has no effort limit that the fault needs.
+        """
+        if fault.joint not in self.robot.joint_names:
+            raise SimulationError('is not a joint of this robot', subject=fault.joint,
+                                  remedy='name one of: ' + ', '.join(self.robot.joint_names))
+        if fault.kind is FaultKind.SATURATED \
+                and not math.isfinite(self._limit[self.robot.joint_names.index(fault.joint)]):
+            raise SimulationError('has no effort limit to be stuck at', subject=fault.joint,
+                                  remedy='give it one, or choose a bias')
+        self._faults.append(fault)
+
+    def clear_faults(self) -> None:
+        """Remove all faults and pushes."""
+        self._faults.clear()
+        self._pushes.clear()
+        self._slopes.clear()
+        self._restore()
+
+    def add_push(self, frame: str, force: ArrayLike, begin: float = 0.0,
+                 end: float = math.inf) -> None:
+        """Add a force on the arm for some time.
+
+        Parameters
+        ----------
+        frame : str
+            Link or frame at whose origin it acts.
+        force : array_like, shape (3,)
+            In base axes. N.
+        begin, end : float
+            From when to when, in simulated time. s.
+
+        Raises
+        ------
+        SimulationError, DimensionError
+            When there is no such moving frame, or the force is invalid.
+        """
+        force = finite_array('force', force)
+        if force.shape != (3,):
+            raise DimensionError(f'must have shape (3,), got {force.shape}', subject='force',
+                                 remedy='give x, y and z in base axes, N')
+        place = self.robot.frames.get(frame)
+        if place is None or place.body < 0:
+            raise SimulationError('is not a link or frame that moves', subject=frame,
+                                  remedy='name one of: ' + ', '.join(
+                                      name for name, at in self.robot.frames.items()
+                                      if at.body >= 0))
+        body = self._id('mjOBJ_BODY', self.robot.body_names[place.body])
+        self._pushes.append((begin, end, body, np.array(place.pose[:3, 3]), force))
+
+    def reset(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
+        """Put the arm at a state; time zero. Faults keep their times."""
+        super().reset(q, v)
+        self._fault_effort = np.zeros(self.robot.n)
+
+    def _step(self, count: int) -> None:
+        """Step, one by one while there are faults or pushes."""
+        for k in range(count):
+            time = (self._steps + k) * self.timestep
+            faults = [fault for fault in self._faults if fault.is_active(time)]
+            pushes = [push for push in self._pushes if push[0] <= time < push[1]]
+            if not faults and not pushes and not self._will_change(time, count - k):
+                self._restore()
+                super()._step(count - k)
+                return
+            self._step_wrong(faults, pushes)
+
+    def _will_change(self, time: float, count: int) -> bool:
+        """Whether something begins within so many steps."""
+        end = time + count * self.timestep
+        return any(time < begin < end for begin in
+                   [fault.begin for fault in self._faults] + [push[0] for push in self._pushes])
+
+    def _step_wrong(self, faults: Sequence[Fault], pushes: Sequence[Any]) -> None:
+        """Take one step with active faults and pushes."""
+        self._restore()
+        names = self.robot.joint_names
+        blocks: dict[int, float] = {}
+        # The search for the effort of a block begins with that of the last step.
+        before = self._fault_effort
+        self._fault_effort = np.zeros(self.robot.n)
+        for fault in faults:
+            joint = names.index(fault.joint)
+            if fault.kind is FaultKind.BLOCK:
+                # Of several at one joint the strongest holds it.
+                blocks[joint] = max(fault.size, blocks.get(joint, 0.0))
+                continue
+            got = self._gain[joint] * fault.delivered(self._effort[joint], self._limit[joint])
+            self._apply(joint, self._gain[joint] * self._effort[joint] - got)
+        for _, _, body, point, force in pushes:
+            self._push(body, point, force)
+        if not blocks:
+            super()._step(1)
+            return
+        self._block_all(blocks, before)
+        super()._step(1)
+
+    def _block_all(self, blocks: Mapping[int, float], efforts: FloatArray) -> None:
+        """Block joints that accelerate each other, one by one until no effort changes.
+
+        This is Gauss-Seidel iteration for (M^-1)_bb tau_b, which converges because that matrix
+        is positive definite.
+        """
+        efforts = efforts.copy()
+        for joint, rate in blocks.items():
+            efforts[joint] = self._block(joint, rate, efforts[joint])
+        for _ in range(_BLOCK_SWEEPS if len(blocks) > 1 else 0):
+            largest_change = 0.0
+            for joint, rate in blocks.items():
+                self._data.qfrc_applied[self._dof[joint]] += efforts[joint]
+                effort = self._block(joint, rate, efforts[joint])
+                largest_change = max(largest_change, abs(effort - efforts[joint]))
+                efforts[joint] = effort
+            if largest_change <= _SAME_EFFORT:
+                break
+
+    def _block(self, joint: int, rate: float, effort: float) -> float:
+        """Find, apply and return tau_f that gives a joint the velocity of a block.
+
+        It differs from eq. 7 by the effects of the finite step, friction and joint limits; the
+        secant method finds it by simulated steps.
+        """
+        mujoco, model, data = self._mujoco, self._model, self._data
+        kind = mujoco.mjtState.mjSTATE_INTEGRATION
+        before = np.zeros(mujoco.mj_stateSize(model, kind))
+        mujoco.mj_getState(model, data, before, kind)
+        dof = self._dof[joint]
+        wanted = data.qvel[dof] * math.exp(-min(rate * self.timestep, 700.0))
+        # The slope changes slowly with the pose; the secant method corrects it.
+        slope = self._slopes.get(joint) or self.timestep * self._mobility(dof)
+        last: tuple[float, float] | None = None
+        for _ in range(_BLOCK_TRIALS):
+            mujoco.mj_setState(model, data, before, kind)
+            data.qfrc_applied[dof] -= effort
+            super()._step(1)
+            excess = data.qvel[dof] - wanted
+            if abs(excess) <= _BLOCK_TOLERANCE:
+                break
+            if last is not None and (last[1] - excess) * (effort - last[0]) > 0.0:
+                slope = (last[1] - excess) / (effort - last[0])
+                self._slopes[joint] = slope
+            last = effort, excess
+            effort += excess / slope
+        mujoco.mj_setState(model, data, before, kind)
+        self._apply(joint, effort)
+        return effort
+
+    def _mobility(self, dof: int) -> float:
+        """Acceleration of a joint per effort: h_ii, the diagonal of M^-1."""
+        mujoco, model, data = self._mujoco, self._model, self._data
+        mujoco.mj_forward(model, data)
+        unit, answer = np.zeros((1, model.nv)), np.zeros((1, model.nv))
+        unit[0, dof] = 1.0
+        mujoco.mj_solveM(model, data, answer, unit)
+        return float(answer[0, dof])
+
+    def _apply(self, joint: int, effort: float) -> None:
+        """Subtract tau_f from the effort of a joint."""
+        self._data.qfrc_applied[self._dof[joint]] -= effort
+        self._fault_effort[joint] = effort
+
+    def _push(self, body: int, point: FloatArray, force: FloatArray) -> None:
+        """Apply a force at a point of a body, the point in the axes of the body."""
+        mujoco, model, data = self._mujoco, self._model, self._data
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        at = data.xpos[body] + data.xmat[body].reshape(3, 3) @ point
+        mujoco.mj_applyFT(model, data, force, np.zeros(3), at, body, data.qfrc_applied)
+
+    def _restore(self) -> None:
+        """Apply the commanded efforts, and nothing else."""
+        self._data.qfrc_applied[:] = 0.0
+        self._data.qfrc_applied[self._dof] = self._gain * self._effort

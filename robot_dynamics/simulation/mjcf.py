@@ -30,14 +30,14 @@ STIFF = '0.999 0.9999 0.001 0.5 2'
 
 
 def leading_bodies(robot: Robot) -> list[int]:
-    """Return, for every independent joint, the body that moves with it one to one.
+    """For every independent joint, the body that moves with it one to one.
 
     Raises
     ------
     ModelError
-        Where a joint has several coordinates.
+        When a joint has several coordinates.
     SimulationError
-        Where no body does, or one body depends on several independent joints:
+        When no body does, or one body depends on several independent joints:
         a coupling MuJoCo's joint constraint cannot express.
     """
     robot.require_single_coordinates('the simulated arm')
@@ -46,13 +46,13 @@ def leading_bodies(robot: Robot) -> list[int]:
         row = np.zeros(robot.n)
         row[joint] = 1.0
         if not np.array_equal(robot.coupling[body], row) or robot.coupling_offset[body] != 0.0:
-            raise SimulationError('does not move one to one with the coordinate of its name',
+            raise SimulationError('must move one to one with its own coordinate',
                                   subject=robot.joint_names[joint],
                                   remedy='lock the joints that mimic it, or simulate the robot '
                                          'elsewhere')
     for body in range(robot.n_bodies):
         if np.count_nonzero(robot.coupling[body]) > 1:
-            raise SimulationError('mimics several joints at once',
+            raise SimulationError('must mimic one joint, got several',
                                   subject=robot.body_joint_names[body],
                                   remedy='lock it, or describe it by one mimicked joint')
     return bodies
@@ -85,7 +85,7 @@ def principal_inertia(parameters: FloatArray) -> tuple[float, FloatArray, FloatA
 
 
 def quaternion(rotation: FloatArray) -> FloatArray:
-    """Return the unit quaternion (w, x, y, z) of a rotation matrix, shape (4,).
+    """Unit quaternion (w, x, y, z) of a rotation matrix, shape (4,).
 
     The eigenvector of the largest eigenvalue of Bar-Itzhack's symmetric 4x4 matrix
     (New method for extracting the quaternion from a rotation matrix, 2000): exact
@@ -102,7 +102,7 @@ def quaternion(rotation: FloatArray) -> FloatArray:
 
 
 def robot_to_mjcf(robot: Robot, *, timestep: float = 0.0005, joint_limits: bool = True) -> str:
-    """Return MJCF text of a robot whose base is fixed to the world.
+    """MJCF text of a robot whose base is fixed to the world.
 
     Joint friction, damping and armature become MuJoCo's ``frictionloss``,
     ``damping`` and ``armature``; there are no shapes, hence no contacts, and no
@@ -111,7 +111,7 @@ def robot_to_mjcf(robot: Robot, *, timestep: float = 0.0005, joint_limits: bool 
     Parameters
     ----------
     robot : Robot
-        What to write. Mimic joints become joint constraints, stiff but not exact.
+        The robot. Mimic joints become joint constraints, stiff but not exact.
     timestep : float
         Simulation step. s.
     joint_limits : bool

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import SimulationError
-from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.errors import DimensionError, SimulationError
+from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.simulation.mjcf import (
     leading_bodies,
@@ -20,21 +20,16 @@ from robot_dynamics.simulation.mjcf import (
     quaternion,
     robot_to_mjcf,
 )
-from robot_dynamics.simulation.plant_inputs import joint_vector, number_of_steps
 
 
 def import_mujoco() -> ModuleType:
-    """Return the mujoco module, or say how to get it.
-
-    It is imported on first use: nobody but the simulated arm needs it.
-    """
+    """The module mujoco, imported on first use: only simulation needs it."""
     try:
         import mujoco
     except ImportError as error:
-        raise SimulationError('the simulated arm needs MuJoCo, which is not installed',
-                              subject='mujoco',
-                              remedy="install it: pip install 'mujoco>=3.1' (or this package "
-                                     "with its extra: pip install '.[sim]')") from error
+        raise SimulationError('is needed by the simulated arm, but is not installed',
+                              subject='mujoco', remedy="pip install 'mujoco>=3.1' (or this "
+                              "package with its extra: pip install '.[sim]')") from error
     return mujoco
 
 
@@ -48,26 +43,25 @@ class Plant:
     Parameters
     ----------
     robot : Robot
-        The robot as it really is: `robot_dynamics.simulation.variation` makes it
-        differ from the model a controller holds.
+        The true robot, which may differ from the model of a controller.
     timestep : float
         Simulation step. s.
     joint_limits : bool
         Whether the joints stop at their limits.
     effort_gain : float or array_like, shape (n,)
-        True effort per effort commanded: 1.07 is a torque constant 7 % off. The
-        drives do not know, so `effort` does not show it.
+        True effort per effort commanded: 1.07 is a torque constant 7 % off. `effort` does
+        not show it.
 
     Raises
     ------
     SimulationError
-        Where MuJoCo is missing or cannot simulate the robot.
+        When MuJoCo is missing or cannot simulate the robot.
     """
 
     def __init__(self, robot: Robot, *, timestep: float = 0.0005, joint_limits: bool = True,
                  effort_gain: ArrayLike = 1.0):
         if not (np.isfinite(timestep) and timestep > 0.0):
-            raise SimulationError('is not a positive time', subject=f'timestep {timestep}',
+            raise SimulationError(f'must be a positive time, got {timestep}', subject='timestep',
                                   remedy='give the simulation step in seconds, e.g. 0.0005')
         self._mujoco = import_mujoco()
         self.robot = robot
@@ -183,7 +177,8 @@ class Plant:
         kinds = self._mujoco.mjtWarning
         for kind in (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC):
             if warnings[int(kind)].number:
-                raise SimulationError('the simulated motion diverged', subject=self.robot.name,
+                raise SimulationError('has a simulated motion that diverged',
+                                      subject=self.robot.name,
                                       remedy='lower the efforts or the timestep, or check the '
                                              'masses of the plant; then reset')
         return count
@@ -193,12 +188,12 @@ class Plant:
             self._mujoco.mj_step(self._model, self._data, count)
 
     def _compile(self, joint_limits: bool) -> Any:
-        """Hand the robot to MuJoCo's compiler."""
+        """Compile the robot with MuJoCo."""
         text = robot_to_mjcf(self.robot, timestep=self.timestep, joint_limits=joint_limits)
         try:
             return self._mujoco.MjModel.from_xml_string(text)
         except ValueError as error:
-            raise SimulationError(f'MuJoCo does not take this robot ({error})',
+            raise SimulationError(f'cannot be simulated by MuJoCo ({error})',
                                   subject=self.robot.name,
                                   remedy='check its masses and inertias') from error
 
@@ -206,7 +201,7 @@ class Plant:
         """Write the exact inertias, which the compiler may have rounded or balanced.
 
         MuJoCo's dynamics need a positive definite mass matrix, not physical links:
-        planar textbook arms with nothing but J_zz are simulated as they stand.
+        planar textbook arms with J_zz only are simulated as they are.
         """
         model = self._model
         for body, name in enumerate(self.robot.body_names):
@@ -223,7 +218,7 @@ class Plant:
             self._check_mass_matrix()
 
     def _check_mass_matrix(self) -> None:
-        """Refuse a robot with a motion that moves no mass: its acceleration is undefined."""
+        """Check that every motion moves mass: otherwise its acceleration is undefined."""
         model, data = self._model, self._data
         mujoco = self._mujoco
         mujoco.mj_forward(model, data)
@@ -239,7 +234,7 @@ class Plant:
                                   remedy='give its link an inertia or lock the joint')
 
     def _id(self, kind: str, name: str) -> int:
-        """Return MuJoCo's index of a named body or joint."""
+        """MuJoCo's index of a named body or joint."""
         return self._mujoco.mj_name2id(self._model, getattr(self._mujoco.mjtObj, kind), name)
 
     def _vector(self, values: ArrayLike, subject: str) -> FloatArray:
@@ -259,3 +254,37 @@ def _without_warnings(mujoco: ModuleType) -> Iterator[None]:
 
 def _ignore(message: str) -> None:
     """Do nothing with a warning."""
+
+
+def joint_vector(values: ArrayLike, subject: str, names: Sequence[str]) -> FloatArray:
+    """A finite vector with one value a joint.
+
+    Raises
+    ------
+    DimensionError, SimulationError
+        With the name of the joint.
+    """
+    vector = real_array(values, subject)
+    if vector.shape != (len(names),):
+        raise DimensionError(f'must have shape ({len(names)},), got {vector.shape}',
+                             subject=subject, remedy='give one value for each of: '
+                             + ', '.join(names))
+    if not np.all(np.isfinite(vector)):
+        joint = names[int(np.argmin(np.isfinite(vector)))]
+        raise SimulationError('must be finite', subject=f'{subject} of {joint}',
+                              remedy='give finite values only')
+    return vector
+
+
+def number_of_steps(timestep: float, seconds: float | None, steps: int | None) -> int:
+    """A duration in whole steps, or the number of steps that is given instead.
+
+    Raises
+    ------
+    SimulationError
+        Unless exactly one of them is given.
+    """
+    if (seconds is None) == (steps is None):
+        raise SimulationError('must have either a duration or a number of steps',
+                              subject='advance', remedy='give one of seconds and steps')
+    return round(seconds / timestep) if steps is None else steps

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an arm's ``joint_states`` say about it: noise, resolution and delay."""
+"""Sensors of a simulated arm: noise, resolution and delay of its ``joint_states``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from robot_dynamics.model.arrays import FloatArray
 
 @dataclass(frozen=True)
 class SensorQuality:
-    """How well an arm measures itself; the defaults are perfect sensors.
+    """Quality of the sensors of an arm; the defaults are perfect sensors.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class SensorQuality:
     position_noise, velocity_noise, effort_noise : float
         Standard deviation of white noise. rad or m, rad/s or m/s, N m or N.
     delay : float
-        Age of what is reported, which its stamp shows. s.
+        Age of the reported state, which its stamp shows. s.
     signal_to_noise : float
         Standard deviation of each position and velocity so far over that of further white
         noise; 0 for none of it.
@@ -41,7 +41,7 @@ class SensorQuality:
         for entry in fields(self):
             value = getattr(self, entry.name)
             if not (np.isfinite(value) and value >= 0.0):
-                raise SimulationError(f'is {value}, neither zero nor positive',
+                raise SimulationError(f'must be zero or positive, got {value}',
                                       subject=entry.name,
                                       remedy='give zero for a perfect sensor')
 
@@ -53,7 +53,7 @@ class Reading:
     Parameters
     ----------
     stamp : float
-        Time at which it was true. s.
+        Time of the measurement. s.
     q, v, effort : ndarray, shape (n,)
         Measured positions, velocities and efforts, SI units.
     """
@@ -65,7 +65,7 @@ class Reading:
 
 
 class JointSensors:
-    """Turns the true state of an arm into what its driver reports.
+    """Turns the true state of an arm into the state that its driver reports.
 
     Parameters
     ----------
@@ -82,12 +82,12 @@ class JointSensors:
         self._spreads = {'position': _Spread(), 'velocity': _Spread()}
 
     def reset(self) -> None:
-        """Forget readings that wait for their delay to pass, and how far signals went."""
+        """Forget delayed readings and the spread of signals."""
         self._pending.clear()
         self._spreads = {signal: _Spread() for signal in self._spreads}
 
     def read(self, time: float, q: ArrayLike, v: ArrayLike, effort: ArrayLike) -> Reading:
-        """Measure now, and return what the driver has to report.
+        """Measure now; the result is the reading that the driver reports.
 
         Parameters
         ----------
@@ -99,8 +99,7 @@ class JointSensors:
         Returns
         -------
         Reading
-            The newest reading at least `SensorQuality.delay` old; the oldest there
-            is while none is old enough.
+            The newest reading at least `SensorQuality.delay` old, else the oldest one.
         """
         quality = self.quality
         q = self._noisy(q, quality.position_noise, 'position')
@@ -115,7 +114,7 @@ class JointSensors:
         return self._pending[0]
 
     def _noisy(self, values: ArrayLike, deviation: float, signal: str = '') -> FloatArray:
-        """Return a copy with white noise added."""
+        """A copy with white noise added."""
         array = np.array(values, dtype=np.float64)
         ratio = self.quality.signal_to_noise
         by_signal = self._spreads[signal].update(array) / ratio if signal and ratio > 0.0 else 0.0
@@ -127,14 +126,14 @@ class JointSensors:
 
 
 class _Spread:
-    """Standard deviation of what came so far (Welford, Technometrics 4(3), 1962)."""
+    """Standard deviation of all values so far (Welford, Technometrics 4(3), 1962)."""
 
     def __init__(self) -> None:
         self._count = 0
         self._mean = self._squares = np.zeros(())
 
     def update(self, values: FloatArray) -> FloatArray:
-        """Return it, these values included, shape (n,)."""
+        """Standard deviation including these values, shape (n,)."""
         self._count += 1
         before = values - self._mean
         self._mean = self._mean + before / self._count

@@ -67,11 +67,11 @@ def test_an_arm_stretched_out_and_folded_into_itself():
 
 
 @pytest.mark.parametrize(('shape', 'wanted'), [
-    ('', 'describes no shape'),
-    ('<collision><geometry><sphere radius="x"/></geometry></collision>', 'shape with'),
-    ('<collision><geometry><box size="1 1"/></geometry></collision>', 'shape with'),
-    ('<collision><geometry><cone/></geometry></collision>', 'of the kind cone'),
-    ('<collision/>', 'of the kind None'),
+    ('', 'no collision or visual shapes'),
+    ('<collision><geometry><sphere radius="x"/></geometry></collision>', 'numbers, got'),
+    ('<collision><geometry><box size="1 1"/></geometry></collision>', 'numbers, got'),
+    ('<collision><geometry><cone/></geometry></collision>', 'got cone'),
+    ('<collision/>', 'got None'),
     ('<collision><geometry><mesh filename="package://none/x.stl"/></geometry></collision>',
      'has the mesh'),
     ('<collision><geometry><sphere radius="-1"/></geometry></collision>', 'MuJoCo')])

@@ -2,10 +2,10 @@
 import numpy as np
 import pytest
 
+from benchmark.closed_loop import LoopConditions, run_closed_loop
 from robot_dynamics.control.laws.model_based import PDGravityController
 from robot_dynamics.control.motion.references import Hold, PointToPoint
 from robot_dynamics.errors import SimulationError
-from robot_dynamics.simulation.closed_loop import LoopConditions, run_closed_loop
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import JointSensors, SensorQuality
 
@@ -54,7 +54,7 @@ def test_one_of_some_samples_is_recorded_and_the_run_is_the_same(pendulum):
     np.testing.assert_array_equal(part.time, whole.time[::50])
     np.testing.assert_array_equal(part.q, whole.q[::50])
     np.testing.assert_array_equal(part.error, whole.error[::50])
-    with pytest.raises(SimulationError, match='every = 0'):
+    with pytest.raises(SimulationError, match='every must be at least 1, got 0'):
         run(pendulum, every=0)
 
 

@@ -9,8 +9,7 @@ import pytest
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.simulation.drive import Drive, DriveState
-from robot_dynamics.simulation.elastic_drive import MotorsGravityAndDamping
+from robot_dynamics.simulation.drive import Drive, DriveState, MotorsGravityAndDamping
 from robot_dynamics.simulation.elastic_plant import ElasticPlant
 
 

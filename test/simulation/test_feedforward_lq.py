@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmark.closed_loop import LoopConditions, run_closed_loop
 from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
 from robot_dynamics.control.laws.model_based import PDGravityController
 from robot_dynamics.control.lq.design import FeedbackDesign, Schedule
@@ -17,7 +18,6 @@ from robot_dynamics.errors import StopRequestedError
 from robot_dynamics.model.modify import with_payload
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import shipped_robots
-from robot_dynamics.simulation.closed_loop import LoopConditions, run_closed_loop
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import JointSensors, SensorQuality
 

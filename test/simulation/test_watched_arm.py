@@ -17,7 +17,7 @@ from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.simulation.faults import Fault, FaultKind
 
 pytest.importorskip('mujoco')
-from robot_dynamics.simulation.faulty_plant import FaultyPlant
+from robot_dynamics.simulation.faults import FaultyPlant
 
 PERIOD, STEP = 0.002, 0.0005
 

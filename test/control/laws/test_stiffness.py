@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+from benchmark.closed_loop import LoopConditions, run_closed_loop
 from robot_dynamics.control.feedback.gains import FeedbackGains
 from robot_dynamics.control.feedback.linear_feedback import lightest_motion
 from robot_dynamics.control.laws.guiding import GuidingController
@@ -10,7 +11,6 @@ from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.control.motion.references import Hold
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ControlError, InertiaError
-from robot_dynamics.simulation.closed_loop import LoopConditions, run_closed_loop
 from robot_dynamics.simulation.plant import Plant
 
 LAWS = (PDGravityController, ComputedTorqueController, GuidingController, AdaptiveController)

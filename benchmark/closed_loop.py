@@ -20,7 +20,7 @@ from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import JointSensors
 
-#: Longest time step a controller is told of, in sampling periods.
+#: Longest time step that a controller gets, in sampling periods.
 LONGEST_STEP = 10.0
 
 
@@ -135,8 +135,8 @@ def run_closed_loop(controller: TrackingController, plant: Plant,
         What happened after the hold.
     """
     if every < 1:
-        raise SimulationError('is below one', subject=f'every = {every}',
-                              remedy='record each sample (1), or one of some')
+        raise SimulationError(f'must be at least 1, got {every}', subject='every',
+                              remedy='record each sample (1), or one of several')
     loop = _Loop(controller, plant, conditions or LoopConditions(),
                  sensors or JointSensors(), limiter, every)
     return loop.track(reference, seconds)
@@ -153,10 +153,9 @@ class _Loop:
         self._steps = round(conditions.period / plant.timestep)
         self._late = round(conditions.delay / plant.timestep)
         if self._steps < 1 or not 0 <= self._late <= self._steps:
-            raise SimulationError('is not between one plant step and the delay',
-                                  subject=f'period {conditions.period:g} s',
-                                  remedy='give a period of some plant steps, and a delay that '
-                                         'is no longer')
+            raise SimulationError('must be at least one plant step and the delay, got '
+                                  f'{conditions.period:g} s', subject='period',
+                                  remedy='give a longer period, or a shorter delay')
         n = plant.robot.n
         limits = np.where(np.isnan(plant.robot.limits.effort), 1e9, plant.robot.limits.effort)
         self.limiter = limiter or EffortLimiter(plant.robot.joint_names, limits)
@@ -173,7 +172,7 @@ class _Loop:
         before = None
         for _ in range(round(seconds / self.conditions.period)):
             time = self.plant.time - start
-            if self._is_heard(time):
+            if self._arrives(time):
                 before = self._answer(motion, start, before)
             else:
                 self.plant.advance(steps=self._steps)
@@ -218,14 +217,14 @@ class _Loop:
         return self.sensors.read(plant.time, plant.q, plant.v, plant.effort)
 
     def _send(self, effort: FloatArray) -> None:
-        """Tell controller and plant an effort, and let the plant run for a period."""
+        """Send an effort to controller and plant, and simulate a period."""
         self._saturated += self.limiter.any_saturated
         self.controller.note_applied(effort)
         self.plant.advance(steps=self._late)
         self.plant.set_effort(effort)
         self.plant.advance(steps=self._steps - self._late)
 
-    def _is_heard(self, time: float) -> bool:
+    def _arrives(self, time: float) -> bool:
         """Whether the state at a time reaches the controller."""
         stalled = any(begin <= time < begin + length
                       for begin, length in self.conditions.stalls)

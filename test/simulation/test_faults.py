@@ -12,8 +12,7 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ControlError, DimensionError, SimulationError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.simulation.faults import Fault, FaultKind
-from robot_dynamics.simulation.faulty_plant import FaultyPlant
+from robot_dynamics.simulation.faults import Fault, FaultKind, FaultyPlant
 from robot_dynamics.simulation.plant import Plant
 
 STEP = 1e-4
@@ -162,7 +161,8 @@ def test_a_push_is_a_force_on_the_joints(robot, plant):
     (lambda p: Fault('joint1', FaultKind.BLOCK, -1.0), SimulationError, 'block'),
     (lambda p: Fault('joint1', FaultKind.LOSS, 1.5), SimulationError, 'loss'),
     (lambda p: Fault('joint1', FaultKind.BIAS, np.nan), SimulationError, 'bias'),
-    (lambda p: Fault('joint1', FaultKind.BIAS, 1.0, 2.0, 1.0), SimulationError, 'lasts'),
+    (lambda p: Fault('joint1', FaultKind.BIAS, 1.0, 2.0, 1.0), SimulationError,
+     'must end after it begins'),
     (lambda p: FaultKind.named('rust'), SimulationError, 'free_swinging'),
     (lambda p: p.add_push('base', [0, 0, 1]), SimulationError, 'base'),
     (lambda p: p.add_push('link0', [0, 0, 1]), SimulationError, 'link0'),
