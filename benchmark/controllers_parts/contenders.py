@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from robot_dynamics.control.adaptation.partial_knowledge import Known
+from robot_dynamics.control.adaptation.partial_knowledge import PartialKnowledge
 from robot_dynamics.control.feedback.gains import AdaptationGains
 from robot_dynamics.control.feedback.protocol import TrackingController
 from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
@@ -46,15 +46,16 @@ class PIDGravity(PDGravityController):
         return tau
 
 
-def adaptive(robot: Robot, *, known: Known | None = None, **gains) -> AdaptiveController:
+def adaptive(robot: Robot, *, known: PartialKnowledge | None = None,
+             **gains) -> AdaptiveController:
     """Return the adaptive law with gains that differ from the default."""
     return AdaptiveController(robot, adaptation=AdaptationGains(**gains), known=known,
                               period=PERIOD, delay=DELAY)
 
 
-def all_links_but_the_last(robot: Robot) -> Known:
+def all_links_but_the_last(robot: Robot) -> PartialKnowledge:
     """Return what is known where only the payload is not."""
-    return Known(links=robot.body_names[:-1])
+    return PartialKnowledge(links=robot.body_names[:-1])
 
 
 #: w_A of the natural law at the prior: it grows with what is learnt. rad/s.

@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray, String
 
 from robot_dynamics.control.adaptation.learning import AT_REST
-from robot_dynamics.control.adaptation.partial_knowledge import Known
+from robot_dynamics.control.adaptation.partial_knowledge import PartialKnowledge
 from robot_dynamics.control.feedback.gains import (
     COORDINATES,
     UPDATE_LAWS,
@@ -28,6 +28,7 @@ from robot_dynamics.nodes.controller.parameters import (
     CONTROLLER_PARAMETERS,
     FEEDBACK_PARAMETERS,
     group,
+    make_feedback_gains,
 )
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.diagnostics import Level, Status
@@ -89,7 +90,8 @@ def make_adaptive_law(robot: Robot, values: Values) -> AdaptiveController:
     law = AdaptiveController(
         robot, feedback=_feedback(values),
         adaptation=AdaptationGains(**group(values, 'adaptation', AdaptationGains)),
-        known=Known(**group(values, 'known', Known)), period=1.0 / values['rate'],
+        known=PartialKnowledge(**group(values, 'known', PartialKnowledge)),
+        period=1.0 / values['rate'],
         delay=values['delay'], allow_unphysical=values['allow_unphysical'])
     if source := estimates_file(values):
         law.restore(source)
@@ -112,7 +114,7 @@ def _feedback(values: Values) -> FeedbackGains | JointGains:
                              remedy='give one value a joint in both, or leave both empty')
     if len(stiffness):
         return JointGains(tuple(stiffness), tuple(damping))
-    return FeedbackGains(**group(values, 'feedback', FeedbackGains))
+    return make_feedback_gains(values)
 
 
 TABLE = (

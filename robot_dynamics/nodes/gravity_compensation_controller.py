@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from robot_dynamics.control.laws.guiding import GuidingController, GuidingSettings
-from robot_dynamics.control.session.hand_guiding import GuidedSession
+from robot_dynamics.control.session.hand_guiding import HandGuidingSession
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode
 from robot_dynamics.nodes.controller.parameters import (
@@ -48,7 +48,7 @@ class GravityCompensationControllerNode(EffortControllerNode):
     """Hand guiding in a managed node."""
 
     law: GuidingController
-    session_type = GuidedSession
+    session_type = HandGuidingSession
 
     def __init__(self, stopped: StopRequest):
         super().__init__('gravity_compensation_controller', TABLE, stopped)

@@ -76,6 +76,8 @@ def motor_prefix(node: NodeInfo) -> str:
 def gains_of(node: NodeInfo) -> tuple[FeedbackGains, AdaptationGains | None]:
     """Return the gains that a controller runs with; the defaults where it does not say."""
     told = node.parameters or {}
+    if 'feedback.stiffness' in told:
+        told = {**told, 'feedback.position_gain': told['feedback.stiffness']}
     feedback = _group(told, 'feedback.', FeedbackGains)
     adaptation = _group(told, 'adaptation.', AdaptationGains)
     learns = node.base_name not in LEARN_NOTHING

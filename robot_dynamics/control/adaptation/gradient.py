@@ -261,7 +261,7 @@ class Adaptation(Estimates):
         self.keeps_bodies = keeps_bodies
         self._radius = None if keeps_bodies else _radius(bodies, inertial)
         self._restriction = None if constraints is None or not len(constraints) \
-            else Restriction(self.gain(), constraints)
+            else RestrictedGain(self.gain(), constraints)
         self._load_kernels()
         self.reset()
 
@@ -398,7 +398,7 @@ def _radius(metric: BodyMetric, prior: FloatArray) -> float:
     return float(np.linalg.norm(inverse @ largest @ np.swapaxes(inverse, -1, -2)))
 
 
-class Restriction:
+class RestrictedGain:
     """Gain and projection of what is learnt where some combinations are known.
 
     Parameters

@@ -17,7 +17,7 @@ import numpy as np
 from robot_dynamics.control.adaptation.gradient import Adaptation, StepOutcome
 from robot_dynamics.control.adaptation.natural_adaptation import NaturalAdaptation
 from robot_dynamics.control.adaptation.partial_knowledge import unknown_directions
-from robot_dynamics.control.adaptation.regressor_memory import RegressionMemory
+from robot_dynamics.control.adaptation.regressor_memory import RegressorMemory
 from robot_dynamics.control.feedback.gains import AdaptationGains
 from robot_dynamics.control.feedback.linear_feedback import LinearFeedback
 from robot_dynamics.control.feedback.typical_motions import effective_inertias, typical_motions
@@ -77,12 +77,12 @@ class Learning:
         self._feedback = feedback
         self._weight = gains.composite_weight / feedback.gains.bandwidth
         self.prediction = PredictionError(dynamics, gains.terms, gains.composite_cutoff, rotors)
-        self._velocity = LikelyVelocity(dynamics.n)
+        self._velocity = VelocityFilter(dynamics.n)
         self.memory: _Memory | None = None
         if gains.parts.remembers and self._weight > 0.0:
             inertias = effective_inertias(dynamics, typical_motions(dynamics.robot))
             self.memory = _Memory(adaptation, self._weight / inertias, constraints)
-        self._rest = RestWatch(gains.rest_after, gains.rest_sliding)
+        self._rest = RestDetector(gains.rest_after, gains.rest_sliding)
         self.frozen_reason = ''
         self.is_latched = False
 
@@ -192,7 +192,7 @@ class _Memory:
             self._to_unknown[:-1, :-1], self._to_unknown[:-1, -1] = N, -adaptation.prior
             self._to_unknown[-1, -1] = 1.0
             self._sample = np.zeros((len(weights), N.shape[1] + 1))
-        self._memory = RegressionMemory(precision, weights)
+        self._memory = RegressorMemory(precision, weights)
 
     @property
     def contradictions(self) -> int:
@@ -368,7 +368,7 @@ def row_times(matrix, i, x):
     return total
 
 
-class LikelyVelocity:
+class VelocityFilter:
     """Keeps the means of each joint.
 
     Parameters
@@ -438,7 +438,7 @@ def weigh_velocity(v, v_d, ratio, share, kept, likely):
         likely[i] = v_d[i] + gain * error
 
 
-class RestWatch:
+class RestDetector:
     """Watches for rest.
 
     Parameters

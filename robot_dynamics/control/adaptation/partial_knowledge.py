@@ -42,7 +42,7 @@ _SUMMAND = re.compile(r'^(?:([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?:\s*\*\
 
 
 @dataclass(frozen=True)
-class Known:
+class PartialKnowledge:
     """Names of what is known; by default nothing.
 
     Parameters

@@ -72,7 +72,7 @@ SAMPLES_TO_WORK_OUT = 100
 LARGEST_WORK = 20000
 
 
-class RegressionMemory:
+class RegressorMemory:
     """Fading sums of regressors and efforts, and the steps they ask for.
 
     Parameters

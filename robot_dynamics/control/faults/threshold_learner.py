@@ -193,7 +193,7 @@ class _Tally:
         self._accelerations, self._efforts = np.zeros((w, n)), np.zeros((2, w, n))
         self._inertias, self._counts = np.zeros((2, n, n)), np.zeros((2, n))
         self.noise, self.effort = np.zeros((w, n)), np.zeros((2, w, n))
-        self._extremes = Extremes(w, n)
+        self._extremes = LargestShares(w, n)
         self._shares, self._of_all = np.zeros((w, n)), np.zeros(w)
         self._work = np.zeros((3, n, n))
         self._weigh = weigh.load()
@@ -248,7 +248,7 @@ class _Tally:
             self.effort[kind] = np.where(seen, self.effort[kind], self.effort[1 - kind])
 
 
-class Extremes:
+class LargestShares:
     """Remembers the states with the largest shares, so that they can be weighed anew.
 
     A share is in standard deviations, and those are estimated while states come: by the

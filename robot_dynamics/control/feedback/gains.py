@@ -37,18 +37,18 @@ class FeedbackGains:
     error_rate : float
         lambda: rate at which the position error decays on s = 0. A fifth of the
         bandwidth separates the two. 1/s.
-    stiffness : float
+    position_gain : float
         K_P, the same for every joint, on top of what omega_D and lambda make. N m/rad
         or N/m.
     """
 
     bandwidth: float = 60.0
     error_rate: float = 12.0
-    stiffness: float = 0.0
+    position_gain: float = 0.0
 
     def __post_init__(self) -> None:
         for name, check, unit in (('bandwidth', positive, '1/s'), ('error_rate', positive, '1/s'),
-                                  ('stiffness', not_negative, 'N m/rad')):
+                                  ('position_gain', not_negative, 'N m/rad')):
             # Kernels take no integers.
             object.__setattr__(self, name, check(name, getattr(self, name), unit))
 

@@ -66,7 +66,7 @@ class LinearFeedback:
     dynamics : Dynamics
         Its equations.
     gains : FeedbackGains
-        Bandwidth, error rate and stiffness.
+        Bandwidth, error rate and position gain.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class LinearFeedback:
         """
         self.mass_matrix = mass_matrix
         self.largest_s = self._apply(mass_matrix, self._rotors, self.gains.bandwidth,
-                                     self.gains.stiffness, self.s, self.e, self.effort)
+                                     self.gains.position_gain, self.s, self.e, self.effort)
         return self.effort
 
     def damping(self, q: FloatArray, v: FloatArray) -> FloatArray:
@@ -172,7 +172,7 @@ def tracking_errors(q, v, q_d, v_d, a_d, rates, turns, e, e_dot, s, v_r, a_r):
 
 
 @kernel('f8(f8[:, ::1], f8[::1], f8, f8, f8[::1], f8[::1], f8[::1])')
-def apply_gains(mass_matrix, rotors, bandwidth, stiffness, s, e, effort):
+def apply_gains(mass_matrix, rotors, bandwidth, position_gain, s, e, effort):
     """Add the rotors to M, write omega_D M s + K_P e, and return the largest entry of s."""
     largest = 0.0
     for i in range(s.size):
@@ -180,7 +180,7 @@ def apply_gains(mass_matrix, rotors, bandwidth, stiffness, s, e, effort):
         total = 0.0
         for j in range(s.size):
             total += mass_matrix[i, j] * s[j]
-        effort[i] = bandwidth * total + stiffness * e[i]
+        effort[i] = bandwidth * total + position_gain * e[i]
         largest = max(largest, abs(s[i]))
     return largest
 
@@ -300,7 +300,7 @@ def apply_joint_gains(mass_matrix, rotors, damping, s, effort):
     return largest
 
 
-def check_stiffness(dynamics: Dynamics, gains: FeedbackGains, *, period: float,
+def check_position_gain(dynamics: Dynamics, gains: FeedbackGains, *, period: float,
                     delay: float) -> None:
     """Refuse a stiffness K_P that is unstable at a sampling period and delay.
 
@@ -323,14 +323,14 @@ def check_stiffness(dynamics: Dynamics, gains: FeedbackGains, *, period: float,
     """
     # Asked of every model: a feedback weighted by M leaves a joint alone that moves no mass.
     inertia, joint = lightest_motion(dynamics)
-    if gains.stiffness == 0.0:
+    if gains.position_gain == 0.0:
         return
     largest = RATE_MARGIN / dead_time(period, delay) - gains.error_rate
     most = max(largest * gains.bandwidth * inertia, 0.0)
-    if exceeds(gains.stiffness, most):
+    if exceeds(gains.position_gain, most):
         name = dynamics.robot.joint_names[joint]
-        raise ControlError(f'is {gains.stiffness:g} N m/rad or N/m, too much for {name}, which '
-                           f'moves {inertia:.3g} kg m^2 or kg, at a period of {1e3 * period:g} ms '
+        raise ControlError(f'is {gains.position_gain:g} N m/rad or N/m, too large for {name}, '
+                           f'which moves {inertia:.3g} kg m^2 or kg, at a period of {1e3 * period:g} ms '
                            f'and a delay of {1e3 * delay:g} ms', subject='stiffness',
                            remedy=f'set it to {rounded_down(most):g} or less; to be stiffer, '
                                   'raise bandwidth and error_rate, which follow the inertia of '

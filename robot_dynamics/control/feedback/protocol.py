@@ -55,7 +55,7 @@ class TrackingController(Protocol):
         """Say what was really sent after limits (the composite law needs it)."""
 
 
-class CarriedController:
+class HardwareGravityController:
     r"""Turn joint efforts into what to send to hardware that adds gravity itself.
 
     .. math::

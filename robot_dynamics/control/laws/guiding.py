@@ -195,7 +195,7 @@ class GuidingController(ModelController):
         error -= np.where(self._turns, turns, 0.0)
         gains = self.feedback.gains
         mass = self.model.mass_matrix(q) + np.diag(self._rotors)
-        effort = gains.bandwidth * gains.error_rate * (mass @ error) + gains.stiffness * error
+        effort = gains.bandwidth * gains.error_rate * (mass @ error) + gains.position_gain * error
         np.clip(effort, -self._most, self._most, out=self.offset)
         self._held = None
 

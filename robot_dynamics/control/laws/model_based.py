@@ -18,7 +18,7 @@ from robot_dynamics.control.feedback.gains import FeedbackGains, check_gains
 from robot_dynamics.control.feedback.linear_feedback import (
     LinearFeedback,
     WithFeedback,
-    check_stiffness,
+    check_position_gain,
 )
 from robot_dynamics.control.feedback.loaded_model import LoadedModel
 from robot_dynamics.dynamics import Dynamics
@@ -74,7 +74,7 @@ class ModelController(WithFeedback):
         check_gains(feedback, None, period=period, delay=delay)
         self.robot = robot
         self.model = LoadedModel(Dynamics(robot) if dynamics is None else dynamics)
-        check_stiffness(self.model.empty, feedback, period=period, delay=delay)
+        check_position_gain(self.model.empty, feedback, period=period, delay=delay)
         self.feedback = LinearFeedback(robot, self.model.empty, feedback)
         self.estimate = np.zeros(0)
         self.estimate_names: tuple[str, ...] = ()
@@ -174,7 +174,7 @@ class ComputedTorqueController(ModelController):
         if self._has_joint_terms:
             self.tau_model += self._rotors * u + self.robot.damping * v_d \
                 + self.robot.friction * np.tanh(v_d / self._epsilon)
-        self._close(self.tau_model, feedback.e, gains.stiffness, self.tau_feedback, self._tau)
+        self._close(self.tau_model, feedback.e, gains.position_gain, self.tau_feedback, self._tau)
         return self._tau
 
 
@@ -186,8 +186,8 @@ def accelerate(a_r, s, bandwidth, u):
 
 
 @kernel('void(f8[::1], f8[::1], f8, f8[::1], f8[::1])')
-def close(model, e, stiffness, feedback, tau):
+def close(model, e, position_gain, feedback, tau):
     """Write K_P e, and that on top of what the model asks for."""
     for i in range(tau.size):
-        feedback[i] = stiffness * e[i]
+        feedback[i] = position_gain * e[i]
         tau[i] = model[i] + feedback[i]

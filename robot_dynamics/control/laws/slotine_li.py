@@ -40,7 +40,7 @@ from robot_dynamics.control.adaptation.learning import Learning
 from robot_dynamics.control.adaptation.metric import arm_length, body_metric, term_metric
 from robot_dynamics.control.adaptation.natural_adaptation import NaturalAdaptation
 from robot_dynamics.control.adaptation.partial_knowledge import (
-    Known,
+    PartialKnowledge,
     known_and_unknown,
     unknown_directions,
 )
@@ -57,7 +57,7 @@ from robot_dynamics.control.feedback.linear_feedback import (
     JointGains,
     LinearFeedback,
     WithFeedback,
-    check_stiffness,
+    check_position_gain,
 )
 from robot_dynamics.control.feedback.loaded_model import LoadedModel
 from robot_dynamics.control.feedback.typical_motions import Motions, mass_matrices, typical_motions
@@ -90,7 +90,7 @@ class AdaptiveController(WithFeedback):
         K_P and K_D.
     adaptation : AdaptationGains, optional
         Gains of the adaptation, its update law and coordinates.
-    known : Known, optional
+    known : PartialKnowledge, optional
         What of the model is known: the rest is learnt.
     period, delay : float
         Sampling period, and time from the measurement of a state to the torque that
@@ -124,7 +124,7 @@ class AdaptiveController(WithFeedback):
     """
 
     def __init__(self, robot: Robot, *, feedback: FeedbackGains | JointGains | None = None,
-                 adaptation: AdaptationGains | None = None, known: Known | None = None,
+                 adaptation: AdaptationGains | None = None, known: PartialKnowledge | None = None,
                  period: float = 0.002, delay: float = 0.001, allow_unphysical: bool = False,
                  dynamics: Dynamics | None = None):
         robot.require_single_coordinates('adaptive control')
@@ -139,7 +139,7 @@ class AdaptiveController(WithFeedback):
         self.feedback = make_feedback(robot, dynamics, feedback, period=period, delay=delay)
         check_gains(self.feedback.gains, gains, period=period, delay=delay)
         self.estimate_names = dynamics.column_names(gains.terms)
-        self.known = Known() if known is None else known
+        self.known = PartialKnowledge() if known is None else known
         self._constraints = self.known.constraints(robot, self.estimate_names)
         limit = largest_frequency(self.feedback.gains.bandwidth, period, delay)
         self.adaptation = make_adaptation(robot, dynamics, gains, self.known, self._constraints,
@@ -324,12 +324,13 @@ def make_feedback(robot: Robot, dynamics: Dynamics, gains: FeedbackGains | Joint
         return JointFeedback(robot, dynamics, gains, period=period, delay=delay)
     feedback = FeedbackGains() if gains is None else gains
     check_gains(feedback, None, period=period, delay=delay)
-    check_stiffness(dynamics, feedback, period=period, delay=delay)
+    check_position_gain(dynamics, feedback, period=period, delay=delay)
     return LinearFeedback(robot, dynamics, feedback)
 
 
-def make_adaptation(robot: Robot, dynamics: Dynamics, gains: AdaptationGains, known: Known,
-                    constraints: FloatArray, limit: float) -> Adaptation | NaturalAdaptation:
+def make_adaptation(robot: Robot, dynamics: Dynamics, gains: AdaptationGains,
+                    known: PartialKnowledge, constraints: FloatArray, limit: float
+                    ) -> Adaptation | NaturalAdaptation:
     """Return the estimates with the update law that the gains name.
 
     Parameters

@@ -37,7 +37,7 @@ class Stage(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
+class PiecewiseMotion:
     """A motion for all times after it begins: its last piece is a rest.
 
     Parameters
@@ -57,39 +57,39 @@ class Pieces:
     coefficients: FloatArray
     stages: list[Stage]
 
-    def until(self, t: float, now: float) -> Pieces:
+    def until(self, t: float, now: float) -> PiecewiseMotion:
         """Return the pieces that are needed from now until t."""
         first = max(int(np.searchsorted(self.begins, now, side='right')) - 1, 0)
         last = int(np.searchsorted(self.begins, t, side='left'))
         return self._part(slice(first, last))
 
-    def since(self, t: float) -> Pieces:
+    def since(self, t: float) -> PiecewiseMotion:
         """Return the same motion from t on."""
         first = max(int(np.searchsorted(self.begins, t, side='right')) - 1, 0)
         part = self._part(slice(first, None))
         part.begins[0] = t
         return part
 
-    def followed_by(self, other: Pieces) -> Pieces:
+    def followed_by(self, other: PiecewiseMotion) -> PiecewiseMotion:
         """Return these pieces with others after them."""
-        return Pieces(np.concatenate((self.begins, other.begins)),
+        return PiecewiseMotion(np.concatenate((self.begins, other.begins)),
                       np.concatenate((self.origins, other.origins)),
                       np.concatenate((self.coefficients, other.coefficients)),
                       self.stages + other.stages)
 
-    def _part(self, part: slice) -> Pieces:
-        return Pieces(self.begins[part].copy(), self.origins[part].copy(),
+    def _part(self, part: slice) -> PiecewiseMotion:
+        return PiecewiseMotion(self.begins[part].copy(), self.origins[part].copy(),
                       self.coefficients[part].copy(), self.stages[part])
 
 
-def resting(q: FloatArray) -> Pieces:
+def resting(q: FloatArray) -> PiecewiseMotion:
     """Return a rest at q, shape (n,), for ever."""
-    return Pieces(np.array([-np.inf]), np.zeros(1), rest(q)[None], [Stage.REST])
+    return PiecewiseMotion(np.array([-np.inf]), np.zeros(1), rest(q)[None], [Stage.REST])
 
 
 def pieces_through(times: FloatArray, q: FloatArray, v: FloatArray | None, a: FloatArray | None,
                    stop_acceleration: float, *, coast: float = COAST,
-                   before: tuple[float, FloatArray, FloatArray] | None = None) -> Pieces:
+                   before: tuple[float, FloatArray, FloatArray] | None = None) -> PiecewiseMotion:
     """Return the motion through points, with a stop after them if they end in motion.
 
     Parameters
@@ -120,13 +120,13 @@ def pieces_through(times: FloatArray, q: FloatArray, v: FloatArray | None, a: Fl
         a_end = evaluate(coefficients[-1], h[-1])[2] if h.size \
             else np.zeros_like(q[-1])
     begins = times[:-1].copy()
-    through = Pieces(begins, begins.copy(), coefficients, [Stage.MOVE] * h.size)
+    through = PiecewiseMotion(begins, begins.copy(), coefficients, [Stage.MOVE] * h.size)
     return through.followed_by(_ending(float(times[-1]), q[-1], v[-1], a_end, stop_acceleration,
                                        coast))
 
 
 def _ending(t: float, q: FloatArray, v: FloatArray, a: FloatArray, stop_acceleration: float,
-            coast: float) -> Pieces:
+            coast: float) -> PiecewiseMotion:
     """Return the way to rest from a motion at t, and the rest."""
     begins: list[float] = []
     coefficients: list[FloatArray] = []
@@ -151,7 +151,7 @@ def _ending(t: float, q: FloatArray, v: FloatArray, a: FloatArray, stop_accelera
         q = evaluate(coefficients[-1], duration)[0]
         t += duration
     add(t, rest(q), last_stage)
-    return Pieces(np.array(begins), np.array(begins), np.stack(coefficients), stages)
+    return PiecewiseMotion(np.array(begins), np.array(begins), np.stack(coefficients), stages)
 
 
 def _derivatives(times: FloatArray, q: FloatArray,

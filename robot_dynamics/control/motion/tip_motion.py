@@ -26,7 +26,7 @@ from robot_dynamics.control.motion.acceleration_command import AccelerationSolve
 from robot_dynamics.control.motion.piecewise import (
     QUINTIC_PEAK_ACCELERATION,
     QUINTIC_PEAK_SPEED,
-    Pieces,
+    PiecewiseMotion,
     Stage,
     cubic,
     evaluate_pieces,
@@ -130,7 +130,7 @@ class TipMotion(Reference):
         self.duration = float(times[-1])
         # Accelerations of the plan are linear in each step, so between bounds if the ends are.
         cubics = cubic(np.diff(times), q[:-1], v[:-1], q[1:], v[1:])
-        self._pieces = Pieces(times, times, np.concatenate((cubics, rest(q[-1])[None])),
+        self._pieces = PiecewiseMotion(times, times, np.concatenate((cubics, rest(q[-1])[None])),
                               [Stage.MOVE] * len(cubics) + [Stage.REST])
         TrajectoryLimits(dynamics.robot.joint_names, bounds.limits, bounds.acceleration
                          ).check_motion(self._pieces, start)

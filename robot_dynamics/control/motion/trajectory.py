@@ -15,7 +15,7 @@ from robot_dynamics.control.checks import count, each_joint, positive
 from robot_dynamics.control.motion.piecewise import (
     COAST,
     QUINTIC_PEAK_ACCELERATION,
-    Pieces,
+    PiecewiseMotion,
     Stage,
     evaluate_pieces,
     pieces_through,
@@ -136,7 +136,7 @@ class TrajectoryBuffer:
         self._blend_acceleration = positive('blend_acceleration', blend_acceleration, 'rad/s^2')
         self._stop_acceleration = positive('stop_acceleration', stop_acceleration, 'rad/s^2')
         self._max_points = count('max_points', max_points)
-        self._pieces: Pieces | None = None
+        self._pieces: PiecewiseMotion | None = None
         self._stage = Stage.REST
         self._evaluate = evaluate_pieces.load()
         solve_tridiagonal.load()
@@ -254,7 +254,7 @@ class TrajectoryBuffer:
         return t
 
     def _connected(self, given: Points, times: FloatArray, junction: Junction,
-                   coast: float) -> Pieces:
+                   coast: float) -> PiecewiseMotion:
         """Return the motion that goes from the junction to the first point and on."""
         q = given.q + self._turns(junction.q, given.q[0])
         new = pieces_through(times, q, given.v, given.a, self._stop_acceleration, coast=coast,
@@ -262,7 +262,7 @@ class TrajectoryBuffer:
         return self._bridge(junction, float(times[0]), new).followed_by(new)
 
     def _taken_over(self, given: Points, times: FloatArray, junction: Junction,
-                    coast: float) -> Pieces:
+                    coast: float) -> PiecewiseMotion:
         """Return the motion that joins a trajectory already under way at the junction."""
         new = pieces_through(times, given.q, given.v, given.a, self._stop_acceleration,
                              coast=coast)
@@ -293,27 +293,27 @@ class TrajectoryBuffer:
                                   remedy='start it at the measured pose, or let its first '
                                          'point lie in the future to be moved there')
 
-    def _bridge(self, junction: Junction, joined: float, new: Pieces) -> Pieces:
+    def _bridge(self, junction: Junction, joined: float, new: PiecewiseMotion) -> PiecewiseMotion:
         """Return the quintic from the junction to where a motion is when it is joined."""
         there = self._motion(new, joined)
         begin = np.array([junction.t])
         coefficients = quintic(joined - begin, junction.q[None], junction.v[None],
                                junction.a[None], *(x[None] for x in there))
-        return Pieces(begin, begin.copy(), coefficients, [Stage.MOVE])
+        return PiecewiseMotion(begin, begin.copy(), coefficients, [Stage.MOVE])
 
     def _turns(self, here: FloatArray, there: FloatArray) -> FloatArray:
         """Return the full turns that bring continuous joints nearest to where they are. rad."""
         return np.where(self._continuous,
                         2.0 * np.pi * np.round((here - there) / (2.0 * np.pi)), 0.0)
 
-    def _motion(self, pieces: Pieces, t: float) -> Motion:
+    def _motion(self, pieces: PiecewiseMotion, t: float) -> Motion:
         """Return a motion at a time as new arrays."""
         n = len(self.joint_names)
         q, v, a = np.empty(n), np.empty(n), np.empty(n)
         self._evaluate(pieces.begins, pieces.origins, pieces.coefficients, t, q, v, a)
         return q, v, a
 
-    def _anchored(self) -> Pieces:
+    def _anchored(self) -> PiecewiseMotion:
         if self._pieces is None:
             raise StateError('has no pose to start from', subject='trajectory buffer',
                              remedy='wait for the first joint state')

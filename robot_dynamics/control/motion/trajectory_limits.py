@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import each_joint
-from robot_dynamics.control.motion.piecewise import Pieces
+from robot_dynamics.control.motion.piecewise import PiecewiseMotion
 from robot_dynamics.control.motion.trajectory_points import Points
 from robot_dynamics.dynamics.kernels.loading import helper, kernel, routine
 from robot_dynamics.errors import TrajectoryError
@@ -89,7 +89,7 @@ class TrajectoryLimits:
                                       subject=self._joint_names[joint],
                                       remedy='keep every point inside the limits')
 
-    def check_motion(self, motion: Pieces, *poses: FloatArray) -> None:
+    def check_motion(self, motion: PiecewiseMotion, *poses: FloatArray) -> None:
         """Refuse a motion that breaks a limit at any time; parameters as `check_points`."""
         lower, upper = self._range(poses)
         kind, joint, t, value = self._find_violation(

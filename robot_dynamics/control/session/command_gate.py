@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``Outlet``: the one place efforts leave through, and what leaves when they must not."""
+"""``CommandGate``: the one place efforts leave through, and what leaves when they must not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robot_dynamics.errors import ControlError, ParameterError
 from robot_dynamics.model.arrays import FloatArray
 
 
-class Outlet:
+class CommandGate:
     """Make commands of efforts: finite, within limits, or replaced by the safe effort.
 
     Parameters
@@ -34,9 +34,9 @@ class Outlet:
         self.commands = 0
         self.has_sent = False
         #: Why the safe effort could not be computed, empty where it could.
-        self.trouble = ''
+        self.safe_error = ''
 
-    def take_hold(self, q: FloatArray) -> None:
+    def prepare(self, q: FloatArray) -> None:
         """Make sure that an arm can be held at a pose before anything is sent to it.
 
         The effort found is what is sent if later none can be computed.
@@ -98,9 +98,9 @@ class Outlet:
             command = self.send(self._safe.effort(q, v, live=live), dt, stamp, is_safe=True)
         # Whatever a controller raises, an arm hangs on the answer.
         except Exception as error:
-            self.trouble = f'{type(error).__name__}: {error}'
+            self.safe_error = f'{type(error).__name__}: {error}'
             return self.send(self._fallback, dt, stamp, is_safe=True)
-        self.trouble = ''
+        self.safe_error = ''
         return command
 
     def _check(self, effort: FloatArray) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``GuidedSession``: a session whose arm is led by hand and follows no reference."""
+"""``HandGuidingSession``: a session whose arm is led by hand and follows no reference."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from robot_dynamics.errors import TrajectoryError
 REST_DISTANCE, REST_TIME = 0.005, 0.5
 
 
-class GuidedSession(ControlSession):
+class HandGuidingSession(ControlSession):
     """A control session that goes on from holding to `Mode.GUIDED`, not to tracking.
 
     It is held until it rests, so that what holding it takes is known when it is given away.
@@ -29,7 +29,7 @@ class GuidedSession(ControlSession):
         """Stop as fast as the acceleration bounds allow, then hold; return what happens."""
         if self.mode is not Mode.GUIDED:
             return super().halt()
-        self.halting.ask()
+        self.stop_motion.request()
         return f'at rest in {self._begin_halt():.3f} s'
 
     def resume(self) -> None:
@@ -80,6 +80,6 @@ class GuidedSession(ControlSession):
             return super()._track(dt)
         monitor = self.monitor
         self.adapted = False
-        return self._outlet.send(
+        return self._command_gate.send(
             np.array(self.controller.holding_effort(monitor.q, monitor.v, self.q_d)), dt,
             self._stamp)

@@ -81,7 +81,7 @@ class EffortLimiter:
             self._check_below(self._of_joints('limits of the robot', hard_limit))
         #: What the hardware adds to every effort by itself, shape (n,). Finite; for its
         #: owner to overwrite in place before `apply`. N m or N.
-        self.carried = np.zeros(n)
+        self.hardware_gravity = np.zeros(n)
         #: The last effort let through, shape (n,). Overwritten in place. N m or N.
         self.effort = np.zeros(n)
         #: Which joints were cut in it, shape (n,).
@@ -157,7 +157,7 @@ class EffortLimiter:
         # Before the first effort there is nothing its rate could be measured against.
         # Time that goes back, or is not a number, allows no change.
         since = math.inf if not self._has_last else dt if dt > 0.0 else 0.0
-        count = self._cut(tau, self._limit, self.carried, self._rate, since, self.effort,
+        count = self._cut(tau, self._limit, self.hardware_gravity, self._rate, since, self.effort,
                           self.saturated)
         if count < 0:
             joint = self.joint_names[int(np.argmin(np.isfinite(tau)))]

@@ -17,11 +17,11 @@ from robot_dynamics.control.checks import exceeds, positive
 from robot_dynamics.control.feedback.protocol import TrackingController
 from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
 from robot_dynamics.control.motion.trajectory_points import PointArrays, TrajectoryPoint
-from robot_dynamics.control.session.command_gate import Outlet, SafeCommand, SafeKind
+from robot_dynamics.control.session.command_gate import CommandGate, SafeCommand, SafeKind
 from robot_dynamics.control.session.limits import EffortLimiter, SpeedGuard, all_within
 from robot_dynamics.control.session.modes import Cause, Command, Mode
 from robot_dynamics.control.session.start_gate import StartGate
-from robot_dynamics.control.session.stop_motion import Halt
+from robot_dynamics.control.session.stop_motion import StopMotion
 from robot_dynamics.control.states.joint_state import JointStateMonitor, Outcome, Reason, Verdict
 from robot_dynamics.errors import ControlError, ParameterError, StopRequestedError, TrajectoryError
 from robot_dynamics.model.arrays import FloatArray
@@ -47,7 +47,7 @@ class ControlSession:
         The law that tracks.
     settings : SessionSettings
         How to behave.
-    monitor, limiter, gate, trajectory, halting : optional
+    monitor, limiter, gate, trajectory, stop_motion : optional
         The guards, where those with default settings do not serve.
 
     Attributes
@@ -71,7 +71,7 @@ class ControlSession:
     def __init__(self, robot: Robot, controller: TrackingController, settings: SessionSettings, *,
                  monitor: JointStateMonitor | None = None, limiter: EffortLimiter | None = None,
                  gate: StartGate | None = None, trajectory: TrajectoryBuffer | None = None,
-                 halting: Halt | None = None):
+                 stop_motion: StopMotion | None = None):
         robot.require_single_coordinates('control')
         self.robot = robot
         self.controller = controller
@@ -80,7 +80,7 @@ class ControlSession:
         self.limiter = limiter or EffortLimiter.for_robot(robot)
         self.gate = gate or StartGate(self.limiter.limit)
         self.trajectory = trajectory or TrajectoryBuffer.for_robot(robot)
-        self.halting = halting or Halt.for_robot(robot)
+        self.stop_motion = stop_motion or StopMotion.for_robot(robot)
         self.clock = StepClock(settings.period)
         self._speed_guard = SpeedGuard(robot.joint_names, robot.limits.velocity,
                                        units=position_units(robot))
@@ -91,7 +91,8 @@ class ControlSession:
         self.counts = dict.fromkeys(('saturated', 'not_adapted', 'safe_entries', 'trajectories',
                                      'trajectories_refused'), 0)
         self.verdict: Verdict | None = None
-        self._outlet = Outlet(self.limiter, SafeCommand(controller, robot.n, settings.safe_kind))
+        self._command_gate = CommandGate(
+            self.limiter, SafeCommand(controller, robot.n, settings.safe_kind))
         self._error = np.zeros(robot.n)
         self._reach = np.full(robot.n, settings.max_tracking_error)
         self._within = all_within.load()
@@ -103,14 +104,14 @@ class ControlSession:
         self._last_accepted = self._last_good = -math.inf
 
     @property
-    def last_heard(self) -> str:
+    def last_message(self) -> str:
         """What became of the last message, for who asks why no further state is known."""
-        return 'nothing has come' if self.verdict is None else self.verdict.aftermath
+        return 'nothing has come' if self.verdict is None else self.verdict.summary
 
     @property
     def has_command(self) -> bool:
         """Whether something that was sent acts on the arm, and more will follow."""
-        return self._outlet.has_sent
+        return self._command_gate.has_sent
 
     @property
     def pose(self) -> FloatArray:
@@ -120,7 +121,7 @@ class ControlSession:
     @property
     def commands(self) -> int:
         """How many commands were given."""
-        return self._outlet.commands
+        return self._command_gate.commands
 
     def on_joint_state(self, receive_time: float, stamp: float | None, names: Sequence[str],
                        position: Sequence[float], velocity: Sequence[float] = (),
@@ -158,7 +159,7 @@ class ControlSession:
                     self.monitor.forget()
             if self.verdict.reason is Reason.FROZEN and self.mode in _ACTIVE:
                 # The last effort answers an error that is no longer known: it is not held.
-                self._go_safe(Cause.STATES_STOPPED, self.last_heard)
+                self._go_safe(Cause.STATES_STOPPED, self.last_message)
                 return self._repeat_safe(steady)
             return None
         self._last_accepted = steady
@@ -196,7 +197,7 @@ class ControlSession:
             return None
         if self.mode in _ACTIVE:
             self._go_safe(Cause.STATES_STOPPED, f'no good one for {now - self._last_good:.3f} s; '
-                                                f'{self.last_heard}')
+                                                f'{self.last_message}')
         if self._is_lost(now) and now - self._last_accepted > self.settings.state_timeout:
             # A position that jumped for good is a first one when states are good again.
             self.monitor.forget()
@@ -212,11 +213,11 @@ class ControlSession:
         """
         self.mode, self.reason = Mode.STOPPED, reason
         self.adapted = False
-        self.halting.let_go()
+        self.stop_motion.abandon()
         # The last command may act for ever: it is not delayed by the rate limit.
         self.limiter.forget()
         command = self._send_safe(0.0, live=False)
-        self._outlet.let_go()
+        self._command_gate.release_arm()
         return command
 
     def wind_down(self, dt: float) -> Command | None:
@@ -248,7 +249,7 @@ class ControlSession:
         self.mode, self.cause = Mode.WAITING, None
         self.reason = 'no joint state yet'
         self.monitor.forget()
-        self.halting.end()
+        self.stop_motion.end()
 
     def halt(self) -> str:
         """Stop as fast as the acceleration bounds allow, then hold; return what happens.
@@ -256,7 +257,7 @@ class ControlSession:
         Whatever the mode is: one that does not move the arm leads to `Mode.HALTED` where it
         would lead to tracking. Only `resume` and `reactivate` end it.
         """
-        self.halting.ask()
+        self.stop_motion.request()
         if self.mode is not Mode.TRACKING:
             return f'it is {self.mode.value} and will not follow a reference'
         return f'at rest in {self._begin_halt():.3f} s'
@@ -269,16 +270,16 @@ class ControlSession:
         ControlError
             Where nobody asked for a halt, or the arm is not at rest yet.
         """
-        if not self.halting.is_asked:
+        if not self.stop_motion.is_requested:
             raise ControlError(f'nobody asked for one: it is {self.mode.value}', subject='halt',
                                remedy='nothing has to be resumed')
         if self.mode is Mode.HALTED:
-            if not self.halting.is_over(self._stamp):
+            if not self.stop_motion.is_over(self._stamp):
                 raise ControlError('the arm is still being stopped', subject='halt',
                                    remedy='ask again when it is at rest')
             self.trajectory.anchor(self.q_d)
             self.mode, self.reason = Mode.TRACKING, 'resumed: the arm follows'
-        self.halting.end()
+        self.stop_motion.end()
 
     def accept_trajectory(self, names: Sequence[str],
                           points: Sequence[TrajectoryPoint] | PointArrays,
@@ -344,7 +345,7 @@ class ControlSession:
 
     def _begin_holding(self) -> None:
         monitor = self.monitor
-        self._outlet.take_hold(monitor.q)
+        self._command_gate.prepare(monitor.q)
         self.trajectory.anchor(self.pose)
         self.gate.begin(monitor.stamp, monitor.q, monitor.effort)
         self.mode, self.cause, self.reason = Mode.HOLDING, None, self.gate.reason
@@ -355,20 +356,20 @@ class ControlSession:
         self.controller.reset(self.monitor.q, self.monitor.v)
         self._first_step = True
         self.mode, self.reason = Mode.TRACKING, 'the arm follows'
-        if self.halting.is_asked:
+        if self.stop_motion.is_requested:
             self._begin_halt()
 
     def _begin_halt(self) -> float:
         """Lead the desired motion to rest; return how long that takes. s."""
         self.mode, self.reason = Mode.HALTED, 'somebody asked for a stop'
         self.adapted = False
-        return self.halting.begin(self._stamp, self.q_d, self.v_d)
+        return self.stop_motion.begin(self._stamp, self.q_d, self.v_d)
 
     def _go_safe(self, cause: Cause, detail: str) -> None:
         self.mode, self.cause = Mode.SAFE, cause
         self.reason = f'{cause.value}: {detail}'
         self.adapted = False
-        self.halting.let_go()
+        self.stop_motion.abandon()
         self.counts['safe_entries'] += 1
         self._good_states = 0
         self._repeats_left = self.settings.safe_repeats
@@ -392,7 +393,7 @@ class ControlSession:
 
     def _hold_pose(self, dt: float) -> Command:
         monitor = self.monitor
-        command = self._outlet.send(
+        command = self._command_gate.send(
             self.controller.holding_effort(monitor.q, monitor.v, self.q_d), dt, self._stamp)
         self.gate.note_sent(command.effort)
         self.reason = self.gate.reason
@@ -401,7 +402,7 @@ class ControlSession:
     def _desire(self) -> None:
         """Work out the desired motion at the stamp; go safe where the arm is far from it."""
         # While a pose is held, that is what the trajectory rests at.
-        way = self.halting if self.mode is Mode.HALTED else self.trajectory
+        way = self.stop_motion if self.mode is Mode.HALTED else self.trajectory
         way.sample_into(self._stamp, self.q_d, self.v_d, self.a_d)
         np.subtract(self.q_d, self.pose, out=self._error)
         if not self._within(self._error, self._reach):
@@ -420,7 +421,7 @@ class ControlSession:
         self.counts['not_adapted'] += not self.adapted
         tau = self.controller.update(monitor.q, monitor.v, self.q_d, self.v_d, self.a_d,
                                      since_update, adapt=self.adapted)
-        command = self._outlet.send(tau, dt, self._stamp)
+        command = self._command_gate.send(tau, dt, self._stamp)
         self.controller.note_applied(command.effort)
         self.counts['saturated'] += self.limiter.any_saturated
         return command
@@ -433,7 +434,7 @@ class ControlSession:
 
     def _send_safe(self, dt: float, *, live: bool) -> Command | None:
         monitor = self.monitor
-        return self._outlet.send_safe(monitor.q, monitor.v, dt, self._stamp, live=live)
+        return self._command_gate.send_safe(monitor.q, monitor.v, dt, self._stamp, live=live)
 
 
 @dataclass(frozen=True)

@@ -175,7 +175,7 @@ def _checked(v: ArrayLike, bound: ArrayLike) -> tuple[FloatArray, FloatArray]:
     return v, bound
 
 
-class Halt:
+class StopMotion:
     """Remember that the arm is to stop, and lead it to rest.
 
     It is asked for at any time and stays so, whatever happens in between, until somebody
@@ -194,7 +194,7 @@ class Halt:
 
     Attributes
     ----------
-    is_asked : bool
+    is_requested : bool
         Whether the arm is to stop, or to stay so.
     """
 
@@ -212,11 +212,11 @@ class Halt:
         self._motion: FastestStop | None = None
         self._since = 0.0
         self._range = (self._lower, self._upper)
-        self.is_asked = False
+        self.is_requested = False
 
     @classmethod
     def for_robot(cls, robot: Robot, acceleration: ArrayLike = STOP_ACCELERATION,
-                  kind: StopKind = StopKind.EACH_JOINT) -> Halt:
+                  kind: StopKind = StopKind.EACH_JOINT) -> StopMotion:
         """Return a halt that keeps a robot's position limits."""
         return cls(robot.n, acceleration, kind, lower=robot.limits.lower,
                    upper=robot.limits.upper)
@@ -228,7 +228,7 @@ class Halt:
 
     def ask(self) -> None:
         """Ask for a stop."""
-        self.is_asked = True
+        self.is_requested = True
 
     def begin(self, stamp: float, q: FloatArray, v: FloatArray) -> float:
         """Lead the desired motion to rest from where it is at a time; return how long. s."""
@@ -258,4 +258,4 @@ class Halt:
     def end(self) -> None:
         """Forget that a stop was asked for."""
         self._motion = None
-        self.is_asked = False
+        self.is_requested = False

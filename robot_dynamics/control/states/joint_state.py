@@ -120,7 +120,7 @@ class Verdict:
         return self.outcome is Outcome.ACCEPTED
 
     @property
-    def aftermath(self) -> str:
+    def summary(self) -> str:
         """What became of this message, for who asks why no further state is known."""
         if self.accepted:
             return 'nothing has come since the last, which was complete'
@@ -303,7 +303,7 @@ class JointStateMonitor:
             return self._verdict(Reason.STALE)
         layout.fill(position, velocity, effort)
         if not self._may_freeze and layout.repeats(stamp) > FROZEN_COUNT \
-                and stamp - layout.told_since > FROZEN_AFTER and layout.tells_of_motion():
+                and stamp - layout.unchanged_since > FROZEN_AFTER and layout.reports_motion():
             return self._verdict(Reason.FROZEN)
         code, joint, newest, implausible, known = self._absorb(
             layout.source, layout.position, layout.velocity, layout.effort, stamp,
@@ -394,7 +394,7 @@ class Layout:
         self._position, self._velocity, self._effort = map(
             memoryview, (self.position, self.velocity, self.effort))
         #: Stamp of the first message that said what the last one says. s.
-        self.told_since = -np.inf
+        self.unchanged_since = -np.inf
         self._told, self._repeats = b'', 0
 
     @classmethod
@@ -432,10 +432,10 @@ class Layout:
         if told == self._told:
             self._repeats += 1
         else:
-            self._told, self._repeats, self.told_since = told, 0, stamp
+            self._told, self._repeats, self.unchanged_since = told, 0, stamp
         return self._repeats
 
-    def tells_of_motion(self) -> bool:
+    def reports_motion(self) -> bool:
         """Whether the message says that one of our joints moves."""
         return bool(np.any(np.abs(self.velocity[self.source[self.source >= 0]]) > MOVING))
 

@@ -189,7 +189,7 @@ class EffortControllerNode(ManagedNode):
         if reason is not None:
             return reason
         if time.monotonic() - self._accepted_at > values['state_timeout']:
-            return f'no complete joint state on {states}; {session.last_heard}'
+            return f'no complete joint state on {states}; {session.last_message}'
         return None
 
     def rival(self) -> str | None:

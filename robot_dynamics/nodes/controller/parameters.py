@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control.feedback.gains import FeedbackGains
-from robot_dynamics.control.feedback.protocol import CarriedController, TrackingController
+from robot_dynamics.control.feedback.protocol import HardwareGravityController, TrackingController
 from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
 from robot_dynamics.control.session.command_gate import SafeKind
 from robot_dynamics.control.session.limits import EffortLimiter
@@ -34,7 +34,7 @@ FEEDBACK_PARAMETERS = (
               'decays.', '1/s', 0.1, 1000.0, read_only=True),
     Parameter('feedback.error_rate', _GAINS.error_rate, 'lambda, rate at which the position '
               'error decays.', '1/s', 0.01, 1000.0, read_only=True),
-    Parameter('feedback.stiffness', _GAINS.stiffness, 'Stiffness of every joint on top of '
+    Parameter('feedback.stiffness', _GAINS.position_gain, 'Stiffness of every joint on top of '
               'that.', 'N m/rad or N/m', 0.0, 1e6, read_only=True),
 )
 
@@ -45,9 +45,15 @@ def group(values: Values, prefix: str, kind: type) -> dict[str, Any]:
             if (name := f'{prefix}.{field.name}') in values}
 
 
+def make_feedback_gains(values: Values) -> FeedbackGains:
+    """Gains of the linear feedback that the parameters describe."""
+    return FeedbackGains(values['feedback.bandwidth'], values['feedback.error_rate'],
+                         values['feedback.stiffness'])
+
+
 def feedback_keywords(values: Values) -> dict[str, Any]:
     """Return feedback, period and delay as the laws take them."""
-    return {'feedback': FeedbackGains(**group(values, 'feedback', FeedbackGains)),
+    return {'feedback': make_feedback_gains(values),
             'period': 1.0 / values['rate'], 'delay': values['delay']}
 
 
@@ -175,7 +181,7 @@ def make_session(robot: Robot, law: TrackingController, values: Values,
     reported = make_reported_effort(robot, dynamics, values, hardware_gravity=carried)
     gate = StartGate(limiter.limit, compare_effort=reported.comparable, as_sent=reported.as_sent)
     if carried:
-        law = CarriedController(law, dynamics.gravity_torque, limiter.carried)
+        law = HardwareGravityController(law, dynamics.gravity_torque, limiter.hardware_gravity)
     settings = SessionSettings(
         period=1.0 / values['rate'], state_timeout=values['state_timeout'],
         resume_after=values['resume_after'] or None, safe_kind=SafeKind(values['safe_command']),
@@ -183,4 +189,4 @@ def make_session(robot: Robot, law: TrackingController, values: Values,
         max_tracking_error=values['max_tracking_error'])
     trajectory = TrajectoryBuffer.for_robot(robot, max_points=values['max_trajectory_points'])
     return kind(robot, law, settings, monitor=monitor, limiter=limiter, gate=gate,
-                trajectory=trajectory, halting=make_halt(robot, values))
+                trajectory=trajectory, stop_motion=make_halt(robot, values))

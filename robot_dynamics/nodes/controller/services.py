@@ -12,7 +12,7 @@ from std_srvs.srv import Trigger
 from robot_dynamics.control.feedback.loaded_model import Carrier, Payload, checked_load
 from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.control.session.session import ControlSession
-from robot_dynamics.control.session.stop_motion import STOP_ACCELERATION, Halt, StopKind
+from robot_dynamics.control.session.stop_motion import STOP_ACCELERATION, StopKind, StopMotion
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ControlError, ParameterError, RobotDynamicsError
 from robot_dynamics.model.robot import Robot, effort_units
@@ -28,9 +28,9 @@ HALT_PARAMETERS = (
 )
 
 
-def make_halt(robot: Robot, values: Values) -> Halt:
+def make_halt(robot: Robot, values: Values) -> StopMotion:
     """Return how an arm is stopped, as the parameters say."""
-    return Halt.for_robot(robot, per_joint(values, 'stop_acceleration', robot.joint_names),
+    return StopMotion.for_robot(robot, per_joint(values, 'stop_acceleration', robot.joint_names),
                           StopKind.named(values['stop_kind']))
 
 

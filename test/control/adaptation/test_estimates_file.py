@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.adaptation.estimates_file import load_estimates, save_estimates
-from robot_dynamics.control.adaptation.partial_knowledge import Known
+from robot_dynamics.control.adaptation.partial_knowledge import PartialKnowledge
 from robot_dynamics.control.feedback.gains import AdaptationGains
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.errors import ParameterError
@@ -56,7 +56,7 @@ def test_a_file_of_something_else_is_refused_and_nothing_changes(arm3, tmp_path)
         with pytest.raises(ParameterError, match=reason):
             law.restore(path)
         np.testing.assert_array_equal(law.estimate, before)
-    law = AdaptiveController(arm3, known=Known(links=('fore',)))
+    law = AdaptiveController(arm3, known=PartialKnowledge(links=('fore',)))
     with pytest.raises(ParameterError, match='known'):
         law.restore(path)
 

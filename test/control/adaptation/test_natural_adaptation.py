@@ -12,7 +12,7 @@ from robot_dynamics.control.adaptation.gradient import (
     dual_matrix,
 )
 from robot_dynamics.control.adaptation.natural_adaptation import NaturalAdaptation
-from robot_dynamics.control.adaptation.partial_knowledge import Known
+from robot_dynamics.control.adaptation.partial_knowledge import PartialKnowledge
 from robot_dynamics.control.feedback.gains import AdaptationGains
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.dynamics import Dynamics
@@ -136,7 +136,8 @@ def test_lyapunov_function_falls_as_the_proof_says(arm3):
 
 def test_known_links_stay_and_single_parameters_are_refused(arm3):
     gains = AdaptationGains(law='natural', frequency=20.0)
-    law = AdaptiveController(arm3, adaptation=gains, known=Known(links=('upper', 'fore')))
+    law = AdaptiveController(arm3, adaptation=gains,
+                             known=PartialKnowledge(links=('upper', 'fore')))
     before = law.estimate.copy()
     random = np.random.default_rng(2)
     for _ in range(50):
@@ -144,7 +145,8 @@ def test_known_links_stay_and_single_parameters_are_refused(arm3):
         law.update(q, v, q + 0.1, v + 0.1, a_d, 0.002, adapt=True)
     np.testing.assert_array_equal(law.estimate[:20], before[:20])
     assert np.any(law.estimate[20:] != before[20:])
-    for known in (Known(parameters=('hand/m',)), Known(combinations=('hand/m + fore/m',))):
+    for known in (PartialKnowledge(parameters=('hand/m',)),
+                  PartialKnowledge(combinations=('hand/m + fore/m',))):
         with pytest.raises(ParameterError, match=r'hand/m.*whole bodies'):
             AdaptiveController(arm3, adaptation=gains, known=known)
 

@@ -2,9 +2,9 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.adaptation.gradient import Restriction
+from robot_dynamics.control.adaptation.gradient import RestrictedGain
 from robot_dynamics.control.adaptation.partial_knowledge import (
-    Known,
+    PartialKnowledge,
     parse_combination,
     unknown_directions,
 )
@@ -20,19 +20,19 @@ def constraints(arm, known, terms=()):
 
 
 def test_a_known_link_is_ten_equations_and_leaves_the_columns_of_the_others(arm3):
-    C = constraints(arm3, Known(links=('fore',)))
+    C = constraints(arm3, PartialKnowledge(links=('fore',)))
     np.testing.assert_array_equal(C, np.eye(30)[10:20])
     np.testing.assert_array_equal(unknown_directions(C),
                                   np.eye(30)[:, [*range(10), *range(20, 30)]])
 
 
 def test_single_parameters_and_joint_terms(arm3):
-    C = constraints(arm3, Known(parameters=('hand/m', 'elbow/viscous')), ('viscous',))
+    C = constraints(arm3, PartialKnowledge(parameters=('hand/m', 'elbow/viscous')), ('viscous',))
     assert [row.nonzero()[0].tolist() for row in C] == [[20], [31]]
 
 
 def test_what_is_said_twice_counts_once(arm3):
-    C = constraints(arm3, Known(links='hand', parameters=['hand/m', 'fore/m'],
+    C = constraints(arm3, PartialKnowledge(links='hand', parameters=['hand/m', 'fore/m'],
                                 combinations=['hand/m + 2 fore/m', 'fore/Jzz + upper/Jzz']))
     assert len(C) == 12
     N = unknown_directions(C)
@@ -43,7 +43,7 @@ def test_what_is_said_twice_counts_once(arm3):
 
 def test_base_parameters_are_known_by_the_names_they_are_printed_with(arm3):
     base = structural_base(Dynamics(arm3))
-    C = constraints(arm3, Known(combinations=base.base_names[:3]))
+    C = constraints(arm3, PartialKnowledge(combinations=base.base_names[:3]))
     np.testing.assert_allclose(C, base.matrix[:3])
 
 
@@ -62,8 +62,9 @@ def test_what_is_no_combination_is_refused(text):
         parse_combination(text, COLUMNS)
 
 
-@pytest.mark.parametrize('known', [Known(links=('hnad',)), Known(parameters=('hand/mass',)),
-                                   Known(combinations=('hand/m + hnad/mx',))])
+@pytest.mark.parametrize('known', [PartialKnowledge(links=('hnad',)),
+                                   PartialKnowledge(parameters=('hand/mass',)),
+                                   PartialKnowledge(combinations=('hand/m + hnad/mx',))])
 def test_names_that_are_none_are_refused_with_near_ones(arm3, known):
     with pytest.raises(ParameterError, match='hand'):
         constraints(arm3, known)
@@ -71,10 +72,10 @@ def test_names_that_are_none_are_refused_with_near_ones(arm3, known):
 
 def test_an_arm_of_which_all_is_known_has_nothing_to_learn(arm3):
     with pytest.raises(ControlError, match='nothing to learn'):
-        constraints(arm3, Known(links=arm3.body_names))
+        constraints(arm3, PartialKnowledge(links=arm3.body_names))
     with pytest.raises(ParameterError, match='no name'):
-        Known(links=(3,))
-    assert not Known()
+        PartialKnowledge(links=(3,))
+    assert not PartialKnowledge()
 
 
 def test_the_restricted_gain_is_that_of_the_coordinates_which_are_free():
@@ -84,7 +85,7 @@ def test_the_restricted_gain_is_that_of_the_coordinates_which_are_free():
     C[0, 2] = 1.0
     C[1:] = random.normal(size=(2, 8))
     C = C[[0, 1, 2]]
-    restriction = Restriction(gain, C)
+    restriction = RestrictedGain(gain, C)
     N = unknown_directions(C)
     expected = N @ np.linalg.inv(N.T @ np.linalg.inv(gain) @ N) @ N.T
     scale = np.sqrt(np.diag(gain))

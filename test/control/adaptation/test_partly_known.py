@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from robot_dynamics.control.adaptation.partial_knowledge import Known, known_and_unknown
+from robot_dynamics.control.adaptation.partial_knowledge import PartialKnowledge, known_and_unknown
 from robot_dynamics.control.feedback.gains import AdaptationGains
 from robot_dynamics.control.feedback.linear_feedback import JointGains
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
@@ -23,7 +23,7 @@ from robot_dynamics.model.shipped import resolve_robot
 #: What the exercise does not know of links 1 and 2, up to combinations that act as one.
 UNKNOWN = ('link1/Jzz', 'link2/mx', 'link2/m')
 #: Known by the drawing: no centre of mass beside the axes, no motion out of the plane.
-KNOWN = Known(links=('link3',), parameters=tuple(
+KNOWN = PartialKnowledge(links=('link3',), parameters=tuple(
     f'{link}/{name}' for link in ('link1', 'link2')
     for name in ('m', 'mx', 'my', 'mz', 'Jxx', 'Jxy', 'Jxz', 'Jyy', 'Jyz', 'Jzz')
     if f'{link}/{name}' not in UNKNOWN))
@@ -163,8 +163,10 @@ def moving(robot, seed=0, steps=300, dt=0.002):
 
 @pytest.mark.parametrize('law', ['gradient', 'projection', 'dead_zone', 'composite', 'memory'])
 @pytest.mark.parametrize('known', [
-    Known(links=('upper',)), Known(parameters=('hand/m', 'fore/Jyy', 'elbow/coulomb')),
-    Known(combinations=('upper/Jyy + 0.16 fore/m + 0.16 hand/m', 'fore/mx + 0.3 hand/m'))])
+    PartialKnowledge(links=('upper',)),
+    PartialKnowledge(parameters=('hand/m', 'fore/Jyy', 'elbow/coulomb')),
+    PartialKnowledge(combinations=('upper/Jyy + 0.16 fore/m + 0.16 hand/m',
+                                   'fore/mx + 0.3 hand/m'))])
 def test_what_is_known_stays_and_the_rest_is_learnt(arm3, law, known):
     controller = AdaptiveController(arm3, known=known, adaptation=AdaptationGains(law=law))
     C = known.constraints(arm3, controller.estimate_names)
@@ -183,7 +185,7 @@ def test_what_is_known_stays_and_the_rest_is_learnt(arm3, law, known):
 
 def test_a_payload_is_weighed_where_the_rest_is_known(arm3):
     loaded = with_payload(arm3, 0.5, (0.12, 0.0, 0.03), frame='hand')
-    law = AdaptiveController(arm3, known=Known(links=('upper', 'fore')),
+    law = AdaptiveController(arm3, known=PartialKnowledge(links=('upper', 'fore')),
                              adaptation=AdaptationGains(terms=()))
     track(law, loaded, 4.0)
     mass = law.adaptation.bodies.reshape(-1, 10)[2, 0] - arm3.inertial_parameters[2, 0]

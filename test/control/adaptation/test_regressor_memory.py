@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.adaptation import regressor_memory as memory
-from robot_dynamics.control.adaptation.regressor_memory import RegressionMemory
+from robot_dynamics.control.adaptation.regressor_memory import RegressorMemory
 
 COUNT, JOINTS, PERIOD = 12, 2, 0.002
 
@@ -21,7 +21,7 @@ def precision(random):
 
 @pytest.fixture
 def remember(precision):
-    return RegressionMemory(precision, np.array([0.5, 2.0]))
+    return RegressorMemory(precision, np.array([0.5, 2.0]))
 
 
 class Stream:
@@ -96,7 +96,7 @@ def test_every_step_leads_closer_to_the_truth(remember, precision, random):
 
 
 def test_what_was_not_excited_does_not_drift(remember, random):
-    diagonal = RegressionMemory(np.eye(COUNT), np.array([0.5, 2.0]))
+    diagonal = RegressorMemory(np.eye(COUNT), np.array([0.5, 2.0]))
     stream = Stream(random, random.normal(size=COUNT), columns=COUNT - 3)
     estimate = run(diagonal, stream, 10.0, np.zeros(COUNT))
     np.testing.assert_allclose(estimate[-3:], 0.0, atol=1e-12)
@@ -105,7 +105,7 @@ def test_what_was_not_excited_does_not_drift(remember, random):
 
 def test_old_motion_fades(random):
     # One column alone, so that the mean of what is remembered can be told.
-    fading = RegressionMemory(1e-6 * np.eye(COUNT), np.ones(JOINTS))
+    fading = RegressorMemory(1e-6 * np.eye(COUNT), np.ones(JOINTS))
     stream = Stream(random, np.ones(COUNT), columns=1)
     run(fading, stream, 5.0, np.zeros(COUNT))
     before = fading._sums[0, 0]
@@ -161,7 +161,7 @@ def test_forget_starts_again(remember, random):
 
 def test_the_work_of_a_step_is_spread(random):
     count = 60
-    remember = RegressionMemory(np.eye(count), np.ones(JOINTS))
+    remember = RegressorMemory(np.eye(count), np.ones(JOINTS))
     sample = random.normal(size=(JOINTS, count + 1))
     rows, before = [], 0
     while not remember.observe(sample, PERIOD):
@@ -179,7 +179,7 @@ def test_the_work_of_a_step_is_spread(random):
 
 def test_many_joints_cost_a_sample_no_more():
     joints, count = 30, 360
-    remember = RegressionMemory(np.eye(count), np.ones(joints))
+    remember = RegressorMemory(np.eye(count), np.ones(joints))
     rows = remember._rows_to_take_in
     assert 1 <= rows
     assert rows * joints * (count + 1) <= memory.LARGEST_WORK

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.adaptation.learning import FADING, LikelyVelocity
+from robot_dynamics.control.adaptation.learning import FADING, VelocityFilter
 
 PERIOD = 0.002
 SIGMA = 0.005
@@ -16,7 +16,7 @@ class Run:
     def __init__(self, error, sigma=SIGMA, seconds=4.0, jitter=0.0):
         random = np.random.default_rng(0)
         steps = PERIOD * (1.0 + jitter * random.uniform(-1.0, 1.0, round(seconds / PERIOD)))
-        self.velocity = LikelyVelocity(2)
+        self.velocity = VelocityFilter(2)
         self.likely, self.measured, self.true, self.desired = [], [], [], []
         t = 0.0
         for dt in steps:
@@ -58,7 +58,7 @@ def test_between_the_two_it_is_nearer_to_the_truth_than_both():
 
 
 def test_a_steady_acceleration_is_no_noise_however_samples_come():
-    velocity, t = LikelyVelocity(1), 0.0
+    velocity, t = VelocityFilter(1), 0.0
     for dt in np.random.default_rng(0).uniform(0.0005, 0.004, 1000):
         t += dt
         likely = velocity.observe(np.array([5.0 * t]), np.array([5.0 * t - 1e-3]), dt)
@@ -90,7 +90,7 @@ def test_after_a_reset_a_velocity_is_taken_as_measured():
 
 
 def test_arrays_of_any_kind_are_taken():
-    plain, other = LikelyVelocity(2), LikelyVelocity(2)
+    plain, other = VelocityFilter(2), VelocityFilter(2)
     for k in range(50):
         v, v_d = np.array([0.1, 0.2]) * np.sin(k), np.array([0.1, 0.19])
         locked = v_d.copy()

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.faults import fault_detector
-from robot_dynamics.control.faults.threshold_learner import LENGTH, STRETCHES, Extremes
+from robot_dynamics.control.faults.threshold_learner import LENGTH, STRETCHES, LargestShares
 
 N, WINDOWS = 3, 2
 INERTIA = np.array([[2.0, 0.3, 0.1], [0.3, 1.0, 0.2], [0.1, 0.2, 0.5]])
@@ -22,7 +22,7 @@ def weigh(acceleration, slow, noise, effort):
 
 @pytest.mark.parametrize('count', [LENGTH // 2, 3 * LENGTH, 3 * STRETCHES * LENGTH // 2])
 def test_the_largest_by_the_spreads_of_the_end_are_found(count):
-    random, extremes = np.random.default_rng(3), Extremes(WINDOWS, N)
+    random, extremes = np.random.default_rng(3), LargestShares(WINDOWS, N)
     # Of all states, and of those after the first stretch, which bad estimates have chosen from.
     most, settled = np.zeros((WINDOWS, N + 1)), np.zeros((WINDOWS, N + 1))
     believed = np.zeros((WINDOWS, N + 1))
@@ -44,13 +44,13 @@ def test_the_largest_by_the_spreads_of_the_end_are_found(count):
 
 
 def test_nothing_seen_has_no_extremes():
-    limit, whole = Extremes(WINDOWS, N).largest(NOISE, EFFORT)
+    limit, whole = LargestShares(WINDOWS, N).largest(NOISE, EFFORT)
     assert limit.shape == (WINDOWS, N) and whole.shape == (WINDOWS,)
     assert not limit.any() and not whole.any()
 
 
 def test_what_is_kept_is_a_copy():
-    extremes, acceleration = Extremes(WINDOWS, N), np.ones((WINDOWS, N))
+    extremes, acceleration = LargestShares(WINDOWS, N), np.ones((WINDOWS, N))
     slow = np.zeros(N, dtype=np.int64)
     shares, whole = weigh(acceleration, slow, NOISE, EFFORT)
     extremes.take(shares, whole, acceleration, INERTIA, slow, NOISE, EFFORT)

@@ -28,7 +28,7 @@ def test_a_gain_that_is_not_positive_is_refused(gains, name, value):
 
 
 @pytest.mark.parametrize('value', [-1e-9, np.nan, np.inf])
-@pytest.mark.parametrize(('gains', 'name'), [(FeedbackGains, 'stiffness'),
+@pytest.mark.parametrize(('gains', 'name'), [(FeedbackGains, 'position_gain'),
                                              (AdaptationGains, 'composite'),
                                              (AdaptationGains, 'leakage'),
                                              (AdaptationGains, 'dead_zone')])
@@ -142,7 +142,7 @@ def test_whole_numbers_are_gains_like_any_other():
     gains = FeedbackGains(60, 12, 1)
     assert gains == FeedbackGains(60.0, 12.0, 1.0)
     assert all(isinstance(value, float) for value in (gains.bandwidth, gains.error_rate,
-                                                      gains.stiffness))
+                                                      gains.position_gain))
 
 
 def test_an_adaptation_too_fast_for_the_delay_is_refused_with_one_that_is_not():

@@ -9,7 +9,7 @@ from robot_dynamics.control.feedback.linear_feedback import LinearFeedback
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import StateError
 
-GAINS = FeedbackGains(bandwidth=40.0, error_rate=8.0, stiffness=3.0)
+GAINS = FeedbackGains(bandwidth=40.0, error_rate=8.0, position_gain=3.0)
 
 
 def make(robot):

@@ -9,12 +9,12 @@ from robot_dynamics.control.laws.model_based import ComputedTorqueController, PD
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ControlError, ParameterError, StateError
 
-GAINS = FeedbackGains(bandwidth=40.0, error_rate=8.0, stiffness=3.0)
+GAINS = FeedbackGains(bandwidth=40.0, error_rate=8.0, position_gain=3.0)
 
 
 def test_errors_of_the_true_arm_decay_as_chosen(arm3):
     """e_ddot + 48 e_dot + 320 e = 0 at any state, where the stiffness is left out."""
-    controller = ComputedTorqueController(arm3, feedback=replace(GAINS, stiffness=0.0))
+    controller = ComputedTorqueController(arm3, feedback=replace(GAINS, position_gain=0.0))
     dynamics = Dynamics(arm3)
     for q, v, q_d, v_d, a_d in np.random.default_rng(0).normal(size=(20, 5, 3)):
         tau = controller.update(q, v, q_d, v_d, a_d, 0.002, adapt=False)

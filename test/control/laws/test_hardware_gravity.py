@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.feedback.protocol import CarriedController
+from robot_dynamics.control.feedback.protocol import HardwareGravityController
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
 from robot_dynamics.control.session.command_gate import SafeKind
@@ -28,7 +28,8 @@ class Rig:
     def __init__(self, robot, controller, *, limit=None, kind=EffortKind.TORQUE, **options):
         self.gravity = Dynamics(robot).gravity_torque
         self.limiter = EffortLimiter.for_robot(robot, limit)
-        self.law = CarriedController(controller, self.gravity, self.limiter.carried)
+        self.law = HardwareGravityController(controller, self.gravity,
+                                             self.limiter.hardware_gravity)
         reported = ReportedEffort(kind, None, self.gravity, hardware_gravity=True)
         gate = StartGate(self.limiter.limit, samples=5, settle_time=0.05,
                          compare_effort=reported.comparable, as_sent=reported.as_sent)
@@ -71,7 +72,7 @@ def law(pd_controller, gravity):
 
 def test_what_is_sent_and_the_gravity_added_are_what_the_law_wants(law, gravity):
     carried = np.zeros(3)
-    controller = CarriedController(law, gravity, carried)
+    controller = HardwareGravityController(law, gravity, carried)
     q_d, v_d = POSE + 0.1, MOVING
     still = np.zeros(3)
     for sent, wanted in (
@@ -85,7 +86,7 @@ def test_what_is_sent_and_the_gravity_added_are_what_the_law_wants(law, gravity)
 
 
 def test_the_law_hears_of_joint_efforts(law, gravity):
-    controller = CarriedController(law, gravity, np.zeros(3))
+    controller = HardwareGravityController(law, gravity, np.zeros(3))
     controller.safe_effort(POSE, np.zeros(3))
     controller.note_applied(np.array([1.0, 2.0, 3.0]))
     np.testing.assert_allclose(law.applied, gravity(POSE) + [1.0, 2.0, 3.0])
@@ -155,12 +156,12 @@ def test_neither_the_effort_sent_nor_that_of_the_joint_is_beyond_the_limit(arm3,
 
 def test_gravity_that_is_no_number_sends_nothing_and_keeps_the_limits(arm3, law):
     rig = Rig(arm3, law).track()
-    before = rig.limiter.carried.copy()
+    before = rig.limiter.hardware_gravity.copy()
     rig.law._gravity = lambda q: np.full(3, np.nan)
     command = rig.state()
     assert command.is_safe
     np.testing.assert_allclose(command.effort, 0.0, atol=1e-9)
-    np.testing.assert_array_equal(rig.limiter.carried, before)
+    np.testing.assert_array_equal(rig.limiter.hardware_gravity, before)
 
 
 @pytest.mark.parametrize('hardware', ['model', 'real'])

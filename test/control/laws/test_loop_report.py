@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.adaptation.learning import RestWatch
+from robot_dynamics.control.adaptation.learning import RestDetector
 from robot_dynamics.control.feedback.gains import AdaptationGains
 from robot_dynamics.control.laws.slotine_li import AdaptiveController, loop_report
 from robot_dynamics.control.motion.references import exciting_fourier
@@ -36,14 +36,14 @@ def test_every_law_has_a_report(arm3, law):
 
 
 def test_an_arm_at_rest_learns_nothing_until_it_moves_or_errs(arm3):
-    watch = RestWatch(0.01, 0.1)
+    watch = RestDetector(0.01, 0.1)
     still, moving = np.zeros(3), np.array([0.0, -0.2, 0.0])
     assert [watch.observe(still, 0.0, 0.004) for _ in range(4)] == [False, False, True, True]
     assert not watch.observe(still, 0.2, 0.004)
     assert watch.observe(still, 0.1, 0.004)
     assert not watch.observe(moving, 0.0, 0.004)
     assert not watch.observe(still, 0.0, 0.004)
-    never = RestWatch(np.inf, 0.1)
+    never = RestDetector(np.inf, 0.1)
     assert not any(never.observe(still, 0.0, 1e300) for _ in range(3))
 
     law = AdaptiveController(arm3, adaptation=AdaptationGains(rest_after=0.01))

@@ -10,7 +10,7 @@ from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ControlError
 
-GAINS = FeedbackGains(bandwidth=40.0, error_rate=8.0, stiffness=3.0)
+GAINS = FeedbackGains(bandwidth=40.0, error_rate=8.0, position_gain=3.0)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import shipped_robots
 
-FEEDBACK = FeedbackGains(bandwidth=40.0, error_rate=8.0, stiffness=3.0)
+FEEDBACK = FeedbackGains(bandwidth=40.0, error_rate=8.0, position_gain=3.0)
 
 
 @pytest.fixture

@@ -31,16 +31,16 @@ def test_the_lightest_motion_is_that_of_the_wrist(arm3):
 @pytest.mark.parametrize('law', LAWS)
 def test_a_stiffness_too_high_for_the_lightest_joint_is_refused_with_one_that_is_not(arm3, law):
     with pytest.raises(ControlError, match=r'1000 N m/rad .* for wrist') as caught:
-        law(arm3, feedback=FeedbackGains(stiffness=1000.0))
+        law(arm3, feedback=FeedbackGains(position_gain=1000.0))
     value = float(caught.value.remedy.split()[3])
     assert 0.99 * most(arm3, 12.0) < value <= most(arm3, 12.0)
-    law(arm3, feedback=FeedbackGains(stiffness=value))
+    law(arm3, feedback=FeedbackGains(position_gain=value))
 
 
 @pytest.mark.parametrize('law', LAWS)
 @pytest.mark.parametrize('error_rate', [1.0, 60.0])
 def test_the_largest_stiffness_comes_to_rest(arm3, law, error_rate):
-    feedback = FeedbackGains(error_rate=error_rate, stiffness=0.99 * most(arm3, error_rate))
+    feedback = FeedbackGains(error_rate=error_rate, position_gain=0.99 * most(arm3, error_rate))
     plant = Plant(arm3)
     plant.reset([0.2, -0.4, 0.6])
     record = run_closed_loop(law(arm3, feedback=feedback), plant, lambda q: Hold(q, 10.0), 1.5,

@@ -5,7 +5,7 @@ import pytest
 from robot_dynamics.control.feedback.gains import FeedbackGains
 from robot_dynamics.control.laws.guiding import GuidingController
 from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
-from robot_dynamics.control.session.hand_guiding import GuidedSession
+from robot_dynamics.control.session.hand_guiding import HandGuidingSession
 from robot_dynamics.control.session.modes import Cause, Mode
 from robot_dynamics.control.session.session import SessionSettings
 from robot_dynamics.control.session.start_gate import StartGate
@@ -22,7 +22,7 @@ class Bench:
         self.names = robot.joint_names
         self.law = GuidingController(robot, feedback=FeedbackGains(bandwidth=40.0),
                                      period=PERIOD)
-        self.session = GuidedSession(
+        self.session = HandGuidingSession(
             robot, self.law, SessionSettings(period=PERIOD, max_tracking_error=0.2),
             gate=StartGate(robot.limits.effort, samples=5))
         self.now, self.q, self.v = 10.0, POSE.copy(), np.zeros(3)

@@ -109,7 +109,7 @@ def test_whatever_comes_in_what_goes_out_is_permitted(stream):
     (5.0, -2.0, 0.0), (-5.0, 0.0, 2.0)])
 def test_what_the_hardware_carries_counts_towards_the_limit(carried, low, high):
     limiter = EffortLimiter(('a',), [2.0])
-    limiter.carried[0] = carried
+    limiter.hardware_gravity[0] = carried
     np.testing.assert_array_equal(limiter.apply(np.array([9.0]), 0.01), [high])
     np.testing.assert_array_equal(limiter.apply(np.array([-9.0]), 0.01), [low])
     np.testing.assert_array_equal(limiter.apply(np.zeros(1), 0.01), [0.0])
@@ -119,11 +119,11 @@ def test_what_the_hardware_carries_counts_towards_the_limit(carried, low, high):
 def test_a_limit_comes_before_a_rate():
     limiter = EffortLimiter(('a',), [2.0], rate_limit=[10.0])
     limiter.apply(np.array([2.0]), 0.01)
-    limiter.carried[0] = 1.0
+    limiter.hardware_gravity[0] = 1.0
     np.testing.assert_array_equal(limiter.apply(np.array([2.0]), 0.01), [1.0])
-    limiter.carried[0] = -1.0
+    limiter.hardware_gravity[0] = -1.0
     limiter.apply(np.array([-1.0]), 1.0)
-    limiter.carried[0] = -1.5
+    limiter.hardware_gravity[0] = -1.5
     np.testing.assert_array_equal(limiter.apply(np.array([-1.0]), 0.01), [-0.5])
 
 

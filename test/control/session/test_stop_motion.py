@@ -8,7 +8,7 @@ from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
 from robot_dynamics.control.session.modes import Cause, Mode
 from robot_dynamics.control.session.session import ControlSession, SessionSettings
 from robot_dynamics.control.session.start_gate import StartGate
-from robot_dynamics.control.session.stop_motion import Halt, StopKind
+from robot_dynamics.control.session.stop_motion import StopKind, StopMotion
 from robot_dynamics.errors import ControlError, ParameterError, TrajectoryError
 
 PERIOD = 0.01
@@ -23,7 +23,7 @@ class FollowingArm:
         self.session = ControlSession(
             robot, controller, SessionSettings(period=PERIOD, **options),
             gate=StartGate(robot.limits.effort, samples=5),
-            halting=Halt.for_robot(robot, [4.0, 3.0, 5.0]))
+            stop_motion=StopMotion.for_robot(robot, [4.0, 3.0, 5.0]))
         self.now, self.q, self.v = 100.0, np.array([0.1, 0.2, 0.0]), np.zeros(3)
         self.effort = np.zeros(3)
 
@@ -168,18 +168,18 @@ def test_nothing_to_resume(arm):
 
 
 def test_a_joint_that_cannot_stop_before_its_limit_rests_there():
-    halt = Halt(2, [1.0, 1.0], lower=[-1.0, -1.0], upper=[1.0, 1.0])
+    halt = StopMotion(2, [1.0, 1.0], lower=[-1.0, -1.0], upper=[1.0, 1.0])
     halt.begin(5.0, np.array([0.9, 1.2]), np.array([1.0, 0.0]))
     q, v, a = np.empty(2), np.empty(2), np.empty(2)
     halt.sample_into(6.5, q, v, a)
     # The second joint was outside before: it is not moved.
     np.testing.assert_array_equal(q, [1.0, 1.2])
     assert not np.any(v) and not np.any(a)
-    assert halt.is_over(6.5) and halt.leads
+    assert halt.is_over(6.5)
 
 
 @pytest.mark.parametrize('wrong', [0.0, -1.0, np.inf, [1.0, 0.0]])
 def test_wrong_bounds_are_named(wrong):
     with pytest.raises(ParameterError, match='stop_acceleration'):
-        Halt(2, wrong)
-    assert Halt(2, 3.0, StopKind.TOGETHER).is_over(0.0)
+        StopMotion(2, wrong)
+    assert StopMotion(2, 3.0, StopKind.TOGETHER).is_over(0.0)

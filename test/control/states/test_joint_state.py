@@ -52,11 +52,11 @@ def test_names_by_the_ten_thousand_cost_little_and_are_not_kept(within):
 
 def test_what_became_of_a_message_is_told():
     guard = monitor()
-    assert feed(guard, 1.0, [0.1], names=NAMES[:1]).aftermath == (
+    assert feed(guard, 1.0, [0.1], names=NAMES[:1]).summary == (
         f'the last message made no complete state: b: {Reason.WAITING.value}')
-    assert feed(guard, 1.01, [0.1] * 3).aftermath == (
+    assert feed(guard, 1.01, [0.1] * 3).summary == (
         'nothing has come since the last, which was complete')
-    assert feed(guard, 1.0, [0.1] * 3).aftermath.startswith('the last message was turned away: ')
+    assert feed(guard, 1.0, [0.1] * 3).summary.startswith('the last message was turned away: ')
 
 
 def test_joints_are_found_by_name_in_any_order_between_foreign_ones():
