@@ -397,5 +397,5 @@ def test_matrices_without_an_inverse_are_an_error_of_ours(monkeypatch):
 
     prior = prior_of(np.array([[1.0, 0.0, 0.0, 0.0, 0.1, 0.0, 0.0, 0.1, 0.0, 0.1]]))
     monkeypatch.setattr(consistent._Problem, 'slopes', singular)
-    with pytest.raises(RecordingError, match=r'efforts of the recording: .*check their unit'):
+    with pytest.raises(RecordingError, match=r'efforts of the recording .*check their unit'):
         consistent.fit_consistent(np.eye(10), np.ones(10), prior, 1.0)

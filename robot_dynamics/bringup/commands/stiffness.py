@@ -14,8 +14,11 @@ import json
 from pathlib import Path
 
 from robot_dynamics.errors import BringupError, ParameterError
-from robot_dynamics.identification.dataset.columns import read_columns
-from robot_dynamics.identification.stiffness.log import joint_logs, stiffness_settings
+from robot_dynamics.identification.stiffness.log import (
+    joint_logs,
+    read_columns,
+    stiffness_settings,
+)
 from robot_dynamics.identification.stiffness.report import examine
 from robot_dynamics.model.yaml_text import read_yaml
 from robot_dynamics.report.stiffness_page import draw_stiffness, stiffness_page

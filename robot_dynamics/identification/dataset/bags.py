@@ -16,7 +16,7 @@ from robot_dynamics.identification.dataset.log import Log, in_order
 from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 from robot_dynamics.recordings.bag import stream_batches
 
-_JOINT_STATE = 'sensor_msgs/msg/JointState'
+JOINT_STATE = 'sensor_msgs/msg/JointState'
 #: What is counted where a file is damaged, or ends before its end.
 PARTS_MISSING = 'damaged or missing parts of the recording'
 #: What is counted where messages cannot be read, or do not name all joints.
@@ -56,11 +56,11 @@ def read_bag(path: Path, joints: Sequence[str], rename: Mapping[str, str],
         When there is no such topic, or none with all joints.
     """
     def choose(types: Mapping[str, str]) -> dict[str, str | None]:
-        known = [name for name, kind in types.items() if kind == _JOINT_STATE]
+        known = [name for name, kind in types.items() if kind == JOINT_STATE]
         if topic is not None and topic not in types:
             raise RecordingError('is not recorded', subject=f'topic {topic}',
                                  remedy='choose among: ' + (', '.join(known) or 'none'))
-        return {name: _JOINT_STATE for name in (known if topic is None else [topic])}
+        return {name: JOINT_STATE for name in (known if topic is None else [topic])}
 
     collector = JointStateCollector(joints, rename)
     broken: list[RecordingError] = []

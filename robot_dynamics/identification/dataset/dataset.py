@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``Dataset``: the motion and the efforts of a robot's joints, ready to be filtered."""
+"""``Dataset``: motion and efforts of a robot's joints, in SI units and without unusable rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 from weakref import WeakKeyDictionary
@@ -18,17 +17,18 @@ from robot_dynamics.errors import DimensionError, Finding, RecordingError, Sever
 from robot_dynamics.identification.dataset.bags import PARTS_MISSING, read_bag
 from robot_dynamics.identification.dataset.log import Cleaned, Log, clean, stamps_of
 from robot_dynamics.identification.dataset.settings import DatasetSettings
-from robot_dynamics.identification.dataset.tables import TABLES, read_csv, read_npz
+from robot_dynamics.identification.dataset.tables import TABLES, read_npz, read_tables
 from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.robot import Robot, prismatic_joints
 
-# Times between rows that differ by more than this from the usual one are told of.
-_JITTER = 0.1
-#: Sampling periods of recordings that are put together may differ by this part.
-SAME_PERIOD = 0.01
-# Time between two recordings, s.
-_PAUSE = 1.0
 Result = TypeVar('Result')
+
+#: Sampling periods of recordings that are joined may differ by this fraction.
+SAME_PERIOD = 0.01
+# Times between rows count as uneven if they differ from the median by this fraction.
+_JITTER = 0.1
+# Time between two joined recordings, s.
+_PAUSE = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Segment:
     time : ndarray, shape (N,)
         s, strictly increasing; not quite regular.
     position, velocity, effort : ndarray, shape (N, n)
-        Of the joints; rad, rad/s, N m, or m, m/s, N. Velocity is nan where it was not measured.
+        Of the joints: rad, rad/s, N m, or m, m/s, N. nan where a velocity was not measured.
     """
 
     time: FloatArray
@@ -56,29 +56,33 @@ class Dataset:
     Parameters
     ----------
     joint_names : tuple of str, length n
-        The joints, in the order of the robot.
+        Joints in the order of the robot.
     segments : tuple of Segment
         Pieces without gaps.
     period : float
-        Usual time between rows, s.
+        Median time between rows, s.
     axes : ndarray, shape (k, n)
-        Speeds at which something rubs: ``axes @ v``. The joints, and the motors that a
-        coupled transmission lets turn with several joints. Friction f of axis i acts on the
-        joints as ``axes[i] * f``.
+        Axes with friction, of speeds ``axes @ v``: the joints, and the motors that a coupled
+        transmission lets turn with several joints. Friction f of axis i acts on the joints
+        as ``axes[i] * f``.
     axis_names : tuple of str, length k
         The joints, and ``joint/motor``.
     has_velocity : bool
         Whether velocities were measured.
     is_gravity_compensated : bool
-        Whether the efforts lack what holds the arm.
+        Whether the efforts lack the gravity torque.
     counts : mapping of str to int
-        What was left out or mended, by reason.
+        Rows left out or corrected, by reason.
     findings : tuple of Finding
-        The same in words, and whatever else a user should know.
+        The same in words, and other remarks for the user.
     source : str
-        Where it came from.
+        Origin of the log.
     velocity_source : str
-        What the settings ask for: ``auto``, ``position`` or ``measured``.
+        Requested source of velocities: ``auto``, ``position`` or ``measured``.
+
+    See Also
+    --------
+    load_dataset, dataset_from_arrays
     """
 
     joint_names: tuple[str, ...]
@@ -105,11 +109,11 @@ class Dataset:
 
     @property
     def duration(self) -> float:
-        """Time that the segments cover, s."""
+        """Total duration of the segments, s."""
         return float(sum(segment.time[-1] - segment.time[0] for segment in self.segments))
 
     def between(self, start: float, end: float) -> Dataset:
-        """Return what lies between two shares of the rows, such as 0 and 0.5."""
+        """Rows between two fractions of all rows, such as 0 and 0.5."""
         first, last = round(start * self.count), round(end * self.count)
         pieces, at = [], 0
         for segment in self.segments:
@@ -119,11 +123,9 @@ class Dataset:
                 pieces.append(Segment(*(x[a:b] for x in (segment.time, segment.position,
                                                          segment.velocity, segment.effort))))
         if not pieces:
-            raise RecordingError('has no rows there', subject=self.source,
-                                 remedy='give shares from 0 to 1')
-        return Dataset(self.joint_names, tuple(pieces), self.period, self.axes, self.axis_names,
-                       self.has_velocity, self.is_gravity_compensated, self.counts,
-                       self.findings, self.source, self.velocity_source)
+            raise RecordingError('has no rows between these fractions', subject=self.source,
+                                 remedy='give fractions from 0 to 1')
+        return replace(self, segments=tuple(pieces))
 
 
 def load_dataset(source: str | Path, robot: Robot,
@@ -134,88 +136,103 @@ def load_dataset(source: str | Path, robot: Robot,
     ----------
     source : str or Path
         A rosbag2 recording (its folder, an ``.mcap`` or a ``.db3``), a ``.csv``, ``.json`` or
-        ``.npz`` file, or the folder in which the ``files`` of the settings lie.
+        ``.npz`` file, or the folder with the ``files`` of the settings.
     robot : Robot
-        Whose joints they are.
+        Its joints are read.
     settings : DatasetSettings, optional
-        What is unusual about the log.
+        Names, units, drives and times of the log.
 
     Returns
     -------
     Dataset
-        All rows that can be used; what was left out is told in ``counts`` and ``findings``.
+        All usable rows; rows left out are in ``counts`` and ``findings``.
 
     Raises
     ------
     RecordingError
-        When it cannot be read, or next to nothing of it can be used.
+        If the log cannot be read, or has next to no usable rows.
+
+    See Also
+    --------
+    read_settings, dataset_from_arrays, identify
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from pathlib import Path
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.identification import load_dataset
+    >>> robot = Robot.from_urdf('urdf/planar_2r.urdf')
+    >>> t = np.arange(0.0, 2.0, 0.01)
+    >>> columns = np.stack([t, np.sin(t), np.cos(t), 2.0 * np.sin(t), np.sin(3.0 * t)], axis=1)
+    >>> path = Path(tempfile.mkdtemp()) / 'log.csv'
+    >>> names = [f'{name}_position' for name in robot.joint_names]
+    >>> names += [f'{name}_effort' for name in robot.joint_names]
+    >>> np.savetxt(path, columns, delimiter=',', comments='', header=','.join(['time', *names]))
+    >>> dataset = load_dataset(path, robot)
+    >>> dataset.count, dataset.has_velocity
+    (200, False)
     """
     robot.require_single_coordinates('identification')
     settings = DatasetSettings() if settings is None else settings
-    return dataset_from_log(_read(Path(source), robot.joint_names, settings), robot, settings)
+    return dataset_from_log(read_log(Path(source), robot.joint_names, settings), robot, settings)
 
 
-def dataset_from_log(log: Log, robot: Robot, settings: DatasetSettings | None = None) -> Dataset:
-    """Turn what was read into joint positions and joint torques, cleaned.
+def read_log(path: Path, names: Sequence[str], settings: DatasetSettings, *,
+             topic: str | None = None, required: Sequence[str] = ('position', 'effort'),
+             rename: Mapping[str, str] | None = None) -> Log:
+    """Read the rows of some joints from a recording, tables or an archive.
 
     Parameters
     ----------
-    log : Log
-        Of the robot's joints, in its order.
-    robot, settings
-        As in `load_dataset`.
+    path : Path
+        See `load_dataset`.
+    names : sequence of str
+        Joints, in this order.
+    settings : DatasetSettings
+        Names, files, keys, rate and topic of the log.
+    topic : str, optional
+        Topic of a recording, instead of that of the settings.
+    required : sequence of str
+        Quantities that a table has to have.
+    rename : mapping of str to str, optional
+        Joints by their names in the log, instead of that of the settings.
     """
-    settings = DatasetSettings() if settings is None else settings
-    n = robot.n
-    log, unsigned = _in_units(log, settings, n)
-    C = settings.transmission(n)
-    rotary = ~prismatic_joints(robot)
-    if settings.position_side == 'motor':
-        rotary = np.zeros(n, dtype=bool)  # A motor turns many times; its encoder counts.
-    cleaned = clean(log, rotary, times=settings.times)
-    segments = _segments(cleaned, C, settings, n)
-    axes, names = _axes(C, robot.joint_names, settings)
-    has_velocity = bool(np.all(np.isfinite(cleaned.velocity)))
-    return Dataset(robot.joint_names, segments, cleaned.period, axes, names, has_velocity,
-                   settings.effort_kind == 'gravity_compensated', cleaned.counts,
-                   unsigned + _findings(cleaned, log, has_velocity), log.source,
-                   settings.velocity)
+    rename = settings.names if rename is None else rename
+    if settings.files:
+        folder = path if path.is_dir() else path.parent
+        files = {quantity: folder / str(name) for quantity, name in settings.files.items()}
+        return read_tables(files, names, rename, settings.rate, settings.keys, required)
+    if path.suffix.lower() in TABLES:
+        return read_tables({'all': path}, names, rename, settings.rate, settings.keys, required)
+    if path.suffix.lower() == '.npz':
+        return read_npz(path, names, rename, settings.keys, settings.rate, required)
+    return read_bag(path, names, rename, settings.topic if topic is None else topic)
 
 
-def _in_units(log: Log, settings: DatasetSettings, n: int) -> tuple[Log, tuple[Finding, ...]]:
-    """Return a log in radians and with signs, and what its efforts look like."""
-    scale = settings.of_joints('position_scale', n)
-    effort, findings = log.effort, ()
-    if settings.unsigned_bits is not None:
-        whole = 2.0 ** settings.unsigned_bits
-        effort = np.where(effort >= 0.5 * whole, effort - whole, effort)
-    else:
-        findings = tuple(
-            Finding(Severity.WARNING, name, 'effort looks like unsigned numbers of 16 bits of '
-                    'which the upper half stands for negative ones', 'set effort.unsigned_bits: '
-                    '16') for name, column in zip(log.names, effort.T, strict=True)
-            if _looks_unsigned(column))
-    if np.any(scale != 1.0):
-        log = replace(log, position=log.position * scale, velocity=log.velocity * scale)
-    return replace(log, effort=effort), findings
+def log_from_arrays(names: Sequence[str], time: FloatArray, quantities: Mapping[str, FloatArray]
+                    ) -> Log:
+    """Log of arrays of shape (N, n) by ``position``, ``velocity`` and ``effort``."""
+    stamps, good = stamps_of(time)
+    empty = np.full((len(time), len(names)), np.nan)
+    return Log(tuple(names), stamps, *(quantities.get(name, empty)[good] for name in
+                                       ('position', 'velocity', 'effort')),
+               {'rows without a time': int(np.count_nonzero(~good))}, 'arrays')
 
 
-def _looks_unsigned(effort: FloatArray) -> bool:
-    """Return whether numbers are integers near 0 and near 2^16, and none between or below."""
-    if np.any(effort < 0.0):
-        return False
-    told = effort[np.isfinite(effort)]
-    quarter = 2.0 ** 14
-    high = told > 3.0 * quarter
-    return bool(len(told) and np.all((told >= 0.0) & (told < 4.0 * quarter))
-                and np.any(high) and np.any(told < quarter)
-                and np.all(high | (told < quarter)) and np.all(told == np.round(told)))
+def require_rows(arrays: Mapping[str, FloatArray], time: FloatArray, n: int) -> None:
+    """Raise DimensionError unless all arrays have one row of n values for each time."""
+    for name, array in arrays.items():
+        if time.ndim != 1 or array.shape != (len(time), n):
+            raise DimensionError(f'must have one row of {n} values for each of the '
+                                 f'{time.size} times, got shape {array.shape}', subject=name,
+                                 remedy='give arrays of shape (N, n)')
 
 
 def dataset_from_arrays(robot: Robot, time: ArrayLike, q: ArrayLike, tau: ArrayLike,
                         v: ArrayLike | None = None,
                         settings: DatasetSettings | None = None) -> Dataset:
-    """Make a dataset of arrays, in the same way as of a file.
+    """Dataset of arrays, cleaned and converted as that of a file.
 
     Parameters
     ----------
@@ -224,107 +241,89 @@ def dataset_from_arrays(robot: Robot, time: ArrayLike, q: ArrayLike, tau: ArrayL
     time : array_like, shape (N,)
         s.
     q, tau, v : array_like, shape (N, n)
-        Positions, efforts, velocities where they were measured.
+        Positions, efforts, and velocities if they were measured.
     settings : DatasetSettings, optional
-        As in `load_dataset`.
+        See `load_dataset`.
+
+    See Also
+    --------
+    load_dataset, identify
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.identification import dataset_from_arrays
+    >>> robot = Robot.from_urdf('urdf/planar_2r.urdf')
+    >>> time = np.arange(0.0, 5.0, 0.01)
+    >>> q = np.sin(np.outer(time, [1.0, 2.0]))
+    >>> dataset = dataset_from_arrays(robot, time, q, np.cos(q))
+    >>> dataset.n, dataset.count, dataset.has_velocity
+    (2, 500, False)
     """
     robot.require_single_coordinates('identification')
     clock = real_array(time, 'time')
     arrays = {'q': real_array(q, 'q'), 'tau': real_array(tau, 'tau')}
     arrays['v'] = np.full_like(arrays['q'], np.nan) if v is None else real_array(v, 'v')
-    for name, array in arrays.items():
-        if clock.ndim != 1 or array.shape != (len(clock), robot.n):
-            raise DimensionError(f'has shape {array.shape}', subject=name,
-                                 remedy=f'give one row of {robot.n} numbers for each time')
-    stamps, good = stamps_of(clock)
-    log = Log(robot.joint_names, stamps, arrays['q'][good], arrays['v'][good],
-              arrays['tau'][good], {'rows without a time': int(np.count_nonzero(~good))}, 'arrays')
+    require_rows(arrays, clock, robot.n)
+    log = log_from_arrays(robot.joint_names, clock, {
+        'position': arrays['q'], 'velocity': arrays['v'], 'effort': arrays['tau']})
     return dataset_from_log(log, robot, settings)
 
 
-def _read(path: Path, joints: Sequence[str], settings: DatasetSettings) -> Log:
-    if settings.files:
-        folder = path if path.is_dir() else path.parent
-        return read_csv({quantity: folder / str(name) for quantity, name
-                         in settings.files.items()}, joints, settings.names, settings.rate,
-                        settings.keys)
-    if path.suffix.lower() in TABLES:
-        return read_csv({'all': path}, joints, settings.names, settings.rate, settings.keys)
-    if path.suffix.lower() == '.npz':
-        return read_npz(path, joints, settings.names, settings.keys, settings.rate)
-    return read_bag(path, joints, settings.names, settings.topic)
+def dataset_from_log(log: Log, robot: Robot, settings: DatasetSettings | None = None) -> Dataset:
+    """Dataset of the rows of a log, converted to joint positions and efforts and cleaned."""
+    settings = DatasetSettings() if settings is None else settings
+    n = robot.n
+    log, unsigned = _in_units(log, settings, n)
+    C = settings.transmission(n)
+    # A motor makes many turns, which its encoder counts.
+    rotary = np.zeros(n, dtype=bool) if settings.position_side == 'motor' else \
+        ~prismatic_joints(robot)
+    cleaned = clean(log, rotary, times=settings.times)
+    axes, names = _axes(C, robot.joint_names, settings)
+    has_velocity = bool(np.all(np.isfinite(cleaned.velocity)))
+    return Dataset(robot.joint_names, _segments(cleaned, C, settings, n), cleaned.period, axes,
+                   names, has_velocity, settings.effort_kind == 'gravity_compensated',
+                   cleaned.counts, unsigned + _findings(cleaned, log, has_velocity), log.source,
+                   settings.velocity)
 
 
-def _segments(cleaned: Cleaned, C: FloatArray, settings: DatasetSettings, n: int
-              ) -> tuple[Segment, ...]:
-    """Convert to the side of the joints."""
-    q, v = cleaned.position, cleaned.velocity
-    if settings.position_side == 'motor':
-        inverse = np.linalg.inv(C)
-        q, v = q @ inverse.T, v @ inverse.T
-    q = q + settings.of_joints('position_offset', n)
-    tau = cleaned.effort * settings.of_joints('sign', n)
-    if settings.effort_kind == 'current':
-        tau = tau * settings.of_joints('torque_constant', n)
-    if settings.effort_kind in ('current', 'motor_torque'):
-        tau = tau @ C
-    bounds = [*cleaned.starts, len(cleaned.time)]
-    return tuple(Segment(cleaned.time[a:b], q[a:b], v[a:b], tau[a:b])
-                 for a, b in pairwise(bounds))
-
-
-def _axes(C: FloatArray, joints: Sequence[str], settings: DatasetSettings
-          ) -> tuple[FloatArray, tuple[str, ...]]:
-    """Return what rubs: each joint, and each motor that turns with more than one joint."""
-    rows, names = list(np.eye(len(joints))), list(joints)
-    if settings.coupling is not None:
-        for k, row in enumerate(C):
-            if np.count_nonzero(row) > 1:
-                rows.append(row / row[k] if row[k] else row / np.max(np.abs(row)))
-                names.append(f'{joints[k]}/motor')
-    return np.array(rows), tuple(names)
-
-
-def _findings(cleaned: Cleaned, log: Log, has_velocity: bool) -> tuple[Finding, ...]:
-    findings = []
-    for reason, count in cleaned.counts.items():
-        share = count / max(log.count, 1)
-        severity = Severity.WARNING if reason == PARTS_MISSING or (
-            share > 0.01 and 'asked for' not in reason) else Severity.INFO
-        findings.append(Finding(severity, log.source, f'{count} {reason}'))
-    steps = np.diff(cleaned.time)
-    uneven = np.abs(steps - cleaned.period) > _JITTER * cleaned.period
-    if np.mean(uneven) > 0.01:
-        findings.append(Finding(
-            Severity.INFO, log.source, f'{100 * np.mean(uneven):.0f} % of the times between rows '
-            f'differ from the usual {1e3 * cleaned.period:.3g} ms by more than 10 %',
-            'nothing: rows are put on an even grid by their stamps'))
-    if not has_velocity:
-        findings.append(Finding(Severity.INFO, log.source, 'velocities are not complete: they '
-                                                           'are computed from positions'))
-    return tuple(findings)
+def segments_of(cleaned: Cleaned, position: FloatArray, velocity: FloatArray, effort: FloatArray
+                ) -> tuple[Segment, ...]:
+    """Segments of a cleaned log, of converted quantities."""
+    return tuple(Segment(cleaned.time[a:b], position[a:b], velocity[a:b], effort[a:b])
+                 for a, b in cleaned.bounds)
 
 
 def joined(datasets: Sequence[Dataset]) -> Dataset:
-    """Put recordings one after the other.
+    """Several recordings of one robot as one dataset, one after the other.
 
     Parameters
     ----------
     datasets : sequence of Dataset
         Of the same robot, read with the same settings.
 
-    Returns
-    -------
-    Dataset
-        All segments; times of later recordings come after those of earlier ones.
-
     Raises
     ------
     RecordingError
-        Where there is none, or one was sampled at another rate.
+        If there is no recording, or their sampling periods differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.identification import dataset_from_arrays, joined
+    >>> robot = Robot.from_urdf('urdf/planar_2r.urdf')
+    >>> time = np.arange(0.0, 2.0, 0.01)
+    >>> q = np.sin(np.outer(time, [1.0, 2.0]))
+    >>> one = dataset_from_arrays(robot, time, q, np.cos(q))
+    >>> joined([one, one]).count
+    400
     """
     if not datasets:
-        raise RecordingError('is missing', subject='recording', remedy='name one or more')
+        raise RecordingError('must contain at least one', subject='list of recordings',
+                             remedy='name one or more')
     first = datasets[0]
     segments: list[Segment] = []
     counts: dict[str, int] = {}
@@ -350,15 +349,92 @@ def joined(datasets: Sequence[Dataset]) -> Dataset:
 
 
 def remembered(function: Callable[[Dataset], Result]) -> Callable[[Dataset], Result]:
-    """Return a function that computes its result once for each dataset.
+    """Decorator: compute the result once per dataset and keep it as long as the dataset.
 
-    The result is kept as long as the dataset, must not hold it, and nobody writes into it.
+    The result must not refer to the dataset and must not be written to.
     """
     made: WeakKeyDictionary[Dataset, Result] = WeakKeyDictionary()
 
     @wraps(function)
-    def asked(dataset: Dataset) -> Result:
+    def cached(dataset: Dataset) -> Result:
         if dataset not in made:
             made[dataset] = function(dataset)
         return made[dataset]
-    return asked
+    return cached
+
+
+def _in_units(log: Log, settings: DatasetSettings, n: int) -> tuple[Log, tuple[Finding, ...]]:
+    """Log in radians and with signed efforts, and a finding for efforts that look unsigned."""
+    scale = settings.of_joints('position_scale', n)
+    effort, findings = log.effort, ()
+    if settings.unsigned_bits is not None:
+        whole = 2.0 ** settings.unsigned_bits
+        effort = np.where(effort >= 0.5 * whole, effort - whole, effort)
+    else:
+        findings = tuple(
+            Finding(Severity.WARNING, name, 'effort looks like unsigned numbers of 16 bits in '
+                    "two's complement", 'set effort.unsigned_bits: 16')
+            for name, column in zip(log.names, effort.T, strict=True) if _looks_unsigned(column))
+    if np.any(scale != 1.0):
+        log = replace(log, position=log.position * scale, velocity=log.velocity * scale)
+    return replace(log, effort=effort), findings
+
+
+def _looks_unsigned(effort: FloatArray) -> bool:
+    """Whether values are integers near 0 and near 2^16, without any between."""
+    if np.any(effort < 0.0):
+        return False
+    known = effort[np.isfinite(effort)]
+    quarter = 2.0 ** 14
+    high = known > 3.0 * quarter
+    return bool(len(known) and np.all((known >= 0.0) & (known < 4.0 * quarter))
+                and np.any(high) and np.any(known < quarter)
+                and np.all(high | (known < quarter)) and np.all(known == np.round(known)))
+
+
+def _segments(cleaned: Cleaned, C: FloatArray, settings: DatasetSettings, n: int
+              ) -> tuple[Segment, ...]:
+    """Convert to the side of the joints."""
+    q, v = cleaned.position, cleaned.velocity
+    if settings.position_side == 'motor':
+        inverse = np.linalg.inv(C)
+        q, v = q @ inverse.T, v @ inverse.T
+    q = q + settings.of_joints('position_offset', n)
+    tau = cleaned.effort * settings.of_joints('sign', n)
+    if settings.effort_kind == 'current':
+        tau = tau * settings.of_joints('torque_constant', n)
+    if settings.effort_kind in ('current', 'motor_torque'):
+        tau = tau @ C
+    return segments_of(cleaned, q, v, tau)
+
+
+def _axes(C: FloatArray, joints: Sequence[str], settings: DatasetSettings
+          ) -> tuple[FloatArray, tuple[str, ...]]:
+    """Axes with friction: each joint, and each motor that turns with several joints."""
+    rows, names = list(np.eye(len(joints))), list(joints)
+    if settings.coupling is not None:
+        for k, row in enumerate(C):
+            if np.count_nonzero(row) > 1:
+                rows.append(row / row[k] if row[k] else row / np.max(np.abs(row)))
+                names.append(f'{joints[k]}/motor')
+    return np.array(rows), tuple(names)
+
+
+def _findings(cleaned: Cleaned, log: Log, has_velocity: bool) -> tuple[Finding, ...]:
+    findings = []
+    for reason, count in cleaned.counts.items():
+        share = count / max(log.count, 1)
+        severity = Severity.WARNING if reason == PARTS_MISSING or (
+            share > 0.01 and 'asked for' not in reason) else Severity.INFO
+        findings.append(Finding(severity, log.source, f'{count} {reason}'))
+    steps = np.diff(cleaned.time)
+    uneven = np.abs(steps - cleaned.period) > _JITTER * cleaned.period
+    if np.mean(uneven) > 0.01:
+        findings.append(Finding(
+            Severity.INFO, log.source, f'{100 * np.mean(uneven):.0f} % of the times between rows '
+            f'differ from the usual {1e3 * cleaned.period:.3g} ms by more than 10 %',
+            'nothing: rows are put on an even grid by their stamps'))
+    if not has_velocity:
+        findings.append(Finding(Severity.INFO, log.source, 'has no complete velocities: they '
+                                                           'are computed from positions'))
+    return tuple(findings)

@@ -1,56 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``Log``: what a file says of some joints, as it stands there."""
+"""``Log``, the rows of a recording as written, and the rules by which rows are left out.
+
+Every row left out is counted by reason. Gaps split a log into segments.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 
-#: Times that are further from the middle one do not fit a stamp in ns. s.
+#: Times further from the median time do not fit into a stamp in ns, s.
 _LONGEST = 4e9
-#: A pause of more than so many sampling periods splits a log.
+#: A pause longer than this number of sampling periods splits a log.
 GAP_PERIODS = 8.0
-#: Rows further apart tell nothing of a motion: their times are in other units. s.
+#: Longest sampling period of a motion; larger ones mean times in another unit, s.
 LONGEST_PERIOD = 1.0
-#: Rows a segment must have to be of use.
+#: Fewest rows of a segment.
 SHORTEST_SEGMENT = 16
-#: An effort is a spike where it leaves its neighbours by more than so many of their larger
-#: differences (the 99th percentile), and by more than this part of the joint's range.
+#: Largest position or effort; squares of larger numbers could overflow.
+LARGEST_VALUE = 1e9
+#: An effort is a spike if it leaves its neighbours by more than this multiple of the 99th
+#: percentile of their differences, and by more than this fraction of the joint's range.
 SPIKE_DIFFERENCES, SPIKE_RANGE = 4.0, 0.5
-#: Who moves by less, rad or m, is at rest: encoders jitter.
+#: A joint that moves less is at rest, as encoders jitter, rad or m.
 AT_REST = 0.01
-#: Rows that repeat the one before, one after the other, and of all rows, at most.
+#: Longest run of repeated rows that are dropped, and largest fraction of repeated rows.
 LONGEST_REPEAT, MOST_REPEATED = 2, 0.1
-#: Rows that tell how large steps and ranges usually are.
+#: Rows from which usual differences and ranges are estimated.
 MOST_LOOKED_AT = 100_000
-#: Joints move slower than this, rad/s or m/s, and a jump is no less than this, rad or m.
+#: Fastest joint, rad/s or m/s, and smallest jump, rad or m.
 FASTEST, LEAST_JUMP = 60.0, 0.02
-
-_HALF_TURN = np.pi
 
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """Rows of a log, in the order of the file; nothing is converted or left out yet.
+    """Rows of a log in the order of the file, without conversion.
 
     Parameters
     ----------
     names : tuple of str, length n
-        The joints, by the names that the robot has for them.
+        Joints, by the names of the robot.
     stamps : ndarray of int64, shape (N,)
-        When each row was measured, ns from any origin.
+        Time of each row, ns from any origin.
     position, velocity, effort : ndarray, shape (N, n)
-        As written; nan where a row does not tell.
+        As written; nan where a row has no value.
     dropped : mapping of str to int
-        Rows that could not be read at all, by reason.
+        Number of unreadable rows by reason.
     source : str
-        What the log was read from, for messages.
+        Origin of the log, for messages.
     """
 
     names: tuple[str, ...]
@@ -67,20 +71,110 @@ class Log:
         return len(self.stamps)
 
 
-def stamps_of(time: FloatArray) -> tuple[IntArray, BoolArray]:
-    """Return the stamps of rows, and which rows have one.
+@dataclass(frozen=True, eq=False)
+class Cleaned:
+    """A log without unusable rows.
 
     Parameters
     ----------
     time : ndarray, shape (N,)
-        As written, s.
+        s from the first row, strictly increasing.
+    position, velocity, effort : ndarray, shape (N, n)
+        Finite positions and efforts; nan where a velocity was not measured.
+    bounds : tuple of (int, int)
+        First row of each segment, and the row after its last one.
+    period : float
+        Median time between rows, s.
+    counts : dict of str to int
+        Number of rows left out or corrected, by reason.
+    """
 
-    Returns
-    -------
-    stamps : ndarray of int64, shape (M,)
-        Of the rows that have a time, ns since the first of them.
-    good : ndarray of bool, shape (N,)
-        Which these are: the time is finite, and no century away from the others.
+    time: FloatArray
+    position: FloatArray
+    velocity: FloatArray
+    effort: FloatArray
+    bounds: tuple[tuple[int, int], ...]
+    period: float
+    counts: dict[str, int]
+
+
+class UsableRows:
+    """Rows of a log that are still in use, and the number of dropped ones by reason."""
+
+    def __init__(self, count: int, counts: Mapping[str, int] | None = None):
+        self.kept = np.ones(count, dtype=bool)
+        self.counts = {reason: number for reason, number in (counts or {}).items() if number}
+
+    @property
+    def rows(self) -> IntArray:
+        """Numbers of the rows in use."""
+        return np.flatnonzero(self.kept)
+
+    def drop(self, reason: str, bad: BoolArray) -> None:
+        """Drop rows and count those that were in use."""
+        bad = bad & self.kept
+        if np.any(bad):
+            self.count(reason, int(np.count_nonzero(bad)))
+            self.kept[bad] = False
+
+    def drop_some(self, reason: str, found: BoolArray) -> None:
+        """Drop rows given by a mask over the rows in use."""
+        mask = np.zeros(len(self.kept), dtype=bool)
+        mask[self.rows[found]] = True
+        self.drop(reason, mask)
+
+    def count(self, reason: str, number: int) -> None:
+        """Count rows."""
+        self.counts[reason] = self.counts.get(reason, 0) + number
+
+    def drop_disorder(self, time: NDArray[np.generic]) -> None:
+        """Drop rows older than a previous row, and rows with the stamp of the previous row."""
+        if np.any(self.kept):
+            times = time[self.rows]
+            behind = np.zeros(len(times), dtype=bool)
+            behind[1:] = times[1:] < np.maximum.accumulate(times)[:-1]
+            self.drop_some('rows out of order', behind)
+            self.drop_some('rows with the stamp of the row before',
+                           np.append(False, np.diff(time[self.rows]) == 0))
+
+    def segments(self, time: FloatArray, source: str) -> tuple[list[IntArray], float]:
+        """Rows of each segment between gaps, and the median time between rows, s.
+
+        Raises
+        ------
+        RecordingError
+            If fewer than `SHORTEST_SEGMENT` rows in a row are left.
+        """
+        rows = self.rows
+        if len(rows) < SHORTEST_SEGMENT:
+            raise RecordingError(f'has {len(rows)} usable rows; left out: {self}', subject=source,
+                                 remedy='record some seconds of a moving arm')
+        steps = np.diff(time[rows])
+        period = float(np.median(steps))
+        if period > LONGEST_PERIOD:
+            raise RecordingError(f'has rows that are {period:.3g} s apart', subject=source,
+                                 remedy='give times in s, and rows that follow the motion')
+        splits = np.flatnonzero(steps > GAP_PERIODS * period) + 1
+        if len(splits):
+            self.count('gaps', len(splits))
+        pieces = [rows[a:b] for a, b in pairwise([0, *splits.tolist(), len(rows)])]
+        whole = [piece for piece in pieces if len(piece) >= SHORTEST_SEGMENT]
+        lost = len(rows) - sum(map(len, whole))
+        if lost:
+            self.count('rows between gaps that are too close', lost)
+        if not whole:
+            raise RecordingError(f'has no piece of {SHORTEST_SEGMENT} rows without a gap',
+                                 subject=source, remedy='record at a steady rate')
+        return whole, period
+
+    def __str__(self) -> str:
+        return ', '.join(f'{count} {reason}' for reason, count in self.counts.items()) or 'nothing'
+
+
+def stamps_of(time: FloatArray) -> tuple[IntArray, BoolArray]:
+    """Stamps of the rows that have a time, ns from the first of them, and a mask of these rows.
+
+    Times that are not finite or more than a century away from the median are rejected.
     """
     good = np.isfinite(time)
     if not np.any(good):
@@ -92,42 +186,15 @@ def stamps_of(time: FloatArray) -> tuple[IntArray, BoolArray]:
 
 
 def in_order(names: Sequence[str], wanted: Sequence[str]) -> tuple[int, ...] | None:
-    """Return where each wanted name stands, or None where one is missing or stands twice."""
+    """Index of each wanted name, or None if one is missing or occurs twice."""
     names = list(names)
     if any(names.count(name) != 1 for name in wanted):
         return None
     return tuple(names.index(name) for name in wanted)
 
 
-@dataclass(frozen=True, eq=False)
-class Cleaned:
-    """A log without unusable rows.
-
-    Parameters
-    ----------
-    time : ndarray, shape (N,)
-        s from the first row, strictly increasing.
-    position, velocity, effort : ndarray, shape (N, n)
-        Finite positions and efforts; velocity nan where it is not told.
-    starts : tuple of int
-        First row of each segment.
-    period : float
-        Usual time between rows, s.
-    counts : dict of str to int
-        How many rows were left out, or mended, by reason; reasons without rows are missing.
-    """
-
-    time: FloatArray
-    position: FloatArray
-    velocity: FloatArray
-    effort: FloatArray
-    starts: tuple[int, ...]
-    period: float
-    counts: dict[str, int]
-
-
 def clean(log: Log, rotary: BoolArray, *, times: tuple[float, float] | None = None) -> Cleaned:
-    """Leave out what cannot be used of a log, and unwrap angles.
+    """Leave out the unusable rows of a log and unwrap angles.
 
     Parameters
     ----------
@@ -136,106 +203,64 @@ def clean(log: Log, rotary: BoolArray, *, times: tuple[float, float] | None = No
     rotary : ndarray of bool, shape (n,)
         Joints whose positions are angles: a jump of about a turn is a wrap.
     times : (float, float), optional
-        Keep only what lies between, s from the first row.
-
-    Returns
-    -------
-    Cleaned
-        The rest.
+        Interval that is kept, s from the first row.
 
     Raises
     ------
     RecordingError
-        When next to nothing is left.
+        If no segment is left.
     """
-    counts = {reason: count for reason, count in log.dropped.items() if count}
-    kept = np.ones(log.count, dtype=bool)
-
-    def drop(reason: str, bad: BoolArray) -> None:
-        bad = bad & kept
-        if np.any(bad):
-            counts[reason] = counts.get(reason, 0) + int(np.count_nonzero(bad))
-            kept[bad] = False
-
-    # Beyond this nothing is a position or an effort, and squares would overflow.
-    usable = np.abs(log.position) < 1e9
-    drop('rows whose position is no number', ~np.all(usable, axis=1))
-    drop('rows whose effort is no number', ~np.all(np.abs(log.effort) < 1e9, axis=1))
-    stamps = log.stamps
-    _drop_disorder(stamps, kept, drop)
-    if not np.any(kept):
-        raise RecordingError('has no usable row: ' + _listed(counts), subject=log.source,
+    used = UsableRows(log.count, log.dropped)
+    used.drop('rows without a finite position',
+              ~np.all(np.abs(log.position) < LARGEST_VALUE, axis=1))
+    used.drop('rows without a finite effort', ~np.all(np.abs(log.effort) < LARGEST_VALUE, axis=1))
+    used.drop_disorder(log.stamps)
+    if not np.any(used.kept):
+        raise RecordingError(f'has no usable row: {used}', subject=log.source,
                              remedy='record position and effort of all joints')
-    time = (stamps - stamps[kept][0]) * 1e-9
+    time = (log.stamps - log.stamps[used.kept][0]) * 1e-9
     if times is not None:
-        drop('rows outside the times asked for', (time < times[0]) | (time > times[1]))
+        used.drop('rows outside the times asked for', (time < times[0]) | (time > times[1]))
     position = log.position.copy()
-    _unwrap(position, kept, rotary, counts)
+    _unwrap(position, used, rotary)
     motion = (position, log.velocity, log.effort)
-    for reason, judge, arrays in (
+    for reason, found, arrays in (
             ('rows at rest without any effort, as with brakes on', _braked,
              (position, log.effort)),
             ('rows that repeat the one before', _repeated, motion),
             ('rows with a jump of position', _jumps, (time, position)),
             ('rows with a spike of effort', _spikes, (log.effort,))):
-        rows = np.flatnonzero(kept)
+        rows = used.rows
         if len(rows) >= SHORTEST_SEGMENT:
-            drop(reason, _scattered(rows, kept, judge(*(_taken(x, rows) for x in arrays))))
-    rows = np.flatnonzero(kept)
-    if len(rows) < SHORTEST_SEGMENT:
-        raise RecordingError(f'has {len(rows)} usable rows; left out: ' + _listed(counts),
-                             subject=log.source, remedy='record some seconds of a moving arm')
-    return _segmented(*(_taken(x, rows) for x in (time, position, log.velocity, log.effort)),
-                      counts, log.source)
+            used.drop_some(reason, found(*(_taken(x, rows) for x in arrays)))
+    pieces, period = used.segments(time, log.source)
+    rows = np.concatenate(pieces)
+    ends = np.cumsum([0, *map(len, pieces)]).tolist()
+    return Cleaned(*(_taken(x, rows) for x in (time, position, log.velocity, log.effort)),
+                   tuple(pairwise(ends)), period, used.counts)
 
 
-def _drop_disorder(stamps: IntArray, kept: BoolArray,
-                   drop: Callable[[str, BoolArray], None]) -> None:
-    """Drop rows with the stamp of the row before, and rows older than one before them."""
-    rows = np.flatnonzero(kept)
-    if len(rows) < 2:
-        return
-    newest = np.maximum.accumulate(stamps[rows])
-    behind = np.zeros(len(rows), dtype=bool)
-    behind[1:] = stamps[rows][1:] < newest[:-1]
-    drop('rows out of order', _scattered(rows, kept, behind))
-    rows = np.flatnonzero(kept)
-    same = np.zeros(len(rows), dtype=bool)
-    same[1:] = np.diff(stamps[rows]) == 0
-    drop('rows with the stamp of the row before', _scattered(rows, kept, same))
-
-
-def _scattered(rows: IntArray, kept: BoolArray, found: BoolArray) -> BoolArray:
-    """Return a mask of all rows from one of those that are kept."""
-    mask = np.zeros(len(kept), dtype=bool)
-    mask[rows[found]] = True
-    return mask
-
-
-def _unwrap(position: FloatArray, kept: BoolArray, rotary: BoolArray, counts: dict[str, int]
-            ) -> None:
-    """Undo jumps of a turn; only jumps of nearly 2 pi within a row are wraps."""
-    rows = np.flatnonzero(kept)
+def _unwrap(position: FloatArray, used: UsableRows, rotary: BoolArray) -> None:
+    """Undo jumps of nearly 2 pi between two rows."""
+    rows = used.rows
     for joint in np.flatnonzero(rotary):
         steps = np.diff(position[rows, joint])
         turns = np.round(steps / (2.0 * np.pi))
-        wraps = (np.abs(steps) > 1.5 * _HALF_TURN) & (turns != 0.0)
+        wraps = (np.abs(steps) > 1.5 * np.pi) & (turns != 0.0)
         if np.any(wraps):
             position[rows[1:], joint] -= 2.0 * np.pi * np.cumsum(np.where(wraps, turns, 0.0))
-            counts['wraps undone'] = (counts.get('wraps undone', 0)
-                                      + int(np.count_nonzero(wraps)))
+            used.count('wraps undone', int(np.count_nonzero(wraps)))
 
 
 def _jumps(time: FloatArray, position: FloatArray) -> BoolArray:
-    """Return single rows that no joint can reach and leave again in time.
+    """Mask of single rows that no joint can reach and leave again in time.
 
-    They are judged against the line between their neighbours: a real motion is close to it.
+    They are compared with the line between their neighbours, which a real motion stays near.
     """
     found = np.zeros(len(time), dtype=bool)
     if len(time) > 2:
         before, after = time[1:-1] - time[:-2], time[2:] - time[1:-1]
         most = FASTEST * np.minimum(before, after)[:, np.newaxis]
-        # Faster than any joint there, and back; few rows are looked at closely.
         steps = np.abs(np.diff(position, axis=0))
         there = (steps[:-1] > most) & (steps[1:] > most)
         rows = np.flatnonzero(np.any(there, axis=1))
@@ -249,17 +274,16 @@ def _jumps(time: FloatArray, position: FloatArray) -> BoolArray:
 
 
 def _spikes(effort: FloatArray) -> BoolArray:
-    """Return rows where an effort is nowhere near those around it.
+    """Mask of rows whose effort is far from the median of the five rows around them.
 
-    The median of the five rows around it is what a row is compared with, so that a step,
-    which friction makes at each reversal, is no spike.
+    A step, which friction makes at each reversal, does not leave that median.
     """
     steps = np.abs(np.diff(effort, axis=0))
     some = slice(None, None, max(1, len(effort) // MOST_LOOKED_AT))
     usual = np.percentile(steps[some], 99.0, axis=0)
     low, high = np.percentile(effort[some], (1.0, 99.0), axis=0)
     limit = np.maximum(np.maximum(SPIKE_DIFFERENCES * usual, SPIKE_RANGE * (high - low)), 1e-9)
-    # Who leaves the median of five leaves a neighbour by half as much: few rows do.
+    # A row off the median of five differs from a neighbour by at least half as much.
     large = np.flatnonzero(np.any(steps > 0.5 * limit, axis=1))
     rows = np.unique((large[:, np.newaxis] + np.arange(-1, 3)).ravel())
     rows = rows[(rows >= 0) & (rows < len(effort))]
@@ -273,11 +297,7 @@ def _spikes(effort: FloatArray) -> BoolArray:
 
 
 def _braked(position: FloatArray, effort: FloatArray) -> BoolArray:
-    """Return rows of an arm that stands still while no drive gives the least effort.
-
-    Brakes or friction carry it then, which no model of a moving arm should be made to explain.
-    A passive arm that swings is another matter, and so is a single row of zeros.
-    """
+    """Mask of rows of an arm at rest with zero effort in all drives: brakes carry it."""
     found = np.zeros(len(effort), dtype=bool)
     for a, b in _runs(np.all(effort == 0.0, axis=1)):
         if b - a >= SHORTEST_SEGMENT and np.all(np.ptp(position[a:b], axis=0) < AT_REST):
@@ -286,17 +306,17 @@ def _braked(position: FloatArray, effort: FloatArray) -> BoolArray:
 
 
 def _runs(mask: BoolArray) -> Iterator[tuple[int, int]]:
-    """Yield first row and the row after the last one of what is true in a row."""
+    """Yield the first row and the row after the last one of each run of true values."""
     edges = np.diff(np.concatenate([[0], mask.astype(np.int8), [0]]))
     yield from zip(np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist(),
                    strict=True)
 
 
 def _repeated(*arrays: FloatArray) -> BoolArray:
-    """Return rows that say in every number what the row before said.
+    """Mask of rows that are equal to the row before.
 
     A driver that misses a cycle sends the old state under a new stamp, once or twice. Longer
-    runs are an arm at rest, or an encoder sampled faster than it counts, and so are many.
+    runs are an arm at rest, or an encoder that is sampled faster than it counts.
     """
     same = np.zeros(len(arrays[0]), dtype=bool)
     same[1:] = np.all([np.all((x[1:] == x[:-1]) | (np.isnan(x[1:]) & np.isnan(x[:-1])), axis=1)
@@ -309,39 +329,6 @@ def _repeated(*arrays: FloatArray) -> BoolArray:
     return same
 
 
-def _segmented(time: FloatArray, position: FloatArray, velocity: FloatArray, effort: FloatArray,
-               counts: dict[str, int], source: str) -> Cleaned:
-    """Split at gaps and leave out what is too short between two of them."""
-    steps = np.diff(time)
-    period = float(np.median(steps))
-    if period > LONGEST_PERIOD:
-        raise RecordingError(f'has rows that are {period:.3g} s apart', subject=source,
-                             remedy='give times in s, and rows that follow the motion')
-    splits = np.flatnonzero(steps > GAP_PERIODS * period) + 1
-    if len(splits):
-        counts['gaps'] = len(splits)
-    bounds = [0, *splits.tolist(), len(time)]
-    whole = [(a, b) for a, b in pairwise(bounds)
-             if b - a >= SHORTEST_SEGMENT]
-    lost = len(time) - sum(b - a for a, b in whole)
-    if lost:
-        counts['rows between gaps that are too close'] = lost
-    if not whole:
-        raise RecordingError('has no piece of ' + f'{SHORTEST_SEGMENT} rows without a gap',
-                             subject=source, remedy='record at a steady rate')
-    rows = np.concatenate([np.arange(a, b) for a, b in whole])
-    starts, at = [], 0
-    for a, b in whole:
-        starts.append(at)
-        at += b - a
-    return Cleaned(*(_taken(x, rows) for x in (time, position, velocity, effort)),
-                   tuple(starts), period, counts)
-
-
 def _taken(x: FloatArray, rows: IntArray) -> FloatArray:
-    """Return some rows, without a copy where they are all."""
+    """Some rows, without a copy if they are all."""
     return x if len(rows) == len(x) else x[rows]
-
-
-def _listed(counts: dict[str, int]) -> str:
-    return ', '.join(f'{count} {reason}' for reason, count in counts.items()) or 'nothing'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a YAML beside a log says of it: names, units, drives, times.
+"""Settings of logs and of estimates, read from a YAML file, and the checks that they share.
 
-Example::
+A YAML file beside a log describes its names, units, drives and times::
 
     joints: [torso_lift_joint, arm_1_joint]
     log:
@@ -18,8 +18,9 @@ Example::
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,56 +30,142 @@ from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.yaml_text import read_yaml
 
-#: What the efforts of a log may be.
+#: Quantities that the efforts of a log may be.
 EFFORT_KINDS = ('torque', 'current', 'motor_torque', 'gravity_compensated')
-#: Where velocities may come from.
+#: Sources of velocities.
 VELOCITY_SOURCES = ('auto', 'position', 'measured')
+
+# Settings that multiply, and so must not be zero.
+_FACTORS = ('sign', 'gear_ratio', 'torque_constant', 'position_scale')
+
+_SECTIONS: Mapping[str, Mapping[str, str]] = {
+    'log': {'topic': 'topic', 'rate': 'rate', 'times': 'times', 'keys': 'keys', 'files': 'files'},
+    'effort': {'kind': 'effort_kind', 'sign': 'sign', 'gear_ratio': 'gear_ratio',
+               'torque_constant': 'torque_constant', 'coupling': 'coupling',
+               'unsigned_bits': 'unsigned_bits'},
+    'position': {'side': 'position_side', 'offset': 'position_offset',
+                 'scale': 'position_scale'},
+}
+
 Settings = TypeVar('Settings')
 
 
+def require_choice(name: str, value: Any, known: Sequence[str]) -> None:
+    """Raise ParameterError unless a setting is one of some names."""
+    if value not in known:
+        raise ParameterError(f'must be one of {", ".join(map(str, known))}, got {value!r}',
+                             subject=name, remedy='choose among these')
+
+
+def require_number(name: str, value: Any, remedy: str, low: float = 0.0, high: float = np.inf, *,
+                   whole: bool = False, closed: bool = True) -> None:
+    """Raise ParameterError unless a setting is a finite number from low to high.
+
+    With ``closed=False`` the number must be above ``low``; ``whole`` asks for an integer.
+    """
+    kind = Integral if whole else Real
+    if isinstance(value, bool) or not isinstance(value, kind) or not np.isfinite(value) \
+            or not low <= value <= high or (value == low and not closed):
+        raise ParameterError(f'must be a {"whole " if whole else ""}number from {low:g} to '
+                             f'{high:g}, got {value!r}', subject=name, remedy=remedy)
+
+
+def require_mapping(value: Any, name: str, known: Iterable[str]) -> Mapping[str, Any]:
+    """Section of a YAML file, or ParameterError unless it is a mapping with known keys."""
+    known = list(known)
+    if not isinstance(value, Mapping):
+        raise ParameterError(f'must be a mapping, got {value!r}', subject=name,
+                             remedy='give ' + ', '.join(known))
+    for key in value:
+        if key not in known:
+            raise ParameterError('is not a setting', subject=f'{name}.{key}',
+                                 remedy='choose among ' + ', '.join(known))
+    return value
+
+
+def values_of_joints(name: str, value: Any, n: int) -> FloatArray:
+    """Setting as finite values of n joints, shape (n,), from one number or n."""
+    try:
+        values = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.array(np.nan)
+    if values.shape not in ((), (n,)) or not np.all(np.isfinite(values)):
+        raise ParameterError(f'must be one number or {n}, got {value!r}', subject=name,
+                             remedy='give finite numbers in the order of the joints')
+    return np.broadcast_to(values, (n,)).copy()
+
+
 @dataclass(frozen=True, eq=False)
-class DatasetSettings:
-    """How to read a log.
+class LogSettings:
+    """Settings of every log.
 
     Parameters
     ----------
-    names : mapping of str to str
-        What the robot calls a joint of the log.
-    topic : str, optional
-        The topic of a recording.
     rate : float, optional
-        Rows a second of a table without time, Hz.
+        Rows per second of a table without a column of time, Hz.
     times : (float, float), optional
-        What to keep, s from the first row.
+        Interval that is kept, s from the first row.
+    """
+
+    rate: float | None = None
+    times: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.rate is not None:
+            require_number('rate', self.rate, 'give rows per second', 0.0, 1e7, closed=False)
+        if self.times is not None:
+            pair = np.asarray(self.times, dtype=object)
+            if pair.shape != (2,) or not all(isinstance(x, Real) for x in pair) \
+                    or not pair[0] < pair[1]:
+                raise ParameterError(f'must be an interval, got {self.times!r}', subject='times',
+                                     remedy='give two times in s, the earlier one first')
+
+
+@dataclass(frozen=True, eq=False)
+class DatasetSettings(LogSettings):
+    """Settings of a log of joint positions and efforts.
+
+    Parameters
+    ----------
+    rate, times
+        See `LogSettings`.
+    names : mapping of str to str
+        Name of the robot's joint by name of the joint in the log.
+    topic : str, optional
+        Topic of a recording.
     keys : mapping
-        Columns or arrays of a table; see `table_log`.
+        Columns or arrays of a table; see `robot_dynamics.identification.dataset.tables`.
     files : mapping of str to str
-        One file for each quantity, relative to the log.
+        One file per quantity, relative to the log.
     effort_kind : str
         One of `EFFORT_KINDS`.
-    sign, gear_ratio, torque_constant : sequence of float, or one for all
-        Of each joint. Efforts are multiplied by the sign; of a current also by the torque
-        constant (N m/A), and what is motor-side by the ratio.
+    sign, gear_ratio, torque_constant : float or sequence of float
+        Factors of each joint. Efforts are multiplied by the sign; currents also by the torque
+        constant (N m/A), and efforts of motors by the gear ratio.
     coupling : matrix, optional
-        C of a transmission that couples joints, q_motor = C q + offset; stands for gear
-        ratios. Efforts of motors then act as tau = C^T tau_motor.
+        C of a transmission that couples joints, q_motor = C q + offset, instead of gear
+        ratios. Efforts of joints are then C^T tau_motor.
     position_side : {'joint', 'motor'}
-        Which side positions and velocities are measured on.
-    position_offset : sequence of float, or one for all
+        Side of the gears on which positions and velocities are measured.
+    position_offset : float or sequence of float
         Added to the positions of the joints, rad or m.
-    position_scale : sequence of float, or one for all
-        What positions and velocities are multiplied by first: 0.017453 for degrees.
+    position_scale : float or sequence of float
+        Factor of positions and velocities, applied first: 0.017453 for degrees.
     unsigned_bits : int, optional
-        Efforts are written as unsigned numbers of so many bits, of which the upper half stands
-        for negative ones (two's complement).
+        Efforts are unsigned numbers of this many bits in two's complement.
     velocity : str
         One of `VELOCITY_SOURCES`.
+
+    Examples
+    --------
+    >>> from robot_dynamics.identification import DatasetSettings
+    >>> DatasetSettings(effort_kind='current', torque_constant=0.1).transmission(2)
+    array([[1., 0.],
+           [0., 1.]])
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
     topic: str | None = None
-    rate: float | None = None
-    times: tuple[float, float] | None = None
     keys: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     effort_kind: str = 'torque'
@@ -93,49 +180,33 @@ class DatasetSettings:
     velocity: str = 'auto'
 
     def __post_init__(self) -> None:
-        for name, value, known in (('effort.kind', self.effort_kind, EFFORT_KINDS),
-                                   ('velocity', self.velocity, VELOCITY_SOURCES),
-                                   ('position.side', self.position_side, ('joint', 'motor'))):
-            if value not in known:
-                raise ParameterError(f'is {value!r}', subject=name,
-                                     remedy='choose among ' + ', '.join(known))
+        super().__post_init__()
+        require_choice('effort.kind', self.effort_kind, EFFORT_KINDS)
+        require_choice('velocity', self.velocity, VELOCITY_SOURCES)
+        require_choice('position.side', self.position_side, ('joint', 'motor'))
         for name in ('names', 'keys', 'files'):
             if not isinstance(getattr(self, name), Mapping):
-                raise ParameterError('is no mapping', subject=name, remedy='give names by name')
-        if self.rate is not None and not (isinstance(self.rate, (int, float))
-                                          and 0.0 < self.rate < 1e7):
-            raise ParameterError(f'is {self.rate!r}', subject='rate', remedy='give rows a second')
-        if self.unsigned_bits is not None and not (isinstance(self.unsigned_bits, int)
-                                                   and 2 <= self.unsigned_bits <= 52):
-            raise ParameterError(f'are {self.unsigned_bits!r}', subject='unsigned_bits',
-                                 remedy='give 8, 16 or 32')
-        if self.times is not None:
-            pair = np.asarray(self.times, dtype=object)
-            if pair.shape != (2,) or not all(isinstance(x, (int, float)) for x in pair) \
-                    or not pair[0] < pair[1]:
-                raise ParameterError(f'is {self.times!r}', subject='times',
-                                     remedy='give two times, first the earlier one, s')
+                raise ParameterError(f'must be a mapping, got {getattr(self, name)!r}',
+                                     subject=name, remedy='give names by name')
+        if self.unsigned_bits is not None:
+            require_number('unsigned_bits', self.unsigned_bits, 'give 8, 16 or 32', 2, 52,
+                           whole=True)
 
     def of_joints(self, name: str, n: int) -> FloatArray:
-        """Return one of the settings of each joint, shape (n,)."""
-        try:
-            values = np.asarray(getattr(self, name), dtype=np.float64)
-        except (TypeError, ValueError):
-            values = np.array(np.nan)
-        if values.shape not in ((), (n,)) or not np.all(np.isfinite(values)):
-            raise ParameterError(f'is {getattr(self, name)!r}', subject=name,
-                                 remedy=f'give one number, or {n} in the order of the joints')
+        """Values of a setting for n joints, shape (n,)."""
+        values = values_of_joints(name, getattr(self, name), n)
         if name in _FACTORS and np.any(values == 0.0):
-            raise ParameterError('holds a zero', subject=name, remedy='give the real one')
-        return np.broadcast_to(values, (n,)).copy()
+            raise ParameterError('must not contain a zero', subject=name,
+                                 remedy='give the factor of each joint')
+        return values
 
     def transmission(self, n: int) -> FloatArray:
-        """Return C in q_motor = C q, shape (n, n).
+        """Matrix C of q_motor = C q, shape (n, n).
 
         Raises
         ------
         ParameterError
-            When the matrix is not square or has no inverse.
+            If the matrix is not square or not invertible.
         """
         if self.coupling is None:
             return np.diag(self.of_joints('gear_ratio', n))
@@ -144,92 +215,67 @@ class DatasetSettings:
         except (TypeError, ValueError):
             C = np.zeros(0)
         if C.shape != (n, n) or not np.all(np.isfinite(C)) or np.linalg.cond(C) > 1e12:
-            raise ParameterError('is no invertible matrix', subject='coupling',
+            raise ParameterError('must be an invertible matrix', subject='coupling',
                                  remedy=f'give {n} rows of {n} numbers: motor positions as '
                                         'combinations of joint positions')
         return C
 
 
 def settings_from(content: Any, subject: str = 'settings') -> DatasetSettings:
-    """Return settings out of what a YAML says; keys that it does not know are refused.
+    """Settings of a log from the content of a YAML file; unknown keys are rejected.
 
     Parameters
     ----------
     content : mapping
-        As in the example of this module; ``joints``, ``robot``, ``estimate`` and the like
-        belong to others and are passed over.
+        As in the example of this module. Keys of other pipelines, such as ``joints``,
+        ``robot`` and ``estimate``, are ignored.
     subject : str
         Name of the file, for messages.
     """
     if not isinstance(content, Mapping):
-        raise ParameterError('is no mapping', subject=subject, remedy='see the documentation')
+        raise ParameterError('must contain a mapping', subject=subject,
+                             remedy='see docs/identification.md')
     flat: dict[str, Any] = {}
     for section, known in _SECTIONS.items():
-        part = content.get(section, {})
-        if not isinstance(part, Mapping):
-            raise ParameterError('is no mapping', subject=f'{subject}: {section}',
-                                 remedy='give ' + ', '.join(known))
-        for key, value in part.items():
-            if key not in known:
-                raise ParameterError('is no setting', subject=f'{subject}: {section}.{key}',
-                                     remedy='choose among ' + ', '.join(known))
-            flat[known[key]] = value
-    for key in ('names', 'velocity'):
-        if key in content:
-            flat[key] = content[key]
-    if 'times' in flat and isinstance(flat['times'], list):
+        part = require_mapping(content.get(section, {}), f'{subject}: {section}', known)
+        flat.update({known[key]: value for key, value in part.items()})
+    flat.update({key: content[key] for key in ('names', 'velocity') if key in content})
+    if isinstance(flat.get('times'), list):
         flat['times'] = tuple(flat['times'])
     return DatasetSettings(**flat)
 
 
 def read_settings(path: Path) -> tuple[DatasetSettings, Mapping[str, Any]]:
-    """Return the settings that a YAML file holds, and all that it says."""
+    """Settings of a log from a YAML file, and the whole content of the file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from robot_dynamics.identification import read_settings
+    >>> settings, content = read_settings(Path('benchmark/identification_logs/tx40.yaml'))
+    >>> settings.rate, settings.effort_kind, content['name']
+    (5000, 'motor_torque', 'Staubli TX40')
+    """
     content = read_yaml(path, ParameterError, 'give a YAML file that describes the log')
     return settings_from({} if content is None else content, str(path)), content or {}
 
 
-# What multiplies, and so is never zero.
-_FACTORS = ('sign', 'gear_ratio', 'torque_constant', 'position_scale')
-
-_SECTIONS: Mapping[str, Mapping[str, str]] = {
-    'log': {'topic': 'topic', 'rate': 'rate', 'times': 'times', 'keys': 'keys', 'files': 'files'},
-    'effort': {'kind': 'effort_kind', 'sign': 'sign', 'gear_ratio': 'gear_ratio',
-               'torque_constant': 'torque_constant', 'coupling': 'coupling',
-               'unsigned_bits': 'unsigned_bits'},
-    'position': {'side': 'position_side', 'offset': 'position_offset',
-                 'scale': 'position_scale'},
-}
-
-assert {name for part in _SECTIONS.values() for name in part.values()} | {'names', 'velocity'} \
-    == {field.name for field in fields(DatasetSettings)}
-
-
-def read_estimate(kind: type[Settings], content: Mapping[str, Any], refusal: str) -> Settings:
-    """Return settings out of the section; ``auto`` and none are the defaults.
+def read_estimate(kind: type[Settings], content: Mapping[str, Any], section: str = 'estimate',
+                  others: Sequence[str] = ()) -> Settings:
+    """Settings of an estimate from a section of a YAML file; ``auto`` gives the defaults.
 
     Parameters
     ----------
     kind : type
-        A dataclass of settings, which checks its values.
+        Dataclass of the settings.
     content : mapping
         The whole YAML.
-    refusal : str
-        What a name is that is no setting.
-
-    Raises
-    ------
-    ParameterError
-        Where the section is no mapping, or names something else.
+    section : str
+        Name of the section.
+    others : sequence of str
+        Keys of the section that are not settings of the estimate.
     """
-    part = content.get('estimate', {})
-    known = [field.name for field in fields(kind)]
-    if part == 'auto':
-        part = {}
-    if not isinstance(part, Mapping):
-        raise ParameterError(f'is {part!r}', subject='estimate', remedy='give auto, or '
-                             + ', '.join(known))
-    for key in part:
-        if key not in known:
-            raise ParameterError(refusal, subject=f'estimate.{key}',
-                                 remedy='choose among ' + ', '.join(known))
-    return kind(**part)
+    part = content.get(section, {})
+    names = [each.name for each in fields(kind)]  # type: ignore[arg-type]
+    part = require_mapping({} if part == 'auto' else part, section, (*names, *others))
+    return kind(**{name: part[name] for name in names if name in part})

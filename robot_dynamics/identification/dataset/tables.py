@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A log out of tables: CSV and JSON files, and NPZ archives."""
+"""Logs in tables: text of any spreadsheet, plotter or logger, JSON objects and NPZ archives.
+
+The first line of a text table decides how fields are separated. If they are not separated by
+commas, a comma is a decimal point. An ambiguous field such as ``"1,234"`` among commas is nan.
+"""
 
 from __future__ import annotations
 
@@ -18,77 +22,77 @@ from robot_dynamics.errors import RecordingError, shown
 from robot_dynamics.identification.dataset.log import Log, in_order, stamps_of
 from robot_dynamics.model.arrays import FloatArray
 
-_QUANTITIES = ('position', 'velocity', 'effort')
-_TIME = ('t', 'time', 'times', 'stamp', 'timestamp', 'time_s', 'sec')
-# What a column of each quantity may be called beside its joint's name, longest first.
+QUANTITIES = ('position', 'velocity', 'effort')
+#: Names of a column of times, in lower case.
+TIME_NAMES = ('t', 'time', 'times', 'stamp', 'timestamp', 'time_s', 'sec')
+#: Endings of the names of tables.
+TABLES = ('.csv', '.txt', '.tsv', '.dat', '.asc', '.json')
+#: Largest number of rows of a table.
+MAX_ROWS = 20_000_000
+
+# Words for a quantity beside the name of a joint, longest first.
 _WORDS = {
     'position': ('position', 'positions', 'pos', 'q'),
     'velocity': ('velocity', 'velocities', 'vel', 'dq', 'qd', 'v'),
     'effort': ('effort', 'efforts', 'torque', 'torques', 'current', 'currents', 'tau'),
 }
-#: What files of tables of text are called.
-TABLES = ('.csv', '.txt', '.tsv', '.dat', '.json')
-
-# A unit in the name of a column of times.
+# Unit in the name of a column of times.
 _SECONDS = re.compile(r'\s*[\[(]s[\])]$')
-#: Rows of a table at most.
-MAX_ROWS = 20_000_000
-
 _MARKS = (',', ';', '\t')
 _BLANK = ' '
 _COMMENTS = ('#', '%')
 
 
-def read_csv(files: Mapping[str, Path], joints: Sequence[str], rename: Mapping[str, str],
-             rate: float | None = None,
-             keys: Mapping[str, Sequence[str] | str] | None = None,
-             required: Sequence[str] = ('position', 'effort')) -> Log:
-    """Read a log from one table, or one table for each quantity.
+def read_tables(files: Mapping[str, Path], joints: Sequence[str], rename: Mapping[str, str],
+                rate: float | None = None,
+                keys: Mapping[str, Sequence[str] | str] | None = None,
+                required: Sequence[str] = ('position', 'effort')) -> Log:
+    """Read a log from one table, or from one table for each quantity.
 
     Parameters
     ----------
     files : mapping of str to Path
-        ``{'all': path}`` or paths by ``position``, ``velocity``, ``effort``. A header names
-        the columns: a time (``t``, ``time`` ...), and for each joint and quantity
-        ``joint_position`` and the like (``position_joint`` and ``q_joint`` will do too), or
-        the mere joint in a table of one quantity.
+        ``{'all': path}``, or paths by ``position``, ``velocity`` and ``effort``. A header
+        names the columns: a time (``t``, ``time`` ...), and for each joint and quantity
+        ``joint_position`` etc. (also ``position_joint`` and ``q_joint``), or only the joint
+        in a table of one quantity.
     joints : sequence of str
-        The joints wanted.
+        Joints, in this order.
     rename : mapping of str to str
-        What the robot calls a column of the log, or a joint of it.
+        Name of the robot's joint by column, or by name of the joint in the log.
     rate : float, optional
-        Rows a second where no column tells the time, Hz.
+        Rows per second of a table without a column of time, Hz.
     keys : mapping, optional
-        Columns of a quantity by their names, in the order of the joints, where they are
-        called otherwise: ``{'position': ['q1', 'q2'], 'time': 'clock'}``.
+        Names of the columns of a quantity in the order of the joints, where they differ:
+        ``{'position': ['q1', 'q2'], 'time': 'clock'}``.
     required : sequence of str
-        Quantities without which a log is refused; others are nan where they are missing.
+        Quantities that the log has to have; others are nan if missing.
 
     Returns
     -------
     Log
-        As written. Rows of tables of other lengths are counted and left out, as are rows
-        with too few or too many fields; what is no number is nan.
+        As written. Rows with too few or too many fields are counted and left out; fields
+        that are not numbers are nan.
     """
     columns: dict[str, FloatArray] = {}
     keys = {} if keys is None else keys
     time, dropped, rows, known = None, {}, [], []
+    reason = 'rows with missing or extra fields'
     for quantity, path in files.items():
         header, values, broken = read_table(path)
-        dropped['rows with missing or extra fields'] = (
-            dropped.get('rows with missing or extra fields', 0) + broken)
+        dropped[reason] = dropped.get(reason, 0) + broken
         rows.append(len(values))
         known += header
-        clock = next((k for k, name in enumerate(header) if name == keys.get('time')
-                      or ('time' not in keys and _SECONDS.sub('', name.lower()) in _TIME)), None)
+        clock = next((k for k, name in enumerate(header) if name == keys.get('time') or (
+            'time' not in keys and _SECONDS.sub('', name.lower()) in TIME_NAMES)), None)
         if clock is not None and time is None:
             time = values[:, clock]
-        for wanted in _QUANTITIES if quantity == 'all' else (quantity,):
+        for wanted in QUANTITIES if quantity == 'all' else (quantity,):
             places = (in_order(header, keys[wanted]) if wanted in keys else
                       _places(header, wanted, joints, rename, alone=quantity != 'all'))
             if places is not None:
                 columns[wanted] = values[:, places]
-    _require(columns, files, joints, required, known)
+    _require(columns, ', '.join(map(str, files.values())), joints, required, known)
     count = min(rows)
     if max(rows) != count:
         dropped['rows that not all tables have'] = max(rows) - count
@@ -98,34 +102,20 @@ def read_csv(files: Mapping[str, Path], joints: Sequence[str], rename: Mapping[s
 def read_npz(path: Path, joints: Sequence[str], rename: Mapping[str, str],
              keys: Mapping[str, str], rate: float | None = None,
              required: Sequence[str] = ('position', 'effort')) -> Log:
-    """Read a log from an NPZ archive.
+    """Read a log from an NPZ archive without pickled objects.
 
     Parameters
     ----------
     path : Path
-        The archive; nothing pickled is read.
+        The archive.
     joints, rename, rate, required
-        As in `read_csv`.
+        See `read_tables`.
     keys : mapping of str to str
         Names of the arrays ``time``, ``position``, ``velocity``, ``effort`` and ``names``
-        where they are not called so. Without names the columns are the joints in order.
-
-    Returns
-    -------
-    Log
-        As written.
+        where they differ. Without names, the columns are the joints in order.
     """
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {key: archive[key] for key in archive.files
-                      if key in {keys.get(k, k) for k in ('time', 'names', *_QUANTITIES)}}
-    except (OSError, ValueError, EOFError, KeyError) as error:
-        raise RecordingError(f'cannot be read: {error}', subject=str(path),
-                             remedy='give an archive of plain arrays') from error
-    except Exception as error:  # zipfile has exceptions of its own.
-        raise RecordingError(f'is damaged: {error}', subject=str(path),
-                             remedy='record it again') from error
-    get = {key: arrays.get(keys.get(key, key)) for key in ('time', 'names', *_QUANTITIES)}
+    arrays = load_archive(path, {keys.get(k, k) for k in ('time', 'names', *QUANTITIES)})
+    get = {key: arrays.get(keys.get(key, key)) for key in ('time', 'names', *QUANTITIES)}
     names = list(joints) if get['names'] is None else [
         rename.get(name, name) for name in _names(get['names'], path)]
     places = in_order(names, joints)
@@ -133,39 +123,113 @@ def read_npz(path: Path, joints: Sequence[str], rename: Mapping[str, str],
         raise RecordingError('lacks some of ' + ', '.join(joints), subject=str(path),
                              remedy='give names; the log has: ' + ', '.join(names))
     columns = {}
-    for quantity in _QUANTITIES:
+    for quantity in QUANTITIES:
         array = get[quantity]
         if array is None:
             continue
         if array.ndim != 2 or array.shape[1] != len(names) or array.dtype.kind not in 'fiu':
-            raise RecordingError(f'has shape {array.shape} and type {array.dtype}, not numbers of '
-                                 f'shape (rows, {len(names)})',
+            raise RecordingError(f'must be numbers of shape (rows, {len(names)}), got shape '
+                                 f'{array.shape} and type {array.dtype}',
                                  subject=f'{path}: {keys.get(quantity, quantity)}',
-                                 remedy='give one column a joint, and names')
+                                 remedy='give one column for each joint, and names')
         columns[quantity] = np.asarray(array, dtype=np.float64)[:, places]
-    _require(columns, {'all': path}, joints, required, list(arrays))
+    _require(columns, str(path), joints, required, list(arrays))
     time = None if get['time'] is None else _seconds(get['time'], path)
     rows = [len(x) for x in columns.values()] + ([] if time is None else [len(time)])
     dropped = {'rows that not all arrays have': max(rows) - min(rows)}
     return _log(joints, time, rate, columns, min(rows), dropped, path)
 
 
+def load_archive(path: Path, names: set[str] | None = None) -> dict[str, NDArray[Any]]:
+    """Arrays of an NPZ archive by name: all, or those of some names."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {key: archive[key] for key in archive.files if names is None or key in names}
+    # zipfile has its own exceptions.
+    except Exception as error:
+        raise RecordingError(f'cannot be read: {error}', subject=str(path),
+                             remedy='give an archive of plain arrays') from error
+
+
+def read_table(path: Path, *, needs_header: bool = True) -> tuple[list[str], FloatArray, int]:
+    """Header, numbers and number of rows of another length of a text or JSON table.
+
+    Parameters
+    ----------
+    path : Path
+        Text: a line of names and one row per sample, separated by commas, semicolons, tabs or
+        blanks, with or without quotes, byte order mark, and comments or empty lines before it.
+        JSON: an object with ``columns``, their names, and ``rows``.
+    needs_header : bool
+        Whether the first line has to be the names. Otherwise columns of a table without a
+        header are named by their numbers, from 1.
+
+    Returns
+    -------
+    header : list of str
+        Names of the columns.
+    values : ndarray, shape (N, columns)
+        nan for fields that are not numbers.
+    broken : int
+        Rows with too few or too many fields, which are left out.
+    """
+    if path.suffix.lower() == '.json':
+        return _json_table(path)
+    lines = _lines(path)
+    first = next((k for k, line in enumerate(lines) if line.strip()
+                  and not line.lstrip().startswith(_COMMENTS)), len(lines))
+    if len(lines) - first < 2:
+        raise RecordingError('has no rows', subject=str(path),
+                             remedy='give a table with a header and numbers')
+    names, rows = lines[first], lines[first + 1:]
+    mark = _mark(names, rows)
+    if mark == _BLANK:
+        names, rows = (_BLANK.join(names.split()), [_BLANK.join(row.split()) for row in rows])
+    try:
+        header = [name.strip().lstrip('-').strip()
+                  for name in next(csv.reader([names], delimiter=mark), [])]
+        if not needs_header and np.isfinite(number(names.split(mark)[0])):
+            header, rows = [str(k + 1) for k in range(len(header))], [names, *rows]
+        quoted = any('"' in row for row in rows[:2])
+        good = [row for row in rows if row.count(mark) == len(header) - 1] if not quoted else [
+            row for row in csv.reader(rows, delimiter=mark) if len(row) == len(header)]
+    except csv.Error as error:
+        raise RecordingError(f'cannot be read as a table: {error}', subject=str(path),
+                             remedy='give a table with a header and numbers') from error
+    broken = len(rows) - len(good) - sum(not row.strip() for row in rows)
+    if not good or len(good) > MAX_ROWS:
+        raise RecordingError(f'has {len(good)} rows of {len(header)} numbers', subject=str(path),
+                             remedy='give a table with a header and one row per sample')
+    if mark != ',' and any(',' in field for field in good[0]):
+        good = [row.replace(',', '.') if isinstance(row, str)
+                else [field.replace(',', '.') for field in row] for row in good]
+    return header, _values(good, header, mark, path), broken
+
+
+def number(field: Any) -> float:
+    """Field as a number, or nan."""
+    try:
+        return float(field)
+    except (TypeError, ValueError):
+        return float('nan')
+
+
 def _names(names: NDArray[Any], path: Path) -> list[str]:
-    """Return the names of an archive, also where they are bytes."""
     if names.ndim != 1 or names.dtype.kind not in 'US':
-        raise RecordingError(f'has shape {names.shape} and type {names.dtype}',
-                             subject=f'{path}: names', remedy='give one text a column')
+        raise RecordingError(f'must be a list of texts, got shape {names.shape} and type '
+                             f'{names.dtype}', subject=f'{path}: names',
+                             remedy='give one text for each column')
     return [name.decode(errors='replace') if isinstance(name, bytes) else str(name)
             for name in names]
 
 
 def _seconds(time: NDArray[Any], path: Path) -> FloatArray:
-    """Return the times of an archive, s."""
+    """Times of an archive, s."""
     if time.size != max(time.shape, default=0) or time.dtype.kind not in 'fiuM':
-        raise RecordingError(f'has shape {time.shape} and type {time.dtype}',
-                             subject=f'{path}: time', remedy='give one number a row, in s')
+        raise RecordingError(f'must be one number for each row, got shape {time.shape} and type '
+                             f'{time.dtype}', subject=f'{path}: time', remedy='give s')
     if time.dtype.kind == 'M':
-        # As many digits as fit begin at the first one.
+        # Counted from the first time, for the sake of precision.
         time = (time - time.ravel()[0]) / np.timedelta64(1, 's') if time.size else time
     return np.asarray(time, dtype=np.float64).ravel()
 
@@ -176,7 +240,7 @@ def _log(joints: Sequence[str], time: FloatArray | None, rate: float | None,
     if time is None:
         if rate is None:
             raise RecordingError('has no column of time', subject=str(path),
-                                 remedy='give rate, the rows a second')
+                                 remedy='give rate, the rows per second')
         time = np.arange(count) / rate
     time = time[:count]
     stamps, good = stamps_of(time)
@@ -186,24 +250,7 @@ def _log(joints: Sequence[str], time: FloatArray | None, rate: float | None,
     dropped['rows without a time'] = int(np.count_nonzero(~good))
     empty = np.full((count, len(joints)), np.nan)
     return Log(tuple(joints), stamps, *(columns.get(name, empty)[:count][good]
-                                        for name in _QUANTITIES), dropped, str(path))
-
-
-def read_table(path: Path) -> tuple[list[str], FloatArray, int]:
-    """Return header, numbers and the number of rows of another length.
-
-    Parameters
-    ----------
-    path : Path
-        A text table as `csv_table` reads them, or a JSON object with ``columns``, their names,
-        and ``rows``.
-
-    Returns
-    -------
-    header, values, broken
-        As `csv_table` returns them.
-    """
-    return _json_table(path) if path.suffix.lower() == '.json' else csv_table(path)
+                                        for name in QUANTITIES), dropped, str(path))
 
 
 def _json_table(path: Path) -> tuple[list[str], FloatArray, int]:
@@ -219,19 +266,19 @@ def _json_table(path: Path) -> tuple[list[str], FloatArray, int]:
     header, rows = content.get('columns'), content.get('rows')
     if not (isinstance(header, list) and header and isinstance(rows, list)
             and all(isinstance(name, str) for name in header)):
-        raise RecordingError('has no columns and rows', subject=str(path),
+        raise RecordingError('must have columns and rows', subject=str(path),
                              remedy='give an object with columns, names, and rows, numbers')
     good = [row for row in rows if isinstance(row, list) and len(row) == len(header)]
     if not good or len(good) > MAX_ROWS:
         raise RecordingError(f'has {len(good)} rows of {len(header)} fields', subject=str(path),
-                             remedy='give one row a sample')
+                             remedy='give one row per sample')
     return header, np.array([[number(field) for field in row] for row in good]), \
         len(rows) - len(good)
 
 
 def _places(header: Sequence[str], quantity: str, joints: Sequence[str],
             rename: Mapping[str, str], alone: bool) -> tuple[int, ...] | None:
-    """Return the columns of a quantity, or None where one is missing."""
+    """Columns of a quantity, or None if one is missing."""
     named = []
     for column in header:
         name = rename.get(column, column)
@@ -241,75 +288,20 @@ def _places(header: Sequence[str], quantity: str, joints: Sequence[str],
                 name = rename.get(stem, stem)
                 break
         else:
-            # A column that says no quantity belongs to a table of one.
+            # A column without a quantity in its name belongs to a table of one quantity.
             name = name if alone else ''
         named.append(name)
     return in_order(named, joints)
 
 
-def _require(columns: Mapping[str, FloatArray], files: Mapping[str, Path],
-             joints: Sequence[str], required: Sequence[str], known: Sequence[str]) -> None:
+def _require(columns: Mapping[str, FloatArray], source: str, joints: Sequence[str],
+             required: Sequence[str], known: Sequence[str]) -> None:
     for quantity in required:
         if quantity not in columns:
             raise RecordingError(f'has no {quantity} of some of ' + ', '.join(joints),
-                                 subject=', '.join(map(str, files.values())),
+                                 subject=source,
                                  remedy='give names, a map from the columns of the log to the '
                                         'joints of the robot; it has: ' + ', '.join(known))
-
-
-def csv_table(path: Path) -> tuple[list[str], FloatArray, int]:
-    """Return header, numbers and the number of rows of another length of a text table.
-
-    Parameters
-    ----------
-    path : Path
-        A line of names, and one row a sample, separated by commas, semicolons, tabs or blanks;
-        with or without quotes, a byte order mark, and comments or empty lines before it.
-
-    Returns
-    -------
-    header : list of str
-        Names of the columns.
-    values : ndarray, shape (N, columns)
-        nan where a field is no number.
-    broken : int
-        Rows with too few or too many fields, which are left out.
-    """
-    lines = _lines(path)
-    first = next((k for k, line in enumerate(lines) if line.strip()
-                  and not line.lstrip().startswith(_COMMENTS)), len(lines))
-    if len(lines) - first < 2:
-        raise RecordingError('has no rows', subject=str(path), remedy='give a CSV file with a '
-                                                                      'header and numbers')
-    names, rows = lines[first], lines[first + 1:]
-    mark = _mark(names, rows)
-    if mark == _BLANK:
-        names, rows = (_BLANK.join(names.split()), [_BLANK.join(row.split()) for row in rows])
-    try:
-        header = [name.strip().lstrip('-').strip()
-                  for name in next(csv.reader([names], delimiter=mark), [])]
-        quoted = any('"' in row for row in rows[:2])
-        good = [row for row in rows if row.count(mark) == len(header) - 1] if not quoted else [
-            row for row in csv.reader(rows, delimiter=mark) if len(row) == len(header)]
-    except csv.Error as error:
-        raise RecordingError(f'is no table: {error}', subject=str(path),
-                             remedy='give a CSV file with a header and numbers') from error
-    broken = len(rows) - len(good) - sum(not row.strip() for row in rows)
-    if not good or len(good) > MAX_ROWS:
-        raise RecordingError(f'has {len(good)} rows of {len(header)} numbers', subject=str(path),
-                             remedy='give a CSV file with a header and one row a sample')
-    if mark != ',' and any(',' in field for field in good[0]):
-        good = [row.replace(',', '.') if isinstance(row, str)
-                else [field.replace(',', '.') for field in row] for row in good]
-    return header, _values(good, header, mark, path), broken
-
-
-def number(field: Any) -> float:
-    """Return a field as a number, nan where it is none."""
-    try:
-        return float(field)
-    except (TypeError, ValueError):
-        return float('nan')
 
 
 def _lines(path: Path) -> list[str]:
@@ -317,14 +309,13 @@ def _lines(path: Path) -> list[str]:
         data = path.read_bytes()
     except OSError as error:
         raise RecordingError(f'cannot be read: {error.strerror}', subject=str(path),
-                             remedy='give a CSV file') from error
+                             remedy='give a table') from error
     wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return data.decode('utf-16' if wide else 'utf-8-sig', errors='replace').splitlines()
 
 
 def _mark(names: str, rows: Sequence[str]) -> str:
-    """Return what separates the fields."""
-    # A name may hold any of them; the rows do not.
+    """Separator of the fields."""
     found = [mark for mark in _MARKS if mark in names]
     if found:
         return max(found, key=lambda mark: (names.count(mark), -_MARKS.index(mark)))
@@ -332,7 +323,7 @@ def _mark(names: str, rows: Sequence[str]) -> str:
 
 
 def _values(rows: Sequence[Any], header: Sequence[str], mark: str, path: Path) -> FloatArray:
-    """Return the numbers of rows that are lines, or lists of fields."""
+    """Numbers of rows, which are lines or lists of fields."""
     fields = rows
     if isinstance(rows[0], str):
         try:
@@ -346,8 +337,7 @@ def _values(rows: Sequence[Any], header: Sequence[str], mark: str, path: Path) -
             raise RecordingError('names its columns again, in another order', subject=str(path),
                                  remedy='give the two parts as two files')
     values = np.array([[number(field) for field in row] for row in fields])
-    told = np.any(np.isfinite(values), axis=0)
-    if not np.any(told):
+    if not np.any(np.isfinite(values)):
         raise RecordingError(f'has no numbers, but fields such as {shown(str(fields[0][0]))}',
                              subject=str(path),
                              remedy='write them like 1234.5, without marks between digits')

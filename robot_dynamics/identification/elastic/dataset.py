@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,21 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import DimensionError, Finding, ParameterError, RecordingError, Severity
-from robot_dynamics.identification.dataset.bags import read_bag
-from robot_dynamics.identification.dataset.dataset import Dataset, Segment
-from robot_dynamics.identification.dataset.log import GAP_PERIODS, Log, clean, stamps_of
-from robot_dynamics.identification.dataset.settings import DatasetSettings, settings_from
-from robot_dynamics.identification.dataset.tables import TABLES, read_csv, read_npz
+from robot_dynamics.identification.dataset.dataset import (
+    Dataset,
+    Segment,
+    log_from_arrays,
+    read_log,
+    require_rows,
+    segments_of,
+)
+from robot_dynamics.identification.dataset.log import GAP_PERIODS, Log, clean
+from robot_dynamics.identification.dataset.settings import (
+    DatasetSettings,
+    require_choice,
+    require_mapping,
+    settings_from,
+)
 from robot_dynamics.identification.elastic.encoders import Encoders, require_fit
 from robot_dynamics.model.arrays import FloatArray, IntArray, real_array
 
@@ -133,28 +142,20 @@ def elastic_dataset_from_arrays(
     clock = real_array(time, 'time')
     given = {'q': q, 'theta': theta, 'v': v, 'theta_dot': theta_dot, 'effort': effort,
              'link_effort': link_effort}
-    arrays = {name: None if value is None else real_array(value, name)
-              for name, value in given.items()}
-    shape = (len(clock), robot.n) if clock.ndim == 1 else None
-    for name, array in arrays.items():
-        if array is not None and array.shape != shape:
-            raise DimensionError(f'has shape {array.shape}', subject=name,
-                                 remedy=f'give one row of {robot.n} numbers for each time')
-    stamps, good = stamps_of(clock)
-    dropped = {'rows without a time': int(np.count_nonzero(~good))}
+    arrays = {name: real_array(value, name) for name, value in given.items() if value is not None}
+    require_rows(arrays, clock, robot.n)
 
     def log(position: str, velocity: str, force: str) -> Log | None:
-        if arrays[position] is None:
+        if position not in arrays:
             return None
-        empty = np.full(shape, np.nan)
-        return Log(robot.links.joint_names, stamps,
-                   *(empty[good] if arrays[key] is None else arrays[key][good]
-                     for key in (position, velocity, force)), dropped, 'arrays')
+        keys = {'position': position, 'velocity': velocity, 'effort': force}
+        return log_from_arrays(robot.links.joint_names, clock, {
+            name: arrays[key] for name, key in keys.items() if key in arrays})
 
     links, motors = log('q', 'v', 'link_effort'), log('theta', 'theta_dot', 'effort')
     settings = replace(settings, has_link_efforts=link_effort is not None)
     if motors is None:
-        links = replace(links, effort=arrays['effort'][good])
+        links = log('q', 'v', 'effort')
         settings = replace(settings, encoders='links')
     elif links is None:
         settings = replace(settings, encoders='motors')
@@ -186,9 +187,7 @@ def _from_logs(links: Log | None, motors: Log | None, robot: ElasticRobot,
                              remedy='record the efforts of motors with their positions')
     names = encoders.names(robot)
     cleaned = clean(log, np.zeros(len(names), dtype=bool), times=settings.log.times)
-    bounds = [*cleaned.starts, len(cleaned.time)]
-    segments = tuple(Segment(cleaned.time[a:b], cleaned.position[a:b], cleaned.velocity[a:b],
-                             cleaned.effort[a:b]) for a, b in pairwise(bounds))
+    segments = segments_of(cleaned, cleaned.position, cleaned.velocity, cleaned.effort)
     findings = tuple(Finding(Severity.INFO, log.source, f'{count} {reason}')
                      for reason, count in cleaned.counts.items())
     return ElasticDataset(
@@ -236,16 +235,13 @@ class ElasticDatasetSettings:
     has_link_efforts: bool = False
 
     def __post_init__(self) -> None:
-        if self.encoders not in SIDES:
-            raise ParameterError(f'is {self.encoders!r}', subject='encoders',
-                                 remedy='choose among ' + ', '.join(SIDES))
+        require_choice('encoders', self.encoders, SIDES)
         for name in ('link_topic', 'motor_topic', 'prefix'):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
-                raise ParameterError(f'is {value!r}', subject=name, remedy='give a name')
-        if not isinstance(self.has_link_efforts, bool):
-            raise ParameterError(f'is {self.has_link_efforts!r}', subject='links.efforts',
-                                 remedy='say true or false')
+                raise ParameterError(f'must be a name, got {value!r}', subject=name,
+                                     remedy='correct it')
+        require_choice('links.efforts', self.has_link_efforts, (True, False))
         if self.log.unsigned_bits is not None:
             raise ParameterError('is not known of motors of elastic joints',
                                  subject='effort.unsigned_bits', remedy='leave it out')
@@ -275,10 +271,7 @@ def elastic_settings_from(content: Any, subject: str = 'settings') -> ElasticDat
              'motors': {'topic': 'motor_topic', 'prefix': 'prefix'}}
     flat: dict[str, Any] = {'encoders': content.get('encoders', 'both')}
     for section, keys in known.items():
-        part = content.get(section, {})
-        if not isinstance(part, Mapping) or any(key not in keys for key in part):
-            raise ParameterError(f'is {part!r}', subject=f'{subject}: {section}',
-                                 remedy='give ' + ', '.join(keys))
+        part = require_mapping(content.get(section, {}), f'{subject}: {section}', keys)
         flat.update({keys[key]: value for key, value in part.items()})
     return ElasticDatasetSettings(log, **flat)
 
@@ -294,7 +287,8 @@ def read_sides(path: Path, robot: ElasticRobot, settings: ElasticDatasetSettings
     links_log = motors_log = None
     if settings.encoders != 'motors':
         required = ('position', 'effort') if settings.encoders == 'links' else ('position',)
-        links_log = _read(path, joints, settings.log, settings.link_topic, required)
+        links_log = read_log(path, joints, settings.log, topic=settings.link_topic,
+                             required=required)
     if settings.encoders != 'links':
         rename = dict(settings.log.names)
         if settings.motor_topic is not None:
@@ -302,8 +296,8 @@ def read_sides(path: Path, robot: ElasticRobot, settings: ElasticDatasetSettings
             rename.update({rename.get(name, name): motor
                            for name, motor in zip(joints, motors, strict=True)})
         try:
-            motors_log = _read(path, motors, settings.log, settings.motor_topic,
-                               ('position', 'effort'), rename)
+            motors_log = read_log(path, motors, settings.log, topic=settings.motor_topic,
+                                  rename=rename)
         except RecordingError as error:
             if links_log is None:
                 raise
@@ -398,17 +392,3 @@ def _at(stamps: IntArray, log: Log) -> tuple[FloatArray, ...]:
     others = [np.stack([np.interp(at, seconds, column) for column in array[good][rows].T], axis=1)
               for array in (log.velocity, log.effort)]
     return position, *others
-
-
-def _read(path: Path, names: Sequence[str], settings: DatasetSettings, topic: str | None,
-          required: Sequence[str], rename: Mapping[str, str] | None = None) -> Log:
-    rename = settings.names if rename is None else rename
-    if settings.files:
-        folder = path if path.is_dir() else path.parent
-        files = {quantity: folder / str(name) for quantity, name in settings.files.items()}
-        return read_csv(files, names, rename, settings.rate, settings.keys, required)
-    if path.suffix.lower() in TABLES:
-        return read_csv({'all': path}, names, rename, settings.rate, settings.keys, required)
-    if path.suffix.lower() == '.npz':
-        return read_npz(path, names, rename, settings.keys, settings.rate, required)
-    return read_bag(path, names, rename, settings.topic if topic is None else topic)

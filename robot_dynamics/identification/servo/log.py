@@ -17,20 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, RecordingError
-from robot_dynamics.identification.dataset.log import (
-    GAP_PERIODS,
-    LONGEST_PERIOD,
-    SHORTEST_SEGMENT,
-)
+from robot_dynamics.identification.dataset.log import LARGEST_VALUE, UsableRows
 from robot_dynamics.identification.dataset.tables import read_table
-from robot_dynamics.model.arrays import BoolArray, FloatArray
+from robot_dynamics.model.arrays import FloatArray
 
 #: What a table of a servo may tell; the first three it has to.
 QUANTITIES = ('time', 'position', 'goal', 'velocity', 'supply', 'enabled')
@@ -177,52 +172,23 @@ def halves_of(logs: Sequence[ServoLog]) -> tuple[tuple[ServoLog, ...], tuple[Ser
 def _pieces(path: Path, columns: Mapping[str, FloatArray], law: FloatArray, broken: int
             ) -> tuple[ServoLog, ...]:
     """Leave out rows that cannot be used, and split where there is a gap."""
-    counts = {'rows with missing or extra fields': broken} if broken else {}
+    used = UsableRows(len(columns['time']), {'rows with missing or extra fields': broken})
     time = columns['time'][:, 0]
     needed = ('position', 'goal', 'supply')
-    kept = np.ones(len(time), dtype=bool)
-
-    def drop(reason: str, bad: BoolArray) -> None:
-        bad = bad & kept
-        if np.any(bad):
-            counts[reason] = int(np.count_nonzero(bad))
-            kept[bad] = False
-
-    drop('rows without a time', ~np.isfinite(time))
+    used.drop('rows without a time', ~np.isfinite(time))
     for name in needed:
-        drop(f'rows whose {name} is no number', ~np.all(np.abs(columns[name]) < 1e9, axis=1))
-    newest = np.fmax.accumulate(np.concatenate([[-np.inf], np.where(kept, time, -np.inf)[:-1]]))
-    drop('rows out of order', time < newest)
-    drop('rows with the stamp of a row before', time == newest)
-    rows = np.flatnonzero(kept)
-    if len(rows) < SHORTEST_SEGMENT:
-        raise RecordingError(f'has {len(rows)} usable rows', subject=str(path),
-                             remedy='record some seconds of a moving arm')
-    steps = np.diff(time[rows])
-    period = float(np.median(steps))
-    if period > LONGEST_PERIOD:
-        raise RecordingError(f'has rows that are {period:.3g} s apart', subject=str(path),
-                             remedy='give times in s, and rows that follow the motion')
-    breaks = np.flatnonzero(steps > GAP_PERIODS * period) + 1
-    if len(breaks):
-        counts['gaps'] = len(breaks)
+        used.drop(f'rows without a finite {name}',
+                  ~np.all(np.abs(columns[name]) < LARGEST_VALUE, axis=1))
+    used.drop_disorder(time)
     out = []
-    for a, b in pairwise([0, *breaks.tolist(), len(rows)]):
-        mine = rows[a:b]
-        if len(mine) < SHORTEST_SEGMENT:
-            counts['rows between gaps that are too close'] = counts.get(
-                'rows between gaps that are too close', 0) + len(mine)
-            continue
+    for mine in used.segments(time, str(path))[0]:
         position, goal, supply, enabled = (np.ascontiguousarray(columns[name][mine]) for name in (
             *needed, 'enabled'))
         first = columns['velocity'][mine[0]] if 'velocity' in columns else np.array(np.nan)
         if not np.all(np.isfinite(first)):
             first = _slope(time[mine], position)
         out.append(ServoLog(str(path), time[mine] - time[mine[0]], position, goal, supply,
-                            enabled, law, np.array(first), counts))
-    if not out:
-        raise RecordingError('has no piece without a gap', subject=str(path),
-                             remedy='record at a steady rate')
+                            enabled, law, np.array(first), used.counts))
     return tuple(out)
 
 

@@ -1,62 +1,115 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``JointLog``: what a log says of one joint, by what a YAML says of the log.
+"""``JointLog``: the signals of single joints, from the columns of any log.
 
-Example::
+A YAML file names the columns::
 
-    log: {rate: 100}             # rows a second where no column tells the time; times: [2, 30]
+    log: {rate: 100}             # rows per second without a column of time; times: [2, 30]
     joints:
       elbow:
         motor: motor_angle       # columns by name, or by number from 1
         link: link_angle
         torque: current
-        torque_scale: 0.12       # what columns are multiplied by, to rad and N m
-        torque_side: motor       # of the motor's shaft, or of the joint
-        gear_ratio: 100          # turns of the motor in a turn of the joint, where known
-        inertia: 0.05            # of what the spring carries, kg m^2
+        torque_scale: 0.12       # factor of the column, to rad and N m
+        torque_side: motor       # torque of the motor's shaft, or of the joint
+        gear_ratio: 100          # turns of the motor per turn of the joint, if known
+        inertia: 0.05            # inertia that the spring carries, kg m^2
 
-Without a YAML joints are those of which ``motor_<joint>`` is in the log as well.
+Without a YAML file, the joints are those for which the log also has ``motor_<joint>``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, RecordingError
-from robot_dynamics.identification.dataset.columns import Columns
+from robot_dynamics.identification.dataset.bags import JOINT_STATE, read_joint_states
+from robot_dynamics.identification.dataset.settings import (
+    LogSettings,
+    require_choice,
+    require_mapping,
+    require_number,
+)
+from robot_dynamics.identification.dataset.tables import (
+    QUANTITIES,
+    TABLES,
+    TIME_NAMES,
+    load_archive,
+    read_table,
+)
 from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.recordings.bag import stream_topics
 
-#: What a joint may be measured by.
+#: Signals of a joint.
 SIGNALS = ('motor', 'link', 'torque', 'acceleration')
-#: Samples that a joint has to have.
+#: Fewest samples of a joint.
 FEWEST = 64
-# How columns of motors and links are called, without a YAML.
+# Names of columns of motors and links without a YAML.
 _POSITIONS = ('{}/position', '{}_position', 'position_{}', '{}_pos', 'q_{}', '{}')
-# What a bare name may end in that is no position.
-_NO_POSITION = ('effort', 'torque', 'current', 'velocity', 'acceleration')
+# Endings of bare names that are not positions.
+_OTHER_QUANTITIES = ('effort', 'torque', 'current', 'velocity', 'acceleration')
 _EFFORTS = ('{}/effort', '{}_effort', 'effort_{}', '{}_torque', 'tau_{}')
+_POSITION = '/position'
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Columns of a log by name, each with its own times.
+
+    Parameters
+    ----------
+    values : mapping of str to ndarray
+        Columns; without a header their names are their numbers, from 1.
+    times : mapping of str to ndarray
+        s; missing for a log without times.
+    source : str
+        For messages.
+    """
+
+    values: Mapping[str, FloatArray]
+    times: Mapping[str, FloatArray]
+    source: str
+
+    def named(self, name: str | int) -> FloatArray:
+        """Column by its name, or by its number from 1."""
+        key = str(name)
+        if key in self.values:
+            return self.values[key]
+        names = list(self.values)
+        if isinstance(name, int) and 1 <= name <= len(names):
+            return self.values[names[name - 1]]
+        raise RecordingError(f'has no column {key!r}', subject=self.source,
+                             remedy='name one of: ' + ', '.join(names[:40]))
+
+    def time_of(self, name: str | int) -> FloatArray | None:
+        """Times of a column, or None for a log without times."""
+        key = str(name)
+        if key not in self.values and isinstance(name, int):
+            key = list(self.values)[name - 1]
+        return self.times.get(key)
 
 
 @dataclass(frozen=True)
 class JointColumns:
-    """Where a log says what of a joint.
+    """Columns of the signals of one joint, and its known properties.
 
     Parameters
     ----------
     motor, link, torque, acceleration : str or int, optional
-        Columns: angle of the motor, angle, torque and acceleration of the joint.
+        Columns: angle of the motor; angle, torque and acceleration of the joint.
     motor_scale, link_scale, torque_scale, acceleration_scale : float
-        What they are multiplied by, to rad (or m), N m (or N), rad/s^2 (or m/s^2).
+        Factors to rad (or m), N m (or N), rad/s^2 (or m/s^2).
     torque_side : {'joint', 'motor'}
-        Whether the torque is that of the joint or that of the motor's own shaft.
+        Side of the gear of the torque.
     gear_ratio : float, optional
-        Turns of the motor in a turn of the joint, where known.
+        Turns of the motor per turn of the joint.
     inertia : float, optional
-        Of what the spring carries, kg m^2 or kg.
+        Inertia that the spring carries, kg m^2 or kg.
     """
 
     motor: str | int | None = None
@@ -72,41 +125,37 @@ class JointColumns:
     inertia: float | None = None
 
 
-@dataclass(frozen=True)
-class StiffnessSettings:
-    """How to read a log.
+@dataclass(frozen=True, eq=False)
+class StiffnessSettings(LogSettings):
+    """Settings of a log of single joints.
 
     Parameters
     ----------
+    rate, times
+        See `robot_dynamics.identification.dataset.settings.LogSettings`.
     joints : mapping of str to JointColumns
-        Joints; those that the log names if empty.
-    rate : float, optional
-        Rows a second where no column tells the time, Hz.
-    times : (float, float), optional
-        What to keep, s from the first row.
+        Columns by joint; if empty, the joints are found by the names of the columns.
     """
 
     joints: Mapping[str, JointColumns] = field(default_factory=dict)
-    rate: float | None = None
-    times: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class JointLog:
-    """Signals of one joint at the same times.
+    """Signals of one joint at common times.
 
     Parameters
     ----------
     name : str
-        Of the joint.
+        Name of the joint.
     time : ndarray, shape (N,)
-        s, or samples where nothing tells their rate.
+        s, or samples if the sampling rate is unknown.
     signals : mapping of str to ndarray, shape (N,)
-        By the names of `SIGNALS`; rad, N m, rad/s^2, or m and N; time in s.
+        By the names of `SIGNALS`; rad, N m, rad/s^2, or m and N.
     has_rate : bool
         Whether times are seconds.
     about : JointColumns
-        What is known of it.
+        Known properties of the joint.
     """
 
     name: str
@@ -117,52 +166,138 @@ class JointLog:
 
     @property
     def rate(self) -> float:
-        """Samples a second, or 1 where nothing tells."""
+        """Samples per second, or 1 if unknown."""
         return 1.0 / float(np.median(np.diff(self.time)))
 
 
+def read_columns(path: Path) -> Columns:
+    """Read all columns of a log.
+
+    Parameters
+    ----------
+    path : Path
+        A table with or without a header, an NPZ archive, or a rosbag2 recording with columns
+        ``joint/position``, ``joint/velocity`` and ``joint/effort``. If several topics name a
+        joint, the columns are ``topic:joint/position`` etc.; those of the joint's own states
+        then have the plain names too, and those of a topic of motors ``motor_joint/...``.
+    """
+    if path.suffix.lower() in TABLES:
+        header, table, _ = read_table(path, needs_header=False)
+        if len(table) < 2:
+            raise RecordingError('has a single row', subject=str(path),
+                                 remedy='give one row per sample')
+        columns = dict(zip(header, table.T, strict=True))
+    elif path.suffix == '.npz':
+        columns = {}
+        for name, array in load_archive(path).items():
+            if array.dtype.kind in 'fiu' and array.ndim == 1:
+                columns[name] = array.astype(np.float64)
+            elif array.dtype.kind in 'fiu' and array.ndim == 2:
+                columns.update({f'{name}/{k}': column.astype(np.float64)
+                                for k, column in enumerate(array.T, 1)})
+    else:
+        return _recording(path)
+    clock = next((columns[name] for name in columns if name.lower() in TIME_NAMES), None)
+    return Columns(columns, {name: clock for name, column in columns.items()
+                             if clock is not None and len(column) == len(clock)}, str(path))
+
+
+def _recording(path: Path) -> Columns:
+    messages_of: dict[str, list[bytes]] = {}
+    for topic, _, data in stream_topics(path, lambda types: {
+            name: JOINT_STATE for name, kind in types.items() if kind == JOINT_STATE}):
+        messages_of.setdefault(topic, []).append(data)
+    columns: dict[str, FloatArray] = {}
+    times: dict[str, FloatArray] = {}
+    parts: list[tuple[str, str, FloatArray, FloatArray]] = []
+    origin = None
+    for topic, messages in messages_of.items():
+        for _, rows in read_joint_states(messages)[0]:
+            origin = rows.stamps[0] if origin is None else origin
+            seconds = (rows.stamps - origin) * 1e-9
+            for k, joint in enumerate(rows.names):
+                parts += [(topic, f'{joint}/{quantity}', seconds, getattr(rows, quantity)[:, k])
+                          for quantity in QUANTITIES
+                          if np.any(np.isfinite(getattr(rows, quantity)[:, k]))]
+    several = {name for _, name, _, _ in parts
+               if len({topic for topic, other, _, _ in parts if other == name}) > 1}
+    for topic, name, seconds, values in parts:
+        key = f'{topic}:{name}' if name in several else name
+        # If messages name different sets of joints, the most frequent set is used.
+        if len(values) > len(columns.get(key, ())):
+            columns[key], times[key] = values, seconds
+    if not columns:
+        raise RecordingError('has no joint states', subject=str(path),
+                             remedy='record the joint states of motors and links')
+    for plain, key in _plain_names(columns, several).items():
+        columns[plain], times[plain] = columns[key], times[key]
+    return Columns(columns, times, str(path))
+
+
+def _plain_names(columns: Mapping[str, FloatArray], several: Collection[str]) -> dict[str, str]:
+    """Columns with the states of joints and of motors, by their plain names.
+
+    Controllers publish errors and model torques under the names of joints too, less often
+    than states. If two topics are equally likely, neither is used.
+    """
+    topics: dict[str, list[str]] = {}
+    for key in columns:
+        topic, _, name = key.rpartition(':')
+        if name in several and name.endswith(_POSITION):
+            topics.setdefault(name.removesuffix(_POSITION), []).append(topic)
+    out = {}
+    for joint, known in topics.items():
+        motors = [topic for topic in known if topic.rpartition('/')[2].startswith('motor')]
+        links = [topic for topic in known if topic not in motors]
+        for name, ours in ((joint, links), (f'motor_{joint}', motors)):
+            chosen = _states(ours, lambda topic, joint=joint: len(
+                columns[f'{topic}:{joint}{_POSITION}']))
+            if chosen is not None and f'{name}{_POSITION}' not in columns:
+                out.update({f'{name}/{quantity}': f'{chosen}:{joint}/{quantity}'
+                            for quantity in QUANTITIES
+                            if f'{chosen}:{joint}/{quantity}' in columns})
+    return out
+
+
+def _states(topics: Sequence[str], count: Callable[[str], int]) -> str | None:
+    """Topic of states among some, or None if two are equally likely."""
+    ranked = sorted(((topic.endswith('states'), count(topic), topic) for topic in topics),
+                    reverse=True)
+    if not ranked or (len(ranked) > 1 and ranked[0][:2] == ranked[1][:2]):
+        return None
+    return ranked[0][2]
+
+
 def stiffness_settings(content: Any, subject: str = 'settings') -> StiffnessSettings:
-    """Return settings out of what a YAML says; keys that it does not know are refused."""
-    content = {} if content is None else content
-    _known(content, ('log', 'joints'), subject)
-    log = content.get('log') or {}
-    _known(log, ('rate', 'times'), f'{subject}: log')
+    """Settings from the content of a YAML file; unknown keys are rejected."""
+    content = require_mapping({} if content is None else content, subject, ('log', 'joints'))
+    log = require_mapping(content.get('log') or {}, f'{subject}: log', ('rate', 'times'))
     joints = content.get('joints') or {}
     if not isinstance(joints, Mapping):
-        raise ParameterError('is no mapping', subject=f'{subject}: joints',
+        raise ParameterError(f'must be a mapping, got {joints!r}', subject=f'{subject}: joints',
                              remedy='give columns by joint')
     named = {}
     for joint, part in joints.items():
         where = f'{subject}: joints.{joint}'
-        _known(part, tuple(each.name for each in fields(JointColumns)), where)
+        require_mapping(part, where, [each.name for each in fields(JointColumns)])
         named[str(joint)] = _checked(JointColumns(**part), where)
-    rate, times = log.get('rate'), log.get('times')
-    if rate is not None and not _is_positive(rate):
-        raise ParameterError(f'is {rate!r}', subject=f'{subject}: log.rate',
-                             remedy='give rows a second')
-    if times is not None:
-        if not (isinstance(times, (list, tuple)) and len(times) == 2
-                and all(isinstance(x, Real) for x in times) and times[0] < times[1]):
-            raise ParameterError(f'is {times!r}', subject=f'{subject}: log.times',
-                                 remedy='give two times, first the earlier one, s')
-        times = (float(times[0]), float(times[1]))
-    return StiffnessSettings(named, rate, times)
+    return StiffnessSettings(log.get('rate'), log.get('times'), named)
 
 
 def joint_logs(columns: Columns, settings: StiffnessSettings | None = None
                ) -> tuple[JointLog, ...]:
-    """Return what a log says of each joint.
+    """Signals of each joint of a log.
 
     Raises
     ------
     RecordingError
-        When a column is missing, or no joint has more than one signal.
+        If a column is missing, or no joint has two signals.
     """
     settings = StiffnessSettings() if settings is None else settings
-    joints = settings.joints or _found(columns)
+    joints = settings.joints or _joints_with_motors(columns)
     if not joints:
         positions = [name for name in columns.values if 'position' in name]
-        raise RecordingError('names no joint together with a motor_<joint>',
+        raise RecordingError('has no joint together with its motor, motor_<joint>',
                              subject=columns.source,
                              remedy='record the states of the motors too, or name the columns of '
                                     'motor and link in a YAML (--settings), among: '
@@ -175,9 +310,8 @@ def _joint(columns: Columns, name: str, about: JointColumns, settings: Stiffness
     chosen = {signal: getattr(about, signal) for signal in SIGNALS
               if getattr(about, signal) is not None}
     if len(chosen) < 2:
-        raise RecordingError(f'has {len(chosen)} signals', subject=name,
-                             remedy='name two at least: motor and link, or torque and '
-                                    'acceleration')
+        raise RecordingError(f'must have two signals or more, got {len(chosen)}', subject=name,
+                             remedy='name motor and link, or torque and acceleration')
     values = {signal: columns.named(key) * getattr(about, f'{signal}_scale')
               for signal, key in chosen.items()}
     clocks = {signal: columns.time_of(key) for signal, key in chosen.items()}
@@ -204,7 +338,7 @@ def _joint(columns: Columns, name: str, about: JointColumns, settings: Stiffness
 
 
 def _at(time: FloatArray, own: FloatArray, values: FloatArray) -> FloatArray:
-    """Return a signal at other times, nan beyond its own."""
+    """Signal at other times, nan beyond its own."""
     good = np.isfinite(values) & np.isfinite(own)
     good[good] &= np.diff(own[good], prepend=-np.inf) > 0.0
     if np.count_nonzero(good) < 4:
@@ -214,8 +348,8 @@ def _at(time: FloatArray, own: FloatArray, values: FloatArray) -> FloatArray:
     return np.where(inside, make_interp_spline(own[good], values[good], k=3)(time), np.nan)
 
 
-def _found(columns: Columns) -> dict[str, JointColumns]:
-    """Return the joints that a log names together with their motors."""
+def _joints_with_motors(columns: Columns) -> dict[str, JointColumns]:
+    """Columns of the joints for which a log also names the motor."""
     out = {}
     for name in columns.values:
         for form in _POSITIONS:
@@ -223,49 +357,36 @@ def _found(columns: Columns) -> dict[str, JointColumns]:
             if name.startswith(before + 'motor_') and name.endswith(after):
                 joint = name[len(before) + len('motor_'):len(name) - len(after)]
                 link = form.format(joint)
-                if form == '{}' and joint.endswith(_NO_POSITION):
+                if form == '{}' and joint.endswith(_OTHER_QUANTITIES):
                     break
                 if joint and joint not in out and link in columns.values:
-                    efforts = [one.format(who) for who in (f'motor_{joint}', joint)
-                               for one in _EFFORTS]
+                    of_motor = [one.format(f'motor_{joint}') for one in _EFFORTS]
+                    efforts = [*of_motor, *(one.format(joint) for one in _EFFORTS)]
                     torque = next((one for one in efforts if one in columns.values), None)
-                    side = 'motor' if torque in [one.format(f'motor_{joint}')
-                                                 for one in _EFFORTS] else 'joint'
-                    out[joint] = JointColumns(motor=name, link=link, torque=torque,
-                                              torque_side=side)
+                    out[joint] = JointColumns(
+                        motor=name, link=link, torque=torque,
+                        torque_side='motor' if torque in of_motor else 'joint')
                 break
     return out
 
 
 def _checked(about: JointColumns, subject: str) -> JointColumns:
     for name in SIGNALS:
-        if not isinstance(getattr(about, name), (str, int, type(None))):
-            raise ParameterError(f'is {getattr(about, name)!r}', subject=f'{subject}.{name}',
-                                 remedy='give the name of a column, or its number')
-        scale = getattr(about, f'{name}_scale')
-        if not (isinstance(scale, Real) and np.isfinite(scale) and scale != 0.0):
-            raise ParameterError(f'is {scale!r}', subject=f'{subject}.{name}_scale',
-                                 remedy='give a number that is not zero')
-    if about.torque_side not in ('joint', 'motor'):
-        raise ParameterError(f'is {about.torque_side!r}', subject=f'{subject}.torque_side',
-                             remedy='choose joint or motor')
-    for name in ('gear_ratio', 'inertia'):
-        value = getattr(about, name)
-        if value is not None and not (_is_positive(value) or (
-                name == 'gear_ratio' and _is_positive(-value if isinstance(value, Real) else 0))):
-            raise ParameterError(f'is {value!r}', subject=f'{subject}.{name}',
-                                 remedy='give a number that is not zero')
+        column, scale = getattr(about, name), getattr(about, f'{name}_scale')
+        if not isinstance(column, (str, int, type(None))):
+            raise ParameterError(f'must be the name or number of a column, got {column!r}',
+                                 subject=f'{subject}.{name}', remedy='name one')
+        _require_factor(scale, f'{subject}.{name}_scale')
+    require_choice(f'{subject}.torque_side', about.torque_side, ('joint', 'motor'))
+    if about.gear_ratio is not None:
+        _require_factor(about.gear_ratio, f'{subject}.gear_ratio')
+    if about.inertia is not None:
+        require_number(f'{subject}.inertia', about.inertia, 'give kg m^2 or kg', closed=False)
     return about
 
 
-def _is_positive(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and 0.0 < value < np.inf
-
-
-def _known(part: Any, keys: tuple[str, ...], subject: str) -> None:
-    if not isinstance(part, Mapping):
-        raise ParameterError('is no mapping', subject=subject, remedy='give ' + ', '.join(keys))
-    for key in part:
-        if key not in keys:
-            raise ParameterError('is no setting', subject=f'{subject}.{key}',
-                                 remedy='choose among ' + ', '.join(keys))
+def _require_factor(value: Any, subject: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(value) \
+            or value == 0.0:
+        raise ParameterError(f'must be a finite number other than 0, got {value!r}',
+                             subject=subject, remedy='correct it')

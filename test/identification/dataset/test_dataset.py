@@ -41,9 +41,9 @@ def test_bags_give_the_same_rows(cases, bag):
 def test_a_row_without_effort_is_dropped_and_counted(cases, named):
     dataset = load_dataset(cases / 'ident_bag' / 'run_mcap', named)
     assert dataset.count == 19
-    assert dataset.counts['rows whose effort is no number'] == 1
+    assert dataset.counts['rows without a finite effort'] == 1
     assert not dataset.has_velocity
-    assert any('velocities are not complete' in f.message for f in dataset.findings)
+    assert any('no complete velocities' in f.message for f in dataset.findings)
 
 
 def test_joints_under_other_names(cases):
@@ -80,8 +80,8 @@ def test_what_is_wrong_is_found_and_counted(three):
     t[1000:] += 0.5
     dataset = dataset_from_arrays(three.robot, t, q, tau)
     counts = dict(dataset.counts)
-    assert counts.pop('rows whose position is no number') == 1
-    assert counts.pop('rows whose effort is no number') == 1
+    assert counts.pop('rows without a finite position') == 1
+    assert counts.pop('rows without a finite effort') == 1
     assert counts.pop('rows with the stamp of the row before') == 1
     assert counts.pop('rows out of order') == 2
     assert counts.pop('rows with a spike of effort') == 1

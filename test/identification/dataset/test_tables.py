@@ -6,7 +6,7 @@ import pytest
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.dataset import load_dataset
-from robot_dynamics.identification.dataset.tables import csv_table
+from robot_dynamics.identification.dataset.tables import read_table
 
 VALUES = np.array([[0.0, 1.5, -2.25], [0.5, 1e-3, 1234.5], [1.0, -0.0, 7.0]])
 NAMES = ['time', 'j1_position', 'j1_effort']
@@ -24,7 +24,7 @@ def text(mark=',', quote='', point='.', end='\n'):
 def test_the_same_table_however_it_is_written(tmp_path, content):
     path = tmp_path / 'log.csv'
     path.write_text(content, encoding='utf-8', newline='')
-    header, values, broken = csv_table(path)
+    header, values, broken = read_table(path)
     assert header == NAMES and broken == 0
     np.testing.assert_array_equal(values, VALUES)
 
@@ -32,13 +32,13 @@ def test_the_same_table_however_it_is_written(tmp_path, content):
 def test_wide_characters(tmp_path):
     path = tmp_path / 'log.csv'
     path.write_text(text('\t'), encoding='utf-16')
-    np.testing.assert_array_equal(csv_table(path)[1], VALUES)
+    np.testing.assert_array_equal(read_table(path)[1], VALUES)
 
 
 def test_what_can_be_read_in_two_ways_is_no_number(tmp_path):
     path = tmp_path / 'log.csv'
     path.write_text('time,x\n"0","1,234"\n"1","2"\n')
-    np.testing.assert_array_equal(csv_table(path)[1], [[0.0, np.nan], [1.0, 2.0]])
+    np.testing.assert_array_equal(read_table(path)[1], [[0.0, np.nan], [1.0, 2.0]])
 
 
 @pytest.mark.parametrize(('content', 'words'), [
@@ -50,7 +50,7 @@ def test_what_is_no_table_is_told(tmp_path, content, words):
     path = tmp_path / 'log.csv'
     path.write_text(content)
     with pytest.raises(RecordingError, match=words):
-        csv_table(path)
+        read_table(path)
 
 
 def test_a_log_of_any_name_and_with_units_of_time(three, tmp_path):

@@ -270,7 +270,7 @@ def test_tables_of_motor_shafts(robot, tmp_path):
     np.testing.assert_allclose(free.dataset.segments[0].position, q * [2.0, 1.0, 2.0, 1.0] + 0.5,
                                atol=1e-9)
     # Angles of shafts for those over gear ratios.
-    with pytest.raises(RecordingError, match=r'motor_joint1: moves 7.* position: {side: motor}'):
+    with pytest.raises(RecordingError, match=r'motor_joint1 moves 7.* position: {side: motor}'):
         load_elastic_dataset(path, robot)
     with pytest.raises(ParameterError, match='unsigned_bits'):
         elastic_settings_from({'effort': {'unsigned_bits': 16}})
@@ -346,7 +346,7 @@ def test_wrong_inputs_are_refused_by_name(robot):
     # One row that is no number is left out, and counted.
     q[100] = np.nan
     data = dataset(robot, t, q, outside, effort)
-    assert data.dataset.counts == {'rows whose position is no number': 1}
+    assert data.dataset.counts == {'rows without a finite position': 1}
     other = ElasticRobot(robot.links.with_parameters(robot.links.inertial_parameters),
                          robot.joints)
     assert identify_elastic(data, other, ElasticEstimateSettings(cutoff=20.0)).base.rank == 14

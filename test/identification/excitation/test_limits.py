@@ -63,7 +63,7 @@ def test_the_case_is_refused_with_joint_quantity_time_and_value(case):
 
 def test_the_case_is_refused_for_it_does_not_start_at_rest(case):
     curve, limits, _ = case
-    with pytest.raises(TrajectoryError, match=r'joint2: velocity is .* at 0.000 s, not 0'):
+    with pytest.raises(TrajectoryError, match=r'joint2 velocity is .* at 0.000 s, not 0'):
         check_rest(curve, limits)
 
 
@@ -111,7 +111,7 @@ def test_limits_of_a_robot(robots):
     np.testing.assert_allclose(limits.velocity, np.minimum(1.5, 0.8 * robot.limits.velocity))
     np.testing.assert_allclose(limits.effort, 0.8 * robot.limits.effort)
     np.testing.assert_allclose(limits.acceleration, 3.0)
-    with pytest.raises(TrajectoryError, match=r'joint4: starts at 0, not between'):
+    with pytest.raises(TrajectoryError, match=r'joint4 starts at 0, not between'):
         limits.check_start(start)
 
 

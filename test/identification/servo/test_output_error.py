@@ -227,8 +227,8 @@ def test_logs_are_read_and_what_is_left_out_is_counted(pendulum, tmp_path):
     assert len(logs) == 2
     assert sum(log.count for log in logs) == 196
     assert logs[0].counts == {
-        'rows with missing or extra fields': 1, 'rows whose position is no number': 1,
-        'rows out of order': 1, 'rows with the stamp of a row before': 1, 'gaps': 1}
+        'rows with missing or extra fields': 1, 'rows without a finite position': 1,
+        'rows out of order': 1, 'rows with the stamp of the row before': 1, 'gaps': 1}
     np.testing.assert_array_equal(logs[0].law, [[2.0, 0.0, 0.5]])
     np.testing.assert_array_equal(logs[0].supply, 7.4)
     assert logs[1].time[0] == 0.0

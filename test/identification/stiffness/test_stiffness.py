@@ -9,8 +9,12 @@ from rosbags.rosbag2 import Writer
 from rosbags.typesys import Stores, get_typestore
 
 from robot_dynamics.errors import ParameterError, RecordingError
-from robot_dynamics.identification.dataset.columns import Columns, read_columns
-from robot_dynamics.identification.stiffness.log import joint_logs, stiffness_settings
+from robot_dynamics.identification.stiffness.log import (
+    Columns,
+    joint_logs,
+    read_columns,
+    stiffness_settings,
+)
 from robot_dynamics.identification.stiffness.modes import examine_modes
 from robot_dynamics.identification.stiffness.report import examine
 from robot_dynamics.identification.stiffness.spring import DIRECTION, LOAD, direction
