@@ -20,7 +20,12 @@ from robot_dynamics.dynamics.base_parameters import (
 from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification.consistent import fit_consistent
 from robot_dynamics.identification.dataset import Dataset
-from robot_dynamics.identification.dataset.settings import read_estimate
+from robot_dynamics.identification.dataset.settings import (
+    read_estimate,
+    require_bool,
+    require_choice,
+    require_number,
+)
 from robot_dynamics.identification.friction import FAMILIES, TERMS, check_terms
 from robot_dynamics.identification.least_squares import (
     ESTIMATORS,
@@ -124,37 +129,22 @@ class EstimateSettings:
     essential: bool = False
 
     def __post_init__(self) -> None:
-        known = ('consistent', *ESTIMATORS)
-        if self.estimator not in known:
-            raise ParameterError(f'is {self.estimator!r}', subject='estimator',
-                                 remedy='choose among ' + ', '.join(known))
-        if self.base not in METHODS:
-            raise ParameterError(f'is {self.base!r}', subject='base',
-                                 remedy='choose ' + ' or '.join(METHODS))
-        for name, words in (('armature', ('auto',)), ('essential', ())):
-            value = getattr(self, name)
-            if not (isinstance(value, bool) or value in words):
-                raise ParameterError(f'is {value!r}', subject=name, remedy='say '
-                                     + ', '.join((*words, 'true or false')))
-        if self.gravity not in ('auto', 'estimate', 'known'):
-            raise ParameterError(f'is {self.gravity!r}', subject='gravity',
-                                 remedy='choose auto, estimate or known')
+        require_choice('estimator', self.estimator, ('consistent', *ESTIMATORS))
+        require_choice('base', self.base, tuple(METHODS))
+        require_choice('gravity', self.gravity, ('auto', 'estimate', 'known'))
+        require_bool('armature', self.armature, 'auto')
+        require_bool('essential', self.essential)
         if self.friction != 'auto':
             check_terms(self.friction)
         for name in ('strength', 'cutoff', 'coulomb_width'):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, (int, float)) and 0 < value < np.inf):
-                raise ParameterError(f'is {value!r}', subject=name,
-                                     remedy='give a positive number')
-        if not (isinstance(self.velocity_threshold, (int, float))
-                and 0.0 <= self.velocity_threshold < np.inf):
-            raise ParameterError(f'is {self.velocity_threshold!r}', subject='velocity_threshold',
-                                 remedy='give a speed')
+            if getattr(self, name) is not None:
+                require_number(name, getattr(self, name), 'give a positive number', closed=False)
+        require_number('velocity_threshold', self.velocity_threshold, 'give rad/s or m/s')
 
 
 def estimate_settings(content: Mapping[str, Any]) -> EstimateSettings:
     """Return settings out of the ``estimate`` section of a YAML."""
-    return read_estimate(EstimateSettings, content, 'is no setting')
+    return read_estimate(EstimateSettings, content)
 
 
 def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None = None

@@ -272,7 +272,7 @@ def test_too_short_and_wrong(three, rpr):
                      {'base': 'best'}, {'essential': 'yes'}, {'armature': 1}):
         with pytest.raises(ParameterError):
             EstimateSettings(**settings)
-    with pytest.raises(ParameterError, match='no setting'):
+    with pytest.raises(ParameterError, match='is not a setting'):
         estimate_settings({'estimate': {'colour': 1}})
     with pytest.raises(ParameterError):
         estimate_settings({'estimate': 'manual'})
@@ -386,7 +386,7 @@ def test_efforts_that_move_no_arm_are_refused_in_a_line_or_no_good(three, size):
         found = identify(dataset_from_arrays(three.robot, t, q, noise), three.robot,
                          replace(PLAIN, strength=10.0))
     except RecordingError as error:
-        assert 'efforts of the recording: ' in str(error) and 'check their unit' in str(error)
+        assert 'efforts of the recording ' in str(error) and 'check their unit' in str(error)
     else:
         assert found.verdict == 'poor'
 

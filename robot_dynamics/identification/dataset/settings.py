@@ -57,6 +57,13 @@ def require_choice(name: str, value: Any, known: Sequence[str]) -> None:
                              subject=name, remedy='choose among these')
 
 
+def require_bool(name: str, value: Any, *others: str) -> None:
+    """Raise ParameterError unless a setting is true, false or one of some words."""
+    if not (isinstance(value, bool) or (isinstance(value, str) and value in others)):
+        raise ParameterError(f'must be {", ".join((*others, "true or false"))}, got {value!r}',
+                             subject=name, remedy='correct it')
+
+
 def require_number(name: str, value: Any, remedy: str, low: float = 0.0, high: float = np.inf, *,
                    whole: bool = False, closed: bool = True) -> None:
     """Raise ParameterError unless a setting is a finite number from low to high.

@@ -24,6 +24,7 @@ from robot_dynamics.identification.dataset.dataset import (
 from robot_dynamics.identification.dataset.log import GAP_PERIODS, Log, clean
 from robot_dynamics.identification.dataset.settings import (
     DatasetSettings,
+    require_bool,
     require_choice,
     require_mapping,
     settings_from,
@@ -241,7 +242,7 @@ class ElasticDatasetSettings:
             if value is not None and not isinstance(value, str):
                 raise ParameterError(f'must be a name, got {value!r}', subject=name,
                                      remedy='correct it')
-        require_choice('links.efforts', self.has_link_efforts, (True, False))
+        require_bool('links.efforts', self.has_link_efforts)
         if self.log.unsigned_bits is not None:
             raise ParameterError('is not known of motors of elastic joints',
                                  subject='effort.unsigned_bits', remedy='leave it out')

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,12 @@ from robot_dynamics.dynamics.base_parameters import BaseParameters
 from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.friction import StribeckFriction
 from robot_dynamics.elastic.robot import ParameterOrder
-from robot_dynamics.errors import ParameterError, RecordingError
-from robot_dynamics.identification.dataset.settings import read_estimate
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.identification.dataset.settings import (
+    read_estimate,
+    require_choice,
+    require_number,
+)
 from robot_dynamics.identification.elastic.equations import ElasticStack
 from robot_dynamics.identification.elastic.result import Curves
 from robot_dynamics.identification.least_squares import ESTIMATORS, Equations, LinearFit, estimate
@@ -78,23 +81,20 @@ class ElasticEstimateSettings:
     parameters: ParameterOrder = 'paper'
 
     def __post_init__(self) -> None:
-        for name, known in (('estimator', tuple(ESTIMATORS)), ('friction', FRICTION),
-                            ('springs', ('auto', 'all'))):
-            if getattr(self, name) not in known:
-                raise ParameterError(f'is {getattr(self, name)!r}', subject=name,
-                                     remedy='choose among ' + ', '.join(known))
-        for name, least in (('cutoff', np.nextafter(0.0, 1.0)), ('velocity_threshold', 0.0)):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, Real) and least <= value < np.inf):
-                raise ParameterError(f'is {value!r}', subject=name,
-                                     remedy='give a positive number')
-        if not (isinstance(self.lag, Real) and np.isfinite(self.lag)):
-            raise ParameterError(f'is {self.lag!r}', subject='lag', remedy='give seconds')
+        require_choice('estimator', self.estimator, tuple(ESTIMATORS))
+        require_choice('friction', self.friction, FRICTION)
+        require_choice('springs', self.springs, ('auto', 'all'))
+        if self.cutoff is not None:
+            require_number('cutoff', self.cutoff, 'give a frequency in Hz', closed=False)
+        if self.velocity_threshold is not None:
+            require_number('velocity_threshold', self.velocity_threshold,
+                           'give a speed in rad/s or m/s')
+        require_number('lag', self.lag, 'give s', -np.inf)
 
 
 def elastic_estimate_settings(content: Mapping[str, Any]) -> ElasticEstimateSettings:
     """Return settings out of the ``estimate`` section of a YAML."""
-    return read_estimate(ElasticEstimateSettings, content, 'is no setting for elastic joints')
+    return read_estimate(ElasticEstimateSettings, content)
 
 
 class Problem:

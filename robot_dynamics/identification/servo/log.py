@@ -24,6 +24,7 @@ import numpy as np
 
 from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification.dataset.log import LARGEST_VALUE, UsableRows
+from robot_dynamics.identification.dataset.settings import require_mapping
 from robot_dynamics.identification.dataset.tables import read_table
 from robot_dynamics.model.arrays import FloatArray
 
@@ -103,9 +104,8 @@ def read_servo_logs(section: Mapping[str, Any], folder: Path, joints: Sequence[s
     if not isinstance(logs, Sequence) or isinstance(logs, str) or not logs:
         raise ParameterError('names no log', subject='output_error.logs',
                              remedy='list them, each with a source')
-    servo, keys = (_mapping(section, name) for name in ('servo', 'keys'))
-    for key in keys:
-        _known(key, QUANTITIES, 'output_error.keys')
+    servo = require_mapping(section.get('servo', {}), 'output_error.servo', LAW)
+    keys = require_mapping(section.get('keys', {}), 'output_error.keys', QUANTITIES)
     pieces: list[ServoLog] = []
     for one in logs:
         if not isinstance(one, Mapping) or not isinstance(one.get('source'), str):
@@ -140,8 +140,7 @@ def read_servo_log(path: Path, joints: Sequence[str], keys: Mapping[str, Any],
     n = len(joints)
     columns = {name: _column(header, values, keys.get(name, name), name, n, path)
                for name in QUANTITIES if name in (*QUANTITIES[:3], *keys) or name in header}
-    for key in servo:
-        _known(key, LAW, f'{path}: servo')
+    require_mapping(servo, f'{path}: servo', LAW)
     told = {**_USUAL, **servo}
     if 'proportional' not in told:
         raise ParameterError('is not given', subject=f'{path}: servo.proportional',
@@ -225,17 +224,3 @@ def _each(value: Any, n: int, subject: str) -> FloatArray:
         raise ParameterError(f'is {value!r}', subject=subject,
                              remedy=f'give a number from 0 on, or {n}')
     return np.broadcast_to(values, (n,)).copy()
-
-
-def _mapping(section: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = section.get(name, {})
-    if not isinstance(part, Mapping):
-        raise ParameterError('is no mapping', subject=f'output_error.{name}',
-                             remedy='give names and values')
-    return part
-
-
-def _known(key: str, known: Sequence[str], subject: str) -> None:
-    if key not in known:
-        raise ParameterError('is no setting', subject=f'{subject}.{key}',
-                             remedy='choose among ' + ', '.join(known))

@@ -28,6 +28,11 @@ import numpy as np
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.packing import pack
 from robot_dynamics.errors import Finding, ParameterError, RecordingError, Severity
+from robot_dynamics.identification.dataset.settings import (
+    read_estimate,
+    require_number,
+    values_of_joints,
+)
 from robot_dynamics.identification.least_squares import newey_west
 from robot_dynamics.identification.quality import OVERFIT, grade
 from robot_dynamics.identification.result import FAIR, POOR
@@ -100,14 +105,9 @@ class OutputErrorSettings:
                                                       for name in self.known):
             raise ParameterError(f'are {self.known!r}', subject='known parameters',
                                  remedy='give values by name: ' + ', '.join(PARAMETERS))
-        if not (isinstance(self.step, (int, float)) and SHORTEST_STEP <= self.step <= 0.1):
-            raise ParameterError(f'is {self.step!r}', subject='step', remedy='give 0.001 or so, s')
-        if not (isinstance(self.starts, int) and 1 <= self.starts <= SAMPLES):
-            raise ParameterError(f'are {self.starts!r}', subject='starts',
-                                 remedy=f'give 1 to {SAMPLES}')
-        if not (isinstance(self.seed, int) and self.seed >= 0):
-            raise ParameterError(f'is {self.seed!r}', subject='seed',
-                                 remedy='give a whole number from 0 on')
+        require_number('step', self.step, 'give 0.001 or so, s', SHORTEST_STEP, 0.1)
+        require_number('starts', self.starts, 'give 3 or so', 1, SAMPLES, whole=True)
+        require_number('seed', self.seed, 'give 0', whole=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,14 +157,9 @@ class OutputError:
 
 
 def output_error_settings(section: Mapping[str, Any]) -> OutputErrorSettings:
-    """Return settings out of the ``output_error`` section of a YAML."""
-    own = ('friction', 'known', 'step', 'starts', 'seed')
-    for key in section:
-        if key not in (*own, 'logs', 'keys', 'servo'):
-            raise ParameterError('is no setting', subject=f'output_error.{key}',
-                                 remedy='choose among ' + ', '.join((*own, 'logs', 'keys',
-                                                                     'servo')))
-    return OutputErrorSettings(**{key: section[key] for key in own if key in section})
+    """Settings from an ``output_error`` section of a YAML file."""
+    return read_estimate(OutputErrorSettings, {'output_error': section}, 'output_error',
+                         ('logs', 'keys', 'servo'))
 
 
 def identify_drives(robot: Robot, logs: Sequence[ServoLog],
@@ -224,7 +219,7 @@ def mean_error(robot: Robot, logs: Sequence[ServoLog], parameters: Mapping[str, 
                step: float = 1e-3) -> FloatArray:
     """Return the mean absolute error of given drives, (n,): parameters by name, all others 0."""
     layout = Layout(robot.joint_names, tuple(parameters), {
-        name: _of_joints(name, value, robot.n) for name, value in parameters.items()})
+        name: values_of_joints(name, value, robot.n) for name, value in parameters.items()})
     return _mean_error(robot, logs, layout, np.zeros(0), step)
 
 
@@ -347,18 +342,9 @@ def _layout(robot: Robot, settings: OutputErrorSettings) -> Layout:
         raise ParameterError('has joints that follow others', subject=robot.name,
                              remedy='name the joints of the arm alone, without mimic joints')
     names = tuple(dict.fromkeys((*DRIVE, *friction_of(settings.friction), *settings.known)))
-    known = {name: _of_joints(name, value, robot.n) for name, value in settings.known.items()}
+    known = {name: values_of_joints(name, value, robot.n)
+             for name, value in settings.known.items()}
     return Layout(robot.joint_names, names, known)
-
-
-def _of_joints(name: str, value: Any, n: int) -> FloatArray:
-    try:
-        values = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.array(np.nan)
-    if values.shape not in ((), (n,)) or not np.all(np.isfinite(values)):
-        raise ParameterError(f'is {value!r}', subject=name, remedy=f'give a number, or {n}')
-    return np.broadcast_to(values, (n,)).copy()
 
 
 def _typical(robot: Robot, logs: Sequence[ServoLog]

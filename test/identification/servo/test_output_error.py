@@ -244,10 +244,11 @@ def test_logs_are_read_and_what_is_left_out_is_counted(pendulum, tmp_path):
     ({}, 'names no log'), ({'logs': []}, 'names no log'), ({'logs': [{}]}, 'source'),
     ({'logs': [{'source': 'run.csv'}]}, 'proportional'),
     ({'logs': [{'source': 'run.csv', 'proportional': -1}]}, 'from 0 on'),
-    ({'logs': [{'source': 'run.csv', 'proportional': 1, 'colour': 1}]}, 'no setting'),
+    ({'logs': [{'source': 'run.csv', 'proportional': 1, 'colour': 1}]}, 'not a setting'),
     ({'logs': [{'source': 'run.csv', 'proportional': 1}], 'keys': {'position': 'x'}}, 'lacks'),
-    ({'logs': [{'source': 'run.csv', 'proportional': 1}], 'keys': {'colour': 'x'}}, 'no setting'),
-    ({'logs': [{'source': 'run.csv', 'proportional': 1}], 'servo': 3}, 'no mapping'),
+    ({'logs': [{'source': 'run.csv', 'proportional': 1}], 'keys': {'colour': 'x'}},
+     'not a setting'),
+    ({'logs': [{'source': 'run.csv', 'proportional': 1}], 'servo': 3}, 'a mapping'),
     ({'logs': [{'source': 'no.csv', 'proportional': 1}]}, 'cannot be read'),
     ({'logs': [{'source': 'ms.csv', 'proportional': 1}]}, '5 s apart; give times in s')])
 def test_logs_that_cannot_be(tmp_path, section, words):
@@ -289,9 +290,9 @@ def test_wrong_robots_and_logs(pendulum, three, recorded):
     backwards = replace(recorded[0], supply=-7.4 * np.ones_like(recorded[0].supply))
     with pytest.raises(RecordingError, match=r'runs away.*check signs'):
         identify_drives(pendulum, [backwards], OutputErrorSettings(step=5e-3, starts=1))
-    with pytest.raises(ParameterError, match='give a number'):
+    with pytest.raises(ParameterError, match='must be one number'):
         identify_drives(pendulum, recorded, OutputErrorSettings(known={'gain': 'much'}))
-    with pytest.raises(ParameterError, match='no setting'):
+    with pytest.raises(ParameterError, match='is not a setting'):
         output_error_settings({'colour': 1})
     assert output_error_settings({'friction': 'coulomb', 'logs': []}).friction == 'coulomb'
     for name, terms in CLASSES.items():
