@@ -322,8 +322,7 @@ def joined(datasets: Sequence[Dataset]) -> Dataset:
     400
     """
     if not datasets:
-        raise RecordingError('must contain at least one', subject='list of recordings',
-                             remedy='name one or more')
+        raise RecordingError('is missing', subject='recording', remedy='name one or more')
     first = datasets[0]
     segments: list[Segment] = []
     counts: dict[str, int] = {}

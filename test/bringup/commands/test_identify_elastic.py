@@ -144,13 +144,13 @@ def test_one_encoder_a_joint(work, log, side, capsys):
     ('other.npz', '', 'lacks some of motor_joint1'),
     ('short.npz', '', 'too short'),
     ('nan.npz', '', 'usable'),
-    ('shafts.npz', '', 'motor_joint1: moves 49.6'),
-    ('idle.npz', '', 'motor_joint1, motor_joint2: moves and has no efforts but zeros'),
+    ('shafts.npz', '', 'motor_joint1 moves 49.6'),
+    ('idle.npz', '', 'motor_joint1, motor_joint2 moves and has no efforts but zeros'),
     # The efforts of this log stand beside its motors.
-    ('log.npz', 'encoders: links\n', 'joint1, joint2: moves and has no efforts but zeros'),
+    ('log.npz', 'encoders: links\n', 'joint1, joint2 moves and has no efforts but zeros'),
     ('still.npz', '', 'shows an arm at rest'),
     ('log.npz', 'encoders: none\n', 'encoders'),
-    ('log.npz', 'estimate: {strength: 3}\n', 'estimate.strength: is no setting for elastic'),
+    ('log.npz', 'estimate: {strength: 3}\n', 'estimate.strength is not a setting'),
     ('log.npz', 'payload: {without: log.npz}\n', 'payload: is told of rigid arms only'),
     ('log.npz', 'output_error: {}\n', 'are both given')])
 def test_what_cannot_be_is_refused_by_name(work, log, content, words, capsys):
