@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""What rubs in a joint: effects that are linear in one parameter, by name.
+r"""Friction terms of a joint, each linear in one parameter, and the terms of a URDF.
 
 With u the speed of an axis (a joint, or a motor that turns with several joints)::
 
     offset          1
     viscous         u
-    coulomb         tanh(u / width)               width: where the sign is chosen smooth
+    coulomb         tanh(u / width)               smooth sign
     sign            sign u
-    cbrt            cube root of u: a stand-in for Stribeck and for viscous friction that
-                    saturates
+    cbrt            cube root of u: Stribeck friction, and viscous friction that saturates
     stribeck        sign(u) exp(-(u / width)^2)
     dahl            z,  dz/dt = |u| (sign u - z) / length: presliding
     load            |load| tanh(u / width)
     load_dahl       |load| z
     armature        du/dt
 
-The load is what the rigid body alone asks of the axis. Widths and lengths are chosen per
-axis.
+The load is the effort that the rigid bodies require of the axis. Widths and lengths are
+selected for each axis. To add a term, see docs/add_a_friction_term.md.
 
 References
 ----------
@@ -29,6 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,14 +36,14 @@ from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.arrays import FloatArray
 
-#: Every term, by name.
+#: All terms by name.
 TERMS = ('offset', 'viscous', 'coulomb', 'sign', 'cbrt', 'stribeck', 'dahl', 'load', 'load_dahl',
          'armature')
-
-#: Terms that need the load of an axis, and what they are for each unit of it.
+#: Terms that are proportional to the load of an axis, and the term per unit of load.
 LOADED: Mapping[str, str] = {'load': 'coulomb', 'load_dahl': 'dahl'}
-
-#: Sets of terms to choose among, from plain to rich; each also has offset and viscous friction.
+#: Terms that take no power from a joint on average.
+STORING = ('armature', 'offset')
+#: Sets of terms to select from, from plain to rich.
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     'coulomb': ('offset', 'viscous', 'coulomb'),
     'coulomb+load+cbrt': ('offset', 'viscous', 'coulomb', 'load', 'cbrt'),
@@ -51,51 +51,55 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     'dahl+load+cbrt': ('offset', 'viscous', 'dahl', 'load_dahl', 'cbrt'),
     'dahl+coulomb': ('offset', 'viscous', 'dahl', 'coulomb'),
 }
-
-#: Widths of the smooth sign, as parts of the root mean square of the speed.
+#: Widths of the smooth sign as fractions of the RMS speed.
 WIDTHS = (0.01, 0.03, 0.1, 0.3)
 #: Lengths of presliding, rad or m.
 LENGTHS = (0.0003, 0.001, 0.002, 0.004, 0.01)
-
-#: Units of the parameter of a term, of an axis that turns and of one that slides.
+#: Units of the parameter of a term, for a revolute and a prismatic axis.
 UNITS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(TERMS, ('N m', 'N')),
     'viscous': ('N m s/rad', 'N s/m'), 'cbrt': ('N m (s/rad)^(1/3)', 'N (s/m)^(1/3)'),
     'load': ('', ''), 'load_dahl': ('', ''), 'armature': ('kg m^2', 'kg')}
+#: Speed below which controllers fade Coulomb friction out, rad/s or m/s; the default of
+#: `robot_dynamics.dynamics.Dynamics`.
+COULOMB_VELOCITY = 0.05
+#: Largest number of samples in the fit of `plain_friction`.
+SAMPLES = 100_000
 
 _WITH_WIDTH = ('coulomb', 'stribeck', 'load')
 _WITH_LENGTH = ('dahl', 'load_dahl')
 
 
-def check_terms(terms: Sequence[str]) -> tuple[str, ...]:
-    """Return friction terms; refuse what is none."""
+def check_terms(terms: str | Sequence[str]) -> tuple[str, ...]:
+    """Terms of a family or of a list, or ParameterError for an unknown or repeated one."""
     if isinstance(terms, str):
         if terms not in FAMILIES:
-            raise ParameterError(f'is {terms!r}', subject='friction',
+            raise ParameterError(f'must be the name of a family or a list of terms, got {terms!r}',
+                                 subject='friction',
                                  remedy='choose among ' + ', '.join(FAMILIES)
                                         + ', or list terms: ' + ', '.join(TERMS))
         return FAMILIES[terms]
     for term in terms:
         if term not in TERMS:
-            raise ParameterError('is no friction term', subject=str(term),
+            raise ParameterError('is not a friction term', subject=str(term),
                                  remedy='choose among ' + ', '.join(TERMS))
     if len(set(terms)) != len(tuple(terms)):
-        raise ParameterError('names a term twice', subject='friction',
+        raise ParameterError('contains a term twice', subject='friction',
                              remedy='name each term once')
     return tuple(terms)
 
 
 def options_of(term: str, speed: float, width: float | None = None) -> tuple[float, ...]:
-    """Return the widths or lengths that a term may have on an axis; (0,) where it has none.
+    """Widths or lengths to select from for a term, (0,) for a term without.
 
     Parameters
     ----------
     term : str
-        The term.
+        One of `TERMS`.
     speed : float
-        Root mean square of the speed of the axis.
+        RMS speed of the axis, rad/s or m/s.
     width : float, optional
-        The only width wanted.
+        The only width to use, rad/s or m/s.
     """
     if term in _WITH_WIDTH and width is not None:
         return (width,)
@@ -105,29 +109,24 @@ def options_of(term: str, speed: float, width: float | None = None) -> tuple[flo
 
 
 def shares_option(term: str) -> str:
-    """Return whose width or length a term takes over: those of one axis are the same."""
+    """Kind of option of a term, which all terms of one axis share: width, length or none."""
     return 'width' if term in _WITH_WIDTH else 'length' if term in _WITH_LENGTH else ''
 
 
 def columns_of(term: str, options: Sequence[float], position: FloatArray, speed: FloatArray,
                acceleration: FloatArray, load: FloatArray | None = None) -> FloatArray:
-    """Return the effect of a term per unit of its parameter, along a motion.
+    """Effort of a term per unit of its parameter along a motion, shape (N, k).
 
     Parameters
     ----------
     term : str
         One of `TERMS`.
     options : sequence of float, length k
-        Widths or lengths.
+        Widths or lengths, one for each column.
     position, speed, acceleration : ndarray, shape (N,)
-        Of the axis.
+        Motion of the axis.
     load : ndarray, shape (N,), optional
-        Effort that the rigid bodies ask of it.
-
-    Returns
-    -------
-    ndarray, shape (N, k)
-        One column for each option.
+        Effort that the rigid bodies require of it, for `LOADED` terms.
     """
     if term in LOADED:
         if load is None:
@@ -153,12 +152,62 @@ def columns_of(term: str, options: Sequence[float], position: FloatArray, speed:
     return np.sign(scaled) * np.exp(-scaled ** 2)
 
 
+@dataclass(frozen=True, eq=False)
+class PlainFriction:
+    """Joint terms that a URDF and the controllers have.
+
+    Parameters
+    ----------
+    damping, friction, armature : ndarray, shape (n,)
+        Viscous coefficient, Coulomb effort and reflected rotor inertia, none negative.
+    lost : ndarray, shape (n,)
+        RMS of the identified friction that these terms do not represent, N m or N. Constant
+        offsets are part of it.
+    """
+
+    damping: FloatArray
+    friction: FloatArray
+    armature: FloatArray
+    lost: FloatArray
+
+
+def plain_friction(v: FloatArray, efforts: FloatArray, armature: FloatArray) -> PlainFriction:
+    """Damping and Coulomb friction nearest to friction efforts along a motion.
+
+    For every joint D, F >= 0 minimise |effort - D v - F tanh(v / `COULOMB_VELOCITY`) - c|.
+
+    Parameters
+    ----------
+    v, efforts : ndarray, shape (N, n)
+        Velocities, and friction efforts without those of rotors.
+    armature : ndarray, shape (n,)
+        Identified rotor inertias; negative ones become zero.
+    """
+    from scipy.optimize import nnls
+    step = max(1, len(v) // SAMPLES)
+    v, efforts = v[::step], efforts[::step]
+    n = v.shape[1]
+    damping, friction, lost = np.zeros(n), np.zeros(n), np.zeros(n)
+    constant = np.ones(len(v))
+    for j in range(n):
+        # Two columns for the constant, as it may have either sign.
+        A = np.stack([v[:, j], np.tanh(v[:, j] / COULOMB_VELOCITY), constant, -constant], axis=1)
+        lengths = np.linalg.norm(A, axis=0)
+        lengths[lengths == 0.0] = 1.0
+        # The triangular factor has the same sums of squares.
+        R = np.linalg.qr(np.column_stack([A / lengths, efforts[:, j]]), mode='r')
+        x = nnls(R[:, :-1], R[:, -1])[0] / lengths
+        damping[j], friction[j] = x[:2]
+        lost[j] = np.sqrt(np.mean((efforts[:, j] - A[:, :2] @ x[:2]) ** 2))
+    return PlainFriction(damping, friction, np.maximum(armature, 0.0), lost)
+
+
 @kernel('void(float64[::1], float64[::1], float64[:, ::1])', on_demand=True, nogil=True)
 def presliding(position, lengths, out):
     """Write the Dahl state z of each length into out, (N, k): dz = |dx| (sign dx - z) / length.
 
-    Between two samples the motion keeps its direction, so that the step is exact: z comes
-    closer to the sign of the motion by exp(-|dx| / length).
+    The direction of motion is constant between two samples, so that the step is exact: the
+    distance of z to the sign of the motion shrinks by exp(-|dx| / length).
     """
     for k in range(lengths.size):
         z = 0.0

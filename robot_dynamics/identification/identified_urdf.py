@@ -14,7 +14,7 @@ from xml.parsers import expat
 import numpy as np
 
 from robot_dynamics.errors import Finding, InertiaError, ModelError, Severity
-from robot_dynamics.identification.plain_friction import PlainFriction
+from robot_dynamics.identification.friction import PlainFriction
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.export import inertial_element, number_text
 from robot_dynamics.model.inertia import check_body

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``Model``: what stands in the equations of an arm, and with which parameters."""
+"""``Model``: the equations of an arm with friction, and their parameters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.identification.friction import LOADED, columns_of
+from robot_dynamics.identification.friction import (
+    LOADED,
+    PlainFriction,
+    columns_of,
+    plain_friction,
+)
 from robot_dynamics.identification.observation_matrix import Feature, axis_loads
 from robot_dynamics.identification.signals import Motion
 from robot_dynamics.model.arrays import FloatArray
@@ -18,27 +23,31 @@ from robot_dynamics.model.robot import Robot
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """An arm with friction.
+    """An arm with friction: inverse dynamics and friction terms.
 
     Parameters
     ----------
     robot : Robot
-        The robot, of which kinematics count.
+        Kinematics of the arm.
     axes : ndarray, shape (k, n)
-        What rubs; see `Dataset.axes`.
+        Axes with friction; see `Dataset.axes`.
     axis_names : tuple of str
         Names of the axes.
     features : tuple of Feature
         Friction terms.
     gravity : ndarray, shape (3,)
-        Gravity in the base, m/s^2.
+        Gravity in the base frame, m/s^2.
     inertial : ndarray, shape (10 nb,)
         Inertial parameters.
     friction : ndarray, shape (f,)
         Parameters of the features.
     loads : ndarray, shape (10 nb,)
-        Inertial parameters that say what the bodies ask of an axis, for load-dependent
-        friction; those of the pass before, so that all effects stay linear.
+        Inertial parameters for the loads of load-dependent friction; those of the previous
+        pass, so that the model stays linear in its parameters.
+
+    See Also
+    --------
+    identify, Identification
     """
 
     robot: Robot
@@ -57,29 +66,29 @@ class Model:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of `parameters`: ``link/m`` and so on, then ``joint/term``."""
+        """Names of `parameters`: ``link/m`` etc., then ``joint/term``."""
         return self.robot.parameter_names + friction_names(self.features, self.axis_names)
 
     def with_parameters(self, parameters: FloatArray) -> Model:
-        """Return the same with other parameters."""
+        """Copy with other parameters."""
         rigid = 10 * self.robot.n_bodies
         return replace(self, inertial=parameters[:rigid], friction=parameters[rigid:])
 
     def without(self, term: str) -> Model:
-        """Return the same without a friction term."""
+        """Copy without a friction term."""
         kept = [k for k, feature in enumerate(self.features) if feature.term != term]
         return replace(self, features=tuple(self.features[k] for k in kept),
                        friction=self.friction[kept])
 
     def efforts(self, motion: Motion) -> FloatArray:
-        """Return the efforts that a motion takes, shape (N, n), N m or N."""
+        """Efforts of a motion, shape (N, n), N m or N."""
         real = self.robot.with_gravity(self.gravity)
         tau = Dynamics(real.with_parameters(self.inertial)).inverse_dynamics(
             motion.q, motion.v, motion.a)
         return tau + self.friction_efforts(motion)
 
     def friction_efforts(self, motion: Motion) -> FloatArray:
-        """Return the part of friction in them, shape (N, n)."""
+        """Friction part of the efforts, shape (N, n), N m or N."""
         load = None
         if any(feature.term in LOADED for feature in self.features):
             loaded = self.robot.with_gravity(self.gravity).with_parameters(self.loads)
@@ -95,7 +104,21 @@ class Model:
                 tau[:, j] += parameter * direction[j] * column[:, 0]
         return tau
 
+    def plain_friction(self, motions: Sequence[Motion]) -> PlainFriction:
+        """Damping, Coulomb friction and rotor inertia nearest to the friction along motions.
+
+        The inertia of a motor that turns with several joints is kept on the diagonal only.
+        """
+        armature = np.zeros(len(self.axes[0]))
+        for feature, value in zip(self.features, self.friction, strict=True):
+            if feature.term == 'armature':
+                armature += value * self.axes[feature.axis] ** 2
+        rest = self.without('armature')
+        return plain_friction(np.concatenate([motion.v for motion in motions]),
+                              np.concatenate([rest.friction_efforts(one) for one in motions]),
+                              armature)
+
 
 def friction_names(features: Sequence[Feature], axis_names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of friction parameters: ``joint/term``."""
+    """Names of friction parameters: ``joint/term``."""
     return tuple(f'{axis_names[feature.axis]}/{feature.term}' for feature in features)

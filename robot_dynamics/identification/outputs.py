@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from robot_dynamics.errors import Finding, InertiaError, RecordingError, Severity
 from robot_dynamics.identification.dataset import Dataset
+from robot_dynamics.identification.friction import PlainFriction
 from robot_dynamics.identification.identified_urdf import identified_urdf
 from robot_dynamics.identification.payload import Payload
-from robot_dynamics.identification.plain_friction import PlainFriction, plain_friction
 from robot_dynamics.identification.result import Identification
+from robot_dynamics.identification.signals import motions_of
 from robot_dynamics.model.inertia import check_body, com_from_parameters
 from robot_dynamics.model.robot import Robot
 
@@ -92,7 +93,7 @@ def make_outputs(found: Identification, dataset: Dataset, urdf: str, *,
     Outputs
         The files.
     """
-    friction = plain_friction(found.model, dataset, found.signals)
+    friction = found.model.plain_friction(motions_of(dataset, found.signals))
     robot = replace(found.identified_robot(), damping=friction.damping,
                     friction=friction.friction, armature=friction.armature)
     files: dict[str, bytes] = {}

@@ -12,13 +12,14 @@ import numpy as np
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.filters import low_pass
-from robot_dynamics.identification.friction import LOADED, columns_of
+from robot_dynamics.identification.friction import (
+    COULOMB_VELOCITY,
+    LOADED,
+    PlainFriction,
+    columns_of,
+)
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.observation_matrix import TRIM, axis_loads
-from robot_dynamics.identification.plain_friction import (
-    COULOMB_VELOCITY,
-    PlainFriction,
-)
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.identification.signals import Motion, motions_of
 from robot_dynamics.model.arrays import FloatArray

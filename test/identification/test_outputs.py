@@ -8,6 +8,7 @@ import yaml
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import InertiaError, ModelError, RecordingError
+from robot_dynamics.identification.friction import PlainFriction
 from robot_dynamics.identification.identified_urdf import identified_urdf, require_bodies
 from robot_dynamics.identification.identify import EstimateSettings, identify
 from robot_dynamics.identification.observation_matrix import Feature
@@ -17,8 +18,7 @@ from robot_dynamics.identification.outputs import (
     parameter_file,
     read_covariance,
 )
-from robot_dynamics.identification.plain_friction import PlainFriction, plain_friction
-from robot_dynamics.identification.signals import SignalSettings
+from robot_dynamics.identification.signals import SignalSettings, motions_of
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot
 
@@ -192,13 +192,13 @@ def test_rich_friction_is_written_as_near_as_a_urdf_can(found, log):
     features = tuple(Feature(j, term, option) for j in range(n) for term, option in (
         ('dahl', 0.001), ('offset', 0.0), ('armature', 0.0)))
     model = replace(found.model, features=features, friction=np.array([3.0, -0.4, 0.1] * n))
-    plain = plain_friction(model, log, SignalSettings(8.0))
+    plain = model.plain_friction(motions_of(log, SignalSettings(8.0)))
     np.testing.assert_allclose(plain.friction, 3.0, rtol=0.1)
     np.testing.assert_allclose(plain.armature, 0.1)
     # The constant is not written, and told.
     assert np.all(plain.lost >= 0.4)
     negative = replace(model, friction=np.array([-1.0, 0.0, -0.1] * n))
-    plain = plain_friction(negative, log, SignalSettings(8.0))
+    plain = negative.plain_friction(motions_of(log, SignalSettings(8.0)))
     assert np.all(plain.friction == 0.0)
     assert np.all(plain.damping == 0.0)
     assert np.all(plain.armature == 0.0)

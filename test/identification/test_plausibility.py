@@ -33,7 +33,7 @@ def test_friction_that_drives_is_no_good_model(three, motion, joint):
     found = judged(three, t, q, tau)
     assert found.validation.total < 0.1
     assert found.verdict == 'poor'
-    assert any(f'j{joint + 1}: its friction drives it' in reason
+    assert any(f'j{joint + 1}: has a friction that drives' in reason
                for reason in found.verdict_reasons)
 
 

@@ -56,7 +56,7 @@ def test_one_gear_ratio_that_is_wrong(three, motion):
 
 def test_one_factor_in_all_joints_is_a_unit_and_several_are_masses(three, motion):
     t, q, v, tau = motion
-    assert about(told(three, t, q, 0.3 * tau, v), 'in all joints alike') == ['effort']
+    assert about(told(three, t, q, 0.3 * tau, v), 'in all joints') == ['effort']
     assert not told(three, t, q, tau * [0.3, 0.45, 0.4], v)
     # Friction that explains all of an effort says nothing of a unit.
     rubs = 100.0 * np.tanh(v / 0.02)
@@ -104,7 +104,7 @@ def test_velocities_of_another_unit_or_sign(three, motion):
     t, q, v, tau = motion
     assert about(told(three, t, q, tau, np.degrees(v)), '57.3 times the slope') == ['j1, j2, j3']
     flipped = v * np.array([1.0, -1.0, 1.0])
-    assert about(told(three, t, q, tau, flipped), 'other sign') == ['j2']
+    assert about(told(three, t, q, tau, flipped), 'opposite sign') == ['j2']
 
 
 def test_velocities_of_nothing(three, motion):

@@ -7,10 +7,10 @@ import numpy as np
 
 from robot_dynamics.dynamics.base_parameters import BaseParameters, base_parameters
 from robot_dynamics.elastic.dynamics import ElasticDynamics
+from robot_dynamics.elastic.friction import StribeckFriction
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import Finding, RecordingError, Severity
 from robot_dynamics.identification.elastic.dataset import ElasticDataset
-from robot_dynamics.identification.elastic.doubts import driving_friction, effort_findings
 from robot_dynamics.identification.elastic.encoders import (
     Encoders,
     losses,
@@ -27,6 +27,7 @@ from robot_dynamics.identification.elastic.result import ElasticIdentification
 from robot_dynamics.identification.filters import evenly, low_pass
 from robot_dynamics.identification.identify import require_motion
 from robot_dynamics.identification.least_squares import LinearFit
+from robot_dynamics.identification.plausibility import EXPLAINED, driving_finding, scale_findings
 from robot_dynamics.identification.quality import CONDITION, grade
 from robot_dynamics.identification.result import POOR, Residuals
 from robot_dynamics.identification.signals import OF_RATE, WIDER, SignalSettings, cutoff_of
@@ -36,6 +37,9 @@ RECORDED_TOLERANCE = 1e-5
 #: Richer friction has to leave less than this part of the error of predictions. Its terms are
 #: nearly alike where speeds do not differ much, and a little noise spreads them widely.
 GAIN = 0.5
+#: Friction drives a motor if its power is below this fraction of effort times speed, and below
+#: so many standard deviations.
+DRIVES, SEEN_POWER = 0.01, 3.0
 #: Cut-offs that are tried, in those that the spectrum of the positions suggests.
 CUTOFFS = (1.0, 2.0, 4.0, 8.0)
 #: A deflection counts as seen from so many times its noise on.
@@ -77,9 +81,9 @@ def identify_elastic(data: ElasticDataset, robot: ElasticRobot,
     problem, fit, speeds, in_sample, validation = _solved(problems, settings.friction)
     friction, friction_deviations = problem.friction(fit, speeds)
     verdict, findings = _judged(base, structural, validation, problem.condition(fit), fit)
-    doubts = (*effort_findings(problem), *driving_friction(problem, fit, friction))
-    if doubts:
-        verdict, findings = POOR, (*doubts, *findings)
+    errors = (*_effort_findings(problem), *_driving_motors(problem, fit, friction))
+    if errors:
+        verdict, findings = POOR, (*errors, *findings)
     r = base.rank
     return ElasticIdentification(
         robot, data.encoders, order, base, fit.x[:r], fit.covariance[:r, :r], structural,
@@ -156,6 +160,48 @@ def _recorded(stack: ElasticStack, structural: BaseParameters) -> BaseParameters
                                tolerance=RECORDED_TOLERANCE)
     # What follows from the equations is known without rounding and noise.
     return structural if recorded.rank >= structural.rank else recorded
+
+
+def _effort_findings(problem: Problem) -> list[Finding]:
+    """Errors for efforts of another unit or sign than the described bodies require.
+
+    All parameters scale with the efforts. The equations of a link and its motor, added up, are
+    those of the bodies, whatever the spring between them.
+    """
+    stack, scales = problem.stack, {}
+    described = stack.W @ problem.described
+    place = {coordinate: k for k, coordinate in enumerate(stack.data.encoders.measured)}
+    for joint, motor in enumerate(stack.rubbing):
+        rows = [place[k] for k in (joint, joint + stack.n) if k in place]
+        used = np.all(stack.used[:, rows], axis=1)
+        wanted, measured = (x[used][:, rows].sum(axis=1) for x in (described, stack.y))
+        square = float(wanted @ wanted)
+        if square == 0.0 or not np.any(measured):
+            continue
+        scale = float(wanted @ measured) / square
+        if 1.0 - float(np.sum((measured - scale * wanted) ** 2)
+                       / (measured @ measured)) >= EXPLAINED:
+            scales[stack.data.dataset.joint_names[motor]] = scale
+    return [one for name, scale in scales.items()
+            for one in scale_findings({name: scale}, common=False)]
+
+
+def _driving_motors(problem: Problem, fit: LinearFit, friction: StribeckFriction | None
+                    ) -> list[Finding]:
+    """Errors for motors whose friction drives them instead of braking them."""
+    stack, out = problem.stack, []
+    speeds = np.concatenate([motion.v[:, stack.rubbing] for motion in stack.motions])
+    for joint, motor in enumerate(stack.rubbing):
+        v = speeds[:, joint]
+        size = float(np.sqrt(np.mean(v**2) * np.mean(stack.y[:, motor] ** 2)))
+        if friction is not None:
+            power, deviation = float(np.mean(friction.torque(speeds)[:, joint] * v)), 0.0
+        else:
+            effects = {'coulomb': float(np.mean(np.abs(v))), 'viscous': float(np.mean(v**2))}
+            power, deviation = problem.power_of(fit, joint, effects)
+        if power < -max(DRIVES * size, SEEN_POWER * deviation):
+            out.append(driving_finding(stack.data.dataset.joint_names[motor]))
+    return out
 
 
 def _judged(base: BaseParameters, structural: BaseParameters, validation: Residuals,

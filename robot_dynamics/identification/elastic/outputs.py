@@ -27,9 +27,9 @@ from robot_dynamics.errors import (
 from robot_dynamics.identification.consistent import fit_consistent, prior_of
 from robot_dynamics.identification.elastic.dataset import ElasticDataset
 from robot_dynamics.identification.elastic.result import ElasticIdentification
+from robot_dynamics.identification.friction import PlainFriction
 from robot_dynamics.identification.identified_urdf import identified_urdf
 from robot_dynamics.identification.outputs import PARAMETERS, RESULT, URDF, finite, parameter_file
-from robot_dynamics.identification.plain_friction import PlainFriction
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import check_body
 

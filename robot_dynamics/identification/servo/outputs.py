@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics.identification.friction import PlainFriction
 from robot_dynamics.identification.identified_urdf import identified_urdf
 from robot_dynamics.identification.outputs import PARAMETERS as PARAMETER_FILE
 from robot_dynamics.identification.outputs import RESULT, URDF, finite, parameter_file
-from robot_dynamics.identification.plain_friction import PlainFriction
 from robot_dynamics.identification.servo.log import ServoLog
 from robot_dynamics.identification.servo.model import PARAMETERS
 from robot_dynamics.identification.servo.output_error import DriveVerdict, OutputError

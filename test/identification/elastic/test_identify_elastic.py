@@ -212,7 +212,7 @@ def test_friction_that_drives_a_motor_is_no_good_model(robot):
                              ElasticEstimateSettings(cutoff=300.0))
     assert found.validation.total < 0.05
     assert found.verdict == 'poor'
-    assert [one.subject for one in found.findings if 'friction drives it' in one.message] == [
+    assert [one.subject for one in found.findings if 'friction that drives' in one.message] == [
         'motor_joint1', 'motor_joint2']
 
 
