@@ -2,6 +2,7 @@
 """Documents lead somewhere, and what they show runs."""
 
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -42,6 +43,33 @@ def test_python_examples_run(path):
     check = '\nassert np.allclose(Y @ robot.parameters, tau) and M.shape == (7, 7)\n'
     subprocess.run([sys.executable, '-c', example + check], cwd=ROOT, check=True,
                    env={**os.environ, 'PYTHONPATH': str(ROOT)})
+
+
+def paths_named_in(text):
+    """Return the paths of Python files, configuration and tests that a document names."""
+    named = set(re.findall(r'`((?:[\w*]+/)+[\w*.]*\.(?:py|yaml|xml|md|json))`', text))
+    named |= set(re.findall(r'python (benchmark/[\w/]+\.py)', text))
+    return {name for name in named if not name.startswith(('my/', 'demo-output/'))}
+
+
+@pytest.mark.parametrize('path', DOCUMENTS, ids=document_id)
+def test_files_named_in_documents_exist(path):
+    """A path is from the repository root, or from the package."""
+    missing = [name for name in sorted(paths_named_in(path.read_text()))
+               if not any(any(folder.glob(name)) for folder in (ROOT, ROOT / 'robot_dynamics'))]
+    assert not missing
+
+
+@pytest.mark.parametrize('path', DOCUMENTS, ids=document_id)
+def test_modules_named_in_documents_exist(path):
+    text = path.read_text()
+    missing = []
+    for name in set(re.findall(r'(?<![\w/])robot_dynamics(?:\.[a-z_]\w*)+', text)):
+        try:
+            pkgutil.resolve_name(name)
+        except (ImportError, AttributeError):
+            missing.append(name)
+    assert not missing
 
 
 def test_commands_of_the_readme_exist():
