@@ -12,10 +12,10 @@ import sys
 import numpy as np
 
 from robot_dynamics import Robot
-from robot_dynamics.control.feedback.payload import Payload
-from robot_dynamics.control.laws.pd_gravity import PDGravityController
+from robot_dynamics.control.feedback.loaded_model import Payload
+from robot_dynamics.control.laws.model_based import PDGravityController
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
-from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.simulation.plant import Plant
 
 PERIOD = 0.002      # s

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics import Dynamics, Robot
-from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.identification.dataset import load_dataset
 from robot_dynamics.identification.identify import identify
 

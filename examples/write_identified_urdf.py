@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics import Dynamics, Robot
-from robot_dynamics.control.motion.fourier import exciting_fourier
+from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.identification.dataset import dataset_from_arrays
+from robot_dynamics.identification.friction import plain_friction
 from robot_dynamics.identification.identified_urdf import identified_urdf
 from robot_dynamics.identification.identify import identify
-from robot_dynamics.identification.plain_friction import plain_friction
 
 URDF = Path(__file__).parents[1] / 'urdf' / 'planar_2r.urdf'
 
