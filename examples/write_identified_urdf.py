@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An identified model as URDF.
+"""An identified model as URDF, and the other files of an identification.
 
-    python examples/write_identified_urdf.py
+    python examples/write_identified_urdf.py [folder]
 
-`identified_urdf` replaces masses, centres of mass, inertia and joint friction in the text of a
-description. Meshes, limits and comments stay. `robot-dynamics identify` does the same and also
-writes a report and a parameter file for the nodes.
+The URDF has new masses, centres of mass, inertia and joint friction. Meshes, limits and comments
+stay. `robot-dynamics identify` writes the same files and a report.
 """
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +15,8 @@ import numpy as np
 from robot_dynamics import Dynamics, Robot
 from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.identification.dataset import dataset_from_arrays
-from robot_dynamics.identification.friction import plain_friction
-from robot_dynamics.identification.identified_urdf import identified_urdf
 from robot_dynamics.identification.identify import identify
+from robot_dynamics.identification.outputs import make_outputs
 
 URDF = Path(__file__).parents[1] / 'urdf' / 'planar_2r.urdf'
 
@@ -30,13 +29,13 @@ def main() -> None:
     tau = Dynamics(arm).inverse_dynamics(q, v, a)
 
     dataset = dataset_from_arrays(described, time, q, tau)
-    found = identify(dataset, described)
-    friction = plain_friction(found.model, dataset, found.signals)
-    text, findings = identified_urdf(URDF.read_text(), found.identified_robot(), friction)
-    for finding in findings:
-        print(finding)
+    outputs = make_outputs(identify(dataset, described), dataset, URDF.read_text())
+    for name, content in outputs.files.items():
+        print(f'{name}: {len(content)} bytes')
+        if len(sys.argv) > 1:
+            (Path(sys.argv[1]) / name).write_bytes(content)
 
-    better = Robot.from_urdf(text)
+    better = Robot.from_urdf(outputs.files['identified.urdf'])
     for name, robot in (('described', described), ('identified', better), ('true', arm)):
         print(f'{name:11} masses', np.round(robot.parameters[::10], 3), 'kg')
     error = Dynamics(better).inverse_dynamics(q, v, a) - tau

@@ -32,7 +32,7 @@ OUTPUT = {
     'payload.py': 'estimated payload: 1.500 kg',
     'read_recording.py': '20 messages, joints elbow, shoulder, wrist',
     'urdf_regressor.py': '6 base parameters of 20',
-    'write_identified_urdf.py': 'identified',
+    'write_identified_urdf.py': 'identified.urdf: ',
 }
 
 
