@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data and helpers of all tests, and which of them need packages that are optional."""
 
+import ctypes
 import gc
 import os
+import secrets
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -23,6 +28,24 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 #: Packages that tests may import at their top although neither the package nor ROS needs them.
 OPTIONAL = ('hypothesis', 'lz4', 'matplotlib', 'mujoco', 'pinocchio', 'rosbags', 'sympy',
             'urdf_parser_py', 'xacro')
+
+
+#: Variable of the environment that marks all processes of a test run.
+RUN = 'ROBOT_DYNAMICS_TEST_RUN'
+
+
+def pytest_configure(config):
+    """Start the process that ends what this run leaves behind, see `reaper.py`."""
+    if sys.platform != 'linux' or config.option.collectonly or RUN in os.environ:
+        return
+    if os.environ.get('ROBOT_DYNAMICS_TEST_SCRIPT') == str(os.getppid()):
+        # End as the script does that started this run (PR_SET_PDEATHSIG).
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+    os.environ[RUN] = secrets.token_hex(16)
+    subprocess.Popen([sys.executable, str(Path(__file__).with_name('reaper.py')),
+                      str(os.getpid()), f'{RUN}={os.environ[RUN]}'], start_new_session=True,
+                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                     stderr=subprocess.DEVNULL)
 
 
 class _Module(pytest.Module):
