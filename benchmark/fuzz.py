@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong inputs by the thousand, and what becomes of them: ``--help``.
+"""Wrong inputs by the thousand, and how the product answers them: ``--help``.
 
 Robot descriptions, DH tables, parameter files, recordings, joint states and trajectories are
 mutated, and handed to the product in processes with bounded memory, two at a time. Each is
@@ -22,7 +22,7 @@ from pathlib import Path
 from fuzzing import pool, table
 from fuzzing.judge import examine
 from fuzzing.kinds import KINDS, counts
-from fuzzing.worker import Share, warm_up, work
+from fuzzing.worker import Share, work
 
 DOCUMENT = Path(__file__).resolve().parent.parent / 'docs' / 'reliability.md'
 
@@ -74,7 +74,6 @@ def _parser() -> argparse.ArgumentParser:
 def _repeat(which: str, save: Path | None) -> int:
     """Examine one input again, here, and show what happens."""
     name, seed, index = which.split(':')
-    warm_up()
     with tempfile.TemporaryDirectory() as folder:
         kind = KINDS[name](Path(folder))
         item = kind.make(int(seed), int(index))
