@@ -20,7 +20,7 @@ from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.messages import to_nanoseconds
 from robot_dynamics.nodes.ros.node import PlainNode
 from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
-from robot_dynamics.nodes.ros.subscriptions import FetchedSubscription
+from robot_dynamics.nodes.ros.subscriptions import PolledSubscription
 from robot_dynamics.nodes.simulated_arm import SimulatedArmNode
 
 OUTPUT = Path()
@@ -68,7 +68,7 @@ class MeasuredArm(SimulatedArmNode):
 
         states.publish = timed
         # A subscriber for the echo node, so that it has somebody to send to.
-        self._echoes = FetchedSubscription(self, Float64MultiArray, 'echo/commands',
+        self._echoes = PolledSubscription(self, Float64MultiArray, 'echo/commands',
                                            qos.command_input())
 
     def _on_command(self, message: Float64MultiArray) -> None:

@@ -50,7 +50,7 @@ from robot_dynamics.nodes.ros.node import PlainNode
 from robot_dynamics.nodes.ros.parameters import Parameter
 from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
 from robot_dynamics.nodes.ros.stopping import StopRequest
-from robot_dynamics.nodes.ros.subscriptions import FetchedSubscription
+from robot_dynamics.nodes.ros.subscriptions import PolledSubscription
 
 STATE_TOPIC = 'excitation/state'
 #: What tells of a motion, as far as it is there.
@@ -140,7 +140,7 @@ class ExcitationNode(PlainNode):
         self._state = self.create_publisher(String, STATE_TOPIC, qos.latched())
         Diagnostics(self, robot.name, {'excitation': self._status})
         freeze_garbage()
-        self._states = FetchedSubscription(self, JointState, 'joint_states', qos.state(),
+        self._states = PolledSubscription(self, JointState, 'joint_states', qos.state(),
                                            qos_overriding_options=qos.overridable())
         if self._as_reference:
             for name in values['controllers']:

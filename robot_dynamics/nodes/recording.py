@@ -16,7 +16,7 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.nodes.ros.diagnostics import Level, Status
-from robot_dynamics.nodes.ros.subscriptions import FetchedSubscription
+from robot_dynamics.nodes.ros.subscriptions import PolledSubscription
 
 #: Messages are fetched this often, many at once: a wake-up for each would cost a core. s.
 FETCH_PERIOD = 0.02
@@ -48,7 +48,7 @@ class TopicRecording:
     def __init__(self, node: Node, folder: Path, topics: Sequence[str], capacity: int,
                  note: Callable[[str, str, bytes], None] | None = None):
         self._node, self._note = node, note
-        self._recorded: dict[str, FetchedSubscription] = {}
+        self._recorded: dict[str, PolledSubscription] = {}
         self._types: dict[str, str] = {}
         self._unknown: set[str] = set()
         self._wanted = [node.resolve_topic_name(topic) for topic in topics]
@@ -78,7 +78,7 @@ class TopicRecording:
                 self._node.get_logger().error(str(error))
                 continue
             self._types[name] = topic.type
-            self._recorded[name] = FetchedSubscription(
+            self._recorded[name] = PolledSubscription(
                 self._node, message_type, name, _matching_qos(topic.offered), raw=True)
 
     def fetch(self) -> None:

@@ -59,7 +59,7 @@ from robot_dynamics.nodes.ros.node import PlainNode
 from robot_dynamics.nodes.ros.parameters import Parameter, Values
 from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
 from robot_dynamics.nodes.ros.stopping import StopRequest
-from robot_dynamics.nodes.ros.subscriptions import FetchedSubscription
+from robot_dynamics.nodes.ros.subscriptions import PolledSubscription
 
 TIP_TRAJECTORIES = ('line', 'circle')
 
@@ -384,7 +384,7 @@ class ReferenceNode(PlainNode):
             qos_overriding_options=qos.overridable()) for name in values['controllers']}
         Diagnostics(self, self._robot.name, {'reference': self._status})
         freeze_garbage()
-        self._states = FetchedSubscription(self, JointState, 'joint_states', qos.state(),
+        self._states = PolledSubscription(self, JointState, 'joint_states', qos.state(),
                                            qos_overriding_options=qos.overridable())
         for name in values['controllers']:
             self.fast.subscribe(String, f'{name}/mode',

@@ -21,8 +21,8 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.nodes.ros import qos
-from robot_dynamics.nodes.ros.node import MOST_ASKED_FOR, MOST_CHANGED, bounded
-from robot_dynamics.nodes.ros.subscriptions import LARGEST_STATE, BoundedReader
+from robot_dynamics.nodes.ros.node import MOST_CHANGED, MOST_READ, limited
+from robot_dynamics.nodes.ros.subscriptions import LARGEST_STATE, SizeLimitedReader
 
 CONTROLLER = 'pd_gravity_controller'
 POSE = [0.3, 0.5, -0.4, -1.2, 0.3, 1.6, 0.2]
@@ -33,7 +33,7 @@ TIMEOUT, POINTS = 0.5, 60_000
 
 
 class Log:
-    """What a node says, as the reader has it."""
+    """The log of a node."""
 
     def __init__(self):
         self.lines: list[str] = []
@@ -47,7 +47,7 @@ class Log:
 
 def test_a_message_is_read_up_to_a_size_and_only_if_it_is_one():
     log, heard = Log(), []
-    reader = BoundedReader(log, JointState, 'joint_states', heard.append)
+    reader = SizeLimitedReader(log, JointState, 'joint_states', heard.append)
     good = JointState(name=['a'], position=[1.0])
     reader.read(serialize_message(good))
     assert heard == [good] and log.lines == []
@@ -56,19 +56,19 @@ def test_a_message_is_read_up_to_a_size_and_only_if_it_is_one():
     reader.read(data)
     reader.read(b'\0\1\0\0' + b'\xff' * 40)
     reader.read(b'')
-    assert heard == [good] and reader.refused == 3
-    assert log.lines[0].startswith(f'message on joint_states refused: has {len(data)} bytes, more '
+    assert heard == [good] and reader.rejected == 3
+    assert log.lines[0].startswith(f'message on joint_states rejected: it has {len(data)} bytes, more '
                                    f'than {LARGEST_STATE}')
-    assert 'is no JointState' in log.lines[1] and '3 so far' in log.lines[2]
+    assert 'is not a JointState' in log.lines[1] and '3 so far' in log.lines[2]
 
 
 @pytest.mark.parametrize(('kind', 'field', 'most'), [
-    (GetParameters, 'names', MOST_ASKED_FOR), (DescribeParameters, 'names', MOST_ASKED_FOR),
-    (GetParameterTypes, 'names', MOST_ASKED_FOR), (SetParameters, 'parameters', MOST_CHANGED),
+    (GetParameters, 'names', MOST_READ), (DescribeParameters, 'names', MOST_READ),
+    (GetParameterTypes, 'names', MOST_READ), (SetParameters, 'parameters', MOST_CHANGED),
     (SetParametersAtomically, 'parameters', MOST_CHANGED)])
 def test_requests_for_parameters_are_bounded(kind, field, most):
     served = []
-    serve = bounded(kind, lambda request, response: served.append(request) or response)
+    serve = limited(kind, lambda request, response: served.append(request) or response)
     item = Parameter if field == 'parameters' else str
     request, response = kind.Request(**{field: [item()] * most}), kind.Response()
     assert serve(request, response) is response and served == [request]
@@ -82,7 +82,7 @@ def test_requests_for_parameters_are_bounded(kind, field, most):
 
 
 def test_other_services_are_not_touched():
-    assert bounded(Trigger, print) is print
+    assert limited(Trigger, print) is print
 
 
 @pytest.mark.parametrize('style', ['waitset', 'events'])

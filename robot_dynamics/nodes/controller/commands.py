@@ -25,7 +25,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robot_dynamics.model.arrays import FloatArray, IntArray
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.messages import ArrayMessage, array_of
-from robot_dynamics.nodes.ros.subscriptions import FetchedSubscription
+from robot_dynamics.nodes.ros.subscriptions import PolledSubscription
 
 #: A claim has to be known everywhere for this long: discovery takes its time to show all who
 #: publish and listen. s.
@@ -60,7 +60,7 @@ class CommandClaim:
         self._joint_names = tuple(joint_names)
         self._publisher: Publisher | None = None
         self._made_at = 0.0
-        self._predecessors: list[FetchedSubscription] = []
+        self._predecessors: list[PolledSubscription] = []
         #: Full name of the topic.
         self.topic = node.resolve_topic_name(topic)
 
@@ -128,7 +128,7 @@ class CommandClaim:
         self.forget_predecessors()
         own = (self._node.get_namespace(), self._node.get_name())
         for namespace, name in sorted(self._who_publish() - {own}):
-            self._predecessors.append(FetchedSubscription(
+            self._predecessors.append(PolledSubscription(
                 self._node, JointState, f'{namespace.rstrip("/")}/{name}/command',
                 qos.telemetry()))
 

@@ -50,7 +50,7 @@ from robot_dynamics.nodes.ros.messages import (
 from robot_dynamics.nodes.ros.parameters import Parameter, Values
 from robot_dynamics.nodes.ros.runtime import freeze_garbage
 from robot_dynamics.nodes.ros.stopping import StopRequest
-from robot_dynamics.nodes.ros.subscriptions import BoundedReader
+from robot_dynamics.nodes.ros.subscriptions import SizeLimitedReader
 
 #: Time between two copies of a safe command. s.
 _COPY_PERIOD = 0.002
@@ -148,7 +148,7 @@ class EffortControllerNode(ManagedNode):
         self._open(values)
         freeze_garbage()
         topic = self.states_topic(values)
-        states = BoundedReader(self, JointState, topic, self._on_joint_state)
+        states = SizeLimitedReader(self, JointState, topic, self._on_joint_state)
         self.fast.subscribe(JointState, topic, states.read, qos.state(), raw=True)
         self.fast.alarm(values['state_timeout'], self._on_deadline)
         self.fast.subscribe(JointTrajectory, '~/reference', self._on_reference, qos.command(),

@@ -19,7 +19,7 @@ from sensor_msgs.msg import JointState
 from robot_dynamics.errors import BringupError, RecordingError
 from robot_dynamics.nodes.observing.graph_snapshot import JOINT_STATE_TYPE
 from robot_dynamics.nodes.ros.runtime import started_context
-from robot_dynamics.nodes.ros.subscriptions import FetchedSubscription
+from robot_dynamics.nodes.ros.subscriptions import PolledSubscription
 
 #: Time between two looks at what has come, and between two looks for topics. s.
 _PACE, _DISCOVERY = 0.02, 0.25
@@ -86,7 +86,7 @@ class _Listener:
     def __init__(self, node: Node, topic: str | None):
         self._node = node
         self._wanted = None if topic is None else node.resolve_topic_name(topic)
-        self._ears: dict[str, FetchedSubscription] = {}
+        self._ears: dict[str, PolledSubscription] = {}
         self._next_look = 0.0
 
     def listen(self, seconds: float, take: Take, patience: float,
@@ -121,7 +121,7 @@ class _Listener:
         names = [self._wanted] if self._wanted is not None else self._of_the_arm()
         for name in names:
             if name not in self._ears:
-                self._ears[name] = FetchedSubscription(self._node, JointState, name, profile,
+                self._ears[name] = PolledSubscription(self._node, JointState, name, profile,
                                                        raw=True)
 
     def _of_the_arm(self) -> list[str]:

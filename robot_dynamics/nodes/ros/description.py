@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a node gets its robot from: a file, a parameter or the latched topic."""
+"""The robot of a node, from a file, a parameter or the latched topic; and its elastic joints."""
 from __future__ import annotations
 
 import time
@@ -26,15 +26,15 @@ TOPIC = 'robot_description'
 
 #: Rows of the table of every node that needs a robot.
 ROBOT_PARAMETERS = (
-    Parameter('robot', '', 'Path of a URDF or DH table, or the name of a robot of this package; '
-              'empty means: parameter or topic robot_description.', read_only=True),
+    Parameter('robot', '', 'Path of a URDF or DH table, or name of a robot of this package; empty '
+              'means: parameter or topic robot_description.', read_only=True),
     Parameter('robot_description', '', 'The URDF itself, where it comes neither from a file nor '
               'from the topic of that name.', read_only=True),
     Parameter('description_timeout', 10.0, 'How long to wait for the topic robot_description.',
               's', 0.1, 600.0, read_only=True),
-    Parameter('joints', (), 'Joints to use, in this order, the others being locked at zero; '
-              'empty means all.', element=str, read_only=True),
-    Parameter('base_link', '', 'Link that stands still; empty means the root.', read_only=True),
+    Parameter('joints', (), 'Joints to use, in this order; the others are locked at zero. Empty '
+              'means all.', element=str, read_only=True),
+    Parameter('base_link', '', 'Link that is fixed; empty means the root.', read_only=True),
     Parameter('gravity', (), 'Acceleration of free fall in the base frame; empty means that of '
               'the DH table, or 9.81 downwards.', 'm/s^2', -20.0, 20.0, read_only=True),
 )
@@ -44,41 +44,40 @@ _DH_SUFFIXES = ('.yaml', '.yml', '.json')
 
 @dataclass(frozen=True, eq=False)
 class Described:
-    """A robot, and what it was read from: a path or the text of a URDF, None for a DH table."""
+    """A robot and its source: path or text of a URDF, None for a DH table."""
 
     robot: Robot
     source: Path | bytes | None
 
 
 def load_robot(node: Node, values: Values, stopped: StopRequest) -> Robot:
-    """Return the robot that the parameters of a node ask for; see `load_described`."""
+    """Load the robot that the parameters of a node describe; see `load_described`."""
     return load_described(node, values, stopped).robot
 
 
 def load_described(node: Node, values: Values, stopped: StopRequest) -> Described:
-    """Return the robot that the parameters of a node ask for, and where it comes from.
+    """Load the robot that the parameters of a node describe, with its source.
 
     Parameters
     ----------
     node : Node
-        The node, not served by an executor in this moment.
+        The node, not being served by an executor.
     values : mapping
         Its parameters, `ROBOT_PARAMETERS` among them.
     stopped : StopRequest
-        Whether to give up.
+        Whether to stop waiting.
 
     Raises
     ------
     ModelError
-        When there is none or it cannot be used, as where a joint has several coordinates.
+        When there is no robot or it cannot be used, e.g. where a joint has several coordinates.
     StoppedEarlyError
         When asked to stop meanwhile.
     """
     gravity = values['gravity']
     if len(gravity) not in (0, 3):
-        raise ModelError(f'has {len(gravity)} values, not 3',
-                         subject='parameter gravity', remedy='give x, y and z, e.g. '
-                                                             '[0.0, 0.0, -9.81]')
+        raise ModelError(f'must have 3 values, got {len(gravity)}', subject='parameter gravity',
+                         remedy='give x, y and z, e.g. [0.0, 0.0, -9.81]')
     selection = {'joints': values['joints'] or None, 'base_link': values['base_link'] or None}
     path = resolve_robot(values['robot']) if values['robot'] else None
     source: Path | bytes | None = None
@@ -88,16 +87,16 @@ def load_described(node: Node, values: Values, stopped: StopRequest) -> Describe
             robot = Robot.from_urdf(robot.to_urdf().encode(), gravity=robot.gravity, **selection)
     else:
         source = path or _text(node, values, stopped)
-        with stopped.interrupting():  # a xacro file is a program, and may take its time
+        with stopped.interrupting():  # a xacro file is a program that may take long
             robot = Robot.from_urdf(source, **selection)
     robot.require_single_coordinates('this node')
     return Described(robot.with_gravity(gravity) if gravity else robot, source)
 
 
 def _text(node: Node, values: Values, stopped: StopRequest) -> bytes:
-    """Return the description from the parameter or the topic.
+    """Description from the parameter or the topic.
 
-    As bytes it is always content: what comes from outside names no file to be read.
+    Bytes are always read as content: text from outside cannot name a file to be read.
     """
     text = values['robot_description'] or _from_topic(node, values['description_timeout'],
                                                       stopped)
@@ -117,9 +116,9 @@ def _from_topic(node: Node, timeout: float, stopped: StopRequest) -> str:
     if message is not None:
         return message.data
     stopped.check()
-    # A volatile publisher is matched by nobody who asks for a latched message.
-    reason = (f'has {publishers} publisher(s) but sent nothing that a latched (transient local) '
-              'subscription gets' if publishers else 'has no publisher')
+    # A volatile publisher does not match a latched subscription.
+    reason = (f'has {publishers} publisher(s) but delivered nothing to a latched (transient '
+              'local) subscription' if publishers else 'has no publisher')
     raise ModelError(f'{reason} within {timeout:g} s', subject=f'topic {topic}',
                      remedy='start robot_state_publisher, publish it latched, or set the '
                             'parameter robot to a URDF file')
@@ -127,7 +126,7 @@ def _from_topic(node: Node, timeout: float, stopped: StopRequest) -> str:
 
 def wait_for_message(context: Context, subscription: Subscription, *, timeout: float,
                      stopped: Callable[[], bool] = lambda: False) -> Any | None:
-    """Return the next message of a subscription that no executor serves yet.
+    """Next message of a subscription that no executor serves yet, None at a timeout.
 
     Parameters
     ----------
@@ -138,12 +137,7 @@ def wait_for_message(context: Context, subscription: Subscription, *, timeout: f
     timeout : float
         How long to wait. s.
     stopped : callable
-        Asked ten times a second; waiting ends when it says so.
-
-    Returns
-    -------
-    message or None
-        None when nothing came in time.
+        Called ten times a second; waiting ends when it returns True.
     """
     messages: list[Any] = []
     wait_set = WaitSet(context, [(subscription, messages.append)])
@@ -156,7 +150,7 @@ def wait_for_message(context: Context, subscription: Subscription, *, timeout: f
     return messages[0] if messages else None
 
 
-#: Value of the parameter elastic_joints that means the tags of the description.
+#: Value of the parameter elastic_joints that means the ros2_control tags of the description.
 DESCRIPTION = 'description'
 
 _FILE = ('File of the motors and springs of elastic joints (docs/elastic.md), or the name of one '
@@ -164,34 +158,33 @@ _FILE = ('File of the motors and springs of elastic joints (docs/elastic.md), or
 
 
 def elastic_joints_parameter(default: str) -> Parameter:
-    """Return the row of a node; an empty file means rigid joints, where there may be such."""
+    """Row of a node; an empty value means rigid joints where the default is empty."""
     return Parameter('elastic_joints', default,
                      _FILE + ('.' if default else '; empty means rigid joints.'), read_only=True)
 
 
-#: Where the states of motors are; the same rows for who tells and who hears them.
+#: Topic and names of motor states; the same rows for their publisher and subscribers.
 MOTOR_PARAMETERS = (
     Parameter('motor_states', 'motor_states', 'Topic of the states of the motors of elastic '
               'joints, seen from the joints: positions and velocities over gear ratios, efforts '
               'times them. It may be joint_states itself.', read_only=True, topic=True),
-    Parameter('motor_prefix', 'motor_', 'What stands before the names of joints in those of '
-              'motors.', read_only=True),
+    Parameter('motor_prefix', 'motor_', 'Prefix of joint names in the names of motors.', read_only=True),
 )
 
 
 def load_elastic_robot(described: Described, values: Values) -> ElasticRobot:
-    """Return the robot with the motors and springs that the parameters of a node ask for.
+    """Load motors and springs that the parameters of a node describe.
 
     Raises
     ------
     RobotDynamicsError
-        Naming the file, or joint and field, what is wrong, and what to do.
+        Naming the file, or joint and field.
     """
     wanted, source = values['elastic_joints'], described.source
     if wanted != DESCRIPTION:
         return ElasticRobot.from_yaml(wanted, described.robot, description=source)
     if source is None:
-        raise ModelError('is a DH table, which has no tags of ros2_control',
+        raise ModelError('is a DH table and has no ros2_control tags',
                          subject=described.robot.name,
                          remedy='set the parameter elastic_joints to a file')
     try:
@@ -203,5 +196,5 @@ def load_elastic_robot(described: Described, values: Values) -> ElasticRobot:
 
 
 def motor_names(values: Values, joint_names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what the motors of joints are called in messages."""
+    """Names of the motors of joints in messages."""
     return tuple(values['motor_prefix'] + name for name in joint_names)

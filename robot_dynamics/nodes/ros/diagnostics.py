@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node says about its health on ``/diagnostics``, once a second."""
+"""Health of a node on ``/diagnostics``, once a second."""
 from __future__ import annotations
 
 import gc
@@ -23,7 +23,7 @@ TOPIC = '/diagnostics'
 
 
 class Level(IntEnum):
-    """How bad it is."""
+    """Severity."""
 
     OK = 0
     WARN = 1
@@ -38,11 +38,11 @@ class Status:
     Parameters
     ----------
     level : Level
-        How bad it is.
+        Severity.
     message : str
-        What is the matter, in a few words.
+        Short text.
     values : mapping of str to object
-        Figures to show.
+        Values to show.
     """
 
     level: Level = Level.OK
@@ -51,7 +51,7 @@ class Status:
 
 
 class Diagnostics:
-    """Asks the items of a node once a second how they are, and publishes the answers.
+    """Publishes the status of the items of a node once a second.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Diagnostics:
     hardware_id : str
         Name of the robot.
     items : mapping of str to callable
-        Name of each item, and what returns its Status.
+        Callable that returns the Status of each item, by name.
     """
 
     PERIOD = 1.0
@@ -75,7 +75,7 @@ class Diagnostics:
                                         clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def publish(self) -> None:
-        """Ask and publish now."""
+        """Publish now."""
         message = DiagnosticArray()
         message.header.stamp = self._node.get_clock().now().to_msg()
         for name, ask in self._items.items():
@@ -94,12 +94,12 @@ class Diagnostics:
 
 
 class CycleStatistics:
-    """Rate and duration of a cycle since they were last asked for.
+    """Rate and duration of a cycle since the last `status`.
 
     Parameters
     ----------
     capacity : int
-        Cycles remembered between two questions.
+        Cycles stored between two calls.
     """
 
     def __init__(self, capacity: int = 4096):
@@ -110,11 +110,11 @@ class CycleStatistics:
         self._previous: float | None = None
 
     def start(self) -> None:
-        """Note the start of a cycle."""
+        """Record the start of a cycle."""
         self._started = time.perf_counter()
 
     def finish(self) -> float:
-        """Note its end and return how long it took. s."""
+        """Record its end; return its duration, s."""
         started, duration = self._started, time.perf_counter() - self._started
         if self._previous is not None:
             slot = self._count % len(self._periods)
@@ -125,12 +125,12 @@ class CycleStatistics:
         return duration
 
     def status(self, nominal_period: float | None = None) -> Status:
-        """Return rate, worst period and durations, and begin anew.
+        """Rate, worst period and durations; resets them.
 
         Parameters
         ----------
         nominal_period : float, optional
-            Period to measure against; a cycle is late after 1.5 of it. s.
+            Expected period; a cycle is late after 1.5 of it. s.
         """
         count = min(self._count, len(self._periods))
         self._count = 0
@@ -155,24 +155,17 @@ class CycleStatistics:
 
 
 def _text(value: object) -> str:
-    """Return a figure in four digits, anything else as it is."""
+    """Format a number in four digits, anything else as it is."""
     return f'{value:.4g}' if isinstance(value, (float, np.floating)) else str(value)
 
 
+#: Reasons of messages that are not faults.
 _GOOD_REASONS = (Reason.ACCEPTED, Reason.WAITING, Reason.FOREIGN)
 
 
 def monitor_status(monitor: JointStateMonitor, values: Mapping[str, object] | None = None
                    ) -> Status:
-    """Return how joint states are.
-
-    Parameters
-    ----------
-    monitor : JointStateMonitor
-        What takes them.
-    values : mapping, optional
-        Further figures to show.
-    """
+    """Status of joint states, with further values to show."""
     turned_away = {reason: count for reason, count in monitor.counts.items()
                    if count and reason not in _GOOD_REASONS}
     figures = {
@@ -188,7 +181,7 @@ def monitor_status(monitor: JointStateMonitor, values: Mapping[str, object] | No
 
 
 def state_status(session: ControlSession) -> Status:
-    """Return how joint states and the mode are."""
+    """Status of joint states and mode of a session."""
     status = monitor_status(session.monitor, {
         'mode': session.mode.value, 'reason': session.reason,
         'late states': session.clock.overruns, 'times made safe': session.counts['safe_entries']})
@@ -202,12 +195,12 @@ def state_status(session: ControlSession) -> Status:
 
 
 def command_status(session: ControlSession, listeners: int) -> Status:
-    """Return how the commands are."""
+    """Status of the commands of a session."""
     values = {'commands': session.commands, 'saturated': session.counts['saturated'],
               'listeners': listeners, 'trajectories': session.counts['trajectories'],
               'trajectories refused': session.counts['trajectories_refused']}
     if listeners == 0:
-        return Status(Level.ERROR, 'nobody listens to the commands', values)
+        return Status(Level.ERROR, 'no subscriber of the commands', values)
     if session.limiter.any_saturated:
         joints = [name for name, cut in zip(session.robot.joint_names, session.limiter.saturated,
                                             strict=True) if cut]
@@ -216,7 +209,7 @@ def command_status(session: ControlSession, listeners: int) -> Status:
 
 
 def model_status(robot: Robot) -> Status:
-    """Return what the reader of the description noticed."""
+    """Status of the description: findings of its reader."""
     findings = {f'finding {index}': str(finding)
                 for index, finding in enumerate(robot.findings, start=1)}
     values = {'joints': ', '.join(robot.joint_names), **findings}

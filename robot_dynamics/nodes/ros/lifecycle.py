@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A managed (lifecycle) node that commands an arm, or starts by itself where nobody manages it."""
+"""A managed (lifecycle) node that commands an arm; it can also configure and activate itself."""
 
 from __future__ import annotations
 
 import time
 import traceback
+from abc import abstractmethod
 from collections.abc import Sequence
 
 from rclpy.clock import Clock, ClockType
@@ -19,12 +20,12 @@ from robot_dynamics.nodes.ros.stopping import StoppedEarlyError, StopRequest
 AUTOSTART = Parameter('autostart', True, 'Configure at once and activate as soon as that is '
                       'safe, without a lifecycle manager.', read_only=True)
 
-#: Time between two attempts to activate by itself. s.
+#: Time between two attempts to activate without a manager. s.
 _ATTEMPT_PERIOD = 0.02
-#: Nothing may have stood against it for this long: discovery takes its time to show all who
-#: publish and listen. s.
+#: The arm must have been ready for this long: discovery needs time to find all publishers and
+#: subscriptions. s.
 _SETTLING_TIME = 0.3
-#: How often it says what it waits for: the same, and something new. s.
+#: Time between two log lines about the same reason to wait, and about a new one. s.
 _REMINDER_PERIOD, _NEWS_PERIOD = 5.0, 0.5
 
 SUCCESS, FAILURE, ERROR = (TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE,
@@ -33,9 +34,6 @@ SUCCESS, FAILURE, ERROR = (TransitionCallbackReturn.SUCCESS, TransitionCallbackR
 
 class ManagedNode(NodeParts, LifecycleNode):
     """The lifecycle of a node that may move an arm.
-
-    A subclass says what to `build` and to `take_down`, which `obstacle` stands against
-    activation, how to `engage`, and how to `let_go` of the arm safely.
 
     Parameters
     ----------
@@ -50,83 +48,83 @@ class ManagedNode(NodeParts, LifecycleNode):
     def __init__(self, name: str, table: Sequence[Parameter], stopped: StopRequest):
         super().__init__(name)
         self.equip((AUTOSTART, *table), stopped)
-        self._refusal: BaseException | None = None
+        self._failure: BaseException | None = None
         self._attempts = None
-        self._clear_since = time.monotonic()
+        self._ready_since = time.monotonic()
         self._reminder, self._reminded_at = '', -_REMINDER_PERIOD
         self.is_active = False
 
+    @abstractmethod
     def build(self) -> None:
         """Build the model and every endpoint; raise a RobotDynamicsError where that fails."""
-        raise NotImplementedError
 
+    @abstractmethod
     def take_down(self) -> None:
         """Destroy what `build` has built, as far as it got."""
-        raise NotImplementedError
 
-    def obstacle(self) -> str | None:
-        """Return what stands against activation, None where nothing does."""
-        raise NotImplementedError
+    @abstractmethod
+    def why_not_ready(self) -> str | None:
+        """Reason that forbids activation, None where there is none."""
 
-    def rival(self) -> str | None:
-        """Return who else moves the arm, None where nobody does."""
-        raise NotImplementedError
+    @abstractmethod
+    def other_publisher(self) -> str | None:
+        """Reason that another node commands the arm, None where none does."""
 
+    @abstractmethod
     def claim(self) -> None:
-        """Let everybody see that this node is about to move the arm."""
-        raise NotImplementedError
+        """Announce that this node is about to command the arm."""
 
-    def settle(self) -> str | None:
-        """Wait until everybody has seen that; return who else moves the arm."""
-        raise NotImplementedError
+    @abstractmethod
+    def wait_for_discovery(self) -> str | None:
+        """Wait until all nodes see the claim; return `other_publisher`."""
 
+    @abstractmethod
     def release(self) -> None:
-        """Take a claim back."""
-        raise NotImplementedError
+        """Withdraw the claim."""
 
+    @abstractmethod
     def engage(self) -> None:
         """Begin to answer joint states."""
-        raise NotImplementedError
 
-    def let_go(self, reason: str) -> None:
-        """Send the safe command some times and nothing after it."""
-        raise NotImplementedError
+    @abstractmethod
+    def release_arm(self, reason: str) -> None:
+        """Publish the safe command ``safe_command_count`` times, then stop publishing."""
 
     def start(self) -> None:
-        """Configure, and activate when possible, unless somebody manages this node."""
+        """Configure, and activate when possible, unless a manager does so."""
         if not self.parameters.values[AUTOSTART.name]:
             return
         if self.trigger_configure() != SUCCESS:
-            raise self._refusal
+            raise self._failure
         self._attempts = self.create_timer(_ATTEMPT_PERIOD, self._attempt,
                                            clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def stop(self) -> None:
-        """Leave for good, with the safe command where the arm was ours."""
+        """Shut down, with the safe command where this node commanded the arm."""
         try:
             self.trigger_shutdown()
         except RCLError:
-            # From where there is no such way: somebody has shut it down already.
+            # The node has been shut down by a manager: there is no such transition.
             self._leave('shut down')
             self.take_down()
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Build; rclpy hides exceptions of these callbacks, so they are shown here."""
+        """Build; rclpy hides exceptions of these callbacks, so they are logged here."""
         try:
             self.build()
         except (RobotDynamicsError, StoppedEarlyError) as error:
-            return self._refuse(error, FAILURE)
+            return self._fail(error, FAILURE)
         except Exception as error:
             self.get_logger().fatal(traceback.format_exc())
-            return self._refuse(error, ERROR)
+            return self._fail(error, ERROR)
         return super().on_configure(state)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Take the arm over, unless something stands against it."""
-        reason = self.obstacle()
+        """Take over the arm, unless that is not safe."""
+        reason = self.why_not_ready()
         if reason is None:
             self.claim()
-            reason = self.settle()
+            reason = self.wait_for_discovery()
         if reason is not None:
             self.release()
             self.get_logger().error(f'cannot be activated: {reason}')
@@ -136,7 +134,7 @@ class ManagedNode(NodeParts, LifecycleNode):
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let go of the arm."""
+        """Release the arm."""
         self._leave('deactivated')
         return super().on_deactivate(state)
 
@@ -147,19 +145,19 @@ class ManagedNode(NodeParts, LifecycleNode):
         return super().on_cleanup(state)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let go of the arm, for good."""
+        """Release the arm for good."""
         self._leave('shut down')
         self.take_down()
         return super().on_shutdown(state)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let go of the arm after an error in a transition."""
+        """Release the arm after an error in a transition."""
         self._leave('error')
         self.take_down()
         return super().on_error(state)
 
     def _end_attempts(self) -> None:
-        """Try to be activated no more: once stopped by somebody, it is theirs to start again."""
+        """End the attempts to activate: a node stopped from outside is restarted from outside."""
         if self._attempts is not None:
             self.destroy_timer(self._attempts)
             self._attempts = None
@@ -168,33 +166,33 @@ class ManagedNode(NodeParts, LifecycleNode):
         self._end_attempts()
         if self.is_active:
             self.is_active = False
-            self.let_go(reason)
+            self.release_arm(reason)
 
-    def _refuse(self, error: BaseException, answer: TransitionCallbackReturn
-                ) -> TransitionCallbackReturn:
-        self._refusal = error
+    def _fail(self, error: BaseException, answer: TransitionCallbackReturn
+              ) -> TransitionCallbackReturn:
+        self._failure = error
         self.take_down()
-        asked = isinstance(error, StoppedEarlyError)
-        if not asked and not self.parameters.values[AUTOSTART.name]:
+        is_stop = isinstance(error, StoppedEarlyError)
+        if not is_stop and not self.parameters.values[AUTOSTART.name]:
             self.get_logger().error(f'cannot be configured: {error}')
         return answer
 
     def _attempt(self) -> None:
-        """Activate when nothing stands against it any more."""
+        """Activate once the arm has been ready for long enough."""
         if self.is_active:
             return
-        reason = self.obstacle() or self.rival()
+        reason = self.why_not_ready() or self.other_publisher()
         now = time.monotonic()
-        if reason is None:
-            self.claim()
         if reason is not None:
-            self._clear_since = now
+            self._ready_since = now
             self._remind(reason)
-        elif now - self._clear_since > _SETTLING_TIME and self.trigger_activate() == SUCCESS:
+            return
+        self.claim()
+        if now - self._ready_since > _SETTLING_TIME and self.trigger_activate() == SUCCESS:
             self._end_attempts()
 
     def _remind(self, reason: str) -> None:
-        """Say what is waited for, but not all the time."""
+        """Log why the node waits, but not at every attempt."""
         now = time.monotonic()
         if now - self._reminded_at >= (_REMINDER_PERIOD if reason == self._reminder
                                        else _NEWS_PERIOD):

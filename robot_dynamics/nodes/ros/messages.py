@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages and arrays: built once, filled in place every cycle.
+"""Messages and arrays that are built once and filled in place every cycle.
 
 Fields of numbers are ``array.array`` behind the scenes, so a numpy view on a field
 writes straight into the message.
@@ -27,26 +27,18 @@ _NANOSECONDS = 1_000_000_000
 
 
 def to_nanoseconds(stamp: Time) -> int:
-    """Return a stamp in nanoseconds."""
+    """Convert a stamp to ns."""
     return stamp.sec * _NANOSECONDS + stamp.nanosec
 
 
 def write_stamp(stamp: Time, nanoseconds: int) -> None:
-    """Write a time in nanoseconds into a stamp."""
+    """Write a time in ns into a stamp."""
     stamp.sec, stamp.nanosec = divmod(nanoseconds, _NANOSECONDS)
 
 
 def trajectory_message(names: Sequence[str], points: Iterable[TrajectoryPoint]
                        ) -> JointTrajectory:
-    """Return points of a motion as a message without a stamp.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Joints, in the order of the points.
-    points : iterable of TrajectoryPoint
-        The points.
-    """
+    """Make a message without a stamp from joint names and points of a motion."""
     message = JointTrajectory(joint_names=list(names))
     for point in points:
         seconds, rest = divmod(round(_NANOSECONDS * point.time_from_start), _NANOSECONDS)
@@ -58,41 +50,35 @@ def trajectory_message(names: Sequence[str], points: Iterable[TrajectoryPoint]
 
 
 class StampClock:
-    """Stamps and the clock of a node as seconds since it was made, which floats resolve well.
-
-    Parameters
-    ----------
-    node : Node
-        The node.
-    """
+    """Stamps and clock of a node in s since it was made, which floats resolve well."""
 
     def __init__(self, node: Node):
         self._simulated = node.get_parameter('use_sim_time').value
         clock = node.get_clock()
-        # The same as a clock of rclpy says where time is not simulated, and much quicker.
+        # Equal to the clock of rclpy where time is not simulated, and much faster.
         self._now = (lambda: clock.now().nanoseconds) if self._simulated else time.time_ns
         #: Time of the origin. ns.
         self.origin = self._now()
 
     def seconds(self, stamp: int) -> float | None:
-        """Return a stamp in nanoseconds as seconds, None where it is not set."""
+        """Convert a stamp in ns to s since the origin; None where it is not set."""
         return 1e-9 * (stamp - self.origin) if stamp else None
 
     def nanoseconds(self, seconds: float) -> int:
-        """Return seconds since the origin as a stamp in nanoseconds."""
+        """Convert s since the origin to a stamp in ns."""
         return self.origin + round(1e9 * seconds)
 
     def received(self, stamp: int) -> float:
-        """Return when a message just received was received. s.
+        """Receive time of a message just received, s.
 
-        Simulated time is what the stamps say: ``/clock`` says it a little later.
+        With simulated time that is its stamp, because ``/clock`` arrives a little later.
         """
         if self._simulated and stamp:
             return 1e-9 * (stamp - self.origin)
         return self.now()
 
     def now(self) -> float:
-        """Return the time. s."""
+        """Time since the origin, s."""
         return 1e-9 * (self._now() - self.origin)
 
 
@@ -104,14 +90,14 @@ class JointStateMessage:
     names : sequence of str
         Joint names.
     position, velocity, effort : bool
-        Which fields it carries; the others stay empty, "not provided".
+        Fields that it has; the others stay empty, "not provided".
     frame : str
-        ``frame_id`` of its header, a link of the arm: RViz draws efforts only with one.
+        ``frame_id`` of its header, a link of the arm, which RViz needs to draw efforts.
 
     Attributes
     ----------
     message : JointState
-        The message, to be published as it is.
+        The message.
     position, velocity, effort : ndarray, shape (n,) or (0,)
         Views into its fields.
     """
@@ -160,19 +146,16 @@ class ArrayMessage:
 
 def joint_order(parameter: str, wanted: Sequence[str],
                 names: Sequence[str]) -> IntArray:
-    """Return where each wanted joint stands among the robot's.
+    """Indices of joints in the order that a parameter asks for, shape (n,).
+
+    ``vector[order]`` is in that order.
 
     Parameters
     ----------
     parameter : str
-        Name of the parameter that says what is wanted.
+        Name of the parameter, for the error.
     wanted, names : sequence of str
-        The joints wanted, none for all in the robot's order, and those of the robot.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        So that ``vector[order]`` is in the wanted order.
+        Joints in its order, empty for the order of the robot; and the joints of the robot.
 
     Raises
     ------
@@ -182,11 +165,11 @@ def joint_order(parameter: str, wanted: Sequence[str],
     names = list(names)
     wanted = list(wanted) or names
     if sorted(wanted) != sorted(names):
-        raise ParameterError('does not name every joint once', subject=f'parameter {parameter}',
+        raise ParameterError('must name every joint once', subject=f'parameter {parameter}',
                              remedy='give, in any order: ' + ', '.join(names))
     return np.array([names.index(name) for name in wanted], dtype=np.int64)
 
 
 def array_of(field: Any) -> FloatArray:
-    """Return a field of doubles as an array, shape (k,), without a copy."""
+    """View of a field of doubles, shape (k,)."""
     return np.frombuffer(field, dtype=np.float64) if len(field) else np.empty(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes have in common beside their topics."""
+"""What all nodes have in common: parameters declared from a table, and fast entities."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from robot_dynamics.nodes.ros.subscriptions import FastEntities
 
 STOP_WITH_PARENT = Parameter(
     'stop_with_parent', True, 'Stop, with a safe command, when the process that started this '
-    'one is gone. Set false for a node that shall outlive the shell it was started from.',
+    'one has ended. Set false for a node that shall outlive the shell it was started from.',
     read_only=True)
 
 #: Rows of every node's parameter table.
@@ -38,13 +38,26 @@ RUNTIME_PARAMETERS = (SPIN, STOP_WITH_PARENT)
 #: Declared by rclpy for every node. Stamps of one node cannot come from two clocks.
 _SIMULATED_TIME = 'use_sim_time'
 
+#: Most parameters in a request that reads, and in one that changes: more than any node has, for
+#: ``ros2 param load`` sends a whole file in one request. rclpy works through a request in one
+#: callback, and a controller answers no joint state meanwhile.
+MOST_READ, MOST_CHANGED = 250, 100
+
+#: Field of each request that is counted, and the most that it may have.
+_REQUEST_LIMITS: dict[type, tuple[str, int]] = {
+    DescribeParameters: ('names', MOST_READ), GetParameters: ('names', MOST_READ),
+    GetParameterTypes: ('names', MOST_READ), ListParameters: ('prefixes', MOST_READ),
+    SetParameters: ('parameters', MOST_CHANGED),
+    SetParametersAtomically: ('parameters', MOST_CHANGED)}
+
+_Serve = Callable[[Any, Any], Any]
+
 
 class NodeParameters:
     """The parameters of a node, declared from a table and read as one snapshot.
 
-    A change is checked when it is asked for and takes effect when `refresh` is
-    called, which the runtime does between two callbacks: all of a change or
-    nothing, and never inside a control cycle.
+    A change is checked when it is requested. It takes effect as a whole when `refresh` is
+    called, which the runtime does between two callbacks and never inside a control cycle.
 
     Parameters
     ----------
@@ -53,8 +66,7 @@ class NodeParameters:
     table : sequence of Parameter
         Its table.
     check : callable, optional
-        Takes all values together and raises ParameterError where they do not fit
-        each other.
+        Takes all values together and raises ParameterError where they contradict each other.
     """
 
     def __init__(self, node: Node, table: Sequence[Parameter],
@@ -84,90 +96,72 @@ class NodeParameters:
         return self._values
 
     def promote(self, parameters: Sequence[RosParameter]) -> list[RosParameter]:
-        """Return a change with every value in the type of its row.
+        """Convert the values of a change to the types of their rows.
 
-        Parameters
-        ----------
-        parameters : sequence of rclpy Parameter
-            What somebody asks for. What may not be changed at all is returned as it is, for
-            rclpy to refuse.
+        Read-only parameters are returned as they are, for rclpy to reject.
 
         Raises
         ------
         ParameterError
-            When a value is not one for its row, or would change the clock of the node, or a name
-            is that of no parameter.
+            When a value does not fit its row, would change the clock of the node, or belongs
+            to an unknown name.
         """
         return [self._promoted(parameter) for parameter in parameters]
 
     def unknown(self) -> tuple[str, ...]:
-        """Return what was set from outside for this node though nothing here reads it."""
-        # rclpy offers no public way to see overrides that nobody declared.
+        """List parameters that were set from outside and that the node does not read."""
+        # rclpy has no public way to see overrides that were not declared.
         overrides = getattr(self._node, '_parameter_overrides', {})
-        texts = []
-        for name in overrides:
-            if name in self._table or self._node.has_parameter(name) \
-                    or name.startswith('qos_overrides.'):
-                continue
-            texts.append(self._hinted(name))
-        return tuple(texts)
+        return tuple(self._hinted(name) for name in overrides
+                     if not (name in self._table or self._node.has_parameter(name)
+                             or name.startswith('qos_overrides.')))
 
     def _hinted(self, name: str) -> str:
-        """Return the name of no parameter, with the one that is nearest to it."""
+        """Add the most similar known name to an unknown one."""
         close = difflib.get_close_matches(name, self._table, n=1)
         return f'{name} (did you mean {close[0]}?)' if close else name
 
     def _declare(self, row: Parameter) -> Any:
-        """Declare one row with what was given for it, promoted to its type."""
+        """Declare one row with the value given for it, in its type."""
         node = self._node
         default = list(row.default) if isinstance(row.default, tuple) else row.default
         given = node.declare_parameter(row.name, default, ParameterDescriptor(dynamic_typing=True))
         value = row.convert(given.value)
         node.set_parameters([_in_type(row, value)])
-        # From here on the type is fixed: rclpy lets nobody delete it or make it another.
+        # With this descriptor rclpy fixes the type and lets the parameter not be deleted.
         node.set_descriptor(row.name, row.descriptor())
         return value
 
     def _promoted(self, parameter: RosParameter) -> RosParameter:
-        """Return one parameter of a change in the type of its row."""
+        """Convert one parameter of a change to the type of its row."""
         name, value = parameter.name, parameter.value
         if name == _SIMULATED_TIME and value != self._node.get_parameter(name).value:
-            raise ParameterError('is fixed once the node runs', subject=f'parameter {name}',
-                                 remedy='start the node anew with it')
+            raise ParameterError('cannot change while the node runs', subject=f'parameter {name}',
+                                 remedy='restart the node with it')
         row = self._table.get(name)
         if row is None and not self._node.has_parameter(name):
-            raise ParameterError('is not known here', subject=f'parameter {self._hinted(name)}',
-                                 remedy='start the node with --help to see all')
+            raise ParameterError('is unknown', subject=f'parameter {self._hinted(name)}',
+                                 remedy='start the node with --help for a list')
         if row is None or row.read_only or parameter.type_ == Type.NOT_SET:
             return parameter
         return _in_type(row, row.convert(value))
 
     def _on_set(self, parameters: Sequence[RosParameter]) -> SetParametersResult:
-        """Accept or refuse a change asked for at run time, as a whole."""
+        """Accept or reject a change requested at run time, as a whole."""
         ours = [parameter for parameter in parameters if parameter.name in self._table]
         try:
             changes = {parameter.name: self._table[parameter.name].convert(parameter.value)
                        for parameter in ours}
             self._check(MappingProxyType({**self._stored(), **changes}))
         except ParameterError as error:
-            return refusal(error)
+            return _rejected(str(error))
         self._changed = self._changed or bool(ours)
         return SetParametersResult(successful=True)
 
     def _stored(self) -> dict[str, Any]:
-        """Return the values as rclpy has them, those not taken over yet among them."""
+        """Read the values that rclpy has, including those that wait for `refresh`."""
         return {name: row.convert(self._node.get_parameter(name).value)
                 for name, row in self._table.items()}
-
-
-def refusal(error: ParameterError) -> SetParametersResult:
-    """Return the answer to a change that is refused."""
-    return SetParametersResult(successful=False, reason=str(error))
-
-
-def _in_type(row: Parameter, value: Any) -> RosParameter:
-    """Return a converted value as a parameter of rclpy, in the type of its row."""
-    return RosParameter(row.name, row.type, list(value) if isinstance(value, tuple) else value)
 
 
 class NodeParts:
@@ -179,30 +173,22 @@ class NodeParts:
 
     @property
     def default_callback_group(self) -> SlowGroup:
-        """Where everything goes that is not fast: rclpy's own services, too."""
-        # rclpy asks for it while it is still making the node.
+        """Group of everything that is not fast, rclpy's own services included."""
+        # rclpy reads it while it constructs the node.
         if self._slow_group is None:
             self._slow_group = SlowGroup()
         return self._slow_group
 
     def equip(self, table: Sequence[Parameter], stopped: StopRequest) -> None:
-        """Declare the parameters; to be called once the node exists.
-
-        Parameters
-        ----------
-        table : sequence of Parameter
-            Its own parameters, beside those of every node.
-        stopped : StopRequest
-            Whether the process is asked to stop.
-        """
+        """Declare the parameters of a table, once the node of rclpy exists."""
         self.stopped = stopped
         self.parameters = NodeParameters(self, (*RUNTIME_PARAMETERS, *table), self.check)
         self.fast = FastEntities(self)
 
     def create_service(self, srv_type: type, srv_name: str, callback: Callable[[Any, Any], Any],
                        **options: Any) -> Service:
-        """Create a service; those for parameters take so many of them at once and no more."""
-        return super().create_service(srv_type, srv_name, bounded(srv_type, callback), **options)
+        """Create a service; those for parameters reject requests that are too large."""
+        return super().create_service(srv_type, srv_name, limited(srv_type, callback), **options)
 
     def set_parameters(self, parameter_list: Sequence[RosParameter]) -> list[SetParametersResult]:
         """Change parameters one by one; see `set_parameters_atomically`."""
@@ -210,20 +196,20 @@ class NodeParts:
 
     def set_parameters_atomically(self, parameter_list: Sequence[RosParameter]
                                   ) -> SetParametersResult:
-        """Change parameters, all of them or none; the services of the node call this.
+        """Change all of the parameters or none; the services of the node call this.
 
-        An integer is taken where a double is wanted. rclpy would refuse it, or, asked to be
-        lenient, make the parameter an integer for everybody who asks for it later.
+        An integer is accepted for a double. rclpy would reject it, or with dynamic typing
+        change the type of the parameter.
         """
         if self.parameters is not None:
             try:
                 parameter_list = self.parameters.promote(parameter_list)
             except ParameterError as error:
-                return refusal(error)
+                return _rejected(str(error))
         return super().set_parameters_atomically(parameter_list)
 
     def check(self, values: Values) -> None:
-        """Raise a ParameterError where values do not fit each other."""
+        """Raise a ParameterError where values contradict each other."""
 
     def on_parameters(self, values: Values) -> None:
         """Take over changed parameters."""
@@ -232,7 +218,7 @@ class NodeParts:
         """Build everything."""
 
     def stop(self) -> None:
-        """Say the last words."""
+        """Send what has to be sent before the node is destroyed."""
 
 
 class PlainNode(NodeParts, Node):
@@ -253,31 +239,12 @@ class PlainNode(NodeParts, Node):
         self.equip(table, stopped)
 
 
-#: Parameters in a request that asks for them, and in one that changes them: more than any node
-#: has, for ``ros2 param load`` sends all of a file in one.
-MOST_ASKED_FOR, MOST_CHANGED = 250, 100
+def limited(srv_type: type, callback: _Serve) -> _Serve:
+    """Wrap the callback of a service for parameters so that it rejects large requests.
 
-#: Of each request: the field that counts, and the most in it.
-_BOUNDS: dict[type, tuple[str, int]] = {
-    DescribeParameters: ('names', MOST_ASKED_FOR), GetParameters: ('names', MOST_ASKED_FOR),
-    GetParameterTypes: ('names', MOST_ASKED_FOR), ListParameters: ('prefixes', MOST_ASKED_FOR),
-    SetParameters: ('parameters', MOST_CHANGED),
-    SetParametersAtomically: ('parameters', MOST_CHANGED)}
-
-_Serve = Callable[[Any, Any], Any]
-
-
-def bounded(srv_type: type, callback: _Serve) -> _Serve:
-    """Return what serves requests that are not too large by a callback, and refuses the others.
-
-    Parameters
-    ----------
-    srv_type : type
-        Of the service. Where it is none for parameters, the callback itself is returned.
-    callback : callable
-        Takes request and response and returns the response.
+    The callback of any other service is returned as it is.
     """
-    field, most = _BOUNDS.get(srv_type, ('', 0))
+    field, most = _REQUEST_LIMITS.get(srv_type, ('', 0))
     if not field:
         return callback
 
@@ -285,13 +252,22 @@ def bounded(srv_type: type, callback: _Serve) -> _Serve:
         count = len(getattr(request, field))
         if count <= most:
             return callback(request, response)
-        refusal = SetParametersResult(
-            successful=False, reason=f'{count} {field}, more than {most}: ask in parts')
+        rejected = _rejected(f'request has {count} {field}, more than {most}; split it')
         if srv_type is SetParameters:
-            # One answer for all of them: as many would take as long as what is refused.
-            response.results = [refusal]
+            # One answer for all: as many would take as long as the request itself.
+            response.results = [rejected]
         elif srv_type is SetParametersAtomically:
-            response.result = refusal
+            response.result = rejected
         return response
 
     return serve
+
+
+def _rejected(reason: str) -> SetParametersResult:
+    """Answer to a change that is rejected."""
+    return SetParametersResult(successful=False, reason=reason)
+
+
+def _in_type(row: Parameter, value: Any) -> RosParameter:
+    """Make a parameter of rclpy from a converted value."""
+    return RosParameter(row.name, row.type, list(value) if isinstance(value, tuple) else value)

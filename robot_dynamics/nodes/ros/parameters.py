@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of a parameter table: what a parameter is, and which values it takes.
+"""Rows of a parameter table: type, range and text of a parameter; and ``--help`` from them.
 
-ROS 2 takes the type of a parameter from its text: ``10`` is an integer, ``[]``
-nothing at all, and refuses both where a double is wanted. Here an integer is
-welcome wherever a double is, an empty list keeps its type, and no value that is
-not finite gets in.
+ROS 2 derives the type of a parameter from its text: ``10`` is an integer, ``[]`` is not set, and
+both are rejected for a double. Here an integer is accepted for a double, an empty list keeps its
+type, and NaN and inf are rejected.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ from robot_dynamics.model.yaml_text import UnusableYamlError, parse_yaml
 Type = RosParameter.Type
 Values = Mapping[str, Any]
 
-#: Elements of a list that are looked at: ten for each of 500 joints.
+#: Most elements of a list: ten for each of 500 joints.
 MOST_ELEMENTS = 5000
 #: Columns of the answer to ``--help``.
 _HELP_WIDTH = 90
-#: What to call each type when talking to a user.
+#: Name of each type in messages.
 _TYPE_TEXTS = {
     Type.BOOL: 'true or false', Type.INTEGER: 'an integer', Type.DOUBLE: 'a number',
-    Type.STRING: 'a text', Type.DOUBLE_ARRAY: 'a list of numbers',
-    Type.STRING_ARRAY: 'a list of texts',
+    Type.STRING: 'a string', Type.DOUBLE_ARRAY: 'a list of numbers',
+    Type.STRING_ARRAY: 'a list of strings',
 }
 
 
@@ -53,19 +52,19 @@ class Parameter:
         Default value; its type is the type of the parameter. An empty tuple is a
         list of numbers unless `element` says ``str``.
     text : str
-        What it is, in one sentence.
+        Its description, in one sentence.
     unit : str
-        Unit, empty where there is none.
+        Unit, may be empty.
     low, high : float, optional
         Bounds of the value, or of every element, both included; both or none.
     choices : tuple of str
-        Texts that are allowed; empty means any.
+        Strings that are allowed; empty means any.
     read_only : bool
         Whether it is fixed once the node runs.
     element : type
         Type of the elements of a list: float or str.
     topic : bool
-        Whether a text is the name of a topic, or a list has such names.
+        Whether the value is the name of a topic, or a list of such names.
     """
 
     name: str
@@ -87,12 +86,12 @@ class Parameter:
         return Type.from_parameter_value(self.default)
 
     def convert(self, value: Any) -> Any:
-        """Return the value in its proper type, or say what is wrong with it.
+        """Convert a value to the type of the row, a list to a tuple.
 
         Raises
         ------
         ParameterError
-            When type, finiteness, range or choice are wrong.
+            When type, range or choice are wrong.
         """
         kind = self.type
         if kind in (Type.DOUBLE_ARRAY, Type.STRING_ARRAY):
@@ -101,14 +100,14 @@ class Parameter:
             if kind == Type.DOUBLE_ARRAY and isinstance(value, str):
                 elements = _list_in(value)
             if isinstance(elements, (str, bytes)) or not isinstance(elements, Collection):
-                raise self._error(f'is {shown(value)}, not {_TYPE_TEXTS[kind]}')
+                raise self._error(f'must be {_TYPE_TEXTS[kind]}, got {shown(value)}')
             if len(elements) > MOST_ELEMENTS:
-                raise self._error(f'has {len(elements)} elements, more than {MOST_ELEMENTS}')
+                raise self._error(f'must have at most {MOST_ELEMENTS} elements, got {len(elements)}')
             return tuple(self._scalar(element, value) for element in elements)
         return self._scalar(value, value)
 
     def descriptor(self) -> ParameterDescriptor:
-        """Return the descriptor that rqt and ``ros2 param describe`` show."""
+        """Descriptor that rqt and ``ros2 param describe`` show."""
         text = self.text + (f' [{self.unit}]' if self.unit else '')
         if self.choices:
             text += ' One of: ' + ', '.join(self.choices) + '.'
@@ -127,26 +126,26 @@ class Parameter:
         kind = self.type
         if kind in (Type.DOUBLE, Type.DOUBLE_ARRAY):
             if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise self._error(f'is {shown(whole)}, not {_TYPE_TEXTS[kind]}')
+                raise self._error(f'must be {_TYPE_TEXTS[kind]}, got {shown(whole)}')
             try:
                 value = float(value)
             except OverflowError:  # an integer of more than 308 digits
                 value = math.inf
             if not math.isfinite(value):
-                raise self._error(f'holds {value}, which is not finite')
+                raise self._error(f'must be finite, got {value}')
         else:
             wanted = {Type.BOOL: bool, Type.INTEGER: int}.get(kind, str)
             if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-                raise self._error(f'is {shown(whole)}, not {_TYPE_TEXTS[kind]}')
+                raise self._error(f'must be {_TYPE_TEXTS[kind]}, got {shown(whole)}')
         if self.low is not None and not self.low <= value <= self.high:
             text = f'{value:g}' if isinstance(value, float) else shown(value)
-            raise self._error(f'holds {text}, outside {self.low:g} to {self.high:g}'
-                              + (f' {self.unit}' if self.unit else ''))
+            raise self._error(f'must be within {self.low:g} to {self.high:g}'
+                              + (f' {self.unit}' if self.unit else '') + f', got {text}')
         if self.choices and value not in self.choices:
-            raise self._error(f'is {shown(value)}, not one of: ' + ', '.join(self.choices),
+            raise self._error(f'must be one of {", ".join(self.choices)}, got {shown(value)}',
                               'one of them')
         if self.topic and not _is_topic(value):
-            raise self._error(f'holds {shown(value)}, which is no name of a topic')
+            raise self._error(f'must be the name of a topic, got {shown(value)}')
         return value
 
     def _error(self, message: str, wanted: str = '') -> ParameterError:
@@ -157,7 +156,7 @@ class Parameter:
 
 
 def _is_topic(name: str) -> bool:
-    """Whether ROS takes a text for the name of a topic, wherever the node is."""
+    """Whether ROS accepts a string as the name of a topic, in any namespace."""
     try:
         validate_full_topic_name(expand_topic_name(name, 'node', '/'))
     except (NameValidationException, ValueError, RuntimeError):
@@ -166,9 +165,9 @@ def _is_topic(name: str) -> bool:
 
 
 def _list_in(text: str) -> Any:
-    """Return the list that a text is, or the text.
+    """Parse a list that is written as a string; other strings are returned as they are.
 
-    ``ros2 param set`` takes ``[1, 2.5]`` for a text, because its elements differ in type.
+    ``ros2 param set`` reads ``[1, 2.5]`` as a string, because its elements differ in type.
     """
     try:
         value = parse_yaml(text)
@@ -179,18 +178,18 @@ def _list_in(text: str) -> Any:
 
 def per_joint(values: Values, name: str, joint_names: Sequence[str], *,
               default: Any = None) -> FloatArray:
-    """Return a list parameter as one value a joint, shape (n,).
+    """Expand a list parameter to one value per joint, shape (n,).
 
     Parameters
     ----------
     values : mapping
         Parameter values.
     name : str
-        Which one. One value stands for all joints, an empty list for the default.
+        Name of the parameter. One value stands for all joints, an empty list for the default.
     joint_names : sequence of str
         The n joints.
     default : array_like, shape (n,) or scalar, optional
-        What an empty list stands for.
+        Value of an empty list.
 
     Raises
     ------
@@ -204,7 +203,7 @@ def per_joint(values: Values, name: str, joint_names: Sequence[str], *,
     if len(given) == 1:
         return np.full(n, given[0], dtype=np.float64)
     if len(given) != n:
-        raise ParameterError(f'has {len(given)} values for {n} joints',
+        raise ParameterError(f'must have 1 or {n} values, got {len(given)}',
                              subject=f'parameter {name}',
                              remedy='give one value, or one for each of: '
                                     + ', '.join(joint_names))
@@ -212,7 +211,7 @@ def per_joint(values: Values, name: str, joint_names: Sequence[str], *,
 
 
 def help_text(title: str, table: Sequence[Parameter]) -> str:
-    """Return what a node answers to ``--help``."""
+    """Text that a node prints for ``--help``."""
     lines = [title, '', 'Options are those of every ROS 2 node:', '',
              '    --ros-args -p NAME:=VALUE --params-file FILE -r FROM:=TO', '', 'Parameters:']
     for row in table:
@@ -223,7 +222,7 @@ def help_text(title: str, table: Sequence[Parameter]) -> str:
 
 
 def default_text(row: Parameter) -> str:
-    """Return a default as YAML has it, long lists shortened."""
+    """Format a default as in YAML, long lists shortened."""
     if isinstance(row.default, tuple):
         shown = [str(value) for value in row.default[:4]]
         return '[' + ', '.join(shown + ['...'] * (len(row.default) > len(shown))) + ']'
@@ -233,7 +232,7 @@ def default_text(row: Parameter) -> str:
 
 
 def explanation(row: Parameter) -> str:
-    """Return everything about a row but its name and default."""
+    """Text, choices, range and unit of a row."""
     parts = [row.text]
     if row.choices:
         parts.append('One of ' + ', '.join(row.choices) + '.')

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quality of service of every endpoint, in one place.
 
-rclpy writes overrides into the profile it is given, so these are functions: each
-call returns a fresh profile.
+Each call makes a new profile, because rclpy writes overrides into the profile it gets.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ _VOLATILE, _LATCHED = DurabilityPolicy.VOLATILE, DurabilityPolicy.TRANSIENT_LOCA
 
 
 def state() -> QoSProfile:
-    """Return the profile of joint states: the newest sample, never an old one again.
+    """Profile of joint states: the newest sample, never an old one again.
 
     A best-effort subscription also receives from reliable publishers.
     """
@@ -23,31 +22,31 @@ def state() -> QoSProfile:
 
 
 def command() -> QoSProfile:
-    """Return the profile of commands and references given.
+    """Profile of published commands and references.
 
-    Offered reliable, because forward_command_controller asks for it, and of depth 1,
-    so that a writer never waits for, nor repeats, anything but the newest.
+    Reliable, because forward_command_controller requires it, and of depth 1, so that a writer
+    never waits for, nor repeats, anything but the newest message.
     """
     return _profile(1, _RELIABLE, _VOLATILE)
 
 
 def command_input() -> QoSProfile:
-    """Return the profile on which a simulated drive takes commands: from any publisher."""
+    """Profile of a simulated drive for commands, from any publisher."""
     return _profile(1, _BEST_EFFORT, _VOLATILE)
 
 
 def latched() -> QoSProfile:
-    """Return the profile of what a late joiner must also get: description, mode, names."""
+    """Profile of messages that late joiners need: description, mode, names."""
     return _profile(1, _RELIABLE, _LATCHED)
 
 
 def telemetry() -> QoSProfile:
-    """Return the profile of what people and recorders look at."""
+    """Profile of topics for plots and recorders."""
     return _profile(10, _RELIABLE, _VOLATILE)
 
 
 def overridable() -> QoSOverridingOptions:
-    """Return options that let parameters ``qos_overrides.<topic>...`` change a profile."""
+    """Options that let parameters ``qos_overrides.<topic>...`` change a profile."""
     return QoSOverridingOptions.with_default_policies()
 
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every node of this package does from start to end.
+"""Run a node from start to end.
 
-A node refuses to start with one line on stderr and exit status 1, runs until a
-signal or the death of its parent, says its last words (a safe command) while it
-still can, and leaves with status 0.
+A node that cannot start exits with status 1 after one line on stderr. It runs until a signal or
+the end of its parent, sends its last messages (a safe command), and exits with status 0.
 """
 
 from __future__ import annotations
@@ -35,8 +34,14 @@ from robot_dynamics.nodes.ros.transports import without_shared_memory
 
 RCLError: type[RuntimeError] = _rclpy.RCLError
 
-#: Longest wait without a look at signals and the parent. s.
+#: Longest wait between two checks of signals and the parent. s.
 _LONGEST_WAIT = 0.05
+
+_INTEGER = re.compile(r'[-+]?[0-9]+')
+_DOUBLE = re.compile(r'[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?'
+                     r'|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)')
+_LOADER = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
+_ASSIGNMENT = ':='
 
 
 class RuntimeNode(Protocol):
@@ -46,32 +51,27 @@ class RuntimeNode(Protocol):
     fast: FastEntities
 
     def start(self) -> None:
-        """Build everything; raise a RobotDynamicsError when that cannot be."""
+        """Build everything; raise a RobotDynamicsError when that is not possible."""
 
     def on_parameters(self, values: Values) -> None:
         """Take over changed parameters; called between two callbacks."""
 
     def stop(self) -> None:
-        """Say the last words; the node may not have been started."""
+        """Send the last messages; the node may not have been started."""
 
 
 def run(make_node: Callable[[StopRequest], RuntimeNode], args: Sequence[str] | None = None,
         table: Sequence[Parameter] = ()) -> int:
-    """Run a node in this process until it is asked to stop.
+    """Run a node in this process until it is asked to stop; return the exit status.
 
     Parameters
     ----------
     make_node : callable
-        Takes the stop request, which a slow start should ask, and returns the node.
+        Takes the stop request, which a slow start should check, and returns the node.
     args : sequence of str, optional
         Command line; `sys.argv` when missing.
     table : sequence of Parameter
         The node's own parameters, for ``--help``.
-
-    Returns
-    -------
-    int
-        Exit status.
     """
     if asks_for_help(sys.argv[1:] if args is None else args):
         try:
@@ -92,7 +92,7 @@ def run(make_node: Callable[[StopRequest], RuntimeNode], args: Sequence[str] | N
 
 
 def asks_for_help(args: Sequence[str]) -> bool:
-    """Whether a command line asks what can be asked; after ``--ros-args`` it cannot."""
+    """Whether a command line has ``--help`` or ``-h`` before ``--ros-args``."""
     own = list(args)[:list(args).index('--ros-args')] if '--ros-args' in args else args
     return '--help' in own or '-h' in own
 
@@ -107,22 +107,48 @@ def freeze_garbage() -> None:
     gc.disable()
 
 
+def started_context(domain: int | None) -> Context:
+    """Initialise rclpy in a context of its own, for a command that observes a system.
+
+    The caller shuts it down.
+
+    Parameters
+    ----------
+    domain : int, optional
+        ROS domain; that of the environment by default.
+
+    Raises
+    ------
+    BringupError
+        When ROS 2 cannot be started.
+    """
+    context = Context()
+    try:
+        with without_shared_memory():
+            rclpy.init(args=[], context=context, domain_id=domain)
+    except RuntimeError as error:
+        raise BringupError(f'cannot be started: {" ".join(str(error).split())}', subject='ROS 2',
+                           remedy='check RMW, domain and DDS profiles in the environment'
+                           ) from error
+    return context
+
+
 def _run(make_node: Callable[[StopRequest], RuntimeNode], args: Sequence[str] | None,
          stop: StopRequest) -> int:
-    """Initialise ROS and run a node, or say in one line why not."""
-    # rcl would say the same as we do once more, and on another line.
+    """Initialise ROS and run a node, or print in one line why that is not possible."""
+    # rcl would print the same error once more, on another line.
     set_logger_level('rcl', LoggingSeverity.FATAL)
     try:
         with without_shared_memory(), \
                 readable_arguments(sys.argv if args is None else args) as readable:
             rclpy.init(args=readable, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
-        return _refuse(f'ROS 2 cannot be started: {error}')
+        return _fail(f'ROS 2 cannot be started: {error}')
     set_logger_level('rcl', LoggingSeverity.WARN)
     try:
         return _run_node(make_node, stop)
     except RobotDynamicsError as error:
-        return _refuse(str(error))
+        return _fail(str(error))
 
 
 def _run_node(make_node: Callable[[StopRequest], RuntimeNode], stop: StopRequest) -> int:
@@ -140,11 +166,11 @@ def _run_node(make_node: Callable[[StopRequest], RuntimeNode], stop: StopRequest
 
 
 def _start(node: RuntimeNode, stop: StopRequest) -> None:
-    """Start a node; what fails after a stop was asked for, failed because of that."""
+    """Start a node; a failure after a stop request is attributed to that request."""
     if not node.parameters.values[STOP_WITH_PARENT.name]:
         stop.outlive_parent()
     for text in node.parameters.unknown():
-        node.get_logger().warning(f'parameter {text} is set but nothing here reads it')
+        node.get_logger().warning(f'parameter {text} is set but this node does not read it')
     try:
         stop.check()
         node.start()
@@ -154,19 +180,19 @@ def _start(node: RuntimeNode, stop: StopRequest) -> None:
 
 
 def _made(make_node: Callable[[StopRequest], RuntimeNode], stop: StopRequest) -> RuntimeNode:
-    """Make a node, or say what ROS has against it: keys that are missing, for example."""
+    """Make a node, or report the error of ROS: missing keys, for example."""
     try:
         with warnings.catch_warnings():
-            # rclpy warns of what it takes back before it raises.
+            # rclpy warns of what it withdraws before it raises.
             warnings.simplefilter('ignore', RuntimeWarning)
             return make_node(stop)
     except RCLError as error:
-        raise BringupError(f'cannot be made: {error}', subject='node', remedy='see what the '
-                           'environment says of ROS_SECURITY, RMW and DDS profiles') from error
+        raise BringupError(f'cannot be made: {error}', subject='node', remedy='check '
+                           'ROS_SECURITY, RMW and DDS profiles in the environment') from error
 
 
 def _spin(node: RuntimeNode, style: str, stop: StopRequest) -> None:
-    """Serve the node until a stop is asked for."""
+    """Serve the node until a stop is requested."""
     spinner = make_spinner(style, node, node.fast)
     try:
         while not stop():
@@ -177,29 +203,25 @@ def _spin(node: RuntimeNode, style: str, stop: StopRequest) -> None:
         spinner.close()
 
 
-def _refuse(reason: str) -> int:
-    """Say in one line why not."""
-    text = ' '.join(reason.split())
-    print(text, file=sys.stderr, flush=True)
+def _fail(reason: str) -> int:
+    """Print the reason in one line; exit status 1."""
+    print(' '.join(reason.split()), file=sys.stderr, flush=True)
     return 1
-
-
-_INTEGER = re.compile(r'[-+]?[0-9]+')
-_DOUBLE = re.compile(r'[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?'
-                     r'|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)')
-_LOADER = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
-_ASSIGNMENT = ':='
 
 
 @contextmanager
 def readable_arguments(arguments: Sequence[str]) -> Iterator[list[str]]:
     """Yield a command line whose lists of numbers rcl can read.
 
+    rcl gives a list one type and rejects ``[0, 0.5]``, on the command line as in a file, before
+    a node could declare that it wants numbers. Here ``.0`` is appended to the integers of such a
+    list. Everything else stays as it was written.
+
     Parameters
     ----------
     arguments : sequence of str
-        The command line. Parameter files with nothing to change are passed on as they are; of
-        others it names a copy, which is gone after the block.
+        The command line. Parameter files with nothing to change are passed on as they are; for
+        others a copy is made, which is deleted after the block.
     """
     with ExitStack() as copies:
         yield [_readable(option, argument, copies)
@@ -207,19 +229,22 @@ def readable_arguments(arguments: Sequence[str]) -> Iterator[list[str]]:
 
 
 def with_uniform_lists(text: str) -> str:
-    """Return YAML in which no list mixes integers and other numbers; what is no YAML as it is."""
+    """Append ``.0`` to integers in lists of YAML that have other numbers, too.
+
+    Text that is not YAML is returned as it is.
+    """
     try:
         root = yaml.compose(text, Loader=_LOADER)
-    # ValueError: bytes on a command line that are no text.
+    # ValueError: bytes on a command line that are not text.
     except (yaml.YAMLError, RecursionError, ValueError):
-        return text  # rcl says what is wrong with it
+        return text  # rcl reports the error
     for place in sorted(_places(root), reverse=True):
         text = f'{text[:place]}.0{text[place:]}'
     return text
 
 
 def _options(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield for each argument the option of ROS whose value it is, '' where it is none."""
+    """Yield for each argument the ROS option whose value it is, '' where it is not a value."""
     ours, option = False, ''
     for argument in arguments:
         yield option
@@ -230,10 +255,10 @@ def _options(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _readable(option: str, argument: str, copies: ExitStack) -> str:
-    """Return one argument, made readable where it is the value of an option with numbers."""
+    """Make one argument readable where it is the value of an option with numbers."""
     if option in ('-p', '--param') and _ASSIGNMENT in argument:
         name, value = argument.split(_ASSIGNMENT, 1)
-        # Anything may be the value of a parameter; a whole URDF is not worth to be parsed.
+        # Only a list can need it; a whole URDF is not parsed.
         return f'{name}{_ASSIGNMENT}{with_uniform_lists(value)}' \
             if value.lstrip().startswith('[') else argument
     if option == '--params-file':
@@ -242,11 +267,11 @@ def _readable(option: str, argument: str, copies: ExitStack) -> str:
 
 
 def _readable_file(path: str, copies: ExitStack) -> str:
-    """Return the path of a file with uniform lists, the file itself where it has them."""
+    """Path of a file with uniform lists, the file itself where it has them."""
     try:
         text = Path(path).read_text(encoding='utf-8')
     except (OSError, ValueError):
-        return path  # rcl says that it cannot be read
+        return path  # rcl reports that it cannot be read
     uniform = with_uniform_lists(text)
     if uniform == text:
         return path
@@ -258,7 +283,7 @@ def _readable_file(path: str, copies: ExitStack) -> str:
 
 
 def _places(root: yaml.Node | None) -> set[int]:
-    """Return where the integers of mixed lists end."""
+    """Character indices where the integers of mixed lists end."""
     places: set[int] = set()
     nodes = [root] if root is not None else []
     seen: set[int] = set()
@@ -276,7 +301,7 @@ def _places(root: yaml.Node | None) -> set[int]:
 
 
 def _integers_of_mixed(node: yaml.SequenceNode) -> set[int]:
-    """Return where the integers end in a list of plain numbers that are not all integers."""
+    """Character indices where integers end in a list of plain numbers of both kinds."""
     plain = [item for item in node.value
              if isinstance(item, yaml.ScalarNode) and not item.style]
     integers = [item for item in plain if _INTEGER.fullmatch(item.value)]
@@ -284,27 +309,3 @@ def _integers_of_mixed(node: yaml.SequenceNode) -> set[int]:
     if not doubles or len(integers) + len(doubles) != len(node.value):
         return set()
     return {item.end_mark.index for item in integers}
-
-
-def started_context(domain: int | None) -> Context:
-    """Return a context of its own; whoever asks for it shuts it down.
-
-    Parameters
-    ----------
-    domain : int, optional
-        ROS domain; that of the environment by default.
-
-    Raises
-    ------
-    BringupError
-        When ROS 2 cannot be started.
-    """
-    context = Context()
-    try:
-        with without_shared_memory():
-            rclpy.init(args=[], context=context, domain_id=domain)
-    except RuntimeError as error:
-        raise BringupError(f'cannot be started: {" ".join(str(error).split())}',
-                           subject='ROS 2', remedy='see what the environment says of RMW, domain '
-                                                   'and DDS profiles') from error
-    return context

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node's cycle hangs on: subscriptions and timers that are served before anything else."""
+"""Subscriptions and timers of a cycle, polled subscriptions, and a limit of message size."""
 
 from __future__ import annotations
 
@@ -21,27 +21,26 @@ from robot_dynamics.nodes.ros import qos
 
 _NANOSECONDS = 1_000_000_000
 
-
-class _Life:
-    """That of the entities between two calls of `FastEntities.destroy`."""
-
-    is_over = False
+#: Largest joint state that is read: a thousand joints with long names, which takes a tenth of a
+#: millisecond. bytes.
+LARGEST_STATE = 65_536
+#: Warnings of one kind are this far apart. s.
+_WARNING_PERIOD = 2.0
 
 
 class Alarm:
-    """Rings at a moment that moves on all the time, without being told so each time.
+    """A timer for a deadline that moves on all the time, at no cost per cycle.
 
-    It rings when the moment it knew of has come, learns how long it is until then by now, and
-    waits for that: so it is never late, and costs a cycle nothing.
+    When the timer fires, `ring` computes how long it is until the present deadline, and the
+    timer waits for that. So it is never late.
 
     Parameters
     ----------
     ring : callable
-        Does what is to be done if the moment has come; returns in how many seconds to ring
-        again.
+        Acts if the deadline has passed; returns in how many seconds to call it again.
     """
 
-    #: Within this share of its time before it rings, and this time, nothing slow is begun. s.
+    #: Share of the waiting time before a deadline in which no slow work begins, and its most. s.
     _SHARE, _LONGEST = 0.25, 0.02
 
     def __init__(self, ring: Callable[[], float]):
@@ -55,25 +54,31 @@ class Alarm:
         self._expect(timer.timer_period_ns / _NANOSECONDS)
 
     def serve(self) -> None:
-        """Ring, and wait for the next time."""
+        """Call `ring`, and wait for the next time."""
         seconds = self._ring()
         self._timer.timer_period_ns = max(1, round(seconds * _NANOSECONDS))
         self._timer.reset()
         self._expect(seconds)
 
     def is_near(self, now: float) -> bool:
-        """Whether it is about to ring, by `time.monotonic`."""
+        """Whether the deadline is near, by `time.monotonic`."""
         return now >= self._quiet_from
 
     def _expect(self, seconds: float) -> None:
         self._quiet_from = time.monotonic() + seconds - min(self._SHARE * seconds, self._LONGEST)
 
 
-class FastEntities:
-    """The subscriptions and timers of a node that its cycle hangs on.
+class _Lifetime:
+    """Lifetime of the entities between two calls of `FastEntities.destroy`."""
 
-    They are ordinary entities of the node, served by any executor. What an executor has
-    taken for one of them that is destroyed before it is its turn, is not served any more.
+    is_over = False
+
+
+class FastEntities:
+    """The subscriptions and timers of a node's cycle, which are served before anything else.
+
+    They are ordinary entities of the node, served by any executor. A callback that an executor
+    has taken does not run any more once its entity is destroyed.
 
     Parameters
     ----------
@@ -85,20 +90,20 @@ class FastEntities:
         self._node = node
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._group = MutuallyExclusiveCallbackGroup()
-        self._life = _Life()
+        self._lifetime = _Lifetime()
         self.subscriptions: list[tuple[Subscription, Callable[[Any], None]]] = []
         self.timers: list[tuple[Timer, Callable[[], None]]] = []
         self._alarms: list[Alarm] = []
-        #: Counts every change, so that a loop knows when to build anew.
+        #: Counts changes, so that a spinner knows when to build its wait set again.
         self.generation = 0
 
     def subscribe(self, message_type: type, topic: str, callback: Callable[[Any], None],
                   profile: QoSProfile, *, raw: bool = False) -> Subscription:
-        """Create a subscription the cycle hangs on; raw messages stay serialised."""
-        life = self._life
+        """Create a subscription of the cycle; raw messages stay serialised."""
+        lifetime = self._lifetime
 
         def serve(message: Any) -> None:
-            if not life.is_over:
+            if not lifetime.is_over:
                 callback(message)
 
         subscription = self._node.create_subscription(
@@ -109,12 +114,12 @@ class FastEntities:
         return subscription
 
     def tick(self, period: float, callback: Callable[[], None]) -> Timer:
-        """Create a timer, in seconds, on the steady clock: it runs though simulated time stops."""
-        life = self._life
+        """Create a timer, in s, on the steady clock, which runs while simulated time stops."""
+        lifetime = self._lifetime
 
-        # Without any parameter, or the EventsExecutor would hand it what it knows of the timer.
+        # Without any parameter, or the EventsExecutor would pass it information on the timer.
         def serve() -> None:
-            if not life.is_over:
+            if not lifetime.is_over:
                 callback()
 
         timer = self._node.create_timer(period, serve, callback_group=self._group,
@@ -124,24 +129,24 @@ class FastEntities:
         return timer
 
     def alarm(self, seconds: float, ring: Callable[[], float]) -> None:
-        """Ring after some seconds, on the steady clock, and then when it is said; see `Alarm`."""
+        """Call `ring` after some seconds on the steady clock, then as it returns; see `Alarm`."""
         alarm = Alarm(ring)
         alarm.start(self.tick(seconds, alarm.serve))
         self._alarms.append(alarm)
 
     def is_pressed(self, now: float) -> bool:
-        """Whether an alarm is about to ring, by `time.monotonic`."""
+        """Whether the deadline of an alarm is near, by `time.monotonic`."""
         return any(alarm.is_near(now) for alarm in self._alarms)
 
     @property
     def any(self) -> bool:
-        """Whether there is one at all."""
+        """Whether there are any."""
         return bool(self.subscriptions or self.timers)
 
     def destroy(self) -> None:
         """Destroy all of them."""
-        self._life.is_over = True
-        self._life = _Life()
+        self._lifetime.is_over = True
+        self._lifetime = _Lifetime()
         for subscription, _ in self.subscriptions:
             self._node.destroy_subscription(subscription)
         for timer, _ in self.timers:
@@ -152,8 +157,8 @@ class FastEntities:
         self.generation += 1
 
 
-class FetchedSubscription:
-    """A topic whose messages wait in the middleware until they are fetched.
+class PolledSubscription:
+    """A subscription whose messages wait in the middleware until they are fetched.
 
     Parameters
     ----------
@@ -166,7 +171,7 @@ class FetchedSubscription:
     profile : QoSProfile
         Its depth is how many messages may wait.
     raw : bool
-        Whether messages are to stay serialised.
+        Whether messages stay serialised.
     """
 
     def __init__(self, node: Node, message_type: type, topic: str, profile: QoSProfile, *,
@@ -174,10 +179,10 @@ class FetchedSubscription:
         self._node = node
         self._raw = raw
         self._served: deque[Any] = deque()
-        # An executor that knows no callback groups may serve it nevertheless.
+        # An executor that does not know callback groups may serve it nevertheless.
         self._subscription = node.create_subscription(
             message_type, topic, self._serve, profile, raw=raw,
-            callback_group=_NobodysGroup(), **options)
+            callback_group=_UnservedGroup(), **options)
 
     @property
     def topic_name(self) -> str:
@@ -185,14 +190,14 @@ class FetchedSubscription:
         return self._subscription.topic_name
 
     def fetch(self) -> Any | None:
-        """Return the oldest message that waits, None where none does."""
+        """Take the oldest message that waits, None where none does."""
         if self._served:
             return self._served.popleft()
         taken = self._subscription.handle.take_message(self._subscription.msg_type, self._raw)
         return None if taken is None else taken[0]
 
     def _serve(self, message: Any) -> None:
-        """Keep a message; a method, because rclpy asks callbacks for their signature."""
+        """Keep a message; a method, because rclpy inspects the signature of callbacks."""
         self._served.append(message)
 
     def destroy(self) -> None:
@@ -200,7 +205,7 @@ class FetchedSubscription:
         self._node.destroy_subscription(self._subscription)
 
 
-class _NobodysGroup(CallbackGroup):
+class _UnservedGroup(CallbackGroup):
     """Callbacks that no executor may run."""
 
     def can_execute(self, entity: object) -> bool:
@@ -213,24 +218,20 @@ class _NobodysGroup(CallbackGroup):
         pass
 
 
-#: Largest joint state that is read: a thousand joints with long names, which takes a tenth of a
-#: millisecond. bytes.
-LARGEST_STATE = 65_536
-#: Warnings of one kind are this far apart. s.
-_WARNING_PERIOD = 2.0
+class SizeLimitedReader:
+    """Deserialises messages up to a size; the callback of a raw subscription.
 
-
-class BoundedReader:
-    """Reads serialised messages up to a size; to be the callback of a raw subscription.
+    A message may name ten thousand joints, and rclpy makes a Python object of each name. A raw
+    subscription delivers bytes instead, so that too large a message costs a controller nothing.
 
     Parameters
     ----------
     node : Node
-        The node that says what was refused.
+        The node, which logs rejected messages.
     message_type : type
-        What the messages are.
+        Type of the messages.
     topic : str
-        Where they come from, for its words.
+        Their topic, for the log.
     callback : callable
         Takes each message.
     largest : int
@@ -238,30 +239,30 @@ class BoundedReader:
 
     Attributes
     ----------
-    refused : int
-        How many were too large, or no message of that type at all.
+    rejected : int
+        Messages that were too large or not of that type.
     """
 
     def __init__(self, node: Node, message_type: type, topic: str,
                  callback: Callable[[Any], None], *, largest: int = LARGEST_STATE):
         self._node, self._type, self._topic = node, message_type, topic
         self._callback, self._largest = callback, largest
-        self.refused = 0
+        self.rejected = 0
 
     def read(self, data: bytes) -> None:
-        """Hand a message on, or say why not."""
+        """Deserialise a message for the callback, or log why that is not possible."""
         if len(data) > self._largest:
-            self._refuse(f'has {len(data)} bytes, more than {self._largest}')
+            self._reject(f'it has {len(data)} bytes, more than {self._largest}')
             return
         try:
             message = deserialize_message(data, self._type)
-        except RuntimeError:  # of the middleware, in words that say nothing
-            self._refuse(f'is no {self._type.__name__}')
+        except RuntimeError:  # of the middleware, without a useful text
+            self._reject(f'it is not a {self._type.__name__}')
             return
         self._callback(message)
 
-    def _refuse(self, reason: str) -> None:
-        self.refused += 1
+    def _reject(self, reason: str) -> None:
+        self.rejected += 1
         self._node.get_logger().warning(
-            f'message on {self._topic} refused: {reason}; look at who sends it '
-            f'({self.refused} so far)', throttle_duration_sec=_WARNING_PERIOD)
+            f'message on {self._topic} rejected: {reason}; check its publisher '
+            f'({self.rejected} so far)', throttle_duration_sec=_WARNING_PERIOD)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No shared memory for what this process sends: who is killed there holds up those who send.
+"""Transports of Fast DDS without shared memory, and the variables that choose them.
 
-Fast DDS sends between processes of one machine through shared memory. Where a listener is
-killed, its lock may stay taken, and whoever sends to it waits, for up to seconds: a controller
-that has a safe command to send as well. ``rqt`` or ``ros2 topic echo`` is such a listener.
+Fast DDS sends between processes of one machine through shared memory. Where a subscriber is
+killed, its lock may stay taken, and publishers wait for it for up to seconds: also a controller
+that has to send a safe command. ``rqt`` or ``ros2 topic echo`` may be such a subscriber.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from pathlib import Path
 
 from robot_dynamics.model.shipped import candidate_folders
 
-#: Which transports Fast DDS has where nothing else says it, from 2.11 on (Iron).
+#: Default transports of Fast DDS, from 2.11 on (Iron).
 BUILTIN = 'FASTDDS_BUILTIN_TRANSPORTS'
 
 
 @contextmanager
 def without_shared_memory() -> Iterator[None]:
-    """While ROS 2 is initialised, let nothing add shared memory to its transports.
+    """Keep shared memory out of the transports while ROS 2 is initialised in the block.
 
-    Limited to this machine (``ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST``), the middleware adds it
-    to whatever a profile says. Our profile limits DDS to 127.0.0.1 by itself, so it is taken,
-    unless the user has another, and the range says no more than that the profile decides. With
-    any other range Fast DDS is asked for UDP alone, unless the user has asked for something else.
+    Limited to this machine (``ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST``), the middleware adds
+    shared memory to the transports of any profile. Our profile limits DDS to 127.0.0.1 itself. So
+    it is used, unless the user has another, and the range is set to leave the decision to the
+    profile. With any other range Fast DDS gets UDP alone, unless the user has chosen transports.
 
-    The range is read while ROS 2 is initialised, and is as it was afterwards; profile and
-    transports are read when the first node is made, and stay.
+    The range is read while ROS 2 is initialised, and restored afterwards. Profile and transports
+    are read when the first node is made, and stay.
     """
     os.environ.setdefault(BUILTIN, 'UDPv4')
     if reaches_this_machine(os.environ):
@@ -42,7 +42,7 @@ def without_shared_memory() -> Iterator[None]:
 
 
 def _left_to_profile(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what makes the middleware leave everything to our profile, where it is used."""
+    """Variables that leave all decisions to our profile, where it is used."""
     if environment.get('ROS_DISTRO') == 'humble' or not reaches_this_machine(environment) \
             or not _is_profile_read():
         return {}
@@ -52,32 +52,26 @@ def _left_to_profile(environment: Mapping[str, str]) -> dict[str, str]:
 
 @functools.cache
 def _is_profile_read() -> bool:
-    """Whether this process takes our profile; Fast DDS reads the variable once, at the first."""
+    """Whether this process uses our profile; Fast DDS reads the variable once."""
     return names_this_machine_profile(os.environ)
 
 
-#: The variable for how far nodes look for others, from Iron on.
+#: Variable of the discovery range, from Iron on.
 REACH = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
-#: Where Fast DDS looks for its profiles: from 3.0 on (Kilted), and before it.
+#: Variables of the profiles of Fast DDS: from 3.0 on (Kilted), and before.
 PROFILES = 'FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE'
-#: Version of rclpy from which on ROS 2 comes with Fast DDS 3.
+#: Major version of rclpy from which ROS 2 has Fast DDS 3.
 _RCLPY_OF_FAST_DDS_3 = 8
 
 
 def this_machine_profile() -> Path | None:
-    """Return ``config/dds/this_machine.xml``, None where it is not installed."""
+    """Path of ``config/dds/this_machine.xml``, None where it is not installed."""
     paths = (folder / 'dds' / 'this_machine.xml' for folder in candidate_folders('config'))
     return next((path for path in paths if path.is_file()), None)
 
 
 def names_this_machine_profile(environment: Mapping[str, str]) -> bool:
-    """Whether Fast DDS is the middleware and takes `this_machine_profile`.
-
-    Parameters
-    ----------
-    environment : mapping of str to str
-        The environment of a process.
-    """
+    """Whether a process with this environment uses Fast DDS with `this_machine_profile`."""
     ours = this_machine_profile()
     named = environment.get(_profile_variable())
     return ours is not None and bool(named) and _is_fast_dds(environment) \
@@ -85,13 +79,7 @@ def names_this_machine_profile(environment: Mapping[str, str]) -> bool:
 
 
 def profile_to_take(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variable that names our Fast DDS profile, unless the user has one.
-
-    Parameters
-    ----------
-    environment : mapping of str to str
-        The environment of a process.
-    """
+    """Variable that selects our Fast DDS profile, unless the environment selects another."""
     path = this_machine_profile()
     if path is None or not _is_fast_dds(environment) or any(map(environment.get, PROFILES)):
         return {}
@@ -99,15 +87,9 @@ def profile_to_take(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def reaches_this_machine(environment: Mapping[str, str]) -> bool:
-    """Whether nodes look for others on this machine only, and for no peer named elsewhere.
-
-    Parameters
-    ----------
-    environment : mapping of str to str
-        The environment of a process.
-    """
+    """Whether discovery is limited to this machine, without static peers elsewhere."""
     if environment.get('ROS_LOCALHOST_ONLY') == '1':
-        return True  # peers are not looked at then
+        return True  # peers are ignored then
     return environment.get(REACH) == 'LOCALHOST' and not environment.get('ROS_STATIC_PEERS')
 
 
@@ -117,12 +99,12 @@ def _is_fast_dds(environment: Mapping[str, str]) -> bool:
 
 
 def _profile_variable() -> str:
-    """Return the name of the variable that this version of Fast DDS reads."""
+    """Name of the variable that this version of Fast DDS reads."""
     return PROFILES[0] if has_fast_dds_3() else PROFILES[1]
 
 
 def has_fast_dds_3() -> bool:
-    """Whether the ROS 2 of this Python has Fast DDS 3 or later; so where it has none."""
+    """Whether the ROS 2 of this Python has Fast DDS 3 or later; True without ROS 2."""
     for name in ('rclpy', 'ros-rclpy'):
         try:
             return int(version(name).split('.')[0]) >= _RCLPY_OF_FAST_DDS_3
@@ -133,13 +115,7 @@ def has_fast_dds_3() -> bool:
 
 @contextmanager
 def overridden(values: Mapping[str, str]) -> Iterator[None]:
-    """Set variables of this process inside the block; afterwards they are as they were.
-
-    Parameters
-    ----------
-    values : mapping of str to str
-        By name.
-    """
+    """Set environment variables of this process inside the block, then restore them."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
