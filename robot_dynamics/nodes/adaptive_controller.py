@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tracks a reference with an arm while learning what the arm weighs."""
+"""Track a reference while estimating the inertial parameters of the arm (Slotine and Li)."""
 from __future__ import annotations
 
 import json
@@ -23,27 +23,24 @@ from robot_dynamics.control.laws.slotine_li import AdaptiveController, loop_repo
 from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode
+from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode, run_controller
 from robot_dynamics.nodes.controller.parameters import (
-    CONTROLLER_PARAMETERS,
     FEEDBACK_PARAMETERS,
     group,
     make_feedback_gains,
 )
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.diagnostics import Level, Status
-from robot_dynamics.nodes.ros.lifecycle import AUTOSTART
 from robot_dynamics.nodes.ros.messages import ArrayMessage, JointStateMessage
 from robot_dynamics.nodes.ros.parameters import Parameter, Values
-from robot_dynamics.nodes.ros.runtime import run
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
 _ADAPTATION = AdaptationGains()
 
 
 LEARNING_PARAMETERS = (
-    Parameter('feedback.joint_stiffness', (), 'Diagonal of a constant K_P for each joint, in the '
-              'place of bandwidth and error rate; empty for those.', 'N m/rad or N/m', 1e-6, 1e9,
+    Parameter('feedback.joint_stiffness', (), 'Diagonal of a constant K_P, instead of bandwidth '
+              'and error rate; empty for those.', 'N m/rad or N/m', 1e-6, 1e9,
               read_only=True),
     Parameter('feedback.joint_damping', (), 'Diagonal of a constant K_D, as long as '
               'joint_stiffness.', 'N m s/rad or N s/m', 1e-6, 1e9, read_only=True),
@@ -54,38 +51,38 @@ LEARNING_PARAMETERS = (
               'body; base: only base parameters are learnt, and nothing else drifts.',
               choices=COORDINATES, read_only=True),
     Parameter('adaptation.leakage', _ADAPTATION.leakage, 'Rate at which estimates return to the '
-              'model, under the law projection.', '1/s', 0.0, 100.0, read_only=True),
-    Parameter('adaptation.dead_zone', _ADAPTATION.dead_zone, 'Length of s below which nothing is '
-              'learnt from it, under the law dead_zone.', 'rad/s or m/s', 0.0, 100.0,
-              read_only=True),
+              'model, for the law projection.', '1/s', 0.0, 100.0, read_only=True),
+    Parameter('adaptation.dead_zone', _ADAPTATION.dead_zone, 'Length of s below which estimates '
+              'do not change, for the law dead_zone.', 'rad/s or m/s', 0.0, 100.0, read_only=True),
     Parameter('adaptation.rest_after', _ADAPTATION.rest_after, 'Time without desired motion '
-              'after which nothing is learnt.', 's', 0.0, 1e6, read_only=True),
-    Parameter('adaptation.rest_sliding', _ADAPTATION.rest_sliding, 'Entry of s beyond which an '
-              'arm at rest learns all the same.', 'rad/s or m/s', 0.0, 1e6, read_only=True),
-    Parameter('known.links', (), 'Links of which every inertial parameter is known: it is not '
-              'learnt.', element=str, read_only=True),
-    Parameter('known.parameters', (), 'Single parameters that are known, as link7/m or '
+              'after which estimates do not change.', 's', 0.0, 1e6, read_only=True),
+    Parameter('adaptation.rest_sliding', _ADAPTATION.rest_sliding, 'Entry of s above which '
+              'estimates change although the arm is at rest.', 'rad/s or m/s', 0.0, 1e6,
+              read_only=True),
+    Parameter('known.links', (), 'Links whose inertial parameters are known and not estimated.',
+              element=str, read_only=True),
+    Parameter('known.parameters', (), 'Single parameters that are known, e.g. link7/m or '
               'joint3/viscous.', element=str, read_only=True),
-    Parameter('known.combinations', (), 'Sums of parameters that are known, as link1/Jzz + 0.25 '
-              'link2/m.', element=str, read_only=True),
-    Parameter('estimates.restore_from', '', 'File of estimates to go on from; empty for none. '
-              'One that does not exist yet is no error where estimates are saved to it.',
+    Parameter('known.combinations', (), 'Sums of parameters that are known, e.g. link1/Jzz + '
+              '0.25 link2/m.', element=str, read_only=True),
+    Parameter('estimates.restore_from', '', 'File of estimates to start from; empty for none. '
+              'It need not exist where estimates are saved to the same file.',
               read_only=True),
     Parameter('estimates.save_to', '', 'File that estimates are written to when the controller '
-              'lets go of the arm; empty for none.', read_only=True),
-    Parameter('contact_topic', 'inverse_dynamics/contact', 'Where somebody says that the arm '
-              'touches something: nothing is learnt meanwhile.', read_only=True, topic=True),
-    Parameter('contact_freezes', True, 'Whether to listen to that.', read_only=True),
+              'releases the arm; empty for none.', read_only=True),
+    Parameter('contact_topic', 'inverse_dynamics/contact', 'Topic with contacts of the arm; '
+              'during a contact estimates do not change.', read_only=True, topic=True),
+    Parameter('contact_freezes', True, 'Whether to subscribe to that.', read_only=True),
 )
 
 
 def make_adaptive_law(robot: Robot, values: Values) -> AdaptiveController:
-    """Return the adaptive law as the parameters describe it, with restored estimates.
+    """Make the adaptive law as the parameters describe it, with restored estimates.
 
     Raises
     ------
     ParameterError, ControlError, InertiaError
-        Where they do not fit the robot, or each other.
+        Where values do not fit the robot, or each other.
     """
     law = AdaptiveController(
         robot, feedback=_feedback(values),
@@ -99,18 +96,18 @@ def make_adaptive_law(robot: Robot, values: Values) -> AdaptiveController:
 
 
 def estimates_file(values: Values) -> str:
-    """Return the file of estimates to go on from, empty for none."""
+    """File of estimates to start from, empty for none."""
     source, sink = values['estimates.restore_from'], values['estimates.save_to']
     return source if source != sink or Path(source).exists() else ''
 
 
 def _feedback(values: Values) -> FeedbackGains | JointGains:
-    """Return the gains of the feedback, in the form that is given."""
+    """Gains of the feedback, per joint where those are set."""
     stiffness = values['feedback.joint_stiffness']
     damping = values['feedback.joint_damping']
     if len(stiffness) != len(damping):
-        raise ParameterError(f'has {len(damping)} values, joint_stiffness {len(stiffness)}',
-                             subject='feedback.joint_damping',
+        raise ParameterError(f'must have as many values as joint_stiffness, {len(stiffness)}, '
+                             f'got {len(damping)}', subject='feedback.joint_damping',
                              remedy='give one value a joint in both, or leave both empty')
     if len(stiffness):
         return JointGains(tuple(stiffness), tuple(damping))
@@ -121,33 +118,33 @@ TABLE = (
     Parameter('adapt', True, 'Whether the estimates may change.'),
     Parameter('adapt_after', 0.0, 'Time from the start of the reference during which they may '
               'not.', 's', 0.0, 3600.0),
-    Parameter('allow_unphysical', False, 'Start from a model whose links no body can have, '
-              'namely from the nearest that bodies can have.', read_only=True),
+    Parameter('allow_unphysical', False, 'Start from a model whose inertial parameters are not '
+              'physical, with the nearest ones that are.', read_only=True),
     *FEEDBACK_PARAMETERS,
-    Parameter('adaptation.frequency', _ADAPTATION.frequency, 'How fast the estimates may close '
-              'the loop.', 'rad/s', 0.01, 1000.0, read_only=True),
-    Parameter('adaptation.payload', _ADAPTATION.payload, 'Mass a tip may carry unknown to the '
-              'model, as a share of the mass of all links.', '', 1e-6, 10.0, read_only=True),
-    Parameter('adaptation.spread', _ADAPTATION.spread, 'Distance within which unknown mass sits, '
-              'as a share of the length of the arm.', '', 1e-3, 10.0, read_only=True),
-    Parameter('adaptation.terms', _ADAPTATION.terms, 'Joint terms learnt beside the inertial '
+    Parameter('adaptation.frequency', _ADAPTATION.frequency, 'Largest bandwidth of the loop '
+              'through the estimates.', 'rad/s', 0.01, 1000.0, read_only=True),
+    Parameter('adaptation.payload', _ADAPTATION.payload, 'Mass at the tip that may be missing in '
+              'the model, as a share of the mass of all links.', '', 1e-6, 10.0, read_only=True),
+    Parameter('adaptation.spread', _ADAPTATION.spread, 'Distance within which unknown mass is, as '
+              'a share of the length of the arm.', '', 1e-3, 10.0, read_only=True),
+    Parameter('adaptation.terms', _ADAPTATION.terms, 'Joint terms estimated beside the inertial '
               'parameters: viscous, coulomb, armature, offset.', element=str,
               choices=('viscous', 'coulomb', 'armature', 'offset'), read_only=True),
-    Parameter('adaptation.term_frequency', _ADAPTATION.term_frequency, 'How fast one of them may '
-              'close the loop of its joint.', 'rad/s', 0.01, 1000.0, read_only=True),
+    Parameter('adaptation.term_frequency', _ADAPTATION.term_frequency, 'Largest bandwidth of the '
+              'loop through one of them.', 'rad/s', 0.01, 1000.0, read_only=True),
     Parameter('adaptation.composite', _ADAPTATION.composite, 'Weight of the prediction error; 0 '
-              'for learning from the tracking error alone.', '', 0.0, 100.0, read_only=True),
+              'for the tracking error alone.', '', 0.0, 100.0, read_only=True),
     Parameter('adaptation.composite_cutoff', _ADAPTATION.composite_cutoff, 'Corner frequency of '
               'the filter of the prediction error.', 'Hz', 0.1, 200.0, read_only=True),
     Parameter('adaptation.coulomb_velocity', _ADAPTATION.coulomb_velocity, 'Speed below which '
               'Coulomb friction fades out.', 'rad/s or m/s', 1e-4, 10.0, read_only=True),
-    Parameter('adaptation.largest_payload', _ADAPTATION.largest_payload, 'Mass the estimate of a '
-              'link may gain, as a share of the mass of all links.', '', 1e-3, 100.0,
+    Parameter('adaptation.largest_payload', _ADAPTATION.largest_payload, 'Mass that the estimate '
+              'of a link may gain, as a share of the mass of all links.', '', 1e-3, 100.0,
               read_only=True),
     Parameter('adaptation.longest_step', _ADAPTATION.longest_step, 'Longest time between two '
-              'states over which the estimates are moved.', 's', 1e-4, 1.0, read_only=True),
+              'states over which estimates are integrated.', 's', 1e-4, 1.0, read_only=True),
     Parameter('adaptation.largest_sliding', _ADAPTATION.largest_sliding, 'Largest plausible '
-              'entry of s; beyond it nothing is learnt.', 'rad/s or m/s', 0.01, 1000.0,
+              'entry of s; above it estimates do not change.', 'rad/s or m/s', 0.01, 1000.0,
               read_only=True),
     *LEARNING_PARAMETERS,
 )
@@ -163,22 +160,22 @@ class AdaptiveControllerNode(EffortControllerNode):
         self._reference_began: float | None = None
 
     def make_law(self, robot: Robot, values: Values) -> AdaptiveController:
-        """Return the law that the parameters ask for."""
+        """Make the law that the parameters describe."""
         law = make_adaptive_law(robot, values)
         if path := estimates_file(values):
             self.get_logger().info(f'estimates restored from {path}')
         return law
 
     def build(self) -> None:
-        """Build what every effort controller has, and listen for contacts."""
-        self._is_touched = False
+        """Build what every effort controller has, and subscribe to contacts."""
+        self._in_contact = False
         super().build()
-        self._tell_gains()
+        self._log_gains()
         self.fast.subscribe(Bool, self.parameters.values['contact_topic'], self._on_contact,
                             qos.command())
 
-    def _tell_gains(self) -> None:
-        """Say what the gains come to, before the arm moves."""
+    def _log_gains(self) -> None:
+        """Log the analysis of the gains before the arm moves."""
         values = self.parameters.values
         report = loop_report(self.law, period=1.0 / values['rate'], delay=values['delay'])
         if report.frequency < report.limit:
@@ -186,9 +183,9 @@ class AdaptiveControllerNode(EffortControllerNode):
         else:
             self.get_logger().warning(f'{report}: lower adaptation.frequency')
 
-    def let_go(self, reason: str) -> None:
-        """Let go of the arm, then keep what was learnt where the user wants it."""
-        super().let_go(reason)
+    def release_arm(self, reason: str) -> None:
+        """Release the arm, then save the estimates where the user wants that."""
+        super().release_arm(reason)
         path = self.parameters.values['estimates.save_to']
         if not path:
             return
@@ -200,19 +197,19 @@ class AdaptiveControllerNode(EffortControllerNode):
 
     def before_cycle(self) -> None:
         """Decide whether the estimates may change."""
-        values, session = self.parameters.values, self.session
+        values, session = self.values, self.session
         if session.mode is not Mode.TRACKING:
             self._reference_began = None
-        elif self._reference_began is None and session.counts['trajectories'] > self._heard:
+        elif self._reference_began is None and session.counts['trajectories'] > self._trajectories:
             self._reference_began = session.monitor.stamp
-        self._heard = session.counts['trajectories']
-        session.adapt_enabled = values['adapt'] and not self._touches() \
+        self._trajectories = session.counts['trajectories']
+        session.adapt_enabled = values['adapt'] and not self._contact_counts() \
             and self._reference_began is not None and (
                 session.monitor.stamp - self._reference_began >= values['adapt_after'])
 
     def law_telemetry(self) -> tuple[Callable[[int], None], ...]:
         """Make the publishers of sliding variable and estimates."""
-        self._heard = 0
+        self._trajectories = 0
         names = self.robot.joint_names
         self._sliding = JointStateMessage(names, velocity=True)
         self._slidings = self.advertise(JointState, '~/sliding_variable', qos.telemetry())
@@ -224,7 +221,7 @@ class AdaptiveControllerNode(EffortControllerNode):
         return self._publish_sliding, self._publish_estimate
 
     def law_status(self) -> dict[str, Callable[[], Status]]:
-        """Return the item about learning."""
+        """Diagnostics item of the estimates."""
         return {'adaptation': self._adaptation_status}
 
     def _publish_sliding(self, stamp: int) -> None:
@@ -236,11 +233,11 @@ class AdaptiveControllerNode(EffortControllerNode):
         self._estimates.publish(self._estimate.fill(self.law.parameters))
 
     def _on_contact(self, message: Bool) -> None:
-        self._is_touched = message.data
+        self._in_contact = message.data
 
-    def _touches(self) -> bool:
-        """Whether the arm is said to touch something, and that counts."""
-        return self._is_touched and self.parameters.values['contact_freezes']
+    def _contact_counts(self) -> bool:
+        """Whether there is a contact, and contacts count."""
+        return self._in_contact and self.values['contact_freezes']
 
     def _adaptation_status(self) -> Status:
         session, law = self.session, self.law
@@ -250,14 +247,14 @@ class AdaptiveControllerNode(EffortControllerNode):
             return Status(Level.OK, f'held: {AT_REST}', values)
         if law.frozen:
             return Status(Level.WARN, f'frozen: {law.frozen_reason}', values)
-        if self._touches():
-            return Status(Level.OK, 'held: the arm touches something', values)
+        if self._contact_counts():
+            return Status(Level.OK, 'held: the arm is in contact', values)
         return Status(Level.OK, 'adapts' if session.adapted else 'held', values)
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node."""
-    return run(AdaptiveControllerNode, args, (AUTOSTART, *CONTROLLER_PARAMETERS, *TABLE))
+    return run_controller(AdaptiveControllerNode, TABLE, args)
 
 
 if __name__ == '__main__':

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tracks a reference with an arm by the whole of its model: computed torque."""
+"""Track a reference by computed torque: mass matrix, Coriolis and gravity of the model."""
 
 from __future__ import annotations
 
@@ -8,20 +8,17 @@ from collections.abc import Sequence
 
 from robot_dynamics.control.laws.model_based import ComputedTorqueController
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode
+from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode, run_controller
 from robot_dynamics.nodes.controller.parameters import (
-    CONTROLLER_PARAMETERS,
     FEEDBACK_PARAMETERS,
     feedback_keywords,
 )
-from robot_dynamics.nodes.ros.lifecycle import AUTOSTART
 from robot_dynamics.nodes.ros.parameters import Parameter, Values
-from robot_dynamics.nodes.ros.runtime import run
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
 TABLE = (
     *FEEDBACK_PARAMETERS,
-    Parameter('coulomb_velocity', 0.05, 'Speed wanted below which the Coulomb friction of the '
+    Parameter('coulomb_velocity', 0.05, 'Desired speed below which the Coulomb friction of the '
               'description fades out.', 'rad/s or m/s', 1e-4, 10.0, read_only=True),
 )
 
@@ -33,14 +30,14 @@ class ComputedTorqueControllerNode(EffortControllerNode):
         super().__init__('computed_torque_controller', TABLE, stopped)
 
     def make_law(self, robot: Robot, values: Values) -> ComputedTorqueController:
-        """Return the law with the gains of the parameters."""
+        """Make the law with the gains of the parameters."""
         return ComputedTorqueController(robot, coulomb_velocity=values['coulomb_velocity'],
                                         **feedback_keywords(values))
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node."""
-    return run(ComputedTorqueControllerNode, args, (AUTOSTART, *CONTROLLER_PARAMETERS, *TABLE))
+    return run_controller(ComputedTorqueControllerNode, TABLE, args)
 
 
 if __name__ == '__main__':

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tracks a reference with an arm with elastic joints, by what its motors' encoders say."""
+"""Track a reference with an arm with elastic joints, from the encoders of its motors."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot, effort_units, position_units
-from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode
-from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
+from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode, run_controller
 from robot_dynamics.nodes.ros.description import (
     DESCRIPTION,
     MOTOR_PARAMETERS,
@@ -26,9 +25,7 @@ from robot_dynamics.nodes.ros.description import (
     motor_names,
 )
 from robot_dynamics.nodes.ros.diagnostics import Level, Status
-from robot_dynamics.nodes.ros.lifecycle import AUTOSTART
 from robot_dynamics.nodes.ros.parameters import Parameter, Values, per_joint
-from robot_dynamics.nodes.ros.runtime import run
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
 TABLE = (
@@ -36,10 +33,10 @@ TABLE = (
     *MOTOR_PARAMETERS,
     Parameter('delay', 0.001, 'Time from the measurement of a state to the effort that answers '
               'it, which bounds the gains.', 's', 0.0, 0.1, read_only=True),
-    Parameter('gains.stiffness', (), 'K_P of each motor; empty for little more than excludes '
-              'other equilibria.', 'N m/rad or N/m', 1e-6, 1e9, read_only=True),
-    Parameter('gains.damping', (), 'K_D of each motor, below what the sampled loop can damp; '
-              'empty for those under which its slowest motion is fastest.',
+    Parameter('gains.stiffness', (), 'K_P of each motor; empty for little more than the least '
+              'that excludes other equilibria.', 'N m/rad or N/m', 1e-6, 1e9, read_only=True),
+    Parameter('gains.damping', (), 'K_D of each motor, below the limit of the sampled loop; '
+              'empty for the values under which its slowest motion is fastest.',
               'N m s/rad or N s/m', 1e-6, 1e9, read_only=True),
 )
 
@@ -54,32 +51,32 @@ class ElasticPDControllerNode(EffortControllerNode):
         super().__init__('elastic_pd_controller', TABLE, stopped)
 
     def load_model(self, values: Values) -> Robot:
-        """Return the links, once motors and springs are known."""
+        """Load motors and springs; return the links."""
         if values['hardware_gravity_compensation']:
-            raise ParameterError('is true, but gravity is compensated behind the springs',
+            raise ParameterError('must be false for an arm with elastic joints, got true',
                                  subject='parameter hardware_gravity_compensation',
-                                 remedy='let the drives take plain efforts of motors')
+                                 remedy='switch gravity compensation of the drives off')
         described = load_described(self, values, self.stopped)
         self._elastic = load_elastic_robot(described, values)
         return self._elastic.links
 
     def make_law(self, robot: Robot, values: Values) -> ElasticPDController:
-        """Return the law with the gains of the parameters, or those of its design."""
+        """Make the law with the gains of the parameters, or those of its design."""
         return make_law(self._elastic, values)
 
     def states_topic(self, values: Values) -> str:
-        """Return where motors are heard of."""
+        """Topic of the states of the motors."""
         return values['motor_states']
 
     def state_names(self, values: Values) -> tuple[str, ...]:
-        """Return what motors are called there."""
+        """Names of the motors in these states."""
         return motor_names(values, self.robot.joint_names)
 
     def build(self) -> None:
-        """Build everything; say what is known of the gains."""
+        """Build everything; log the gains and their analysis."""
         super().build()
         with self.stopped.interrupting():
-            # They were judged empty-handed.
+            # They were analysed without payload.
             if np.any(self.law.model.load):
                 self.law.judge()
         gains = self.law.gains
@@ -92,7 +89,7 @@ class ElasticPDControllerNode(EffortControllerNode):
         self.get_logger().info(str(self.law.report))
 
     def law_status(self) -> dict[str, Callable[[], Status]]:
-        """Return the item about the gains."""
+        """Diagnostics item of the gains."""
         return {'gains': self._gains_status}
 
     def _gains_status(self) -> Status:
@@ -104,20 +101,20 @@ class ElasticPDControllerNode(EffortControllerNode):
                      for name, gain, bound in zip(law.robot.joint_names, law.gains.damping,
                                                   report.damping_bound, strict=True)}}
         if law.model.load is not law.judged_load:
-            return Status(Level.WARN, 'judged with another payload; configure anew to judge it '
-                                      'with this one', values)
+            return Status(Level.WARN, 'analysed with another payload; configure the node again '
+                                      'for this one', values)
         if not report.is_stiff_enough:
             return Status(Level.WARN, 'stable, but other equilibria are not excluded', values)
         return Status(Level.OK, 'stable, and the set point is the only equilibrium', values)
 
 
 def make_law(robot: ElasticRobot, values: Values) -> ElasticPDController:
-    """Return the law for a robot as the parameters describe it.
+    """Make the law for a robot as the parameters describe it.
 
     Raises
     ------
     RobotDynamicsError
-        Where they do not fit the robot, or gains are outside their bounds.
+        Where values do not fit the robot, or gains are outside their bounds.
     """
     names = robot.links.joint_names
     timing = {'period': 1.0 / values['rate'], 'delay': values['delay']}
@@ -135,7 +132,7 @@ def make_law(robot: ElasticRobot, values: Values) -> ElasticPDController:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node."""
-    return run(ElasticPDControllerNode, args, (AUTOSTART, *CONTROLLER_PARAMETERS, *TABLE))
+    return run_controller(ElasticPDControllerNode, TABLE, args)
 
 
 if __name__ == '__main__':

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tracks a reference by the feedforward of a model and a least squares feedback around it."""
+"""Track a reference by feedforward of the model and least-squares feedback around it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,10 @@ from robot_dynamics.control.lq.rules import (
 )
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode
-from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS, group
+from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode, run_controller
+from robot_dynamics.nodes.controller.parameters import group
 from robot_dynamics.nodes.ros.diagnostics import Level, Status
-from robot_dynamics.nodes.ros.lifecycle import AUTOSTART
 from robot_dynamics.nodes.ros.parameters import Parameter, Values
-from robot_dynamics.nodes.ros.runtime import run
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
 _DESIGN, _SCHEDULE, _ERRORS = FeedbackDesign(), Schedule(), ModelErrors()
@@ -35,45 +33,44 @@ _DESIGN, _SCHEDULE, _ERRORS = FeedbackDesign(), Schedule(), ModelErrors()
 TABLE = (
     Parameter('delay', 0.002, 'Time from the measurement of a state to the effort that answers '
               'it, with which the feedback has to be stable.', 's', 0.0, 0.1, read_only=True),
-    Parameter('gain', RiccatiRule.name, 'riccati looks at all time to come, one_step is the '
-              'minimiser of one horizon.', choices=(OneStepRule.name, RiccatiRule.name),
-              read_only=True),
+    Parameter('gain', RiccatiRule.name, 'riccati minimises over an infinite horizon, one_step '
+              'over one horizon.', choices=(OneStepRule.name, RiccatiRule.name), read_only=True),
     Parameter('feedback.bandwidth', _DESIGN.bandwidth, 'Rate at which velocity errors decay; '
               'horizon and weights follow.', '1/s', 0.1, 1000.0, read_only=True),
     Parameter('feedback.time_constant', _DESIGN.time_constant, 'Time constant with which '
               'position errors decay.', 's', 1e-4, 100.0, read_only=True),
-    Parameter('feedback.disturbance_rate', _DESIGN.disturbance_rate, 'Rate at which a torque that '
-              'the model does not know of, a payload for example, is made up for by an integral; '
-              '0 for not at all, a fifteenth of the bandwidth is robust.', '1/s', 0.0, 1000.0,
+    Parameter('feedback.disturbance_rate', _DESIGN.disturbance_rate, 'Rate at which an integral '
+              'compensates a torque that is not in the model, a payload for example; 0 for none, '
+              'a fifteenth of the bandwidth is robust.', '1/s', 0.0, 1000.0,
               read_only=True),
-    Parameter('feedback.largest_disturbance', _DESIGN.largest_disturbance, 'How much of it at '
-              'most, as a share of the effort limits.', '', 0.001, 1.0, read_only=True),
+    Parameter('feedback.largest_disturbance', _DESIGN.largest_disturbance, 'Largest such '
+              'torque, as a share of the effort limits.', '', 0.001, 1.0, read_only=True),
     Parameter('feedback.series_order', DEFAULT_ORDER, 'Last power of A T in the series of the '
               'transition matrix.', low=1, high=HIGHEST_ORDER, read_only=True),
     Parameter('feedback.ahead', True, 'Compute gains along a trajectory when it arrives, off the '
               'control loop, instead of in it.', read_only=True),
-    Parameter('schedule.eps0', _SCHEDULE.eps0, 'Error norm below which nothing is fed back.',
+    Parameter('schedule.eps0', _SCHEDULE.eps0, 'Error norm below which there is no feedback.',
               'rad or m', 0.0, 10.0, read_only=True),
     Parameter('schedule.eps1', _SCHEDULE.eps1, 'Error norm above which the gain is updated.',
               'rad or m', 0.0, 10.0, read_only=True),
-    Parameter('schedule.eps2', _SCHEDULE.eps2, 'Error norm above which the arm is made safe.',
-              'rad or m', 1e-4, 100.0, read_only=True),
-    Parameter('schedule.debounce', _SCHEDULE.debounce, 'For how many states in a row it has to '
-              'be above that.', low=1, high=1000, read_only=True),
+    Parameter('schedule.eps2', _SCHEDULE.eps2, 'Error norm above which the arm gets the safe '
+              'command.', 'rad or m', 1e-4, 100.0, read_only=True),
+    Parameter('schedule.debounce', _SCHEDULE.debounce, 'Number of states in a row for which it '
+              'has to be above that.', low=1, high=1000, read_only=True),
     Parameter('schedule.update_period', _SCHEDULE.update_period, 'Shortest time between two '
               'updates of the gain.', 's', 0.0, 1.0, read_only=True),
     Parameter('schedule.rescale', _SCHEDULE.rescale, 'Largest factor by which weights follow '
-              'the largest errors; 1 for not at all.', '', 1.0, LARGEST_RESCALE, read_only=True),
-    Parameter('errors.masses', _ERRORS.masses, 'How far masses may be from the model for the '
-              'feedback still to be stable.', '%', 0.0, 99.0, read_only=True),
-    Parameter('errors.lengths', _ERRORS.lengths, 'How far lengths may be from it.', '%', 0.0,
+              'the largest errors; 1 for none.', '', 1.0, LARGEST_RESCALE, read_only=True),
+    Parameter('errors.masses', _ERRORS.masses, 'Error of masses of the model with which the '
+              'feedback has to be stable.', '%', 0.0, 99.0, read_only=True),
+    Parameter('errors.lengths', _ERRORS.lengths, 'The same for lengths.', '%', 0.0,
               99.0, read_only=True),
-    Parameter('errors.payload', _ERRORS.payload, 'Payload that may be unknown to it, as a share '
-              'of the mass of all links.', '%', 0.0, 1000.0, read_only=True),
+    Parameter('errors.payload', _ERRORS.payload, 'The same for an unknown payload, as a share of '
+              'the mass of all links.', '%', 0.0, 1000.0, read_only=True),
 )
 
-#: Most knots of gains computed ahead, and their largest distance: a trajectory beyond that
-#: is done in the loop. s.
+#: Most knots of gains computed ahead, and their largest distance; beyond that gains are computed
+#: in the loop. s.
 _MOST_KNOTS, _LARGEST_SPACING = 500, 0.05
 
 
@@ -88,7 +85,7 @@ class FeedforwardLQControllerNode(EffortControllerNode):
         self._planned_load: FloatArray | None = None
 
     def make_law(self, robot: Robot, values: Values) -> FeedforwardLQController:
-        """Return the law that the parameters ask for."""
+        """Make the law that the parameters describe."""
         schedule = Schedule(**group(values, 'schedule', Schedule))
         schedule.require_below(values['max_tracking_error'])
         return FeedforwardLQController(
@@ -96,11 +93,11 @@ class FeedforwardLQControllerNode(EffortControllerNode):
             errors=ModelErrors(**group(values, 'errors', ModelErrors)), **_rule_keywords(values))
 
     def build(self) -> None:
-        """Build everything; say how stable the feedback is."""
+        """Build everything; log the stability certificate."""
         super().build()
         values = self.parameters.values
         with self.stopped.interrupting():
-            # It was judged empty-handed.
+            # It was certified without payload.
             if np.any(self.law.model.load):
                 self.law.certify()
         self.get_logger().info(str(self.law.certificate))
@@ -111,9 +108,9 @@ class FeedforwardLQControllerNode(EffortControllerNode):
                 order=keywords['order']))
 
     def before_cycle(self) -> None:
-        """Take gains over that were computed in the meantime."""
+        """Take over gains that were computed in the meantime."""
         planner, law = self._planner, self.law
-        # Those of another payload are for another arm, however fast it was taken up.
+        # Gains for another payload are not used.
         if planner is not None and law.model.load is self._planned_load:
             table = planner.take()
             if table is not None:
@@ -127,11 +124,11 @@ class FeedforwardLQControllerNode(EffortControllerNode):
             self._planner = None
 
     def law_status(self) -> dict[str, Callable[[], Status]]:
-        """Return the items about feedback and certificate."""
+        """Diagnostics items of feedback and certificate."""
         return {'feedback': self._feedback_status, 'certificate': self._certificate_status}
 
     def on_trajectory(self, length: float) -> None:
-        """Have the gains of a trajectory computed."""
+        """Start to compute the gains along a trajectory."""
         if self._planner is None or self.law.model.changes:
             return
         spacing = min(max(self.parameters.values['schedule.update_period'],
@@ -151,7 +148,7 @@ class FeedforwardLQControllerNode(EffortControllerNode):
                   'of them computed ahead': law.from_table,
                   'states without feedback': schedule.counts['skipped']}
         if law.disturbance is not None:
-            values['made up for'] = ', '.join(f'{x:.3g}' for x in law.disturbance.effort)
+            values['compensated'] = ', '.join(f'{x:.3g}' for x in law.disturbance.effort)
         failure = '' if self._planner is None else self._planner.failure
         if failure:
             return Status(Level.WARN, f'gains are not computed ahead: {failure}', values)
@@ -163,14 +160,14 @@ class FeedforwardLQControllerNode(EffortControllerNode):
         values = {f'spectral radius, {verdict.arm}': f'{verdict.radius:.4f}'
                   for verdict in certificate.verdicts}
         if self.law.model.load is not self.law.certified_load:
-            return Status(Level.WARN, 'judged with another payload; configure anew to judge it '
-                                      'with this one', values)
-        return Status(Level.OK, f'stable on every arm allowed for, {1e3 * certificate.delay:g} ms '
-                                'late', values)
+            return Status(Level.WARN, 'certified with another payload; configure the node again '
+                                      'for this one', values)
+        return Status(Level.OK, f'stable for all assumed model errors, with a delay of '
+                                f'{1e3 * certificate.delay:g} ms', values)
 
 
 def _rule_keywords(values: Values) -> dict[str, Any]:
-    """Return what gains depend on as the law takes it."""
+    """Parameters of the gains as keywords of the law."""
     return {'gain': values['gain'], 'design': FeedbackDesign(**group(values, 'feedback',
                                                                      FeedbackDesign)),
             'order': values['feedback.series_order'], 'period': 1.0 / values['rate'],
@@ -179,7 +176,7 @@ def _rule_keywords(values: Values) -> dict[str, Any]:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node."""
-    return run(FeedforwardLQControllerNode, args, (AUTOSTART, *CONTROLLER_PARAMETERS, *TABLE))
+    return run_controller(FeedforwardLQControllerNode, TABLE, args)
 
 
 if __name__ == '__main__':

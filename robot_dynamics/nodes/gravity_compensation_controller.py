@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes an arm weightless, so that it can be led by hand."""
+"""Compensate the weight of an arm, so that it can be guided by hand."""
 
 from __future__ import annotations
 
@@ -9,37 +9,34 @@ from collections.abc import Sequence
 from robot_dynamics.control.laws.guiding import GuidingController, GuidingSettings
 from robot_dynamics.control.session.hand_guiding import HandGuidingSession
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode
+from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode, run_controller
 from robot_dynamics.nodes.controller.parameters import (
-    CONTROLLER_PARAMETERS,
     FEEDBACK_PARAMETERS,
     feedback_keywords,
     group,
 )
-from robot_dynamics.nodes.ros.lifecycle import AUTOSTART
 from robot_dynamics.nodes.ros.parameters import Parameter, Values, per_joint
-from robot_dynamics.nodes.ros.runtime import run
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
 _SETTINGS = GuidingSettings()
 
 TABLE = (
     *FEEDBACK_PARAMETERS,
-    Parameter('guiding.damping', _SETTINGS.damping, 'Rate at which an arm that is let go slows '
-              'down.', '1/s', 0.0, 30.0),
+    Parameter('guiding.damping', _SETTINGS.damping, 'Rate at which an arm that is released '
+              'slows down.', '1/s', 0.0, 30.0),
     Parameter('guiding.friction_help', _SETTINGS.friction_help, 'Share of the friction of the '
-              'description that is made up for.', '', 0.0, 0.95),
-    Parameter('guiding.grip', _SETTINGS.grip, 'Acceleration that a joint has to be given before '
-              'it gives way: what rests stays where it is. 0 for none.', 'rad/s^2 or m/s^2', 0.0,
-              100.0, read_only=True),
-    Parameter('guiding.largest_speed', (_SETTINGS.largest_speed,), 'Speeds from which joints are '
-              'braked; an arm twice as fast is made safe.', 'rad/s or m/s', 0.01, 10.0,
+              'description that is compensated.', '', 0.0, 0.95),
+    Parameter('guiding.grip', _SETTINGS.grip, 'Acceleration that a push has to exceed before a '
+              'joint moves, so that an arm at rest stays there. 0 for none.', 'rad/s^2 or m/s^2',
+              0.0, 100.0, read_only=True),
+    Parameter('guiding.largest_speed', (_SETTINGS.largest_speed,), 'Speeds above which joints are '
+              'braked; an arm twice as fast gets the safe command.', 'rad/s or m/s', 0.01, 10.0,
               read_only=True),
-    Parameter('guiding.largest_handover', _SETTINGS.largest_handover, 'Most effort unknown to '
-              'the model that is taken over from holding, as a share of the effort limits.', '',
+    Parameter('guiding.largest_handover', _SETTINGS.largest_handover, 'Largest effort beyond the '
+              'model that is taken over from holding, as a share of the effort limits.', '',
               0.0, 1.0, read_only=True),
     Parameter('guiding.coulomb_velocity', _SETTINGS.coulomb_velocity, 'Speed below which the '
-              'help against Coulomb friction fades out.', 'rad/s or m/s', 1e-4, 10.0,
+              'compensation of Coulomb friction fades out.', 'rad/s or m/s', 1e-4, 10.0,
               read_only=True),
 )
 
@@ -54,7 +51,7 @@ class GravityCompensationControllerNode(EffortControllerNode):
         super().__init__('gravity_compensation_controller', TABLE, stopped)
 
     def make_law(self, robot: Robot, values: Values) -> GuidingController:
-        """Return the law as the parameters describe it."""
+        """Make the law as the parameters describe it."""
         settings = GuidingSettings(**{
             **group(values, 'guiding', GuidingSettings),
             'largest_speed': per_joint(values, 'guiding.largest_speed', robot.joint_names,
@@ -62,13 +59,13 @@ class GravityCompensationControllerNode(EffortControllerNode):
         return GuidingController(robot, settings=settings, **feedback_keywords(values))
 
     def check(self, values: Values) -> None:
-        """Refuse a damping that is too much for the rate of this node, too."""
+        """Reject also a damping that is too high for the rate of this node."""
         super().check(values)
         if self.is_built:
             self.law.check_damping(values['guiding.damping'])
 
     def on_parameters(self, values: Values) -> None:
-        """Take over how the arm feels."""
+        """Take over damping and compensation of friction."""
         super().on_parameters(values)
         if self.is_built:
             self.law.adjust(damping=values['guiding.damping'],
@@ -77,8 +74,7 @@ class GravityCompensationControllerNode(EffortControllerNode):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node."""
-    return run(GravityCompensationControllerNode, args,
-               (AUTOSTART, *CONTROLLER_PARAMETERS, *TABLE))
+    return run_controller(GravityCompensationControllerNode, TABLE, args)
 
 
 if __name__ == '__main__':

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publishes what the model says about a moving arm: its torque, the parts, what is wrong."""
+"""Publish torques of the model for a moving arm, their parts, faults and contacts."""
+
 from __future__ import annotations
 
 import json
@@ -40,18 +41,18 @@ from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
 EFFORT_PARAMETERS = (
-    Parameter('effort_source', 'joint_states', 'Where efforts come from: joint_states as '
-              'effort_kind says, or commands, for an arm that reports none.',
+    Parameter('effort_source', 'joint_states', 'Source of efforts: joint_states as effort_kind '
+              'says, or commands, for an arm that does not report them.',
               choices=('joint_states', 'commands'), read_only=True),
-    Parameter('command_topic', 'effort_controller/commands', 'commands: where efforts are sent.',
+    Parameter('command_topic', 'effort_controller/commands', 'commands: their topic.',
               read_only=True, topic=True),
-    Parameter('command_joints', (), 'commands: order of the joints there; empty means that of '
-              'the robot.', element=str, read_only=True),
+    Parameter('command_joints', (), 'commands: order of their joints; empty means that of the '
+              'robot.', element=str, read_only=True),
     Parameter('hardware_gravity_compensation', False, 'commands: whether the arm adds gravity '
-              'to what is sent by itself.', read_only=True),
+              'to commands.', read_only=True),
 )
 
-#: A command older than this acts no more, as far as anybody knows. s.
+#: An older command is assumed not to act any more. s.
 _LONGEST = 0.5
 
 TABLE = (
@@ -63,15 +64,15 @@ TABLE = (
               read_only=True),
     Parameter('regressor_rate', 0.0, 'Largest rate of ~/regressor; 0 for none.', 'Hz', 0.0,
               2000.0),
-    Parameter('acceleration_cutoff', 20.0, 'Corner frequency of the low-pass that makes '
-              'accelerations of velocities.', 'Hz', 0.5, 200.0, read_only=True),
+    Parameter('acceleration_cutoff', 20.0, 'Corner frequency of the low-pass that '
+              'differentiates velocities.', 'Hz', 0.5, 200.0, read_only=True),
     Parameter('velocity_cutoff', 30.0, 'Corner frequency of estimated velocities, where '
               'joint_states have none.', 'Hz', 0.5, 200.0, read_only=True),
     Parameter('max_gap', 0.1, 'After a longer gap between joint states the filters start over.',
               's', 0.001, 10.0, read_only=True),
 )
 
-#: Topics, and the part of `TorqueTerms` that each carries.
+#: Topics, and the attribute of `TorqueTerms` that each publishes.
 _TOPICS = {
     '~/torque': 'torque', '~/terms/gravity': 'gravity', '~/terms/coriolis': 'coriolis',
     '~/terms/inertial': 'inertial', '~/terms/friction': 'friction', '~/residual': 'residual',
@@ -79,19 +80,7 @@ _TOPICS = {
 
 
 class ActingEffort:
-    """Knows the effort that acts now.
-
-    Parameters
-    ----------
-    node : NodeParts
-        The node that listens.
-    robot : Robot
-        The arm.
-    dynamics : Dynamics
-        Its equations.
-    values : mapping
-        Values of `EFFORT_PARAMETERS` and of those that say what is reported.
-    """
+    """Effort that acts on the joints, from joint states or commands."""
 
     def __init__(self, node: NodeParts, robot: Robot, dynamics: Dynamics, values: Values):
         self._reported = make_reported_effort(robot, dynamics, values)
@@ -101,13 +90,13 @@ class ActingEffort:
         self._order = np.argsort(joint_order('command_joints', values['command_joints'],
                                              robot.joint_names))
         self._command = np.full(robot.n, np.nan)
-        self._heard = -np.inf
+        self._received_at = -np.inf
         if self._from_commands:
             node.fast.subscribe(Float64MultiArray, values['command_topic'], self._on_command,
                                 qos.command_input())
 
     def acting(self, q: FloatArray, reported: FloatArray) -> FloatArray:
-        """Return the effort that acts on the joints, gravity included, nan where unknown.
+        """Effort that acts on the joints, gravity included, shape (n,), N m or N; nan if unknown.
 
         Parameters
         ----------
@@ -116,16 +105,16 @@ class ActingEffort:
         """
         if not self._from_commands:
             return self._reported.joint_effort(q, reported)
-        if time.monotonic() - self._heard > _LONGEST:
+        if time.monotonic() - self._received_at > _LONGEST:
             return np.full_like(self._command, np.nan)
         return self._command if self._gravity is None else self._command + self._gravity(q)
 
     def _on_command(self, message: Float64MultiArray) -> None:
-        """Take a command; one that no driver would take counts as none."""
+        """Record a command; one that a driver would reject is ignored."""
         effort = array_of(message.data)
         if effort.shape == self._command.shape and np.isfinite(effort).all():
             self._command[:] = effort[self._order]
-            self._heard = time.monotonic()
+            self._received_at = time.monotonic()
 
 
 class InverseDynamicsNode(PlainNode):
@@ -140,7 +129,7 @@ class InverseDynamicsNode(PlainNode):
         values = self.parameters.values
         robot = load_robot(self, values, self.stopped)
         self._dynamics = Dynamics(robot)
-        # Somebody may tell a state by hand, to see its torques.
+        # A state may be published by hand, to see its torques.
         self._monitor = JointStateMonitor.for_robot(
             robot, velocity_cutoff=values['velocity_cutoff'], may_freeze=True)
         self._terms = TorqueTerms(robot, self._dynamics, cutoff=values['acceleration_cutoff'])
@@ -173,14 +162,14 @@ class InverseDynamicsNode(PlainNode):
         freeze_garbage()
         self.fast.subscribe(JointState, 'joint_states', self._on_joint_state, qos.state())
 
-    def on_parameters(self, values) -> None:
-        """Take over what may change."""
+    def on_parameters(self, values: Values) -> None:
+        """Take over changed parameters."""
         self._regressor_due = _Pace(values['regressor_rate'])
         if self._watch is not None:
             self._watch.on_parameters(values)
 
-    def check(self, values) -> None:
-        """Refuse thresholds that do not fit the robot."""
+    def check(self, values: Values) -> None:
+        """Reject thresholds that do not fit the robot."""
         if self._watch is not None:
             self._watch.check(values)
 
@@ -193,7 +182,7 @@ class InverseDynamicsNode(PlainNode):
             self._watch.warm_up()
 
     def _on_joint_state(self, message: JointState) -> None:
-        """Take a state, and publish when it is time."""
+        """Process a state, and publish when it is due."""
         self._cycle.start()
         stamp = to_nanoseconds(message.header.stamp)
         monitor = self._monitor
@@ -222,15 +211,15 @@ class InverseDynamicsNode(PlainNode):
 
 
 class _Pace:
-    """Says whether it is time again, at a largest rate; never at rate 0."""
+    """Decides whether something is due, at a largest rate; never at rate 0."""
 
     def __init__(self, rate: float):
-        # A part in a hundred of slack: states do not come exactly in time.
+        # One per cent of slack: states do not arrive exactly in time.
         self._period = 0.99 / rate if rate > 0.0 else np.inf
         self._last = -np.inf if rate > 0.0 else np.inf
 
     def __call__(self, now: float) -> bool:
-        """Whether so many seconds have passed, or time has gone back."""
+        """Whether the period has passed, or time has gone back."""
         due = not 0.0 <= now - self._last < self._period and np.isfinite(self._period)
         if due:
             self._last = now

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tracks a reference with an arm by feedback and the gravity of its model."""
+"""Track a reference by PD feedback and the gravity of the model."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from collections.abc import Sequence
 
 from robot_dynamics.control.laws.model_based import PDGravityController
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode
+from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode, run_controller
 from robot_dynamics.nodes.controller.parameters import (
-    CONTROLLER_PARAMETERS,
     FEEDBACK_PARAMETERS,
     feedback_keywords,
 )
-from robot_dynamics.nodes.ros.lifecycle import AUTOSTART
 from robot_dynamics.nodes.ros.parameters import Values
-from robot_dynamics.nodes.ros.runtime import run
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
 TABLE = FEEDBACK_PARAMETERS
@@ -29,13 +26,13 @@ class PDGravityControllerNode(EffortControllerNode):
         super().__init__('pd_gravity_controller', TABLE, stopped)
 
     def make_law(self, robot: Robot, values: Values) -> PDGravityController:
-        """Return the law with the gains of the parameters."""
+        """Make the law with the gains of the parameters."""
         return PDGravityController(robot, **feedback_keywords(values))
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node."""
-    return run(PDGravityControllerNode, args, (AUTOSTART, *CONTROLLER_PARAMETERS, *TABLE))
+    return run_controller(PDGravityControllerNode, TABLE, args)
 
 
 if __name__ == '__main__':

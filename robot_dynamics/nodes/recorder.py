@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records topics into a rosbag2 folder, and says now and then how things go."""
+"""Record topics into a rosbag2 folder, and print progress."""
 from __future__ import annotations
 
 import json
@@ -28,7 +28,7 @@ from robot_dynamics.nodes.ros.parameters import Parameter
 from robot_dynamics.nodes.ros.runtime import run
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
-#: What a running system says, as far as it is there.
+#: Topics of a running system, as far as they exist.
 DEFAULT_TOPICS = (
     'joint_states', 'motor_states', 'robot_description', 'effort_controller/commands',
     *(topic for row in CONTROLLER_NODES.values() for topic in row.all_topics),
@@ -38,14 +38,14 @@ DEFAULT_TOPICS = (
 )
 
 TABLE = (
-    Parameter('output', '', 'Folder of the recording; a recording that is there is replaced.',
+    Parameter('output', '', 'Folder of the recording; an existing recording is replaced.',
               read_only=True),
-    Parameter('topics', DEFAULT_TOPICS, 'Topics to record, as soon as somebody publishes them.',
+    Parameter('topics', DEFAULT_TOPICS, 'Topics to record, as soon as they have a publisher.',
               element=str, read_only=True, topic=True),
     Parameter('progress_period', 0.0, 'Time between two lines of progress in JSON on stdout; 0 '
               'for none.', 's', 0.0, 3600.0, read_only=True),
-    Parameter('buffer_size', 64, 'What may wait to be written; beyond that messages are dropped '
-              'and counted.', 'MiB', 1, 4096, read_only=True),
+    Parameter('buffer_size', 64, 'Largest amount of data that waits to be written; beyond that '
+              'messages are dropped and counted.', 'MiB', 1, 4096, read_only=True),
 )
 
 
@@ -56,9 +56,9 @@ _TEXT, _JOINT_STATE = 'std_msgs/msg/String', 'sensor_msgs/msg/JointState'
 
 
 class Progress:
-    """Sums up the messages for people who wait: mode, tracking error and whether it is learnt.
+    """Summary of recorded messages: mode, tracking error, and whether estimates change.
 
-    Messages come as bytes that nobody has looked at yet; what cannot be read says nothing.
+    Messages are bytes that were not checked; those that cannot be read are ignored.
     """
 
     def __init__(self) -> None:

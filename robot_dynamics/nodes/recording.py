@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``TopicRecording``: the topics of a system into a rosbag2 folder, as they come up."""
+"""Recording of topics into a rosbag2 folder, off the thread of the node."""
+
 from __future__ import annotations
 
 import importlib
@@ -18,31 +19,31 @@ from robot_dynamics.errors import RecordingError
 from robot_dynamics.nodes.ros.diagnostics import Level, Status
 from robot_dynamics.nodes.ros.subscriptions import PolledSubscription
 
-#: Messages are fetched this often, many at once: a wake-up for each would cost a core. s.
+#: Messages are fetched this often, many at once: to wake up for each would occupy a core. s.
 FETCH_PERIOD = 0.02
-#: Time between two looks for new topics. s.
+#: Time between two checks for new topics. s.
 DISCOVERY_PERIOD = 0.25
-#: Messages of a topic that may wait for being fetched: two seconds at 1 kHz.
+#: Messages of a topic that may wait until they are fetched: two seconds at 1 kHz.
 _DEPTH = 2000
 
 
 class TopicRecording:
-    """Subscribes to serialised messages and hands them to a `BagWriter`.
+    """Subscribes to topics and passes their serialised messages to a `BagWriter`.
 
-    Whoever has it calls `discover` and `fetch` now and then, and `close` at the end.
+    The node calls `discover` and `fetch` periodically, and `close` at the end.
 
     Parameters
     ----------
     node : Node
-        Whose subscriptions they are.
+        Node of the subscriptions.
     folder : Path
-        Folder of the recording; one that is there is replaced.
+        Folder of the recording; an existing one is replaced.
     topics : sequence of str
-        What to record, as soon as somebody publishes it.
+        Topics to record, as soon as they have a publisher.
     capacity : int
         Bytes that may wait to be written.
     note : callable, optional
-        Gets topic, type and data of each message.
+        Called with topic, type and data of each message.
     """
 
     def __init__(self, node: Node, folder: Path, topics: Sequence[str], capacity: int,
@@ -57,11 +58,11 @@ class TopicRecording:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """What is recorded by now."""
+        """Topics that are recorded by now."""
         return tuple(self._recorded)
 
     def discover(self) -> None:
-        """Subscribe to wanted topics that have come up."""
+        """Subscribe to wanted topics that have a publisher."""
         for name in self._wanted:
             if name in self._recorded or name in self._unknown:
                 continue
@@ -87,7 +88,7 @@ class TopicRecording:
         Raises
         ------
         RecordingError
-            When nothing can be written any more.
+            When writing has failed.
         """
         for name, subscription in self._recorded.items():
             while (data := subscription.fetch()) is not None:
@@ -100,7 +101,7 @@ class TopicRecording:
                                  remedy='check the space left on the disk')
 
     def close(self) -> None:
-        """Fetch what has come meanwhile and close the recording."""
+        """Fetch the last messages and close the recording."""
         self.fetch()
         self.writer.close()
         if self.writer.dropped:
@@ -108,7 +109,7 @@ class TopicRecording:
                                             'the disk is too slow')
 
     def status(self) -> Status:
-        """Return how it goes."""
+        """Diagnostics item."""
         writer = self.writer
         values = {'messages': writer.messages, 'dropped': writer.dropped,
                   'topics': len(self._recorded), 'folder': writer.folder}
@@ -118,7 +119,7 @@ class TopicRecording:
 
 
 def _matching_qos(offered: Sequence[QoSProfile]) -> QoSProfile:
-    """Return the strictest profile that every publisher's offer satisfies."""
+    """Strictest profile that the offers of all publishers satisfy."""
     reliable = all(profile.reliability == ReliabilityPolicy.RELIABLE for profile in offered)
     latched = all(profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for profile in offered)
     return QoSProfile(
@@ -138,7 +139,7 @@ def _message_type(topic: Topic) -> type:
                              remedy=f'install {package} or leave the topic out') from error
 
 
-#: What a rosbag2 folder holds; nothing else is ever removed.
+#: Files of a rosbag2 folder; nothing else is ever removed.
 _BAG_SUFFIXES = ('.mcap', '.db3')
 _METADATA = 'metadata.yaml'
 
@@ -157,7 +158,7 @@ class Topic:
     type : str
         Its type, ``package/msg/Name``.
     offered : tuple of QoSProfile
-        What its publishers offer, for whoever plays the recording.
+        Profiles that its publishers offer, for ``ros2 bag play``.
     """
 
     name: str
@@ -168,20 +169,20 @@ class Topic:
 class BagWriter:
     """Writes messages to an MCAP file that ``ros2 bag`` reads.
 
-    `write` only hands over; a thread writes, so that a slow disk stops nobody. What
-    waits is bounded: beyond that, messages are dropped and counted.
+    `write` passes a message to a thread, so that a slow disk does not stop the node. When more
+    than the capacity waits, messages are dropped and counted.
 
     Parameters
     ----------
     folder : Path
-        Folder of the recording. A recording that is there already is replaced.
+        Folder of the recording. An existing recording is replaced.
     capacity : int
         Bytes that may wait to be written.
 
     Raises
     ------
     RecordingError
-        When rosbags is missing or the folder is something else than a recording.
+        When rosbags is missing or the folder is not a recording.
     """
 
     def __init__(self, folder: Path, *, capacity: int = 64 * 1024 * 1024):
@@ -189,8 +190,7 @@ class BagWriter:
             from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
             from rosbags.typesys import Stores, get_typestore
         except ImportError as error:
-            raise RecordingError('recording needs the rosbags library, which is not installed',
-                                 subject='rosbags',
+            raise RecordingError('is not installed, but recording needs it', subject='rosbags',
                                  remedy="install it: pip install 'rosbags>=0.10'") from error
         self.folder = folder
         self._capacity = capacity
@@ -199,18 +199,18 @@ class BagWriter:
             self._writer = Writer(_emptied(folder), version=_METADATA_VERSION,
                                   storage_plugin=StoragePlugin.MCAP)
             self._writer.open()
-        # ValueError: no path at all. WriterError: somebody was quicker.
+        # ValueError: not a path. WriterError: another process has made the folder meanwhile.
         except (OSError, ValueError, WriterError) as error:
             reason = getattr(error, 'strerror', None) or str(error)
             raise RecordingError(f'cannot be written ({reason})', subject=str(folder),
                                  remedy='give a folder that can be written') from error
         self._connections: dict[str, Any] = {}
-        # Each counter has one writer, so neither needs a lock.
+        # Each counter is written by one thread, so neither needs a lock.
         self._bytes_handed_over = 0
         self._bytes_written = 0
         self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._failure: Exception | None = None
-        #: Messages handed over, and dropped because too many waited.
+        #: Messages passed to the thread, and dropped because too many waited.
         self.messages = 0
         self.dropped = 0
         self._thread = threading.Thread(target=self._run, name='bag writer', daemon=True)
@@ -218,7 +218,7 @@ class BagWriter:
 
     @property
     def failure(self) -> Exception | None:
-        """What stopped the writing, if anything did."""
+        """Error that stopped the writing, if there is one."""
         return self._failure
 
     def add_topic(self, topic: Topic) -> None:
@@ -227,12 +227,12 @@ class BagWriter:
         Raises
         ------
         RecordingError
-            When its type is none that rosbags knows.
+            When rosbags does not know its type.
         """
         try:
             definition, _ = self._typestore.generate_msgdef(topic.type, ros_version=2)
             digest = self._typestore.hash_rihs01(topic.type)
-        except Exception as error:  # rosbags raises whatever its parser meets
+        except Exception as error:  # rosbags raises errors of many types
             raise RecordingError(f'has the type {topic.type}, which rosbags does not know',
                                  subject=f'topic {topic.name}',
                                  remedy='leave it out of the parameter topics') from error
@@ -246,7 +246,7 @@ class BagWriter:
         self._queue.put(add)
 
     def write(self, topic: str, nanoseconds: int, data: bytes) -> None:
-        """Hand over one serialised message of a registered topic."""
+        """Pass one serialised message of a registered topic to the thread."""
         waiting = self._bytes_handed_over - self._bytes_written
         if waiting + len(data) > self._capacity or self._failure is not None:
             self.dropped += 1
@@ -261,7 +261,7 @@ class BagWriter:
         self._queue.put(write)
 
     def close(self) -> None:
-        """Write what waits, then index and metadata.
+        """Write the messages that wait, then index and metadata.
 
         Raises
         ------
@@ -277,7 +277,7 @@ class BagWriter:
                                  remedy='check the space left on the disk') from self._failure
 
     def _run(self) -> None:
-        """Do what is asked, in order, until told to end."""
+        """Run the queued actions in order, until the end is queued."""
         while (action := self._queue.get()) is not None:
             try:
                 action()
@@ -287,13 +287,13 @@ class BagWriter:
 
 
 def _emptied(folder: Path) -> Path:
-    """Remove an old recording, and refuse to remove anything else.
+    """Remove an old recording; reject a folder with anything else.
 
-    Only what was looked at is removed, file by file: what a link points to stays, and so
-    does what somebody puts there meanwhile.
+    Only files that were checked are removed, one by one: targets of links stay, and so do files
+    that appear meanwhile.
     """
     if folder.is_symlink():
-        raise RecordingError('is a symbolic link', subject=str(folder),
+        raise RecordingError('must be a folder, is a symbolic link', subject=str(folder),
                              remedy='give the folder itself as output')
     if not folder.exists():
         return folder
@@ -302,7 +302,7 @@ def _emptied(folder: Path) -> Path:
                if not entry.is_file() or folder == entry
                or (entry.name != _METADATA and entry.suffix not in _BAG_SUFFIXES)]
     if foreign:
-        raise RecordingError(f'exists and holds {foreign[0]}, which is no recording',
+        raise RecordingError(f'exists and contains {foreign[0]}, which is not part of a recording',
                              subject=str(folder), remedy='give another folder as output')
     for entry in entries:
         entry.unlink()
@@ -311,7 +311,7 @@ def _emptied(folder: Path) -> Path:
 
 
 def _rosbags_qos(profile: QoSProfile) -> Any:
-    """Return a profile as rosbags writes it."""
+    """Convert a profile to the type of rosbags."""
     from rosbags.interfaces import (
         Qos,
         QosDurability,

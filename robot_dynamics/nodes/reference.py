@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams a reference motion to a controller, from where the arm is.
+"""Publish a reference motion for a controller, from the present pose of the arm.
 
-The motion goes out in overlapping chunks, so that a lost one costs nothing. It
-starts when a controller says that it tracks, with a move from the measured pose;
-when that stops tracking, the stream ends, and starts over when it or another one
-tracks again.
+The motion is sent in overlapping chunks, so that a lost one does no harm. It starts when a
+controller publishes the mode tracking, with a move from the measured pose. When that controller
+stops tracking, the motion ends; it starts again when this or another controller tracks.
 """
 from __future__ import annotations
 
@@ -61,57 +60,58 @@ from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
 from robot_dynamics.nodes.ros.stopping import StopRequest
 from robot_dynamics.nodes.ros.subscriptions import PolledSubscription
 
+#: Values of the parameter ``trajectory`` that are paths of the end effector.
 TIP_TRAJECTORIES = ('line', 'circle')
 
 TIP_PARAMETERS = (
-    Parameter('link', '', 'line, circle: link or frame that goes along them; empty means the '
-              'last frame of the robot.', read_only=True),
-    Parameter('keep_orientation', True, 'line, circle: whether the link must not turn.',
+    Parameter('link', '', 'line, circle: link or frame that moves along the path; empty means '
+              'the last frame of the robot.', read_only=True),
+    Parameter('keep_orientation', True, 'line, circle: whether the orientation of the link stays.',
               read_only=True),
     Parameter('displacement', (0.1, 0.0, 0.0), 'line: from its start to its end, in base axes.',
               'm', -100.0, 100.0, read_only=True),
     Parameter('centre', (0.0, 0.1, 0.0), 'circle: from its start to its centre, in base axes.',
               'm', -100.0, 100.0, read_only=True),
-    Parameter('normal', (0.0, 0.0, 1.0), 'circle: axis round which it goes, in base axes, '
-              'perpendicular to the way to the centre.', '', -1e3, 1e3, read_only=True),
-    Parameter('turns', 1.0, 'circle: how often round.', '', 0.01, 100.0, read_only=True),
+    Parameter('normal', (0.0, 0.0, 1.0), 'circle: its axis, in base axes, perpendicular to the '
+              'direction of the centre.', '', -1e3, 1e3, read_only=True),
+    Parameter('turns', 1.0, 'circle: number of turns.', '', 0.01, 100.0, read_only=True),
     Parameter('tip_speed', 0.1, 'line, circle: largest speed of the link.', 'm/s', 1e-4, 100.0,
               read_only=True),
     Parameter('tip_acceleration', 0.5, 'line, circle: largest acceleration of the link along its '
-              'path, and across.', 'm/s^2', 1e-4, 1000.0, read_only=True),
+              'path, and across it.', 'm/s^2', 1e-4, 1000.0, read_only=True),
 )
 
 MOTION_PARAMETERS = (
-    Parameter('trajectory', 'fourier', 'Which motion: fourier is periodic and excites all '
-              'joints, quintic goes from pose to pose, file is a JointTrajectory in YAML, line '
-              'and circle are paths of the end effector.',
+    Parameter('trajectory', 'fourier', 'Motion: fourier is periodic and excites all joints, '
+              'quintic moves from pose to pose, file is a JointTrajectory in YAML, line and '
+              'circle are paths of the end effector.',
               choices=('fourier', 'quintic', 'file', *TIP_TRAJECTORIES), read_only=True),
     Parameter('seed', 0, 'Seed of random amplitudes and poses.', low=0, high=2**31 - 1,
               read_only=True),
-    Parameter('speed', 0.9, 'Largest speed of a joint, where its own limit is not lower.',
+    Parameter('speed', 0.9, 'Largest speed of a joint, where its limit is not lower.',
               'rad/s or m/s', 0.001, 100.0, read_only=True),
     Parameter('acceleration', 3.0, 'Largest acceleration of a joint.', 'rad/s^2 or m/s^2', 0.001,
               1000.0, read_only=True),
     Parameter('harmonics', 5, 'fourier: harmonics of the base frequency.', low=1, high=50,
               read_only=True),
-    Parameter('base_frequency', 0.1, 'fourier: the motion repeats at this rate.', 'Hz', 0.001,
+    Parameter('base_frequency', 0.1, 'fourier: rate at which the motion repeats.', 'Hz', 0.001,
               10.0, read_only=True),
     Parameter('poses', (), 'quintic: the poses, one after the other in one list; empty for '
-              'four random ones. line, circle: one pose where they begin; empty for where the '
-              'arm is.', 'rad or m', -1e3, 1e3, read_only=True),
+              'four random ones. line, circle: one pose where they begin; empty for the present '
+              'pose.', 'rad or m', -1e3, 1e3, read_only=True),
     Parameter('dwell', 0.5, 'quintic: rest at every pose. line, circle: rest at both '
               'ends.', 's', 0.0, 3600.0, read_only=True),
-    Parameter('repeat', True, 'quintic: go round the poses for ever. line, circle: go back '
-              'and forth for ever.', read_only=True),
+    Parameter('repeat', True, 'quintic: repeat the poses for ever. line, circle: move back and '
+              'forth for ever.', read_only=True),
     Parameter('file', '', 'file: path of the JointTrajectory.', read_only=True),
     *TIP_PARAMETERS,
 )
 
-#: Speed used of what a joint's limit allows.
+#: Share of a joint's speed limit that is used.
 _SPEED_MARGIN = 0.9
-#: Random poses lie in the middle of a joint's range, this share of it to each side.
+#: Random poses lie around the middle of a joint's range, by at most this share of it.
 _POSE_SPREAD = 0.2
-#: Range of a joint without limits, to each side of where it is. rad or m.
+#: Range of a joint without limits, to each side of its position. rad or m.
 _FREE_RANGE = 1.0
 _RANDOM_POSES = 4
 _SHAPE = ('give joint_names, and points with positions, velocities, accelerations and '
@@ -119,7 +119,7 @@ _SHAPE = ('give joint_names, and points with positions, velocities, acceleration
 
 
 def make_motion(robot: Robot, values: Values, start: FloatArray) -> Reference:
-    """Return the motion that the parameters ask for, with the way to it.
+    """Make the motion that the parameters describe, with the move to its start.
 
     Parameters
     ----------
@@ -128,12 +128,12 @@ def make_motion(robot: Robot, values: Values, start: FloatArray) -> Reference:
     values : mapping
         `MOTION_PARAMETERS`.
     start : ndarray, shape (n,)
-        Where the arm is. rad or m.
+        Pose of the arm. rad or m.
 
     Raises
     ------
     RobotDynamicsError
-        When the parameters or the file are wrong.
+        Where parameters or the file are wrong.
     """
     limits = {'velocity_limit': np.fmin(values['speed'], _SPEED_MARGIN * robot.limits.velocity),
               'acceleration_limit': values['acceleration']}
@@ -152,20 +152,15 @@ def make_motion(robot: Robot, values: Values, start: FloatArray) -> Reference:
 
 
 def check_motion(robot: Robot, values: Values) -> None:
-    """Refuse parameters that no motion can be made of, wherever the arm is.
+    """Reject parameters that do not describe a motion, for any pose of the arm.
 
-    A path of the end effector that begins where the arm is, can be done or not depending on
-    where that is: only its own parameters are checked then.
-
-    Raises
-    ------
-    RobotDynamicsError
-        When the parameters or the file are wrong.
+    Whether a path of the end effector from the present pose is possible depends on that pose:
+    only its own parameters are checked then.
     """
     if values['trajectory'] in TIP_TRAJECTORIES and not values['poses']:
         tip_path(values, np.zeros(3))
         if values['link'] and values['link'] not in robot.frames:
-            raise ParameterError(f'is {values["link"]!r}, which the robot has not',
+            raise ParameterError(f'must be a link or frame of the robot, got {values["link"]!r}',
                                  subject='parameter link', remedy='name one of: '
                                  + ', '.join(robot.frames))
     else:
@@ -173,7 +168,7 @@ def check_motion(robot: Robot, values: Values) -> None:
 
 
 def middle(robot: Robot) -> FloatArray:
-    """Return the middle of the position ranges, shape (n,); zero for joints without."""
+    """Middle of the position ranges, shape (n,); zero for joints without limits."""
     with np.errstate(invalid='ignore'):
         centre = 0.5 * (robot.limits.lower + robot.limits.upper)
     return np.where(np.isfinite(centre), centre, 0.0)
@@ -185,14 +180,14 @@ class FileMotion(Reference):
     Parameters
     ----------
     robot : Robot
-        The arm, whose limits it has to keep.
+        The arm, whose limits the motion has to keep.
     path : Path
         The file.
 
     Raises
     ------
     TrajectoryError
-        When it cannot be read or followed.
+        When it cannot be read or violates limits.
     """
 
     def __init__(self, robot: Robot, path: Path):
@@ -200,21 +195,21 @@ class FileMotion(Reference):
         self._buffer = TrajectoryBuffer.for_robot(robot)
         self.n = robot.n
         order = [list(names).index(name) for name in robot.joint_names if name in names]
-        # Where the arm could stand: from anywhere else the buffer would let it be led back.
+        # A possible pose: from others the buffer would accept a motion back into limits.
         start = np.array(points[0].positions)[order] if len(order) == robot.n \
             else np.zeros(robot.n)
         self._buffer.anchor(np.clip(start, robot.limits.lower, robot.limits.upper))
         self._buffer.accept(names, points, stamp=None, now=0.0)
-        # With the stop of one that ends in motion: nobody can be at its end and at its speed.
+        # Includes a stop, where the trajectory ends in motion.
         self.duration = self._buffer.end
 
     def sample_into(self, t: float, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
-        """Write the motion at a time."""
+        """Write the motion at a time, s."""
         self._buffer.sample_into(min(max(t, 0.0), self.duration), q, v, a)
 
 
 def _poses(robot: Robot, values: Values) -> list[FloatArray]:
-    """Return the poses given, or random ones."""
+    """Poses of the parameters, or random ones."""
     given = np.array(values['poses'])
     if given.size == 0:
         lower, upper = robot.limits.lower, robot.limits.upper
@@ -224,7 +219,7 @@ def _poses(robot: Robot, values: Values) -> list[FloatArray]:
             -_POSE_SPREAD, _POSE_SPREAD, (_RANDOM_POSES, robot.n))
         return list(middle(robot) + spread * reach)
     if given.size % robot.n:
-        raise ParameterError(f'has {given.size} values, no multiple of {robot.n}',
+        raise ParameterError(f'must have a multiple of {robot.n} values, got {given.size}',
                              subject='parameter poses', remedy='give for every pose one value '
                              'for each of: ' + ', '.join(robot.joint_names))
     poses = list(given.reshape(-1, robot.n))
@@ -233,26 +228,27 @@ def _poses(robot: Robot, values: Values) -> list[FloatArray]:
         if np.any(outside):
             joint = int(np.argmax(outside))
             raise ParameterError(
-                f'has {pose[joint]:g} for {robot.joint_names[joint]} in pose {number}',
-                subject='parameter poses', remedy='keep it between '
+                f'must be within the limits of {robot.joint_names[joint]}, got {pose[joint]:g} '
+                f'in pose {number}', subject='parameter poses', remedy='keep it between '
                 f'{robot.limits.lower[joint]:g} and {robot.limits.upper[joint]:g}')
     return poses
 
 
 def _first_pose(robot: Robot, values: Values, start: FloatArray) -> FloatArray:
-    """Return where a path of the end effector begins."""
+    """Pose at which a path of the end effector begins."""
     if not values['poses']:
         return start
     poses = _poses(robot, values)
     if len(poses) > 1:
-        raise ParameterError(f'has {len(poses)} poses', subject='parameter poses',
-                             remedy='give the one where the path begins')
+        raise ParameterError(f'must have one pose for this motion, got {len(poses)}',
+                             subject='parameter poses',
+                             remedy='give the pose where the path begins')
     return poses[0]
 
 
 def _around_poses(poses: Sequence[FloatArray], start: FloatArray, values: Values,
                   limits: dict[str, Any]) -> Reference:
-    """Return the way from the start through all poses, and round again."""
+    """Motion from the start through all poses, repeated if asked for."""
     first = through_poses([start, *poses], dwell=values['dwell'], **limits)
     if not values['repeat'] or len(poses) < 2:
         return first
@@ -261,7 +257,7 @@ def _around_poses(poses: Sequence[FloatArray], start: FloatArray, values: Values
 
 
 def _read_trajectory(path: Path) -> tuple[list[str], list[TrajectoryPoint]]:
-    """Read names and points, whose values the buffer checks."""
+    """Read names and points; the buffer checks their values."""
     content = read_yaml(path, TrajectoryError,
                         'set the parameter file to an existing JointTrajectory in YAML')
     try:
@@ -271,27 +267,26 @@ def _read_trajectory(path: Path) -> tuple[list[str], list[TrajectoryPoint]]:
             *([float(value) for value in point.get(field) or ()]
               for field in ('positions', 'velocities', 'accelerations')))
             for point in content['points']]
-    # What is not there, or of another type, or a number too large for a float.
+    # A missing entry, another type, or a number too large for a float.
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise TrajectoryError(f'is no JointTrajectory ({type(error).__name__}: {error})',
+        raise TrajectoryError(f'is not a JointTrajectory ({type(error).__name__}: {error})',
                               subject=f'file {path}', remedy=_SHAPE) from error
     if not points or len(points[0].positions) != len(names):
-        raise TrajectoryError('has no point with one position for each joint name',
+        raise TrajectoryError('must have points with one position for each joint name',
                               subject=f'file {path}', remedy=_SHAPE)
     return names, points
 
 
 def _seconds(duration: Any) -> float:
-    """Return a duration given as ``{sec, nanosec}`` or as a number."""
+    """Convert a duration given as ``{sec, nanosec}`` or as a number to s."""
     if isinstance(duration, dict):
         return float(duration.get('sec', 0)) + 1e-9 * float(duration.get('nanosec', 0))
     return float(duration)
 
 
-#: Values of the parameter ``trajectory`` that are paths of the end effector.
 def make_tip_motion(robot: Robot, values: Values, begin: FloatArray, *,
                     velocity_limit: FloatArray, acceleration_limit: float) -> Reference:
-    """Return the motion along the line or circle, and back again where it repeats.
+    """Make the motion along the line or circle, and back where it repeats.
 
     Parameters
     ----------
@@ -302,12 +297,12 @@ def make_tip_motion(robot: Robot, values: Values, begin: FloatArray, *,
     begin : ndarray, shape (n,)
         Pose at which it begins. rad or m.
     velocity_limit, acceleration_limit
-        What the joints may do.
+        Limits of the joints, rad/s or m/s, rad/s^2 or m/s^2.
 
     Raises
     ------
     RobotDynamicsError
-        Where a parameter is wrong, or the joints cannot do it.
+        Where a parameter is wrong, or the motion violates limits of the joints.
     """
     dynamics = Dynamics(robot)
     link = values['link'] or list(robot.frames)[-1]
@@ -323,22 +318,16 @@ def make_tip_motion(robot: Robot, values: Values, begin: FloatArray, *,
 
 
 def tip_path(values: Values, start: FloatArray) -> TipPath:
-    """Return the path that the parameters ask for, from a point in base axes.
-
-    Raises
-    ------
-    RobotDynamicsError
-        Where they make none.
-    """
+    """Path that the parameters describe, from a point in base axes, m, shape (3,)."""
     if values['trajectory'] == 'line':
         return Line(start, _three(values, 'displacement'))
     return Circle(start, _three(values, 'centre'), _three(values, 'normal'), values['turns'])
 
 
 def _three(values: Values, name: str) -> FloatArray:
-    """Return a parameter of three numbers."""
+    """Value of a parameter of three numbers, shape (3,)."""
     if len(values[name]) != 3:
-        raise ParameterError(f'has {len(values[name])} values, not 3',
+        raise ParameterError(f'must have 3 values, got {len(values[name])}',
                              subject=f'parameter {name}', remedy='give x, y and z in base axes')
     return np.array(values[name])
 
@@ -346,8 +335,8 @@ def _three(values: Values, name: str) -> FloatArray:
 TABLE = (
     *ROBOT_PARAMETERS,
     *MOTION_PARAMETERS,
-    Parameter('controllers', TRACKING_NODES, 'Names of the controllers to lead: whichever '
-              'of them tracks.', element=str, read_only=True, topic=True),
+    Parameter('controllers', TRACKING_NODES, 'Names of the controllers; the one that tracks gets '
+              'the reference.', element=str, read_only=True, topic=True),
     Parameter('chunk_period', 0.25, 'Time between two chunks.', 's', 0.02, 10.0, read_only=True),
     Parameter('horizon', 1.0, 'Length of a chunk, several of its periods.', 's', 0.05, 30.0,
               read_only=True),
@@ -359,13 +348,13 @@ TABLE = (
 
 
 class ReferenceNode(PlainNode):
-    """Waits for a controller to track, then leads it."""
+    """Waits until a controller tracks, then publishes its reference."""
 
     def __init__(self, stopped: StopRequest):
         super().__init__('reference', TABLE, stopped)
         self._modes: dict[str, str] = {}
-        self._leads = ''
-        self._refused = ''
+        self._controller = ''
+        self._failure = ''
         self._motion: Reference | None = None
         self._start = 0.0
         self._chunks = 0
@@ -375,7 +364,7 @@ class ReferenceNode(PlainNode):
         values = self.parameters.values
         self._robot = load_robot(self, values, self.stopped)
         self._monitor = JointStateMonitor.for_robot(self._robot)
-        # Refuses bad parameters now, not when the arm waits.
+        # Rejects wrong parameters now, not when the arm waits.
         with self.stopped.interrupting():
             check_motion(self._robot, values)
         self._stamps = StampClock(self)
@@ -393,27 +382,27 @@ class ReferenceNode(PlainNode):
         self.fast.tick(values['chunk_period'], self._stream)
 
     def _on_mode(self, name: str, mode: str) -> None:
-        """Remember what a controller does; start over when the one led stopped tracking."""
+        """Record the mode of a controller; start over when the one that follows stops tracking."""
         self._modes[name] = mode
         if mode == Mode.TRACKING.value:
-            if name != self._leads:
-                self._motion, self._leads, self._refused = None, name, ''
+            if name != self._controller:
+                self._motion, self._controller, self._failure = None, name, ''
             self._stream()
-        elif name == self._leads:
+        elif name == self._controller:
             if self._motion is not None:
                 self.get_logger().info(f'{name} is {mode}: the motion ends')
-            self._motion, self._leads, self._refused = None, '', ''
+            self._motion, self._controller, self._failure = None, '', ''
 
     def _stream(self) -> None:
         """Send the next chunk, or begin."""
         now = self._fetch_state()
-        if not self._leads or now is None:
+        if not self._controller or now is None:
             return
         if self._motion is None:
-            if self._chunk_publishers[self._leads].get_subscription_count() == 0:
+            if self._chunk_publishers[self._controller].get_subscription_count() == 0:
                 return
             limits = self._robot.limits
-            # A sagging arm may hang a little outside.
+            # An arm that sags may be a little outside its limits.
             pose = np.clip(self._monitor.q, limits.lower, limits.upper)
             self._motion = self._make_motion(pose)
             if self._motion is None:
@@ -422,7 +411,7 @@ class ReferenceNode(PlainNode):
             later = self._fetch_state()
             now = now if later is None else later
             self._start = now + self.parameters.values['lead']
-            self.get_logger().info(f'the motion starts, {self._leads} follows')
+            self.get_logger().info(f'the motion starts, {self._controller} follows')
         elapsed = max(0.0, now - self._start)
         values = self.parameters.values
         if elapsed > self._motion.duration + values['horizon']:
@@ -430,24 +419,24 @@ class ReferenceNode(PlainNode):
         self._send(elapsed, values['horizon'], values['point_period'])
 
     def _make_motion(self, pose: FloatArray) -> Reference | None:
-        """Return the motion from where the arm is, or say why there is none.
+        """Make the motion from a pose of the arm, or log why that is not possible.
 
-        A path of the end effector may be out of reach from there; the arm stays then, until a
-        controller tracks anew.
+        A path of the end effector may be out of reach from there. The arm stays then, until a
+        controller begins to track again.
         """
-        if self._refused:
+        if self._failure:
             return None
         try:
             return make_motion(self._robot, self.parameters.values, pose)
         except RobotDynamicsError as error:
-            self._refused = str(error)
-            self.get_logger().error(f'no motion from here: {error}')
+            self._failure = str(error)
+            self.get_logger().error(f'no motion from this pose: {error}')
             return None
 
     def _fetch_state(self) -> float | None:
-        """Return the time as joint states have it, None without a fresh one."""
+        """Time on the clock of joint states, s; None without a new one."""
         monitor, clock, fresh = self._monitor, self._stamps, False
-        # Seen now and then only, an arm may be anywhere: no sample follows from the last.
+        # States are read now and then only: the change since the last one is not checked.
         monitor.forget()
         while (message := self._states.fetch()) is not None:
             stamp = to_nanoseconds(message.header.stamp)
@@ -456,21 +445,21 @@ class ReferenceNode(PlainNode):
         return monitor.stamp if fresh else None
 
     def _send(self, elapsed: float, horizon: float, step: float) -> None:
-        """Send the stretch of the motion that begins now."""
+        """Send the chunk of the motion that begins now."""
         message = trajectory_message(self._robot.joint_names,
                                      sample_points(self._motion, elapsed, horizon, step))
         write_stamp(message.header.stamp, self._stamps.nanoseconds(self._start + elapsed))
-        self._chunk_publishers[self._leads].publish(message)
+        self._chunk_publishers[self._controller].publish(message)
         self._chunks += 1
 
     def _status(self) -> Status:
         modes = ', '.join(f'{name} {mode}' for name, mode in self._modes.items())
-        values = {'controllers': modes or 'not heard of', 'chunks': self._chunks}
-        if self._refused:
-            return Status(Level.ERROR, f'no motion from here: {self._refused}', values)
+        values = {'controllers': modes or 'none found', 'chunks': self._chunks}
+        if self._failure:
+            return Status(Level.ERROR, f'no motion from this pose: {self._failure}', values)
         if self._motion is None:
-            return Status(Level.OK, 'waits for a controller to track', values)
-        return Status(Level.OK, f'leads {self._leads}', values)
+            return Status(Level.OK, 'waiting for a controller that tracks', values)
+        return Status(Level.OK, f'{self._controller} follows', values)
 
 
 def main(args: Sequence[str] | None = None) -> int:

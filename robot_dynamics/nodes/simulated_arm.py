@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated arm that looks like one behind ros2_control.
+"""Simulate an arm with the topics of an arm behind ros2_control.
 
-It publishes ``joint_states`` as joint_state_broadcaster does and obeys
-``effort_controller/commands`` as forward_command_controller does. Where its joints are
-elastic, commands are efforts of the motors, whose states it publishes, too.
+It publishes ``joint_states`` as joint_state_broadcaster does and takes
+``effort_controller/commands`` as forward_command_controller does. Where its joints are elastic,
+commands are efforts of the motors, whose states it publishes, too.
 """
 from __future__ import annotations
 
@@ -68,23 +68,23 @@ STATE_PARAMETERS = (
     Parameter('velocity_noise', 0.0, 'Standard deviation.', 'rad/s or m/s', 0.0, 10.0,
               read_only=True),
     Parameter('effort_noise', 0.0, 'Standard deviation.', 'N m or N', 0.0, 1e3, read_only=True),
-    Parameter('signal_to_noise', 0.0, 'Standard deviation of each position and velocity since '
-              'the start over that of noise on top; 0 for none of it.', '', 0.0, 1e9,
-              read_only=True),
-    Parameter('delay', 0.0, 'Age of what joint_states say, which their stamp shows.', 's', 0.0,
+    Parameter('signal_to_noise', 0.0, 'Ratio of the standard deviation of each position and '
+              'velocity since the start to that of additional noise; 0 for no such noise.', '',
+              0.0, 1e9, read_only=True),
+    Parameter('delay', 0.0, 'Age of joint_states, which their stamp shows.', 's', 0.0,
               1.0, read_only=True),
     Parameter('seed', 0, 'Seed of the noise.', low=0, high=2**31 - 1, read_only=True),
-    Parameter('link_effort', 'none', 'What joint_states say of efforts where joints are elastic: '
-              'none, or spring, as torque sensors behind the gears have it.',
+    Parameter('link_effort', 'none', 'Efforts in joint_states where joints are elastic: none, or '
+              'spring, as torque sensors behind the gears measure.',
               choices=('none', 'spring'), read_only=True),
 )
 
-#: Returns positions, velocities and efforts as they are, each of shape (n,).
+#: Returns true positions, velocities and efforts, each of shape (n,).
 Truth = Callable[[], tuple[FloatArray, FloatArray, FloatArray]]
 
 
 class ArmStates:
-    """Measures an arm and publishes what comes of it.
+    """Measures states of an arm and publishes them.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class ArmStates:
     Raises
     ------
     ParameterError
-        Where they do not fit the arm.
+        Where values do not fit the arm.
     """
 
     def __init__(self, node: Node, plant: Plant | ElasticPlant, values: Values, frame: str):
@@ -116,25 +116,24 @@ class ArmStates:
             self._parts.append(_Part(message, 0, order, links,
                                      lambda: (plant.q, plant.v, plant.effort)))
             return
-        tells_springs = values['link_effort'] == 'spring'
+        has_springs = values['link_effort'] == 'spring'
         motors = JointSensors(_quality(values, 'motor_resolution'), seed=values['seed'] + 1)
         of_motors = motor_names(values, ordered)
         if node.resolve_topic_name(values['motor_states']) == node.resolve_topic_name(STATES):
             if not values['motor_prefix']:
-                raise ParameterError('is empty, and links and motors are in one topic',
-                                     subject='parameter motor_prefix',
-                                     remedy='give one, such as motor_, or motor_states another '
-                                            'name')
+                raise ParameterError('must not be empty where links and motors share a topic',
+                                     subject='parameter motor_prefix', remedy='set it to motor_, '
+                                     'for example, or choose another topic motor_states')
             together = self._message(STATES, ordered + of_motors, effort=True)
             messages, first = (together, together), len(names)
         else:
-            messages = (self._message(STATES, ordered, effort=tells_springs),
+            messages = (self._message(STATES, ordered, effort=has_springs),
                         self._message(values['motor_states'], of_motors, effort=True))
             first = 0
-        untold = np.full(len(names), np.nan)
+        unknown = np.full(len(names), np.nan)
         self._parts += [
             _Part(messages[0], 0, order, links, lambda: (
-                plant.q, plant.v, plant.spring_effort if tells_springs else untold)),
+                plant.q, plant.v, plant.spring_effort if has_springs else unknown)),
             _Part(messages[1], first, order, motors, lambda: (
                 plant.motor_q, plant.motor_v, plant.effort))]
 
@@ -147,7 +146,7 @@ class ArmStates:
 
     @property
     def publishers(self) -> tuple[Publisher, ...]:
-        """Of joint states first."""
+        """Publishers, that of joint states first."""
         return tuple(publisher for _, publisher in self._messages)
 
     def _message(self, topic: str, names: Sequence[str], *, effort: bool) -> JointStateMessage:
@@ -159,7 +158,7 @@ class ArmStates:
 
 
 class _Part:
-    """The sensors of links, or of motors, and where in a message their readings stand."""
+    """Sensors of links or motors, and the part of a message with their readings."""
 
     def __init__(self, message: JointStateMessage, first: int, order: IntArray,
                  sensors: JointSensors, truth: Truth):
@@ -169,11 +168,11 @@ class _Part:
         self._order, self._sensors, self._truth = order, sensors, truth
 
     def measure(self, time: float) -> float:
-        """Write what the sensors read into the message; return how old it is. s."""
+        """Write the readings into the message; return their time, s."""
         reading = self._sensors.read(time, *self._truth())
         for field, values in zip(self._fields, (reading.q, reading.v, reading.effort),
                                  strict=True):
-            if len(field):  # efforts may be untold
+            if len(field):  # efforts may be missing
                 field[:] = values[self._order]
         return reading.stamp
 
@@ -191,17 +190,17 @@ TABLE = (
     Parameter('timestep', 0.0005, 'Step of the simulation.', 's', 1e-5, 0.01, read_only=True),
     Parameter('command_joints', (), 'Order of the joints in commands; empty means that of the '
               'robot.', element=str, read_only=True),
-    Parameter('command_topic', 'effort_controller/commands', 'Where efforts are commanded.',
+    Parameter('command_topic', 'effort_controller/commands', 'Topic of the commands.',
               read_only=True, topic=True),
-    Parameter('hold_time', 0.2, 'How long the last command acts when no other comes; then the '
-              'arm is caught. Longer than state_timeout of its controller: one that goes on '
-              'meanwhile would learn from an arm that does not obey.', 's', 0.001, 0.9,
+    Parameter('hold_time', 0.2, 'How long the last command acts without a new one; then the arm '
+              'is caught: held and damped. Longer than state_timeout of its controller, which '
+              'would otherwise estimate from an arm that does not follow.', 's', 0.001, 0.9,
               read_only=True),
-    Parameter('release_time', 0.5, 'How long commands must come steadily before a caught arm '
+    Parameter('release_time', 0.5, 'How long commands must arrive steadily before a caught arm '
               'follows them again.', 's', 0.0, 60.0, read_only=True),
-    Parameter('wait_for_commands', 0.0, 'How long the arm stands still, and its time with it, '
-              'for the command that answers a state: on a busy machine it is slow then, and its '
-              'controller not late. 0 for a real arm, which waits for nobody. Needs '
+    Parameter('wait_for_commands', 0.0, 'How long simulated time stops for the command that '
+              'answers a state: on a busy machine the simulation is slow then, and the controller '
+              'not late. 0 for the behaviour of a real arm, which does not wait. Needs '
               'use_sim_time; less than state_timeout of its controller, which counts the time of '
               'the machine.', 's', 0.0, 2.0, read_only=True),
     *PLANT_PARAMETERS,
@@ -213,7 +212,7 @@ TABLE = (
 
 
 class SimulatedArmNode(PlainNode):
-    """MuJoCo as the hardware; an integrator of our own where joints are elastic."""
+    """MuJoCo as the hardware, or an integrator of this package where joints are elastic."""
 
     def __init__(self, stopped: StopRequest):
         self._faults: FaultInjection | None = None
@@ -225,8 +224,7 @@ class SimulatedArmNode(PlainNode):
         described = description.load_described(self, values, self.stopped)
         model = described.robot
         if values['wait_for_commands'] and not self.get_parameter('use_sim_time').value:
-            raise ParameterError('stops a clock that is not its own',
-                                 subject='parameter wait_for_commands',
+            raise ParameterError('needs use_sim_time', subject='parameter wait_for_commands',
                                  remedy='set use_sim_time on every node, or 0.0 here')
         with self.stopped.interrupting():
             if values['elastic_joints']:
@@ -238,7 +236,7 @@ class SimulatedArmNode(PlainNode):
             catching_effort(plant.q, plant.v)  # compiled now, not when it is needed
         self._drive = Drive(plant, catching_effort, hold_time=values['hold_time'],
                             release_time=values['release_time'])
-        # Where in a command each joint of the robot stands.
+        # Position of each joint of the robot in a command.
         self._command_order = np.argsort(joint_order('command_joints', values['command_joints'],
                                                      model.joint_names))
         self._states = ArmStates(self, plant, values, model.base_name)
@@ -250,24 +248,24 @@ class SimulatedArmNode(PlainNode):
         self._connect(values, model.name)
 
     def on_parameters(self, values: Values) -> None:
-        """Take over what the next fault is."""
+        """Take over the description of the next fault."""
         if self._faults is not None:
             self._faults.on_parameters(values)
 
     def _latch_description(self, model: Robot, values: Values) -> None:
-        """Publish the description for those who come later."""
+        """Publish the description, latched."""
         if values['publish_description']:
             publisher = self.create_publisher(String, description.TOPIC, qos.latched(),
                                               qos_overriding_options=qos.overridable())
             publisher.publish(String(data=values['robot_description'] or model.to_urdf()))
 
     def _connect(self, values: Values, name: str) -> None:
-        """Begin to publish and to obey."""
+        """Begin to publish states and to take commands."""
         simulated_time = self.get_parameter('use_sim_time').value
         self._clock_publisher = self.create_publisher(
             Clock, '/clock', QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)) \
             if simulated_time else None
-        # Who waits is not late.
+        # With wait_for_commands no cycle is late.
         period = None if values['wait_for_commands'] else self._period
         Diagnostics(self, name, {'loop': lambda: self._cycle.status(period),
                                  'drive': self._status})
@@ -275,30 +273,30 @@ class SimulatedArmNode(PlainNode):
         # Simulated time starts at zero, as Gazebo's does.
         self._origin = 0 if simulated_time else time.time_ns()
         self._started = time.monotonic()
-        self._told = -1.0
+        self._published_time = -1.0
         self._published = 0
         self.fast.subscribe(Float64MultiArray, values['command_topic'], self._on_command,
                             qos.command_input())
         self.fast.tick(self._period, self._on_tick)
 
     def _on_command(self, message: Float64MultiArray) -> None:
-        """Bring the arm to now under the effort before, then set this one."""
+        """Advance the arm to now with the effort before, then set this one."""
         self._drive.advance(self._pace.now(time.monotonic() - self._started))
         self._pace.answer()
         tau = array_of(message.data)
-        # A command of the wrong length keeps it, for the drive to refuse.
+        # A command of the wrong length is passed on, for the drive to reject.
         self._drive.command(tau[self._command_order] if len(tau) == len(self._command_order)
                             else tau)
 
     def _on_tick(self) -> None:
-        """Publish the state as it is now, unless no time has passed, or the last one waits."""
+        """Publish the state, unless no time has passed or the last one awaits its command."""
         self._cycle.start()
         drive = self._drive
         wall = time.monotonic() - self._started
         drive.advance(self._pace.tick(wall))
-        if drive.time <= self._told or self._pace.is_waiting:
+        if drive.time <= self._published_time or self._pace.is_waiting:
             return
-        self._told = drive.time
+        self._published_time = drive.time
         self._pace.tell(wall)
         self._states.publish(drive.time, self._origin)
         self._published += 1
@@ -318,7 +316,7 @@ class SimulatedArmNode(PlainNode):
         if drive.state is DriveState.CAUGHT:
             return Status(Level.ERROR, 'commands stopped: the arm is caught', values)
         if drive.refused:
-            return Status(Level.WARN, 'commands were refused', values)
+            return Status(Level.WARN, 'commands were rejected', values)
         return Status(Level.OK, drive.state.value, values)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arm as it really is, rigid or with elastic joints, as the parameters describe it."""
+"""Plants of the simulated arm, rigid or with elastic joints, and faults of their actuators."""
 from __future__ import annotations
 
 import math
@@ -18,36 +18,36 @@ from robot_dynamics.nodes.ros.parameters import Parameter, Values, per_joint
 from robot_dynamics.simulation.elastic_plant import ElasticPlant
 from robot_dynamics.simulation.faults import Fault, FaultKind, FaultyPlant
 
-#: How a plant differs from its description.
+#: Differences of a plant from its description.
 PLANT_PARAMETERS = (
     Parameter('initial_position', (), 'Joint positions at the start; empty means zero, or the '
-              'nearest that limits allow.', 'rad or m', -1e3, 1e3, read_only=True),
-    Parameter('payload_mass', 0.0, 'Mass the arm carries and its description does not know of.',
+              'nearest position within limits.', 'rad or m', -1e3, 1e3, read_only=True),
+    Parameter('payload_mass', 0.0, 'Mass of a payload that is not in the description.',
               'kg', 0.0, 1e3, read_only=True),
     Parameter('payload_com', (0.0, 0.0, 0.0), 'Centre of the payload in its frame.', 'm', -10.0,
               10.0, read_only=True),
     Parameter('payload_frame', '', 'Link or frame that carries the payload; empty means the last '
               'link.', read_only=True),
-    Parameter('mass_scale', 1.0, 'Masses and inertias of the arm over those of its description.',
-              low=0.01, high=100.0, read_only=True),
+    Parameter('mass_scale', 1.0, 'Ratio of masses and inertias of the arm to those of its '
+              'description.', low=0.01, high=100.0, read_only=True),
     Parameter('viscous_friction', (), 'Viscous friction of the joints, or of the motors of '
               'elastic joints; empty means as described.', 'N m s/rad or N s/m', 0.0, 1e5,
               read_only=True),
     Parameter('coulomb_friction', (), 'Coulomb friction of the joints, or of the motors of '
               'elastic joints; empty means as described.', 'N m or N', 0.0, 1e5,
               read_only=True),
-    Parameter('armature', (), 'Rotor inertia of rigid joints as they feel it; empty means as '
-              'described.', 'kg m^2 or kg', 0.0, 1e4, read_only=True),
-    Parameter('effort_gain', (1.0,), 'True effort per effort commanded.', low=0.01, high=100.0,
+    Parameter('armature', (), 'Rotor inertia of rigid joints, seen from the joints; empty means '
+              'as described.', 'kg m^2 or kg', 0.0, 1e4, read_only=True),
+    Parameter('effort_gain', (1.0,), 'True effort per commanded effort.', low=0.01, high=100.0,
               read_only=True),
     Parameter('stribeck.rise', (), 'Friction of the motors of elastic joints that is missing at '
               'standstill, f3 of docs/elastic.md; empty means none.', 'N m or N', 0.0, 1e5,
               read_only=True),
-    Parameter('stribeck.rise_speed', (0.1,), 'Speed at which it is there, f4.',
+    Parameter('stribeck.rise_speed', (0.1,), 'Speed at which that friction is reached, f4.',
               'rad/s or m/s', 1e-6, 1e3, read_only=True),
     Parameter('stribeck.drop', (), 'Friction of the motors that is lost at speed, f5; empty means '
               'none.', 'N m or N', 0.0, 1e5, read_only=True),
-    Parameter('stribeck.drop_rate', (1.0,), 'Inverse of the speed at which it goes, f6.',
+    Parameter('stribeck.drop_rate', (1.0,), 'Inverse of the speed at which it vanishes, f6.',
               's/rad or s/m', 1e-6, 1e6, read_only=True),
 )
 
@@ -55,23 +55,16 @@ _STRIBECK = ('rise', 'rise_speed', 'drop', 'drop_rate')
 
 
 def build_plant(model: Robot, values: Values) -> FaultyPlant:
-    """Return an arm with rigid joints.
-
-    Parameters
-    ----------
-    model : Robot
-        The arm as described.
-    values : mapping
-        Values of `PLANT_PARAMETERS` and ``timestep``.
+    """Make an arm with rigid joints from its description and the parameters.
 
     Raises
     ------
     RobotDynamicsError
-        Where they do not fit the arm.
+        Where values do not fit the arm.
     """
     for name in ('stribeck.rise', 'stribeck.drop'):
         if values[name]:
-            raise ParameterError('is that of motors of elastic joints',
+            raise ParameterError('is for motors of elastic joints only',
                                  subject=f'parameter {name}',
                                  remedy='set elastic_joints, too, or leave it out')
     names = model.joint_names
@@ -88,9 +81,9 @@ def build_plant(model: Robot, values: Values) -> FaultyPlant:
 
 
 def build_elastic_plant(model: ElasticRobot, values: Values) -> ElasticPlant:
-    """Return an arm with elastic joints; as `build_plant`."""
+    """Make an arm with elastic joints; as `build_plant`."""
     if values['armature']:
-        raise ParameterError('is that of rigid joints', subject='parameter armature',
+        raise ParameterError('is for rigid joints only', subject='parameter armature',
                              remedy='give rotor_inertia in the file of the elastic joints')
     names, joints = model.links.joint_names, model.joints
     friction = StribeckFriction(
@@ -100,7 +93,7 @@ def build_elastic_plant(model: ElasticRobot, values: Values) -> ElasticPlant:
     plant = ElasticPlant(replace(model, links=_laden(model.links, values)),
                          timestep=values['timestep'], friction=friction,
                          effort_gain=per_joint(values, 'effort_gain', names))
-    # What nothing can accelerate is refused now; at rest a step changes nothing else.
+    # A singular mass matrix is rejected now; at rest a step has no other effect.
     plant.advance(steps=1)
     limits = model.links.limits
     start = np.clip(0.0, limits.lower, limits.upper)
@@ -109,7 +102,7 @@ def build_elastic_plant(model: ElasticRobot, values: Values) -> ElasticPlant:
 
 
 def _laden(model: Robot, values: Values) -> Robot:
-    """Return links of other masses, and what they carry."""
+    """Links with scaled masses and payload."""
     robot = with_scaled_masses(model, values['mass_scale'])
     if values['payload_mass'] > 0.0:
         robot = with_payload(robot, values['payload_mass'], values['payload_com'],
@@ -118,16 +111,16 @@ def _laden(model: Robot, values: Values) -> Robot:
 
 
 INJECTION_PARAMETERS = (
-    Parameter('fault.kind', FaultKind.BLOCK.value, 'What goes wrong with an actuator: block (the '
-              'joint slows down at rate size), free_swinging, saturated (stuck at size times '
-              'its largest effort), loss (delivers size less, as a share), bias (size is added).',
+    Parameter('fault.kind', FaultKind.BLOCK.value, 'Fault of an actuator: block (the joint slows '
+              'down at rate size), free_swinging, saturated (stuck at size times its largest '
+              'effort), loss (delivers size less, as a share), bias (size is added).',
               choices=tuple(kind.value for kind in FaultKind)),
     Parameter('fault.joint', '', 'Joint of the actuator; empty means none.'),
-    Parameter('fault.size', 1000.0, 'How much: 1/s for a block, N m or N for a bias, else a '
-              'share.', '', -1e6, 1e6),
-    Parameter('fault.duration', 0.0, 'How long it lasts; 0 for good.', 's', 0.0, 1e6),
-    Parameter('fault.time', 0.0, 'When it happens, counted from the first command; 0 for only '
-              'when the service inject_fault is called.', 's', 0.0, 1e6, read_only=True),
+    Parameter('fault.size', 1000.0, 'Size: 1/s for a block, N m or N for a bias, else a share.',
+              '', -1e6, 1e6),
+    Parameter('fault.duration', 0.0, 'Its duration; 0 for ever.', 's', 0.0, 1e6),
+    Parameter('fault.time', 0.0, 'Its time, counted from the first command; 0 for only when the '
+              'service inject_fault is called.', 's', 0.0, 1e6, read_only=True),
     Parameter('push.force', (), 'Force on the arm in base axes, with the fault or without; empty '
               'means none.', 'N', -1e4, 1e4),
     Parameter('push.frame', '', 'Link or frame at whose origin it acts; empty means the last '
@@ -136,14 +129,14 @@ INJECTION_PARAMETERS = (
 
 
 class FaultInjection:
-    """Puts into the plant what the parameters describe, at a time or when asked.
+    """Faults and pushes that the parameters describe, at a time or by a service.
 
     Parameters
     ----------
     node : Node
         The node of the simulated arm.
     plant : FaultyPlant or ElasticPlant
-        The arm; one with elastic joints refuses all of it.
+        The arm; one with elastic joints rejects them.
     values : mapping
         Values of `INJECTION_PARAMETERS`.
 
@@ -165,11 +158,11 @@ class FaultInjection:
         self._values = values
 
     def _inject(self, begin: float) -> str:
-        """Put a fault, a push or both into the plant; return what was done."""
+        """Add a fault, a push or both to the plant; return a text."""
         values = self._values
         joint, force = values['fault.joint'], values['push.force']
         if not joint and not force:
-            raise ParameterError('name neither a joint nor a force',
+            raise ParameterError('must name a joint or a force',
                                  subject='parameters fault.joint and push.force',
                                  remedy='set one of them')
         end = begin + values['fault.duration'] if values['fault.duration'] > 0.0 else math.inf
@@ -186,7 +179,7 @@ class FaultInjection:
 
     def _on_inject(self, request: Trigger.Request, response: Trigger.Response
                    ) -> Trigger.Response:
-        """Let it happen now."""
+        """Inject the fault now."""
         try:
             response.message = self._inject(self._plant.time)
             response.success = True
@@ -197,7 +190,7 @@ class FaultInjection:
 
     def _on_clear(self, request: Trigger.Request, response: Trigger.Response
                   ) -> Trigger.Response:
-        """Let everything be sound again."""
+        """Remove all faults."""
         self._plant.clear_faults()
-        response.success, response.message = True, 'everything is sound'
+        response.success, response.message = True, 'no faults'
         return response

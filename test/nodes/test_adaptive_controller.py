@@ -308,7 +308,7 @@ def test_a_second_controller_does_not_interfere(controller, arm, observer, make_
     assert observer.spin(60.0, lambda: arm.is_in('stopped'))
     arm.tell(1.5)
     assert arm.received == []
-    assert 'somebody else publishes on /effort_controller/commands' in running.stop()[2]
+    assert 'another node publishes on /effort_controller/commands' in running.stop()[2]
 
 
 def test_commands_stand_in_the_order_of_the_drive(controller, arm, gravity):

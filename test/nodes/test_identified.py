@@ -61,4 +61,4 @@ def test_nodes_start_from_it(start, observer, identified, name):
     status, _, errors = node.stop()
     assert status == 0
     # Nothing in it is left unread.
-    assert 'nothing here reads it' not in errors
+    assert 'does not read it' not in errors

@@ -57,8 +57,8 @@ def test_a_message_is_read_up_to_a_size_and_only_if_it_is_one():
     reader.read(b'\0\1\0\0' + b'\xff' * 40)
     reader.read(b'')
     assert heard == [good] and reader.rejected == 3
-    assert log.lines[0].startswith(f'message on joint_states rejected: it has {len(data)} bytes, more '
-                                   f'than {LARGEST_STATE}')
+    assert log.lines[0].startswith(f'message on joint_states rejected: it has {len(data)} bytes, '
+                                   f'more than {LARGEST_STATE}')
     assert 'is not a JointState' in log.lines[1] and '3 so far' in log.lines[2]
 
 
@@ -132,5 +132,5 @@ def test_joint_states_are_answered_whatever_else_is_sent(start, observer, style)
     status, _, stderr = controller.stop()
     assert status == 0
     for words in (f'has {POINTS} points, more than 1000',
-                  f'has {len(many)} bytes, more than {LARGEST_STATE}'):
+                  f'it has {len(many)} bytes, more than {LARGEST_STATE}'):
         assert words in stderr

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A managed node around a control session: joint states in, efforts out.
 
-The control law runs in the callback of the joint states: an answer waits for
-nothing, and its time is that of the state.
+The control law runs in the callback of the joint states, so that no answer waits for a timer, and
+its time is that of the state.
 """
+
 from __future__ import annotations
 
 import time
@@ -21,7 +22,7 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.feedback.protocol import TrackingController
-from robot_dynamics.control.session.modes import Command, Mode
+from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.control.session.session import ControlSession
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.model.robot import Robot
@@ -39,7 +40,7 @@ from robot_dynamics.nodes.ros.diagnostics import (
     model_status,
     state_status,
 )
-from robot_dynamics.nodes.ros.lifecycle import ManagedNode
+from robot_dynamics.nodes.ros.lifecycle import AUTOSTART, ManagedNode
 from robot_dynamics.nodes.ros.messages import (
     ArrayMessage,
     JointStateMessage,
@@ -48,24 +49,24 @@ from robot_dynamics.nodes.ros.messages import (
     to_nanoseconds,
 )
 from robot_dynamics.nodes.ros.parameters import Parameter, Values
-from robot_dynamics.nodes.ros.runtime import freeze_garbage
+from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
 from robot_dynamics.nodes.ros.stopping import StopRequest
 from robot_dynamics.nodes.ros.subscriptions import SizeLimitedReader
 
 #: Time between two copies of a safe command. s.
 _COPY_PERIOD = 0.002
-#: Longest time that going over to the safe command may take where efforts change slowly. s.
+#: Longest time for the change to the safe command where efforts change slowly. s.
 _LONGEST_WIND_DOWN = 0.5
-#: How long to wait until a drive has taken the last command. s.
-_LAST_WORDS_TIMEOUT = 0.05
-#: How long a preparation to take over waits for being activated. s.
-PATIENCE = 10.0
+#: Longest wait until subscribers have received the last command. s.
+_LAST_COMMAND_TIMEOUT = 0.05
+#: How long a controller that was prepared to take over waits for its activation. s.
+_PREPARED_TIME = 10.0
 #: Warnings of one kind are this far apart. s.
 _WARNING_PERIOD = 2.0
 
 
 class EffortControllerNode(ManagedNode):
-    """Runs a control session; a subclass brings the law.
+    """Runs a control session; a subclass provides the law.
 
     Parameters
     ----------
@@ -77,9 +78,9 @@ class EffortControllerNode(ManagedNode):
         Whether the process is asked to stop.
     """
 
-    #: How the arm is led.
+    #: Class of the session.
     session_type = ControlSession
-    #: Whether there is a law, and everything around it.
+    #: Whether `build` is complete.
     is_built = False
 
     def __init__(self, name: str, table: Sequence[Parameter], stopped: StopRequest):
@@ -89,56 +90,61 @@ class EffortControllerNode(ManagedNode):
         self._diagnostics: Diagnostics | None = None
         self._accepted_at = -np.inf
         self._commands: CommandClaim | None = None
-        self._patience: Timer | None = None
+        self._preparation: Timer | None = None
 
     def load_model(self, values: Values) -> Robot:
-        """Return the arm."""
+        """Load the arm."""
         return load_robot(self, values, self.stopped)
 
     def states_topic(self, values: Values) -> str:
-        """Return where the states come from that are answered."""
+        """Topic of the states that are answered."""
         return 'joint_states'
 
     def state_names(self, values: Values) -> tuple[str, ...]:
-        """Return what joints are called there."""
+        """Names of the joints in these states."""
         return self.robot.joint_names
 
     @abstractmethod
     def make_law(self, robot: Robot, values: Values) -> TrackingController:
-        """Return the control law."""
+        """Make the control law."""
 
     def law_telemetry(self) -> tuple[Callable[[int], None], ...]:
-        """Make the publishers of the law and return what publishes on each."""
+        """Make publishers of the law; return functions that publish at a stamp in ns."""
         return ()
 
     def law_status(self) -> dict[str, Callable[[], Status]]:
-        """Return diagnostics items of the law."""
+        """Diagnostics items of the law."""
         return {}
 
     def before_cycle(self) -> None:
-        """Do what the law needs before a joint state is answered."""
+        """Prepare the law before a joint state is answered."""
+
+    def on_trajectory(self, length: float) -> None:
+        """Handle a trajectory that the session has accepted, of some length in s."""
 
     def check(self, values: Values) -> None:
-        """Refuse a payload that cannot be, or that the arm cannot hold."""
+        """Reject a payload that is not physical or that the arm cannot hold."""
         payload_of(values)
         if self.is_built:
             self._payload.check(values)
 
     def on_parameters(self, values: Values) -> None:
         """Take over changed parameters."""
+        self.values = values
         if self.is_built:
             self._payload.on_parameters(values)
 
     def build(self) -> None:
         """Build model, law, session and endpoints."""
-        values = self.parameters.values
+        self.values = values = self.parameters.values
         self.robot = self.load_model(values)
         with self.stopped.interrupting():
             self.law = self.make_law(self.robot, values)
             self._warm_up()
         self.session = make_session(self.robot, self.law, values, self.session_type,
                                     self.state_names(values))
-        self._payload = PayloadServices(self.robot, self.law, lambda: self.session, values)
+        self._payload = PayloadServices(self.robot, self.law, self.session, values)
+        self._payload_stamp: float | None = None
         self._period = 1.0 / values['rate']
         self.session.stop('not activated yet')
         self._steady_origin = time.monotonic()
@@ -156,15 +162,15 @@ class EffortControllerNode(ManagedNode):
         self._services_made += [
             self.create_service(Trigger, '~/prepare', self._on_prepare),
             self.create_service(SetBool, '~/carry_payload', self._on_carry_payload),
-            *StopServices(self, lambda: self.session, self._tell_mode).services()]
+            *StopServices(self, self.session, self._publish_mode).services()]
         self.is_built = True
-        self._tell_mode()
+        self._publish_mode()
 
     def take_down(self) -> None:
         """Destroy every endpoint."""
         self.is_built = False
         self.fast.destroy()
-        self._forget_preparation()
+        self._end_preparation()
         if self._commands is not None:
             self._commands.release()
             self._commands = None
@@ -178,34 +184,33 @@ class EffortControllerNode(ManagedNode):
             self._diagnostics.destroy()
             self._diagnostics = None
 
-    def obstacle(self) -> str | None:
-        """Return what stands against moving the arm."""
-        values, session = self.parameters.values, self.session
-        states = self.fast.subscriptions[0][0].topic_name
-        publishers, wanted = self.count_publishers(states), values['state_publishers']
+    def why_not_ready(self) -> str | None:
+        """Reason that forbids moving the arm, None where there is none."""
+        topic = self.fast.subscriptions[0][0].topic_name
+        publishers, wanted = self.count_publishers(topic), self.values['state_publishers']
         if wanted and publishers != wanted:
-            return f'{states} has {publishers} publishers, not {wanted}'
-        reason = self._commands.obstacle()
+            return f'{topic} has {publishers} publishers, not {wanted}'
+        reason = self._commands.why_not_ready()
         if reason is not None:
             return reason
-        if time.monotonic() - self._accepted_at > values['state_timeout']:
-            return f'no complete joint state on {states}; {session.last_message}'
+        if time.monotonic() - self._accepted_at > self.values['state_timeout']:
+            return f'no complete joint state on {topic}; {self.session.last_message}'
         return None
 
-    def rival(self) -> str | None:
-        """Return who else commands the arm."""
-        return self._commands.rival()
+    def other_publisher(self) -> str | None:
+        """Reason that another node commands the arm, None where none does."""
+        return self._commands.other_publisher()
 
     def claim(self) -> None:
-        """Let everybody see that this node will command the arm."""
+        """Announce that this node will command the arm."""
         self._commands.make()
 
-    def settle(self) -> str | None:
-        """Wait until everybody has seen it; return who else commands the arm."""
-        return self._commands.settle()
+    def wait_for_discovery(self) -> str | None:
+        """Wait until all nodes see the claim; return `other_publisher`."""
+        return self._commands.wait_for_discovery()
 
     def release(self) -> None:
-        """Take that back."""
+        """Withdraw the claim."""
         self._commands.release()
 
     def engage(self) -> None:
@@ -215,53 +220,64 @@ class EffortControllerNode(ManagedNode):
         if last is not None:
             self.session.take_over(last)
         self._commands.forget_predecessors()
-        self._tell_mode()
+        self._publish_mode()
 
-    def let_go(self, reason: str) -> None:
-        """Send the safe command some times and nothing after it."""
+    def release_arm(self, reason: str) -> None:
+        """Publish the safe command ``safe_command_count`` times, then stop publishing."""
         self._wind_down()
         command = self.session.stop(reason)
         if command is not None:
-            for _ in range(self.parameters.values['safe_command_count']):
-                self._send(command)
+            for _ in range(self.values['safe_command_count']):
+                self._commands.send(command.effort, self.session.monitor.q)
                 time.sleep(_COPY_PERIOD)
-            # Whoever takes over goes on from here.
+            # A controller that takes over continues from this effort.
             self._publish_command(self._stamps.nanoseconds(command.stamp))
-            # A reliable listener has it for certain; one that is gone is not waited for long.
+            # Reliable subscribers get it; one that has ended is not waited for long.
             for publisher in (self._commands, self._named_commands):
-                publisher.wait_for_all_acked(Duration(seconds=_LAST_WORDS_TIMEOUT))
+                publisher.wait_for_all_acked(Duration(seconds=_LAST_COMMAND_TIMEOUT))
         self._commands.release()
-        self._tell_mode()
-        # The publisher may be destroyed next, and its last word with it.
-        self._modes.wait_for_all_acked(Duration(seconds=_LAST_WORDS_TIMEOUT))
+        self._publish_mode()
+        # The publisher may be destroyed next, with its last message.
+        self._modes.wait_for_all_acked(Duration(seconds=_LAST_COMMAND_TIMEOUT))
 
     def _wind_down(self) -> None:
-        """Go over to the safe effort as fast as efforts may change, within some time."""
+        """Change to the safe effort as fast as efforts may change, within some time."""
         deadline = time.monotonic() + _LONGEST_WIND_DOWN
         while time.monotonic() < deadline \
                 and (command := self.session.wind_down(_COPY_PERIOD)) is not None:
-            self._send(command)
+            self._commands.send(command.effort, self.session.monitor.q)
             time.sleep(_COPY_PERIOD)
 
     def _on_prepare(self, request: Trigger.Request, response: Trigger.Response
                     ) -> Trigger.Response:
-        """Get ready to follow whoever commands the arm now, without sending anything."""
-        reason = None if self.is_active else self.obstacle()
+        """Get ready to follow the controller that commands the arm now, without sending."""
+        reason = None if self.is_active else self.why_not_ready()
         response.success = reason is None
         response.message = reason or ('is active' if self.is_active else
-                                      f'ready for {PATIENCE:g} s')
+                                      f'ready for {_PREPARED_TIME:g} s')
         if response.success and not self.is_active:
             self._commands.make()
             self._commands.listen_to_predecessors()
             self._commands.wait_until_known()
-            self._forget_preparation()
-            self._patience = self.create_timer(PATIENCE, self._on_impatience,
-                                               clock=Clock(clock_type=ClockType.STEADY_TIME))
+            self._end_preparation()
+            self._preparation = self.create_timer(_PREPARED_TIME, self._on_preparation_over,
+                                                  clock=Clock(clock_type=ClockType.STEADY_TIME))
         return response
+
+    def _on_preparation_over(self) -> None:
+        """Withdraw a claim that was not followed by an activation."""
+        self._end_preparation()
+        if not self.is_active:
+            self._commands.release()
+
+    def _end_preparation(self) -> None:
+        if self._preparation is not None:
+            self.destroy_timer(self._preparation)
+            self._preparation = None
 
     def _on_carry_payload(self, request: SetBool.Request, response: SetBool.Response
                           ) -> SetBool.Response:
-        """Take the arm to carry its payload, or nothing."""
+        """Add the payload to the model of the arm, or remove it."""
         try:
             response.message = self._payload.carry(request.data)
             response.success = True
@@ -269,17 +285,6 @@ class EffortControllerNode(ManagedNode):
         except RobotDynamicsError as error:
             response.success, response.message = False, str(error)
         return response
-
-    def _on_impatience(self) -> None:
-        """Give up what nobody came for."""
-        self._forget_preparation()
-        if not self.is_active:
-            self._commands.release()
-
-    def _forget_preparation(self) -> None:
-        if self._patience is not None:
-            self.destroy_timer(self._patience)
-            self._patience = None
 
     def advertise(self, message_type: type, topic: str, profile: Any) -> Any:
         """Create a publisher that `take_down` destroys."""
@@ -301,9 +306,8 @@ class EffortControllerNode(ManagedNode):
         """Create publishers, telemetry and diagnostics."""
         names = self.robot.joint_names
         order = joint_order('command_joints', values['command_joints'], names)
-        self._command = COMMAND_TYPES[values['command_type']](names, order)
-        self._commands = CommandClaim(self, values['command_topic'], self._command.message_type,
-                                      names)
+        self._commands = CommandClaim(self, values['command_topic'],
+                                      COMMAND_TYPES[values['command_type']](names, order), names)
         self._modes = self.advertise(String, '~/mode', qos.latched())
         self._error = JointStateMessage(names, position=True, velocity=True)
         self._errors = self.advertise(JointState, '~/tracking_error', qos.telemetry())
@@ -314,7 +318,7 @@ class EffortControllerNode(ManagedNode):
         self._telemetry = Telemetry(values['rate'], values['telemetry_rate'], (
             self._publish_error, self._publish_command, self._publish_timing,
             *self.law_telemetry()))
-        # Simulated time may go by as slowly as it likes: no cycle is late by that of the machine.
+        # With simulated time, which may pass slowly, no cycle is late by the clock of the machine.
         period = None if self.get_parameter('use_sim_time').value else 1.0 / values['rate']
         self._diagnostics = Diagnostics(self, self.robot.name, {
             'state': lambda: state_status(self.session),
@@ -325,55 +329,53 @@ class EffortControllerNode(ManagedNode):
 
     def _on_joint_state(self, message: JointState) -> None:
         """Answer a joint state."""
-        # First of all: what follows takes its time, and silence is counted from here.
+        # First: the following code takes time, and the timeout of states counts from here.
         steady = time.monotonic()
         self._cycle.start()
-        self._payload.before_cycle(self._period)
+        session, stamps = self.session, self._stamps
+        self._advance_payload(session.monitor.stamp)
         self.before_cycle()
-        session = self.session
         stamp = to_nanoseconds(message.header.stamp)
         command = session.on_joint_state(
-            self._stamps.received(stamp), self._stamps.seconds(stamp), message.name,
+            stamps.received(stamp), stamps.seconds(stamp), message.name,
             message.position, message.velocity, message.effort,
             steady_time=steady - self._steady_origin)
+        timing = self._timing.values
         if command is not None:
-            self._send(command)
-            timing = self._timing.values
-            timing[0] = self._stamps.now() - command.stamp
+            self._commands.send(command.effort, session.monitor.q)
+            timing[0] = stamps.now() - command.stamp
             timing[2] = max(timing[2], timing[0])
         if session.verdict.accepted:
             self._accepted_at = steady
         if session.mode is not self._mode:
-            self._tell_mode()
+            self._publish_mode()
         if command is not None:
             self._telemetry.cycle(stamp)
-        timing = self._timing.values
         timing[1] = self._cycle.finish()
         timing[3] = max(timing[3], timing[1])
 
+    def _advance_payload(self, stamp: float) -> None:
+        """Advance the change of a payload to the last state, by two periods at most."""
+        if self._payload_stamp is not None:
+            self.law.advance(min(stamp - self._payload_stamp, 2.0 * self._period))
+        self._payload_stamp = stamp
+
     def _on_deadline(self) -> float:
-        """Send the safe command where good states have stopped; return when to look again. s."""
+        """Send the safe command where good states have stopped; return the time left, s."""
         left = self.session.time_left(time.monotonic() - self._steady_origin)
         if left > 0.0:
             return left
-        self._say_safe()
-        return self.parameters.values['state_timeout']
-
-    def _say_safe(self) -> None:
-        """Send the safe command some times: no good joint state has come for too long."""
-        for _ in range(self.parameters.values['safe_command_count']):
+        for _ in range(self.values['safe_command_count']):
             command = self.session.on_tick(time.monotonic() - self._steady_origin)
             if command is None:
                 break
-            self._send(command)
+            self._commands.send(command.effort, self.session.monitor.q)
             time.sleep(_COPY_PERIOD)
-        self._tell_mode()
+        self._publish_mode()
+        return self.values['state_timeout']
 
-    def _send(self, command: Command) -> None:
-        self._commands.publish(self._command.fill(command.effort, self.session.monitor.q))
-
-    def _tell_mode(self) -> None:
-        """Tell of a change of mode."""
+    def _publish_mode(self) -> None:
+        """Publish and log a change of mode."""
         session = self.session
         if session.mode is self._mode:
             return
@@ -386,23 +388,19 @@ class EffortControllerNode(ManagedNode):
             self.get_logger().info(text)
 
     def _on_reference(self, data: bytes) -> None:
-        """Take over a trajectory, or say why not."""
+        """Pass a trajectory to the session, or log why it is rejected."""
         session = self.session
-        refused = session.counts['trajectories_refused']
+        rejected = session.counts['trajectories_refused']
         try:
-            message = read_trajectory(
-                data, max_points=self.parameters.values['max_trajectory_points'])
+            message = read_trajectory(data, max_points=self.values['max_trajectory_points'])
             session.accept_trajectory(message.names, message.points,
                                       self._stamps.seconds(message.stamp))
         except TrajectoryError as error:
-            session.counts['trajectories_refused'] = refused + 1
-            self.get_logger().warning(f'refused: {error}',
+            session.counts['trajectories_refused'] = rejected + 1
+            self.get_logger().warning(f'trajectory rejected: {error}',
                                       throttle_duration_sec=_WARNING_PERIOD)
             return
         self.on_trajectory(float(message.points.times[-1]))
-
-    def on_trajectory(self, length: float) -> None:
-        """Take note of a trajectory that the session has taken over, and of its length in s."""
 
     def _publish_error(self, stamp: int) -> None:
         session = self.session
@@ -416,26 +414,29 @@ class EffortControllerNode(ManagedNode):
         self._named_commands.publish(self._named.stamp(stamp))
 
     def _publish_timing(self, stamp: int) -> None:
-        """Publish latency and duration, and the worst of each since the last message."""
+        """Publish latency and duration, and the largest of each since the last message."""
         self._timings.publish(self._timing.message)
         self._timing.values[2:] = 0.0
 
 
-class Telemetry:
-    """Calls one of several publishers in each cycle, each at the rate asked for.
+def run_controller(make_node: Callable[[StopRequest], EffortControllerNode],
+                   table: Sequence[Parameter], args: Sequence[str] | None = None) -> int:
+    """Run a controller with the parameters of its law; return the exit status."""
+    return run(make_node, args, (AUTOSTART, *CONTROLLER_PARAMETERS, *table))
 
-    A cycle that published everything at once would be the slowest of all; so each
-    has its own cycle of a round.
+
+class Telemetry:
+    """Calls publishers at a fraction of the cycle rate, spread over the cycles between.
 
     Parameters
     ----------
     cycle_rate : float
         Rate at which `cycle` is called. Hz.
     rate : float
-        Wanted rate of each publisher; the cycle rate divided by a whole number is
-        what it gets. 0 for none. Hz.
+        Wanted rate of each publisher; it gets the cycle rate divided by a whole number. 0 for
+        none. Hz.
     publishers : sequence of callable
-        What to call, with the stamp in nanoseconds.
+        Functions to call with the stamp in ns.
     """
 
     def __init__(self, cycle_rate: float, rate: float,
@@ -448,7 +449,7 @@ class Telemetry:
         self._next = 0
 
     def cycle(self, stamp: int) -> None:
-        """Publish what is due in this cycle; the stamp is that of the state, in ns."""
+        """Call the publishers of this cycle with the stamp of its state, in ns."""
         if not self._round:
             return
         for publisher in self._slots[self._next]:

@@ -21,7 +21,11 @@ from robot_dynamics.control.states.reported_effort import EffortKind, ReportedEf
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.commands import COMMAND_TYPES
-from robot_dynamics.nodes.controller.services import HALT_PARAMETERS, PAYLOAD_PARAMETERS, make_halt
+from robot_dynamics.nodes.controller.services import (
+    PAYLOAD_PARAMETERS,
+    STOP_PARAMETERS,
+    make_stop_motion,
+)
 from robot_dynamics.nodes.ros.description import ROBOT_PARAMETERS
 from robot_dynamics.nodes.ros.parameters import Parameter, Values, per_joint
 
@@ -52,15 +56,15 @@ def make_feedback_gains(values: Values) -> FeedbackGains:
 
 
 def feedback_keywords(values: Values) -> dict[str, Any]:
-    """Return feedback, period and delay as the laws take them."""
+    """Feedback gains, period and delay, s, as keywords of the laws."""
     return {'feedback': make_feedback_gains(values),
             'period': 1.0 / values['rate'], 'delay': values['delay']}
 
 
 REPORTED_PARAMETERS = (
-    Parameter('effort_kind', 'torque', 'What the effort of joint_states is: torque of the joint, '
-              'current of its motor, torque beyond what gravity needs, or none that could be '
-              'used.', choices=tuple(kind.value for kind in EffortKind), read_only=True),
+    Parameter('effort_kind', 'torque', 'Meaning of the effort of joint_states: torque of the '
+              'joint, current of its motor, torque without that of gravity, or not usable.',
+              choices=tuple(kind.value for kind in EffortKind), read_only=True),
     Parameter('effort_scale', (), 'Joint effort per unit reported: negative where the driver '
               'counts the other way; for currents torque constant times gear ratio. Empty means '
               'one.', 'N m or N per unit', -1e6, 1e6, read_only=True),
@@ -69,23 +73,10 @@ REPORTED_PARAMETERS = (
 
 def make_reported_effort(robot: Robot, dynamics: Dynamics, values: Values, *,
                          hardware_gravity: bool = False) -> ReportedEffort:
-    """Return what turns reported efforts into joint efforts, as the parameters say.
+    """Conversion of reported efforts to joint efforts, from `REPORTED_PARAMETERS`.
 
-    Parameters
-    ----------
-    robot : Robot
-        The robot.
-    dynamics : Dynamics
-        Its equations.
-    values : mapping
-        Parameter values, `REPORTED_PARAMETERS` among them.
-    hardware_gravity : bool
-        Whether the hardware adds gravity to what is sent to it.
-
-    Raises
-    ------
-    ParameterError
-        Where they do not fit the robot or each other.
+    `hardware_gravity` says whether the hardware adds gravity to commands. Raises a ParameterError
+    where values do not fit the robot or each other.
     """
     scale = per_joint(values, 'effort_scale', robot.joint_names) \
         if values['effort_scale'] else None
@@ -95,52 +86,52 @@ def make_reported_effort(robot: Robot, dynamics: Dynamics, values: Values, *,
 
 CONTROLLER_PARAMETERS = (
     *ROBOT_PARAMETERS,
-    Parameter('rate', 500.0, 'Rate at which joint_states come.', 'Hz', 1.0, 2000.0,
+    Parameter('rate', 500.0, 'Rate of joint_states.', 'Hz', 1.0, 2000.0,
               read_only=True),
-    Parameter('state_timeout', 0.1, 'Without a good joint state for this long the safe command '
+    Parameter('state_timeout', 0.1, 'Without a valid joint state for this long the safe command '
               'is sent.', 's', 0.005, 2.0, read_only=True),
     Parameter('state_skew', 0.02, 'Largest age difference between the joints of one state.', 's',
               0.0, 2.0, read_only=True),
-    Parameter('max_age', 0.2, 'A stamp older than this is not believed.', 's', 0.001, 2.0,
+    Parameter('max_age', 0.2, 'States with an older stamp are rejected.', 's', 0.001, 2.0,
               read_only=True),
-    Parameter('max_future', 0.05, 'A stamp this far ahead of the clock is not believed.', 's',
+    Parameter('max_future', 0.05, 'States with a stamp this far ahead of the clock are '
+              'rejected.', 's',
               0.0, 2.0, read_only=True),
     Parameter('velocity_cutoff', 30.0, 'Corner frequency of estimated velocities, where '
               'joint_states have none.', 'Hz', 0.5, 200.0, read_only=True),
-    Parameter('state_publishers', 1, 'How many publishers joint_states has to have; 0 for any '
+    Parameter('state_publishers', 1, 'Required number of publishers of joint_states; 0 for any '
               'number.', low=0, high=10, read_only=True),
-    Parameter('command_topic', 'effort_controller/commands', 'Where efforts are sent.',
+    Parameter('command_topic', 'effort_controller/commands', 'Topic of the commands.',
               read_only=True, topic=True),
-    Parameter('command_type', 'effort_array', 'What is sent: effort_array for an effort '
+    Parameter('command_type', 'effort_array', 'Type of the commands: effort_array for an effort '
               'controller such as forward_command_controller, joint_trajectory for a joint '
               'trajectory controller with an effort interface and no gains.',
               choices=tuple(COMMAND_TYPES), read_only=True),
     Parameter('command_joints', (), 'Order of the joints in commands, as the effort controller '
               'has it; empty means that of the robot.', element=str, read_only=True),
-    Parameter('hardware_gravity_compensation', False, 'Whether the arm adds gravity to what is '
-              'sent by itself; that of the model is then not sent.', read_only=True),
+    Parameter('hardware_gravity_compensation', False, 'Whether the arm adds gravity to '
+              'commands; that of the model is then not sent.', read_only=True),
     *REPORTED_PARAMETERS,
-    Parameter('effort_limit', (), 'Largest efforts; empty means those of the robot, which no '
-              'limit may be above.', 'N m or N', 0.001, 1e5, read_only=True),
-    Parameter('effort_rate_limit', (), 'Largest changes of effort; empty means any.',
-              'N m/s or N/s', 0.001, 1e8, read_only=True),
-    Parameter('max_tracking_error', 0.5, 'An arm farther than this from its reference is made '
-              'safe.', 'rad or m', 0.001, 10.0, read_only=True),
-    Parameter('max_trajectory_points', 1000, 'Longer references are refused: a controller reads '
-              'them between two joint states. Send them in parts.', low=1, high=10_000,
+    Parameter('effort_limit', (), 'Largest efforts, at most those of the robot; empty means '
+              'those of the robot.', 'N m or N', 0.001, 1e5, read_only=True),
+    Parameter('effort_rate_limit', (), 'Largest rates of change of efforts; empty means '
+              'unlimited.', 'N m/s or N/s', 0.001, 1e8, read_only=True),
+    Parameter('max_tracking_error', 0.5, 'Farther than this from its reference the arm gets the '
+              'safe command.', 'rad or m', 0.001, 10.0, read_only=True),
+    Parameter('max_trajectory_points', 1000, 'Longer references are rejected, because they are '
+              'read between two joint states. Send them in parts.', low=1, high=10_000,
               read_only=True),
-    Parameter('safe_command', 'gravity', 'What the safe command does: gravity carries the arm '
-              'and takes its speed out, damping is for an arm that carries itself, zero for one '
-              'that cannot fall.', choices=tuple(kind.value for kind in SafeKind),
-              read_only=True),
-    Parameter('safe_command_count', 5, 'How often the safe command is sent before silence.',
+    Parameter('safe_command', 'gravity', 'gravity compensates gravity and damps the motion, '
+              'damping is for an arm that compensates its own gravity, zero for one that cannot '
+              'fall.', choices=tuple(kind.value for kind in SafeKind), read_only=True),
+    Parameter('safe_command_count', 5, 'How often the safe command is repeated.',
               low=1, high=100, read_only=True),
-    Parameter('resume_after', 0, 'Good states in a row after which an arm made safe because '
-              'states had stopped is held again, and moved; 0: only when activated anew.',
+    Parameter('resume_after', 0, 'Valid states in a row after which the controller continues '
+              'when states had stopped; 0: only after a new activation.',
               low=0, high=1_000_000, read_only=True),
-    Parameter('telemetry_rate', 25.0, 'Rate of each topic for people and recorders; 0 for '
+    Parameter('telemetry_rate', 25.0, 'Rate of each topic for plots and recorders; 0 for '
               'none.', 'Hz', 0.0, 2000.0, read_only=True),
-    *HALT_PARAMETERS,
+    *STOP_PARAMETERS,
     *PAYLOAD_PARAMETERS,
 )
 
@@ -148,7 +139,7 @@ CONTROLLER_PARAMETERS = (
 def make_session(robot: Robot, law: TrackingController, values: Values,
                  kind: type[ControlSession] = ControlSession,
                  state_names: Sequence[str] | None = None) -> ControlSession:
-    """Return the control session of a law as the parameters describe it.
+    """Control session of a law as `CONTROLLER_PARAMETERS` describe it.
 
     Parameters
     ----------
@@ -157,16 +148,16 @@ def make_session(robot: Robot, law: TrackingController, values: Values,
     law : TrackingController
         The law.
     values : mapping
-        Values of `CONTROLLER_PARAMETERS`.
+        Values of the parameters.
     kind : type
         Class of the session.
     state_names : sequence of str, optional
-        What joints are called in the states that are answered, where not as the robot does.
+        Names of the joints in the states, where they differ from those of the robot.
 
     Raises
     ------
     ParameterError
-        Where they do not fit the robot.
+        Where values do not fit the robot.
     """
     names = robot.joint_names
     monitor = JointStateMonitor.for_robot(
@@ -189,4 +180,4 @@ def make_session(robot: Robot, law: TrackingController, values: Values,
         max_tracking_error=values['max_tracking_error'])
     trajectory = TrajectoryBuffer.for_robot(robot, max_points=values['max_trajectory_points'])
     return kind(robot, law, settings, monitor=monitor, limiter=limiter, gate=gate,
-                trajectory=trajectory, stop_motion=make_halt(robot, values))
+                trajectory=trajectory, stop_motion=make_stop_motion(robot, values))

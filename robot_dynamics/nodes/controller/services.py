@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The services ``~/stop`` and ``~/resume`` of a controller, and their parameters."""
+"""Services of a controller to stop and resume a motion and to change the payload."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -18,51 +19,50 @@ from robot_dynamics.errors import ControlError, ParameterError, RobotDynamicsErr
 from robot_dynamics.model.robot import Robot, effort_units
 from robot_dynamics.nodes.ros.parameters import Parameter, Values, per_joint
 
-HALT_PARAMETERS = (
-    Parameter('stop_acceleration', (STOP_ACCELERATION,), 'What the joints brake with when the '
-              'service stop is called; efforts stay within their limits all the same.',
+STOP_PARAMETERS = (
+    Parameter('stop_acceleration', (STOP_ACCELERATION,), 'Deceleration of the joints when the '
+              'service stop is called; efforts stay within their limits.',
               'rad/s^2 or m/s^2', 0.01, 1000.0, read_only=True),
-    Parameter('stop_kind', StopKind.EACH_JOINT.value, 'each_joint lets every joint stop as soon '
-              'as it can, together all of them when the slowest can, along a straight line.',
+    Parameter('stop_kind', StopKind.EACH_JOINT.value, 'each_joint stops every joint as soon as '
+              'it can; together stops all of them with the slowest, along a straight line.',
               choices=tuple(kind.value for kind in StopKind), read_only=True),
 )
 
 
-def make_halt(robot: Robot, values: Values) -> StopMotion:
-    """Return how an arm is stopped, as the parameters say."""
+def make_stop_motion(robot: Robot, values: Values) -> StopMotion:
+    """Motion to rest that the parameters describe."""
     return StopMotion.for_robot(robot, per_joint(values, 'stop_acceleration', robot.joint_names),
-                          StopKind.named(values['stop_kind']))
+                                StopKind.named(values['stop_kind']))
 
 
 class StopServices:
-    """Takes orders to stop and to go on.
+    """Services ``~/stop`` and ``~/resume``.
 
     Parameters
     ----------
     node : Node
         The controller.
-    session : callable
-        Returns its session.
+    session : ControlSession
+        Its session.
     changed : callable
-        To be called when the mode may have changed.
+        Called when the mode may have changed.
     """
 
-    def __init__(self, node: Node, session: Callable[[], ControlSession],
-                 changed: Callable[[], None]):
+    def __init__(self, node: Node, session: ControlSession, changed: Callable[[], None]):
         self._node = node
         self._session = session
         self._changed = changed
 
     def services(self) -> list[Any]:
-        """Return the services, for the node to destroy."""
+        """Create the services, for the node to destroy."""
         return [self._node.create_service(Trigger, '~/stop', self._on_stop),
                 self._node.create_service(Trigger, '~/resume', self._on_resume)]
 
     def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Stop the arm as fast as it may be, and hold it."""
-        session = self._session()
+        """Stop the arm as fast as the acceleration bounds allow, and hold it."""
+        session = self._session
         if session.mode is Mode.STOPPED:
-            # Somebody else may be moving the arm: nothing here can stop it.
+            # Another node may be moving the arm, which cannot be stopped here.
             response.success = False
             response.message = f'this controller does not command the arm: {session.reason}'
             return response
@@ -72,10 +72,10 @@ class StopServices:
 
     def _on_resume(self, request: Trigger.Request, response: Trigger.Response
                    ) -> Trigger.Response:
-        """Let the arm follow references again, from where it stands."""
+        """Follow references again, from the present pose."""
         try:
-            self._session().resume()
-            response.success, response.message = True, self._session().reason
+            self._session.resume()
+            response.success, response.message = True, self._session.reason
         except ControlError as error:
             response.success, response.message = False, str(error)
         self._changed()
@@ -83,18 +83,19 @@ class StopServices:
 
 
 PAYLOAD_PARAMETERS = (
-    Parameter('payload.mass', 0.0, 'Mass of what the arm may carry; the service carry_payload '
-              'says whether it does.', 'kg', 0.0, 1e3),
+    Parameter('payload.mass', 0.0, 'Mass of the payload; the service carry_payload switches '
+              'whether the model has it.', 'kg', 0.0, 1e3),
     Parameter('payload.com', (0.0, 0.0, 0.0), 'Its centre of mass in the frame that carries it.',
               'm', -10.0, 10.0),
     Parameter('payload.inertia', (), 'Its inertia about its centre of mass, ixx ixy ixz iyy iyz '
-              'izz in the axes of that frame; empty means that of a point.', 'kg m^2', -1e3, 1e3),
+              'izz in the axes of that frame; empty means that of a point mass.', 'kg m^2', -1e3,
+              1e3),
     Parameter('payload.frame', '', 'Link or frame that carries it; empty means the last link.',
               read_only=True),
     Parameter('payload.carried', False, 'Whether the arm carries it from the start on.',
               read_only=True),
-    Parameter('payload.blend_time', 1.0, 'Time over which efforts go over to an arm that '
-              'carries something else, so that none of them jumps.', 's', 0.05, 60.0,
+    Parameter('payload.blend_time', 1.0, 'Time over which efforts change to those of '
+              'another payload, without a jump.', 's', 0.05, 60.0,
               read_only=True),
 )
 
@@ -102,18 +103,12 @@ _NAMES = ('mass', 'com', 'inertia', 'frame')
 
 
 def payload_of(values: Mapping[str, Any]) -> Payload:
-    """Return the payload that parameters describe.
-
-    Raises
-    ------
-    ParameterError
-        Where no body is like that.
-    """
+    """Payload that parameters describe; raises a ParameterError where it is not physical."""
     return Payload(**{name: values[f'payload.{name}'] for name in _NAMES})
 
 
 class PayloadServices:
-    """Takes orders and hands them to the law between two cycles.
+    """Changes the payload of a law between two cycles.
 
     Parameters
     ----------
@@ -121,8 +116,8 @@ class PayloadServices:
         The arm.
     law : Carrier
         The law.
-    session : callable
-        Returns the session that the law runs in.
+    session : ControlSession
+        The session that the law runs in.
     values : mapping
         Values of `PAYLOAD_PARAMETERS`.
 
@@ -132,33 +127,32 @@ class PayloadServices:
         Whether the model carries the payload.
     """
 
-    def __init__(self, robot: Robot, law: Carrier, session: Callable[[], ControlSession],
+    def __init__(self, robot: Robot, law: Carrier, session: ControlSession,
                  values: Mapping[str, Any]):
         self._robot = robot
         self._law = law
         self._session = session
         self._payload = payload_of(values)
         self._seconds = values['payload.blend_time']
-        # Refused now, not when somebody asks for it.
+        # Rejected now, not when the service is called.
         self._payload.load_on(robot)
         self.is_carried = False
-        self._stamp: float | None = None
         if values['payload.carried']:
             self._require_mass()
             law.carry(self._payload.load_on(robot), 0.0)
             self.is_carried = True
 
     def carry(self, wanted: bool) -> str:
-        """Take the arm to carry the payload, or nothing; return what happens.
+        """Add the payload to the model, or remove it; return a text for the caller.
 
         Raises
         ------
         RobotDynamicsError
-            Where there is no payload, or the arm cannot hold it where it is. Nothing
+            Where no payload is set, or the arm cannot hold it in its present pose. Nothing
             changes then.
         """
         if wanted == self.is_carried:
-            return 'it is so already'
+            return 'the payload is carried already' if wanted else 'no payload is carried'
         if wanted:
             self._require_mass()
             self._check_strength(self._payload)
@@ -169,20 +163,20 @@ class PayloadServices:
         return f'the model carries {what}' + (f' in {seconds:g} s' if seconds else '')
 
     def check(self, values: Mapping[str, Any]) -> None:
-        """Refuse parameters of a payload that is carried and cannot be, or cannot be held.
+        """Reject a change of a carried payload to one that is not physical or too heavy.
 
         Raises
         ------
         ParameterError
-            Saying why.
+            With the reason.
         """
         payload = payload_of(values)
         if not self.is_carried or payload == self._payload:
             return
         if payload.mass == 0.0:
-            raise ParameterError('is 0 for a payload that is carried', subject='payload.mass',
-                                 remedy='say that nothing is carried by the service '
-                                        'carry_payload')
+            raise ParameterError('must be positive while the payload is carried, got 0',
+                                 subject='payload.mass',
+                                 remedy='remove the payload by the service carry_payload')
         try:
             checked_load(self._robot, payload.load_on(self._robot))
             self._check_strength(payload)
@@ -199,31 +193,24 @@ class PayloadServices:
         if self.is_carried:
             self._begin(payload)
 
-    def before_cycle(self, period: float) -> None:
-        """Let the time pass since the last state; never more than two periods at once. s."""
-        stamp = self._session().monitor.stamp
-        if self._stamp is not None:
-            self._law.advance(min(stamp - self._stamp, 2.0 * period))
-        self._stamp = stamp
-
     @property
     def _is_idle(self) -> bool:
-        """Whether the law moves nothing now."""
-        return not self._session().has_command
+        """Whether the law does not command the arm."""
+        return not self._session.has_command
 
     def _begin(self, payload: Payload) -> None:
         self._law.carry(payload.load_on(self._robot), 0.0 if self._is_idle else self._seconds)
 
     def _require_mass(self) -> None:
         if self._payload.mass == 0.0:
-            raise ParameterError('is 0', subject='payload.mass',
+            raise ParameterError('must be positive, got 0', subject='payload.mass',
                                  remedy='set payload.mass and payload.com first')
 
     def _check_strength(self, payload: Payload) -> None:
-        """Refuse what the arm cannot hold where it is."""
-        session = self._session()
+        """Reject a payload that the arm cannot hold in its present pose."""
         if self._is_idle:
             return
+        session = self._session
         loaded = self._robot.with_parameters(self._robot.inertial_parameters
                                              + payload.load_on(self._robot))
         effort = Dynamics(loaded).gravity_torque(session.monitor.q)
@@ -231,9 +218,9 @@ class PayloadServices:
         bad = ~(np.abs(effort) <= limit)
         if np.any(bad):
             joint = int(np.argmax(bad))
+            unit = effort_units(self._robot)[joint]
             raise ParameterError(
-                f'would need {effort[joint]:.3g} {effort_units(self._robot)[joint]} at '
-                f'{self._robot.joint_names[joint]}, '
-                f'which may give {limit[joint]:.3g}', subject='payload',
-                remedy='correct payload.mass and payload.com, or move the arm to where it can '
-                       'hold that')
+                f'needs {effort[joint]:.3g} {unit} at {self._robot.joint_names[joint]}, more than '
+                f'the limit of {limit[joint]:.3g} {unit}', subject='payload',
+                remedy='correct payload.mass and payload.com, or move the arm to a pose where it '
+                       'can hold that')

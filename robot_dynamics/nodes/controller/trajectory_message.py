@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a serialised ``trajectory_msgs/JointTrajectory`` in a time that hardly grows with it.
+"""Reader of a serialised ``trajectory_msgs/JointTrajectory``, fast for any number of points.
 
-rclpy makes Python objects of every point before anybody can say that there are too many, and
-whoever reads these takes as long again: a controller would answer no joint state meanwhile.
-Here the names and the number of points are read first; the points have the same lengths, one
-after the other, so that numpy takes each field of all of them at once.
+rclpy makes Python objects of every point before their number is known, and to read these takes as
+long again: a controller would answer no joint state meanwhile. Here the names and the number of
+points are read first. The points have equal lengths and follow each other, so that numpy reads
+each field of all of them at once.
 
-The bytes are those of OMG's Common Data Representation (CDR) as the middleware sends them:
-four bytes that say how it is written, then the fields in order, numbers aligned to their size.
+The bytes are OMG's Common Data Representation (CDR) as the middleware sends it: four bytes with
+the encoding, then the fields in order, numbers aligned to their size.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from robot_dynamics.control.motion.trajectory_points import (
 )
 from robot_dynamics.errors import TrajectoryError
 
-#: Joints, and characters of a name, that are read; more than any arm has.
+#: Most joints, and characters of a name, that are read; more than any arm has.
 MAX_NAMES, MAX_LETTERS = 1000, 1000
 
-#: The first two bytes, and the order of bytes that they say.
+#: Order of bytes by the first two bytes.
 _BYTE_ORDERS = {b'\x00\x00': '>', b'\x00\x01': '<'}
 _HEADER = 4
-#: Everything that a point has, in order, before its time.
+#: Fields of a point before its time, in order.
 _ALL_FIELDS = (*FIELDS, 'effort')
 
 
@@ -42,7 +42,7 @@ class TrajectoryMessage:
     Parameters
     ----------
     stamp : int
-        When it starts. ns; 0 for now.
+        Start time, ns; 0 for now.
     names : list of str
         Its joints.
     points : PointArrays
@@ -55,7 +55,7 @@ class TrajectoryMessage:
 
 
 def read_trajectory(data: bytes, *, max_points: int) -> TrajectoryMessage:
-    """Return what a serialised trajectory says.
+    """Read a serialised trajectory.
 
     Parameters
     ----------
@@ -67,13 +67,13 @@ def read_trajectory(data: bytes, *, max_points: int) -> TrajectoryMessage:
     Raises
     ------
     TrajectoryError
-        Where it is cut off, of too many points, or of points of different lengths.
+        Where it is truncated, or has too many points or points of different lengths.
     """
     order = _BYTE_ORDERS.get(data[:2])
     if order is None:
-        raise TrajectoryError(f'begins with {data[:2].hex() or "nothing"}, which is not plain CDR',
-                              subject='trajectory', remedy='look at who sends it, and by what '
-                                                           'middleware')
+        raise TrajectoryError(f'must be plain CDR, begins with {data[:2].hex() or "nothing"}',
+                              subject='trajectory',
+                              remedy='check its publisher and the middleware of that')
     reader = _Reader(data, order)
     stamp = reader.seconds()
     reader.text('frame_id')
@@ -91,7 +91,7 @@ class _Reader:
     data : bytes
         The message.
     order : str
-        Order of its bytes, as struct and numpy have it.
+        Order of its bytes, in the notation of struct and numpy.
     """
 
     def __init__(self, data: bytes, order: str):
@@ -101,20 +101,20 @@ class _Reader:
         self._time = struct.Struct(f'{order}iI')
 
     def number(self) -> int:
-        """Return an unsigned number of four bytes."""
+        """Read an unsigned number of four bytes."""
         self.at += -(self.at - _HEADER) % 4
         return self._take(self._number)[0]
 
     def seconds(self) -> int:
-        """Return a stamp. ns."""
+        """Read a stamp, ns."""
         seconds, nanoseconds = self._take(self._time)
         return 1_000_000_000 * seconds + nanoseconds
 
     def text(self, subject: str) -> str:
-        """Return a text."""
+        """Read a string."""
         length = self.number()
         if length > MAX_LETTERS:
-            raise TrajectoryError(f'has {length} letters, more than {MAX_LETTERS}',
+            raise TrajectoryError(f'must have at most {MAX_LETTERS} characters, got {length}',
                                   subject=subject, remedy='give it the name of the description')
         self.require(length)
         letters = self.data[self.at:self.at + length]
@@ -122,21 +122,21 @@ class _Reader:
         return letters.rstrip(b'\0').decode('utf-8', 'replace')
 
     def names(self) -> list[str]:
-        """Return the names of the joints."""
+        """Read the names of the joints."""
         count = self.number()
         if count > MAX_NAMES:
-            raise TrajectoryError(f'has {count} joints, more than {MAX_NAMES}',
+            raise TrajectoryError(f'must have at most {MAX_NAMES} joints, got {count}',
                                   subject='trajectory', remedy='name the joints of the arm only')
         return [self.text(f'joint_names[{k}]') for k in range(count)]
 
     def require(self, size: int) -> None:
-        """Refuse a message that has not so many bytes more."""
+        """Reject a message with fewer remaining bytes."""
         if self.at + size > len(self.data):
-            raise TrajectoryError(f'is cut off after {len(self.data)} bytes', subject='trajectory',
-                                  remedy='look at who sends it')
+            raise TrajectoryError(f'is truncated after {len(self.data)} bytes',
+                                  subject='trajectory', remedy='check its publisher')
 
     def lengths(self) -> list[int]:
-        """Return the lengths of the fields of the point that begins here, and stay."""
+        """Read the lengths of the fields of the next point, without advancing."""
         begin, found = self.at, []
         for _ in _ALL_FIELDS:
             length = self.number()
@@ -146,7 +146,7 @@ class _Reader:
         return found
 
     def column(self, kind: str, begin: int, stride: int, shape: tuple[int, ...]) -> np.ndarray:
-        """Return numbers that stand at a fixed distance from each other, a row every stride."""
+        """View of numbers at a fixed distance, a row every stride bytes."""
         kind = f'{self.order}{kind}'
         return np.ndarray(shape, kind, self.data, begin,
                           (stride, np.dtype(kind).itemsize)[:len(shape)])
@@ -159,41 +159,41 @@ class _Reader:
 
 
 def _after(at: int, length: int) -> int:
-    """Return where numbers of eight bytes end whose count has been read."""
+    """Position after numbers of eight bytes, from the position after their count."""
     return at + -(at - _HEADER) % 8 * (length > 0) + 8 * length
 
 
 def _points(reader: _Reader, count: int, joints: int) -> PointArrays:
-    """Return the points, which begin here."""
+    """Read the points."""
     lengths = reader.lengths()
     for field, length in zip(_ALL_FIELDS, lengths, strict=True):
         if length not in (0, joints):
             raise wrong_length(0, field, length, joints)
     times = np.empty(count)
     fields = [np.empty((count, joints)) if length else None for length in lengths]
-    # The first one may be padded otherwise than those that follow it, which are all alike: a
-    # point always ends where the next one has to begin for that.
+    # The padding of the first point may differ; that of the others is equal, because each begins
+    # where the one before ends.
     for part in (slice(0, 1), slice(1, count)):
         _read_alike(reader, lengths, times[part], [None if field is None else field[part]
                                                    for field in fields], part.start)
     return PointArrays(times, *fields[:len(FIELDS)])
 
 
-def _require_alike(told: np.ndarray, lengths: list[int], first: int) -> None:
-    """Refuse points of other lengths than the one before them, told by row and field."""
-    differs = told != lengths
+def _require_alike(given: np.ndarray, lengths: list[int], first: int) -> None:
+    """Reject points whose lengths, by row and field, differ from those of the first."""
+    differs = given != lengths
     if differs.any():
-        # Only the first of them stands where it is looked for.
+        # Only the first that differs is at its position.
         k, field = np.argwhere(differs)[0]
         raise TrajectoryError(
-            f'has {told[k, field]} values where the point before has {lengths[field]}',
+            f'must have {lengths[field]} values like the point before, got {given[k, field]}',
             subject=f'points[{first + k}].{_ALL_FIELDS[field]}',
-            remedy='give every point one value a joint, or none of them')
+            remedy='give one value per joint in every point, or in none')
 
 
 def _read_alike(reader: _Reader, lengths: list[int], times: np.ndarray,
                 fields: list[np.ndarray | None], first: int) -> None:
-    """Read points that begin here and are laid out alike into arrays of theirs."""
+    """Read points of equal layout into arrays."""
     count = len(times)
     if count == 0:
         return
@@ -203,13 +203,13 @@ def _read_alike(reader: _Reader, lengths: list[int], times: np.ndarray,
         at = _after(at + 4, length)
     stride = at + 8 - reader.at
     whole = min(count, (len(reader.data) - reader.at) // stride)
-    told = np.empty((whole, len(starts)), dtype=np.int64)
+    given = np.empty((whole, len(starts)), dtype=np.int64)
     if whole:
         for field, start in enumerate(starts):
-            told[:, field] = reader.column('u4', start, stride, (whole,))
-    _require_alike(told, lengths, first)
+            given[:, field] = reader.column('u4', start, stride, (whole,))
+    _require_alike(given, lengths, first)
     if whole < count:
-        # Cut off, or the first that is not there is a shorter one.
+        # The message is truncated, or the next point is shorter.
         reader.at += whole * stride
         _require_alike(np.array([reader.lengths()]), lengths, first + whole)
         reader.require(stride)

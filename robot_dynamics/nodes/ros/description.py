@@ -168,7 +168,8 @@ MOTOR_PARAMETERS = (
     Parameter('motor_states', 'motor_states', 'Topic of the states of the motors of elastic '
               'joints, seen from the joints: positions and velocities over gear ratios, efforts '
               'times them. It may be joint_states itself.', read_only=True, topic=True),
-    Parameter('motor_prefix', 'motor_', 'Prefix of joint names in the names of motors.', read_only=True),
+    Parameter('motor_prefix', 'motor_', 'Prefix of joint names in the names of motors.',
+              read_only=True),
 )
 
 

@@ -102,7 +102,8 @@ class Parameter:
             if isinstance(elements, (str, bytes)) or not isinstance(elements, Collection):
                 raise self._error(f'must be {_TYPE_TEXTS[kind]}, got {shown(value)}')
             if len(elements) > MOST_ELEMENTS:
-                raise self._error(f'must have at most {MOST_ELEMENTS} elements, got {len(elements)}')
+                raise self._error(f'must have at most {MOST_ELEMENTS} elements, '
+                                  f'got {len(elements)}')
             return tuple(self._scalar(element, value) for element in elements)
         return self._scalar(value, value)
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
-from std_msgs.msg import Float64MultiArray
 
-from robot_dynamics.nodes.controller.commands import CommandClaim
+from robot_dynamics.nodes.controller.commands import CommandClaim, EffortArray
 
 
 @pytest.fixture
@@ -19,7 +19,8 @@ def listened(make_node, monkeypatch):
                  for namespace, name in graph] for graph in graphs]
         monkeypatch.setattr(node, 'get_publishers_info_by_topic',
                             lambda topic: told.pop(0) if len(told) > 1 else told[0])
-        claim = CommandClaim(node, 'effort_controller/commands', Float64MultiArray, ['a'])
+        claim = CommandClaim(node, 'effort_controller/commands',
+                             EffortArray(['a'], np.array([0])), ['a'])
         claim.listen_to_predecessors()
         topics = sorted(one.topic_name for one in node.subscriptions
                         if one.topic_name.endswith('/command'))

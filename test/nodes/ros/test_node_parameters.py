@@ -50,12 +50,13 @@ def test_case_param_types(cases, make_node):
 
 @pytest.mark.parametrize(('name', 'text', 'wanted'), [
     ('adaptation_gain', 'high', 'a number'), ('adaptation_gain', 'true', 'a number'),
-    ('adaptation_gain', '.nan', 'not finite'), ('adaptation_gain', '-1.0', 'outside 0 to 100'),
-    ('kd', '[1.0, .inf]', 'not finite'), ('kd', '[1.0, -2.0]', 'outside 0 to'),
+    ('adaptation_gain', '.nan', 'must be finite'),
+    ('adaptation_gain', '-1.0', 'must be within 0 to 100'),
+    ('kd', '[1.0, .inf]', 'must be finite'), ('kd', '[1.0, -2.0]', 'within 0 to'),
     ('kd', '["a"]', 'a list of numbers'), ('kd', '3.0', 'a list of numbers'),
-    ('rate', '2000', 'outside 1 to 1000 Hz'), ('count', '2.5', 'an integer'),
-    ('count', '10', 'outside 1 to 9'), ('law', 'pid', 'adaptive, pd_gravity'),
-    ('joints', '[1, 2]', 'a list of texts'), ('adapt', '1', 'true or false'),
+    ('rate', '2000', 'must be within 1 to 1000 Hz'), ('count', '2.5', 'an integer'),
+    ('count', '10', 'must be within 1 to 9'), ('law', 'pid', 'adaptive, pd_gravity'),
+    ('joints', '[1, 2]', 'a list of strings'), ('adapt', '1', 'true or false'),
 ])
 def test_wrong_values_are_refused_at_the_start(make_node, name, text, wanted):
     with pytest.raises(ParameterError) as caught:
@@ -158,8 +159,8 @@ def test_what_nobody_declared_cannot_be_set(make_node):
     result = node.set_parameters_atomically([RosParameter('adapt', value=False),
                                              RosParameter('adaption_gain', value=1e9)])
     assert not result.successful
-    assert result.reason == 'parameter adaption_gain (did you mean adaptation_gain?): is not ' \
-                            'known here; start the node with --help to see all'
+    assert result.reason == 'parameter adaption_gain (did you mean adaptation_gain?) is ' \
+                            'unknown; start the node with --help for a list'
     assert not node.has_parameter('adaption_gain')
     assert not parameters.changed and parameters.refresh()['adapt'] is True
 
@@ -167,6 +168,6 @@ def test_what_nobody_declared_cannot_be_set(make_node):
 def test_the_clock_of_a_node_stays_what_it_is(make_node):
     node, _ = declare(make_node)
     refused = node.set_parameters([RosParameter('use_sim_time', value=True)])[0]
-    assert not refused.successful and 'start the node anew' in refused.reason
+    assert not refused.successful and 'restart the node' in refused.reason
     assert node.get_parameter('use_sim_time').value is False
     assert node.set_parameters([RosParameter('use_sim_time', value=False)])[0].successful

@@ -30,22 +30,25 @@ def test_values_come_in_the_type_of_the_row(row, given, value):
 
 @pytest.mark.parametrize(('row', 'given', 'words'), [
     (NUMBER, True, 'a number'), (NUMBER, '1.0', 'a number'), (NUMBER, None, 'a number'),
-    (NUMBER, float('nan'), 'not finite'), (NUMBER, float('-inf'), 'not finite'),
-    (NUMBER, 2.0001, 'outside 0.5 to 2 Hz'), (COUNT, 1.0, 'an integer'),
-    (COUNT, True, 'an integer'), (COUNT, -1, 'outside 0 to 9'), (SWITCH, 1, 'true or false'),
+    (NUMBER, float('nan'), 'must be finite'),
+    (NUMBER, float('-inf'), 'must be finite'),
+    (NUMBER, 2.0001, 'must be within 0.5 to 2 Hz'), (COUNT, 1.0, 'an integer'),
+    (COUNT, True, 'an integer'), (COUNT, -1, 'must be within 0 to 9'),
+    (SWITCH, 1, 'true or false'),
     (LIST, 1.0, 'a list of numbers'), (LIST, '1.0', 'a list of numbers'),
-    (LIST, [[1.0]], 'a list of numbers'), (LIST, [1.0, float('inf')], 'not finite'),
-    (LIST, '[1, 4]', 'outside 0 to 3 N m'), (LIST, '[' * 5000, 'a list of numbers'),
+    (LIST, [[1.0]], 'a list of numbers'), (LIST, [1.0, float('inf')], 'must be finite'),
+    (LIST, '[1, 4]', 'must be within 0 to 3 N m'), (LIST, '[' * 5000, 'a list of numbers'),
     (LIST, '[2001-99-99]', 'a list of numbers'), (LIST, '[!!int x]', 'a list of numbers'),
-    (LIST, '&a [*a]', 'a list of numbers'), (LIST, [10**400], 'not finite'),
-    (COUNT, 10**400, 'outside 0 to 9'), (COUNT, 'x' * 10_000, "is 'xxx"),
-    (TOPIC, '', 'no name of a topic'), (TOPIC, 'a b', 'no name of a topic'),
-    (TOPIC, 'a//b', 'no name of a topic'), (TOPIC, '../x', 'no name of a topic'),
-    (TOPIC, 'é', 'no name of a topic'), (TOPIC, '{x}/y', 'no name of a topic'),
-    (TOPIC, 'a' * 10_000, 'no name of a topic'), (TOPICS, ['a', '/b/'], 'no name of a topic'),
-    (TEXTS, ['c'], 'one of: a, b'), (TEXTS, 'a', 'a list of texts'),
-    (LIST, [1.0] * 5001, 'has 5001 elements, more than 5000'),
-    (TEXTS, b'a', 'a list of texts')])
+    (LIST, '&a [*a]', 'a list of numbers'), (LIST, [10**400], 'must be finite'),
+    (COUNT, 10**400, 'must be within 0 to 9'), (COUNT, 'x' * 10_000, "got 'xxx"),
+    (TOPIC, '', 'must be the name of a topic'), (TOPIC, 'a b', 'must be the name of a topic'),
+    (TOPIC, 'a//b', 'must be the name of a topic'), (TOPIC, '../x', 'must be the name of a topic'),
+    (TOPIC, 'é', 'must be the name of a topic'), (TOPIC, '{x}/y', 'must be the name of a topic'),
+    (TOPIC, 'a' * 10_000, 'must be the name of a topic'),
+    (TOPICS, ['a', '/b/'], 'must be the name of a topic'),
+    (TEXTS, ['c'], 'one of a, b'), (TEXTS, 'a', 'a list of strings'),
+    (LIST, [1.0] * 5001, 'at most 5000 elements, got 5001'),
+    (TEXTS, b'a', 'a list of strings')])
 def test_what_is_no_value_is_refused_with_what_to_do(row, given, words):
     with pytest.raises(ParameterError) as caught:
         row.convert(given)
@@ -76,5 +79,6 @@ def test_per_joint():
 
 
 def test_who_chose_nothing_there_is_gets_the_choices():
-    with pytest.raises(ParameterError, match=r"is 'c', not one of: a, b; set it to one of them "):
+    with pytest.raises(ParameterError,
+                       match=r"must be one of a, b, got 'c'; set it to one of them "):
         TEXTS.convert(['a', 'c'])
