@@ -226,7 +226,7 @@ class StopMotion:
         """Whether there is a way to rest that the arm has to follow."""
         return self._motion is not None
 
-    def ask(self) -> None:
+    def request(self) -> None:
         """Ask for a stop."""
         self.is_requested = True
 
@@ -251,7 +251,7 @@ class StopMotion:
         """Whether the desired motion is at rest at a time."""
         return self._motion is None or stamp - self._since >= self._motion.duration
 
-    def let_go(self) -> None:
+    def abandon(self) -> None:
         """Stop leading, as when the arm is somebody else's; what was asked for stays."""
         self._motion = None
 
