@@ -32,6 +32,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 from robot_dynamics.closed_form.geometry import Geometry, pose_of
 from robot_dynamics.closed_form.recording import live
@@ -67,7 +68,7 @@ class Derivative:
         ``{q_k: v_k, v_k: a_k}`` for all k the derivative by time.
     """
 
-    def __init__(self, tape: Tape, rates: Mapping[Formula, Scalar]):
+    def __init__(self, tape: Tape, rates: Mapping[Any, Scalar]):
         self._tape = tape
         self._known: dict[Formula, Scalar] = dict(rates)
 
@@ -155,7 +156,10 @@ class Lagrangian:
 
     def _jacobians(self) -> tuple[list[Matrix], list[list[Vector]], list[list[Vector]]]:
         """Return R, and the columns of R^T Jv and R^T Jw, of each body."""
-        axes, origins, screws, linear, angular = [], [], [], [], []
+        axes: list[Matrix] = []
+        origins: list[Vector] = []
+        screws: list[list[Any]] = []
+        linear, angular = [], []
         for i, body in enumerate(self._geometry.bodies):
             pose = pose_of(self._tape, body, self._q, str(i + 1))
             R_p, p_p, above = (axes[body.parent], origins[body.parent], screws[body.parent]) \

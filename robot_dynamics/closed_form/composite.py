@@ -89,7 +89,8 @@ def matrices(tape: Tape, geometry: Geometry, q: Sequence[Scalar], v: Sequence[Sc
         frames.append(frame)
         moments.append(_measured(frame, parameters[10 * i:10 * i + 10]))
     n = geometry.n
-    M, C, g = zeros(n, n), zeros(n, n), [0] * n
+    M, C = zeros(n, n), zeros(n, n)
+    g: list[Scalar] = [0] * n
     for k in reversed(range(len(frames))):
         parent = geometry.bodies[k].parent
         if parent >= 0:

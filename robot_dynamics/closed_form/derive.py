@@ -109,19 +109,20 @@ def derive(source: Robot | Description | str | bytes | Path | Mapping[str, Any],
     tape = Tape()
     geometry = description.on(tape)
     inputs = [_joint_array(group, geometry.n) for group in quantity.arrays]
-    arrays = {array.group: tape.symbols(array.group, array.names) for array in inputs}
+    arrays: dict[str, list[Scalar]] = {
+        array.group: [*tape.symbols(array.group, array.names)] for array in inputs}
     parameters: list[Scalar] = []
     if not quantity.is_regressor:
         if numeric_parameters:
             parameters = [number(x) for x in description.parameters.ravel()]
         else:
             inputs.append(_parameter_array(description))
-            parameters = tape.symbols(inputs[-1].group, inputs[-1].names)
+            parameters = [*tape.symbols(inputs[-1].group, inputs[-1].names)]
     if description.units:
         inputs.append(Input(CONSTANTS, tuple(description.units), 'lengths, m, and gravity, m/s^2'))
     _check_names(inputs)
     make = _BY_BLOCKS if method == 'blocks' else _BY_RECURSION
-    entries = make[what](tape, geometry, arrays, parameters)
+    entries: Any = make[what](tape, geometry, arrays, parameters)
     is_matrix = isinstance(entries[0], list)
     output = Output(
         quantity.symbol, (len(entries), len(entries[0])) if is_matrix else (len(entries),),

@@ -230,12 +230,13 @@ def _separated(geometry: Geometry
                     name = f'{letter}{i + 1}{axis}'
                     values[name] = float(length)
                     bodies = list(nothing.bodies)
-                    bodies[i] = replace(bodies[i], **{field: unit})
+                    bodies[i] = replace(bodies[i], point=unit) if field == 'point' \
+                        else replace(bodies[i], offset=unit)
                     units[name] = replace(nothing, bodies=tuple(bodies))
     present = [k for k in range(3) if geometry.gravity[k] != 0]
     for k in present:
         name = 'g' if len(present) == 1 else f'g{"xyz"[k]}'
-        component = float(geometry.gravity[k])
+        (component,) = _numbers(geometry.gravity[k:k + 1])
         values[name] = abs(component)
         units[name] = replace(nothing, gravity=scale(IDENTITY[k], 1 if component > 0 else -1))
     return nothing, units, values
@@ -243,4 +244,9 @@ def _separated(geometry: Geometry
 
 def _exact(x: Vector) -> Vector:
     """Return differences of numbers, rid of rounding."""
-    return vector_of(np.array([float(component) for component in x]))
+    return vector_of(np.array(_numbers(x)))
+
+
+def _numbers(x: Sequence[Any]) -> list[float]:
+    """Components without symbols, as floats."""
+    return [float(component) for component in x]

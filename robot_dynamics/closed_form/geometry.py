@@ -11,6 +11,7 @@ Where a body stands on its parent, as a formula of its joint's position.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -178,7 +179,7 @@ class Pose:
     joint: Vector
 
 
-def coordinate(body: Body, x: list[Scalar], shift: Scalar = 0) -> Scalar:
+def coordinate(body: Body, x: Sequence[Scalar], shift: Scalar = 0) -> Scalar:
     """Position (with the body's shift), or rate, of a body's own joint."""
     total = shift
     for j, factor in body.coordinates:
@@ -186,7 +187,7 @@ def coordinate(body: Body, x: list[Scalar], shift: Scalar = 0) -> Scalar:
     return total
 
 
-def pose_of(tape: Tape, body: Body, q: list[Scalar], name: str = '') -> Pose:
+def pose_of(tape: Tape, body: Body, q: Sequence[Scalar], name: str = '') -> Pose:
     """Pose of a body for joint positions q.
 
     A revolute joint turns by Rodrigues' formula

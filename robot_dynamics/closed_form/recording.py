@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from robot_dynamics.closed_form.geometry import Constant
 from robot_dynamics.closed_form.tape import Formula, Scalar, Symbol, Tape
@@ -51,7 +52,7 @@ class Output:
 
     name: str
     shape: tuple[int, ...]
-    entries: tuple[Scalar | None, ...]
+    entries: tuple[Any, ...]
     text: str = ''
 
 

@@ -197,10 +197,12 @@ class Tape:
             return self._scaled(factor * other, self.multiply(base, same))
         return self._record('multiply', *((x, y) if x.index < y.index else (y, x)))
 
-    def _scaled(self, factor: Number, x: Formula) -> Scalar:
-        """Return a number times a formula."""
+    def _scaled(self, factor: Number, x: Scalar) -> Scalar:
+        """Return a number times a scalar."""
         if factor == 0:
             return 0
+        if not isinstance(x, Formula):
+            return factor * x
         if x.operation == 'negate':
             return self._scaled(-factor, x.arguments[0])
         if factor < 0:

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeAlias
+
 from robot_dynamics.closed_form.tape import Formula, Scalar
 
-Vector = tuple[Scalar, Scalar, Scalar]
-Matrix = tuple[Vector, Vector, Vector]
+Vector: TypeAlias = Sequence[Scalar]
+Matrix: TypeAlias = Sequence[Vector]
 
 ZERO: Vector = (0, 0, 0)
 IDENTITY: Matrix = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
