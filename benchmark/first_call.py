@@ -26,7 +26,8 @@ PROGRAM = """
 import sys, time
 import numpy as np
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.model.robot import JointLimits, Robot
+from robot_dynamics.model.robot_data import JointLimits
+from robot_dynamics.model.robot import Robot
 n = 7
 names = tuple(f'joint{i}' for i in range(n))
 nothing = np.zeros(n)

@@ -32,7 +32,8 @@ import numpy as np
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import pseudo_inertia
-from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.joints import JointType
+from robot_dynamics.model.robot import Robot
 
 
 class Arithmetic:

@@ -14,7 +14,8 @@ import timeit
 import numpy as np
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.model.robot import JointLimits, Robot
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot_data import JointLimits
 
 #: Length of a measurement. s.
 SLICE = 4e-4

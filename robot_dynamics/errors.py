@@ -1,95 +1,115 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exceptions of this package: each names what is wrong and says what to do.
+"""The exceptions and findings of this package: one sentence each, with a remedy.
 
-What a reader noticed about a robot description and did not have to refuse.
+An exception stops what was asked for; a `Finding` is a remark about an input that can be
+used. Both have a subject (link, joint, parameter, file or topic), a message that is the
+predicate of a sentence about it, and a remedy.
 """
 
 from __future__ import annotations
 
+import difflib
 import reprlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-#: Longest texts of an error, in characters: what is wrong may quote a whole file.
+#: Longest texts of an error, in characters: a message may quote a whole file.
 LONGEST_MESSAGE, LONGEST_SUBJECT, LONGEST_REMEDY = 500, 220, 480
 
 
 class RobotDynamicsError(Exception):
-    """Base of every exception this package raises on purpose.
+    """Base of every exception that this package raises on purpose.
 
-    Its texts can be shown anywhere: what cannot be printed is written as an escape
-    sequence, and what is too long is cut.
+    The texts fit in one line of a terminal or a log: characters that cannot be printed are
+    escaped, and long texts are cut.
 
     Parameters
     ----------
     message : str
-        What is wrong, without a trailing full stop. With a subject, the predicate of a
-        sentence about it, such as 'must be positive, got -1'.
+        Predicate of a sentence about the subject, such as 'must be positive, got -1',
+        without a full stop.
     subject : str, optional
-        The link, joint, parameter, file or topic the error is about.
+        The link, joint, parameter, file or topic that the error is about.
     remedy : str, optional
         What the user can do about it.
+
+    Examples
+    --------
+    >>> from robot_dynamics import ParameterError
+    >>> error = ParameterError('must be positive, got -1', subject='rate', remedy='set 500')
+    >>> print(error)
+    rate must be positive, got -1; set 500
+    >>> error.subject, error.remedy
+    ('rate', 'set 500')
     """
 
     def __init__(self, message: str, *, subject: str | None = None, remedy: str | None = None):
         self.message = printable(message, LONGEST_MESSAGE)
-        # A name that is empty, or nothing but spaces, could not be seen.
+        # An empty name, or one of spaces, would be invisible.
         self.subject = None if subject is None else \
             printable(subject if subject.strip() else repr(subject), LONGEST_SUBJECT)
         self.remedy = None if remedy is None else printable(remedy, LONGEST_REMEDY)
         super().__init__(self.message, self.subject, self.remedy)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Subject and remedy are given by keyword, which a plain pickle knows nothing of.
+        # pickle passes arguments by position only; subject and remedy are keywords.
         return _rebuilt, (type(self), self.message, self.subject, self.remedy)
 
     def __str__(self) -> str:
-        text = self.message if self.subject is None else f'{self.subject} {self.message}'
-        return text if self.remedy is None else f'{text}; {self.remedy}'
+        return _sentence(self.subject, self.message, self.remedy)
 
 
-class ModelError(RobotDynamicsError):
+class ModelError(RobotDynamicsError, ValueError):
     """A robot description (URDF, DH table, parameter set) cannot be used."""
 
 
+class UnknownNameError(ModelError, KeyError):
+    """A robot, link, joint or frame of that name does not exist."""
+
+
+class ModelTypeError(ModelError, TypeError):
+    """A robot description was given as a type that cannot hold one."""
+
+
 class InertiaError(ModelError):
-    """Inertial parameters that no rigid body can have, where a real body is needed."""
+    """No rigid body has these inertial parameters, and a real body is needed."""
 
 
-class DimensionError(RobotDynamicsError):
+class DimensionError(RobotDynamicsError, ValueError):
     """An array has the wrong shape, length or type."""
 
 
-class BackendError(RobotDynamicsError):
+class BackendError(RobotDynamicsError, RuntimeError):
     """Kernels made for one robot cannot be built or loaded."""
 
 
 class NoCompilerError(BackendError):
-    """There is no C compiler to build kernels with."""
+    """No C compiler is installed to build kernels with."""
 
 
-class StateError(RobotDynamicsError):
+class StateError(RobotDynamicsError, ValueError):
     """A joint state is missing, stale, incomplete or implausible."""
 
 
-class TrajectoryError(RobotDynamicsError):
+class TrajectoryError(RobotDynamicsError, ValueError):
     """A reference trajectory is malformed or breaks a limit."""
 
 
 class ControlError(RobotDynamicsError):
-    """A controller cannot be built or run with what it was given."""
+    """A controller cannot be built or run with these settings or this state."""
 
 
 class StopRequestedError(ControlError):
-    """A control law asks to be stopped: it can answer, but should not be answered by."""
+    """A control law asks for a stop: its command exists, but should not be applied."""
 
 
-class ParameterError(RobotDynamicsError):
-    """A parameter of a node or of a configuration file is wrong."""
+class ParameterError(RobotDynamicsError, ValueError):
+    """A parameter of a function, a node or a configuration file is wrong."""
 
 
-class SimulationError(RobotDynamicsError):
+class SimulationError(RobotDynamicsError, RuntimeError):
     """The simulated arm cannot be built or run."""
 
 
@@ -97,19 +117,69 @@ class RecordingError(RobotDynamicsError):
     """A recording cannot be written or read."""
 
 
-class BringupError(RobotDynamicsError):
+class BringupError(RobotDynamicsError, RuntimeError):
     """Processes cannot be started, did not become ready or died."""
 
 
+class Severity(Enum):
+    """How much a `Finding` matters.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Severity
+    >>> Severity('warning') is Severity.WARNING
+    True
+    """
+
+    INFO = 'info'
+    WARNING = 'warning'
+    ERROR = 'error'
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A remark about a link, joint or parameter of an input that can be used.
+
+    Parameters
+    ----------
+    severity : Severity
+        ``ERROR`` where results must not be used, ``WARNING`` where a controller may
+        misbehave, ``INFO`` otherwise.
+    subject : str
+        Name of the link, joint or parameter.
+    message : str
+        Predicate of a sentence about it.
+    remedy : str
+        What the user can do; empty where nothing needs doing.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> robot = Robot.from_urdf('arm7', locked={'joint4': 0.0})
+    >>> [finding.severity.value for finding in robot.findings]
+    ['warning']
+    >>> print(robot.findings[0].message)
+    is locked at 0, outside its limits -3 to -0.1
+    """
+
+    severity: Severity
+    subject: str
+    message: str
+    remedy: str = ''
+
+    def __str__(self) -> str:
+        return _sentence(self.subject, self.message, self.remedy)
+
+
 def printable(text: str, longest: int) -> str:
-    """Return a text in one line that can be printed, cut where it is too long.
+    """One printable line of a text, cut after ``longest`` characters.
 
     Parameters
     ----------
     text : str
-        Anything, also what somebody else wrote.
+        Any text, control characters included.
     longest : int
-        Number of characters after which it is cut.
+        Largest number of characters.
     """
     # Cut first: escaping a text of megabytes would take its time.
     short = ' '.join(text[:longest + 1].split()) if not text.isprintable() else text
@@ -120,7 +190,7 @@ def printable(text: str, longest: int) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value of any type as it looks in a message, however large it is."""
+    """Short text of any value for a message, however large the value is."""
     short = reprlib.Repr()
     short.maxstring = short.maxother = short.maxlong = 40
     short.maxlevel, short.maxlist, short.maxdict = 2, 4, 4
@@ -130,42 +200,25 @@ def shown(value: Any) -> str:
         return 'a huge number'
 
 
+def listed(names: Iterable[str], most: int = 30) -> str:
+    """Names separated by commas, with an ellipsis after the first ``most``."""
+    every = list(names)
+    return ', '.join(every[:most]) + (', ...' if len(every) > most else '')
+
+
+def one_of(names: Iterable[Any], given: Any = None) -> str:
+    """Remedy for an unknown name: the most similar known one, and all of them."""
+    known = [str(name) for name in names]
+    close = difflib.get_close_matches(str(given), known, n=1) if given is not None else []
+    return (f'did you mean {close[0]}? ' if close else '') + f'use one of: {listed(known)}'
+
+
+def _sentence(subject: str | None, message: str, remedy: str | None) -> str:
+    text = message if subject is None else f'{subject} {message}'
+    return f'{text}; {remedy}' if remedy else text
+
+
 def _rebuilt(kind: type[RobotDynamicsError], message: str, subject: str | None,
              remedy: str | None) -> RobotDynamicsError:
-    """Return an exception that came from another process or was copied."""
+    """Make the exception again after a copy or in another process."""
     return kind(message, subject=subject, remedy=remedy)
-
-
-class Severity(Enum):
-    """How much a finding matters."""
-
-    INFO = 'info'
-    WARNING = 'warning'
-    ERROR = 'error'
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One remark about one link, joint or parameter.
-
-    Parameters
-    ----------
-    severity : Severity
-        ``ERROR`` where what comes of it must not be used, ``WARNING`` where a controller may
-        misbehave, ``INFO`` otherwise.
-    subject : str
-        Name of the link, joint or parameter.
-    message : str
-        What was noticed.
-    remedy : str
-        What the user can do; empty where nothing needs doing.
-    """
-
-    severity: Severity
-    subject: str
-    message: str
-    remedy: str = ''
-
-    def __str__(self) -> str:
-        text = f'{self.subject}: {self.message}'
-        return f'{text}; {self.remedy}' if self.remedy else text

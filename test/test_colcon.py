@@ -78,4 +78,4 @@ def test_a_node_of_the_installation_refuses_with_one_line(workspace):
     done = run_sourced(workspace, '$COLCON_PREFIX_PATH/robot_dynamics/lib/robot_dynamics/'
                                   'simulated_arm --ros-args -p robot:=no_such_robot')
     assert done.returncode == 1
-    assert 'no_such_robot: is neither a file nor a robot of this package' in done.stderr
+    assert 'no_such_robot is neither a file nor a robot of this package' in done.stderr

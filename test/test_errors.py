@@ -32,12 +32,12 @@ def test_no_error_is_longer_than_a_screen(text):
 
 @pytest.mark.parametrize('subject', ['', ' ', '\n'])
 def test_a_name_that_cannot_be_seen_is_quoted(subject):
-    assert str(ModelError('is no link', subject=subject)) == f'{subject!r}: is no link'
+    assert str(ModelError('is no link', subject=subject)) == f'{subject!r} is no link'
 
 
 def test_what_can_be_printed_and_is_short_stays_as_it_is():
     error = ModelError('é is  0', subject='关节 1', remedy='give "a" or \'b\'')
-    assert str(error) == '关节 1: é is  0; give "a" or \'b\''
+    assert str(error) == '关节 1 é is  0; give "a" or \'b\''
 
 
 @pytest.mark.parametrize(('text', 'expected'), [

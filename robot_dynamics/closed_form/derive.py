@@ -16,7 +16,8 @@ from robot_dynamics.closed_form.recording import Input, Output, Recording
 from robot_dynamics.closed_form.recursion import Rows
 from robot_dynamics.closed_form.tape import Scalar, Tape
 from robot_dynamics.errors import ModelError, ParameterError, shown
-from robot_dynamics.model.robot import PARAMETER_SUFFIXES, Robot
+from robot_dynamics.model.inertia import PARAMETER_SUFFIXES
+from robot_dynamics.model.robot import Robot
 
 METHODS = ('recursion', 'blocks')
 

@@ -33,7 +33,8 @@ from robot_dynamics.closed_form.vectors import (
 )
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.joints import JointType
+from robot_dynamics.model.robot import Robot
 
 #: How far from an integer the entry of a rotation, or a length in m, may be by rounding.
 ROUNDING = 1e-15

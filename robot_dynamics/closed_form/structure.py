@@ -21,7 +21,8 @@ from robot_dynamics.closed_form.tape import Scalar, Tape
 from robot_dynamics.closed_form.vectors import Vector
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.robot import PARAMETER_SUFFIXES, Robot
+from robot_dynamics.model.inertia import PARAMETER_SUFFIXES
+from robot_dynamics.model.robot import Robot
 
 if TYPE_CHECKING:
     import sympy

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics.dynamics.coupling import product
 from robot_dynamics.errors import ModelError, ParameterError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.robot import Frame
+from robot_dynamics.model.robot_data import Frame
 
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.equations import Dynamics

@@ -40,8 +40,8 @@ from robot_dynamics.dynamics.kernels.layout import (
     WIDTH,
 )
 from robot_dynamics.model.arrays import FloatArray, IntArray
-from robot_dynamics.model.joints import directions
-from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.joints import JointType, directions
+from robot_dynamics.model.robot import Robot
 
 
 def pack(robot: Robot) -> FloatArray:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what a caller gives to arrays of real numbers, and arrays that nobody can change."""
+"""Array types, conversion of arguments to float64 arrays, and read-only arrays."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _LARGEST = float(np.finfo(np.float64).max)
 
 
 def real_array(value: ArrayLike, subject: str, remedy: str = 'give real numbers') -> FloatArray:
-    """Return a float64 array of real numbers, the very array if it is one already.
+    """Float64 array of real numbers; the argument itself if it is one already.
 
-    numpy would turn far more into float64: the real part of a complex number, a date,
-    the text ``'1'``, None (into nan), and what lies hidden under a mask.
+    numpy would also convert the real part of a complex number, a date, the text ``'1'``,
+    None (into nan), and values under a mask; these are errors here.
 
     Parameters
     ----------
     value : array_like
         Numbers.
     subject, remedy : str
-        What messages call the array, and what they tell to do.
+        Name of the array in messages, and their remedy.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def real_array(value: ArrayLike, subject: str, remedy: str = 'give real numbers'
     Raises
     ------
     DimensionError
-        If a value is no real number, is masked, or the lengths differ.
+        If an entry is not a real number or is masked, or rows have different lengths.
     """
     if type(value) is np.ndarray and value.dtype == np.float64:
         return np.asarray(value, dtype=np.float64)
@@ -60,26 +60,35 @@ def real_array(value: ArrayLike, subject: str, remedy: str = 'give real numbers'
         return np.asarray(array, dtype=np.float64)
     # Ragged lists are a ValueError or, in old numpy, objects that are lists.
     except (TypeError, ValueError, OverflowError):
-        raise DimensionError('does not hold real numbers', subject=subject,
-                             remedy=remedy) from None
+        raise DimensionError('must hold real numbers', subject=subject, remedy=remedy) from None
 
 
 def is_positive(value: Any) -> bool:
-    """Return whether a value is a positive number that a float can hold; True is none."""
+    """Whether a value is a positive number that a float can hold; True does not count."""
     return (isinstance(value, Real) and not isinstance(value, bool)
             and bool(0.0 < value <= _LARGEST))
 
 
 def _real(item: Any) -> float:
-    """Return one number of an array of objects; a text or a list is none."""
+    """One number of an array of objects."""
     if isinstance(item, (str, bytes)):
         raise TypeError('text')
     return float(item)
 
 
+def shaped_array(value: ArrayLike, tail: tuple[int, ...], subject: str) -> FloatArray:
+    """Float64 array whose last axes have the given lengths, shape (..., *tail)."""
+    array = real_array(value, subject)
+    if array.shape[-len(tail):] != tail:
+        wanted = ', '.join(['...', *map(str, tail)])
+        raise DimensionError(f'must have shape ({wanted}), got {array.shape}', subject=subject,
+                             remedy=f'give an array of shape ({wanted})')
+    return array
+
+
 def frozen_array(value: ArrayLike, shape: tuple[int, ...], subject: str, *,
                  finite: bool = True) -> FloatArray:
-    """Return a read-only copy of real numbers in an array of the given shape.
+    """Read-only float64 copy of the given shape.
 
     Parameters
     ----------
@@ -88,28 +97,28 @@ def frozen_array(value: ArrayLike, shape: tuple[int, ...], subject: str, *,
     shape : tuple of int
         Shape it must have.
     subject : str
-        What messages call it.
+        Name of the array in messages.
     finite : bool
-        Whether all of them must be finite.
+        Whether every number must be finite.
     """
-    array = np.array(real_array(value, subject, f'give real numbers of shape {shape}'))
+    remedy = f'give real numbers of shape {shape}'
+    array = np.array(real_array(value, subject, remedy))
     if array.shape != shape:
-        raise DimensionError(f'has shape {array.shape}, not {shape}', subject=subject,
-                             remedy=f'give real numbers of shape {shape}')
+        raise DimensionError(f'must have shape {shape}, got {array.shape}', subject=subject,
+                             remedy=remedy)
     if finite and not np.all(np.isfinite(array)):
-        raise ModelError('holds a value that is not finite', subject=subject,
+        raise ModelError('contains NaN or inf', subject=subject,
                          remedy='give finite numbers in SI units')
     array.flags.writeable = False
     return array
 
 
 def frozen_integers(value: ArrayLike, shape: tuple[int, ...], subject: str) -> IntArray:
-    """Return a read-only copy of whole numbers in an int64 array of the given shape."""
+    """Read-only int64 copy of the given shape."""
     numbers = frozen_array(value, shape, subject)
     array = numbers.astype(np.int64)
     if np.any(array != numbers):
-        raise ModelError('holds a value that is no whole number', subject=subject,
-                         remedy='give integers')
+        raise ModelError('must hold integers', subject=subject, remedy='give whole numbers')
     array.flags.writeable = False
     return array
 
@@ -120,10 +129,9 @@ def store(owner: Any, name: str, value: Any) -> None:
 
 
 class Rebuilt:
-    """A dataclass whose copies and pickles are built anew.
+    """A frozen dataclass whose copies and pickles are built by its constructor.
 
-    So they go through its checks, and their arrays are as read-only as its own, which
-    numpy alone does not promise.
+    So the checks run again, and arrays stay read-only, which numpy alone does not ensure.
     """
 
     def __reduce__(self) -> tuple[Any, ...]:

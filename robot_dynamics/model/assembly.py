@@ -1,28 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a described tree to a `Robot`: lumping, locking, coupling, checks.
+"""From a described tree to the fields of a `Robot`: lumping, locking, coupling, limits.
 
 Rigidly joined links become one body. Its inertial parameters are the sum of
 those of its links, each expressed in the frame of the link that the moving joint
 carries; links that stand still with the base do not enter.
 
-
-Limits of the joints that move, and what is suspicious about them.
-
 A zero or missing effort or velocity limit is common in real descriptions. It is
 neither "unlimited", which could break an arm, nor a limit of zero, which would
-clamp every command: it becomes nan, and whoever needs it has to ask for it.
+clamp every command: it becomes nan, and a program that needs the limit has to ask for it.
 
 The position range of a joint is the ``<limit>`` written for it, narrowed by the
-soft limits of a ``<safety_controller>`` as ros2_control does it (soft limits that
-leave no range mean nothing), and by what the joints that mimic it can reach. So is
+soft limits of a ``<safety_controller>`` as ros2_control does it (soft limits without a
+range between them are ignored), and by the reach of the joints that mimic it. So is
 the speed; the effort is not, because a joint that follows has no drive of its own.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,49 +35,49 @@ from robot_dynamics.model.description import (
 )
 from robot_dynamics.model.inertia import check_body, pseudo_inertia, transform_parameters
 from robot_dynamics.model.joints import Coordinates
-from robot_dynamics.model.robot import Frame, JointLimits, Robot
+from robot_dynamics.model.robot_data import Frame, JointLimits, RobotData
 from robot_dynamics.model.selection import Selection, select
 from robot_dynamics.model.singularity import singular_directions
 
 #: Largest number of moving bodies: the coupling matrix grows with its square.
 MAX_BODIES = 500
+#: Acceleration of free fall where the caller gives none, m/s^2.
+GRAVITY = (0.0, 0.0, -9.81)
+
+# Some exporters write the largest float for "no limit".
+_NO_LIMIT = 1e15
+# Limits that differ by rounding are the same.
+_ROUNDING = 1e-9
+_UNDESCRIBED = LimitDescription(-math.inf, math.inf, math.nan, math.nan)
 
 
-def assemble(tree: RobotTree, *, joints: Sequence[str] | None = None,
-             locked: Mapping[str, ArrayLike] | None = None, base_link: str | None = None,
-             gravity: ArrayLike = (0.0, 0.0, -9.81), floating_base: bool = False) -> Robot:
-    """Build a robot from a description.
+def robot_fields(tree: RobotTree, *, gravity: ArrayLike = GRAVITY,
+                 findings: Sequence[Finding] = (), **choice: Any) -> dict[str, Any]:
+    """Fields of the `Robot` that a description stands for.
 
     Parameters
     ----------
     tree : RobotTree
         A tree for which `check_tree` holds.
-    joints, locked, base_link, floating_base
-        Which joints move; see `robot_dynamics.model.selection.select`.
     gravity : array_like, shape (3,)
         Acceleration of free fall in the frame of the base link, m/s^2.
-
-    Returns
-    -------
-    Robot
-        The robot, with findings.
+    findings : sequence of Finding
+        Remarks of the reader, which come first in those of the robot.
+    **choice
+        Joints that move; see `robot_dynamics.model.selection.select`.
 
     Raises
     ------
     ModelError
         If the choice is impossible or nothing is left that moves.
     """
-    selection = select(tree, joints=joints, locked=locked, base_link=base_link,
-                       floating_base=floating_base)
+    selection = select(tree, **choice)
     tree = selection.tree
     bodies = _lump(tree, selection)
     inertial_parameters, inertia_findings = _inertia(tree, bodies)
     coupling, offset = _coupling(bodies.joints, selection)
-    independent = [tree.joints[name] for name in selection.independent]
-    limits, limit_findings = joint_limits(independent, _followers(selection))
-    findings = [*selection.findings, *_base_findings(tree, selection.base),
-                *inertia_findings, *limit_findings, *_ignored(bodies.joints)]
-    robot = Robot(
+    limits, limit_findings = _joint_limits(selection)
+    fields: dict[str, Any] = dict(
         name=tree.name,
         base_name=selection.base,
         body_names=tuple(joint.child for joint in bodies.joints),
@@ -101,9 +99,12 @@ def assemble(tree: RobotTree, *, joints: Sequence[str] | None = None,
         friction=_reflected(coupling, bodies.joints, 'friction', power=1),
         armature=_reflected(coupling, bodies.joints, 'armature', power=2),
         frames=bodies.frames)
-    singular = singular_directions(robot)
-    findings += [*singular, *_massless_bodies(robot, singular)]
-    return replace(robot, findings=tuple(findings))
+    data = RobotData(**fields)
+    singular = singular_directions(data)
+    return {**fields, 'findings': (
+        *findings, *selection.findings, *_base_findings(tree, selection.base), *inertia_findings,
+        *limit_findings, *_ignored(bodies.joints), *singular,
+        *_massless_bodies(data, singular))}
 
 
 @dataclass
@@ -117,33 +118,28 @@ class _Bodies:
 
 
 def _lump(tree: RobotTree, selection: Selection) -> _Bodies:
-    """Walk from the base to the tips, opening a body at every joint that moves."""
+    """Walk from the base to the tips; every joint that moves opens a body."""
     bodies = _Bodies()
     bodies.frames[selection.base] = Frame(-1, np.eye(4))
     for joint in selection.below:
         carrier = bodies.frames[joint.parent]
         drive = selection.drives[joint.name]
-        if drive.joint is not None:
-            _open_body(bodies, joint, carrier, tree.name)
-        else:
+        if drive.joint is None:
             pose = carrier.pose @ joint.pose(np.asarray(drive.offset))
             bodies.frames[joint.child] = Frame(carrier.body, pose)
+            continue
+        if len(bodies.joints) == MAX_BODIES:
+            raise ModelError(f'has more than {MAX_BODIES} moving joints', subject=tree.name,
+                             remedy='name those that move in joints, or use base_link')
+        bodies.frames[joint.child] = Frame(len(bodies.joints), np.eye(4))
+        bodies.joints.append(joint)
+        bodies.parents.append(carrier.body)
+        bodies.placements.append(carrier.pose @ joint.placement)
     return bodies
 
 
-def _open_body(bodies: _Bodies, joint: JointDescription, carrier: Frame, robot: str) -> None:
-    """Add a body that moves on the carrier of the parent link."""
-    if len(bodies.joints) == MAX_BODIES:
-        raise ModelError(f'has more than {MAX_BODIES} moving joints', subject=robot,
-                         remedy='name those that shall move in joints, or use base_link')
-    bodies.frames[joint.child] = Frame(len(bodies.joints), np.eye(4))
-    bodies.joints.append(joint)
-    bodies.parents.append(carrier.body)
-    bodies.placements.append(carrier.pose @ joint.placement)
-
-
 def _inertia(tree: RobotTree, bodies: _Bodies) -> tuple[FloatArray, list[Finding]]:
-    """Return the parameters of the bodies, shape (nb, 10), and a judgement of their links."""
+    """Parameters of the bodies, shape (nb, 10), and remarks about those of their links."""
     moving = [(tree.links[name], frame) for name, frame in bodies.frames.items()
               if frame.body >= 0 and tree.links[name].parameters is not None]
     described = np.array([link.parameters for link, _ in moving]).reshape(-1, 10)
@@ -153,25 +149,25 @@ def _inertia(tree: RobotTree, bodies: _Bodies) -> tuple[FloatArray, list[Finding
               transform_parameters(described, poses[:, :3, :3], poses[:, :3, 3]))
     # A positive definite pseudo-inertia needs no closer look.
     doubtful = np.linalg.eigvalsh(pseudo_inertia(described))[:, 0] <= 0.0
-    judged = (_judgement(moving[k][0].name, described[k]) for k in np.flatnonzero(doubtful))
-    return lumped, [finding for finding in judged if finding is not None]
+    found = (_impossible(moving[k][0].name, described[k]) for k in np.flatnonzero(doubtful))
+    return lumped, [finding for finding in found if finding is not None]
 
 
-def _judgement(link: str, parameters: FloatArray) -> Finding | None:
-    """Return a warning if no body can have these parameters."""
-    verdict = check_body(parameters)
-    if verdict.is_consistent:
+def _impossible(link: str, parameters: FloatArray) -> Finding | None:
+    """A warning if no rigid body can have these parameters."""
+    result = check_body(parameters)
+    if result.is_consistent:
         return None
-    moments = ', '.join(f'{moment:.6g}' for moment in verdict.principal_moments)
+    moments = ', '.join(f'{moment:.6g}' for moment in result.principal_moments)
     return Finding(
         Severity.WARNING, link,
-        f'no rigid body has this inertia: {verdict.violation} '
+        f'has an inertia that no rigid body can have: {result.violation} '
         f'(mass {parameters[0]:.6g} kg, principal moments {moments} kg m^2)',
         'correct its <inertial>; adaptation and identification must not start from it')
 
 
-def _massless_bodies(robot: Robot, singular: Sequence[Finding]) -> list[Finding]:
-    """Note the bodies without inertia that no warning speaks of already."""
+def _massless_bodies(robot: RobotData, singular: Sequence[Finding]) -> list[Finding]:
+    """Remarks about bodies without inertia that no warning names already."""
     if not np.any(robot.inertial_parameters):
         return []
     warned = {finding.subject for finding in singular}
@@ -181,19 +177,9 @@ def _massless_bodies(robot: Robot, singular: Sequence[Finding]) -> list[Finding]
             if joint not in warned and not np.any(parameters)]
 
 
-def _followers(selection: Selection) -> dict[str, list[Follower]]:
-    """Return the joints that follow each independent joint."""
-    followers: dict[str, list[Follower]] = {name: [] for name in selection.independent}
-    for joint in selection.below:
-        drive = selection.drives[joint.name]
-        if drive.joint is not None and drive.joint != joint.name:
-            followers[drive.joint].append(Follower(joint, drive.multiplier, drive.offset))
-    return followers
-
-
 def _coupling(joints: Sequence[JointDescription], selection: Selection
               ) -> tuple[FloatArray, FloatArray]:
-    """Return S (velocities of the bodies, n) and s0 in q_bodies = S q + s0."""
+    """S (velocities of the bodies, n) and s0 in q_bodies = S q + s0."""
     bodies, independent = (_coordinates(some) for some in (
         joints, [selection.tree.joints[name] for name in selection.independent]))
     coupling = np.zeros((bodies.n, independent.n))
@@ -214,7 +200,7 @@ def _coordinates(joints: Sequence[JointDescription]) -> Coordinates:
 
 def _reflected(coupling: FloatArray, joints: Sequence[JointDescription], coefficient: str, *,
                power: int) -> FloatArray:
-    """Return what a coefficient of every body's joint is to the independent coordinates.
+    """A coefficient of every body's joint as one of the independent coordinates, (n,).
 
     With v_bodies = S v and one driving coordinate in each row of S, viscous torques
     S^T D S v and inertias S^T A S a have the diagonal ``sum_i S_ij^2 d_i``, and
@@ -228,15 +214,15 @@ def _reflected(coupling: FloatArray, joints: Sequence[JointDescription], coeffic
 
 
 def _ignored(joints: Sequence[JointDescription]) -> list[Finding]:
-    """Note the coefficients of joints of several coordinates."""
+    """Remarks about coefficients of joints of several coordinates."""
     return [Finding(Severity.INFO, joint.name,
-                    f'is {joint.kind.value}: its damping, friction and armature do not count')
+                    f'is {joint.kind.value}: its damping, friction and armature are ignored')
             for joint in joints if not joint.kind.has_coordinate
             and (joint.damping or joint.friction or joint.armature)]
 
 
 def _base_findings(tree: RobotTree, base: str) -> list[Finding]:
-    """Warn where the base link is tilted against the root, in whose frame people think."""
+    """A warning where the base link is tilted against the root of the description."""
     pose = np.eye(4)
     carrying = {joint.child: joint for joint in tree.joints.values()}
     link = base
@@ -254,36 +240,6 @@ def _base_findings(tree: RobotTree, base: str) -> list[Finding]:
                     'give gravity in the axes of this link')]
 
 
-# Some exporters write the largest float for "no limit".
-_NO_LIMIT = 1e15
-# A limit that only rounding makes tighter is no other limit.
-_ROUNDING = 1e-9
-_UNDESCRIBED = LimitDescription(-math.inf, math.inf, math.nan, math.nan)
-
-
-@dataclass(frozen=True)
-class Follower:
-    """A joint that moves with an independent one: q = multiplier * q_of(that) + offset.
-
-    Parameters
-    ----------
-    joint : JointDescription
-        The joint.
-    multiplier : float
-        Ratio, not zero.
-    offset : float
-        Position where the followed joint is at zero, rad or m.
-    """
-
-    joint: JointDescription
-    multiplier: float
-    offset: float
-
-    def source(self, q: float) -> float:
-        """Return where the followed joint is when this one is at q."""
-        return (q - self.offset) / self.multiplier
-
-
 @dataclass
 class _Range:
     """Range and speed of one joint while they are narrowed; the remarks about it."""
@@ -295,7 +251,7 @@ class _Range:
     findings: list[Finding] = field(default_factory=list)
 
     def narrow(self, lower: float, upper: float) -> bool | None:
-        """Take the tighter limits: whether they are, or None where no range would be left."""
+        """Take the tighter limits; True if they changed, None if no range would be left."""
         tighter = (lower > self.lower + _ROUNDING * max(1.0, abs(lower))
                    or upper < self.upper - _ROUNDING * max(1.0, abs(upper)))
         if not tighter:
@@ -310,29 +266,15 @@ class _Range:
         self.findings.append(Finding(severity, subject, message, remedy))
 
 
-def joint_limits(joints: Sequence[JointDescription],
-                 followers: Mapping[str, Sequence[Follower]]
-                 ) -> tuple[JointLimits, list[Finding]]:
-    """Return the limits of some joints and what a controller has to know about them.
+def _joint_limits(selection: Selection) -> tuple[JointLimits, list[Finding]]:
+    """Limits of the independent joints, and remarks about them.
 
-    Parameters
-    ----------
-    joints : sequence of JointDescription
-        The independent joints, in the order of the joint vectors. Those of several
-        coordinates have no limits: what is written of one number does not say which.
-    followers : mapping of str to sequence of Follower
-        The joints that move with each of them, by its name; none where it is missing.
-
-    Returns
-    -------
-    limits : JointLimits
-        Arrays of shape (n,).
-    findings : list of Finding
-        One at most for each joint, cause and joint that follows.
+    Joints of several coordinates have no limits: one written number cannot be assigned.
     """
     findings: list[Finding] = []
     rows = []
-    for joint in joints:
+    for name in selection.independent:
+        joint = selection.tree.joints[name]
         if not joint.kind.has_coordinate:
             free = (-math.inf, math.inf, math.nan, math.nan)
             rows += [free] * len(joint.kind.joint_type.velocity_names)
@@ -346,8 +288,11 @@ def joint_limits(joints: Sequence[JointDescription],
                        'effort are not limited', 'add a <limit> with the values of the real joint')
         elif math.isnan(reach.velocity) or math.isnan(effort):
             reach.findings.append(_unusable(joint.name, written))
-        for follower in followers.get(joint.name, ()):
-            _let_follow(reach, follower)
+        for follower in selection.below:
+            drive = selection.drives[follower.name]
+            if drive.joint == joint.name and follower.name != joint.name:
+                assert isinstance(drive.offset, float)
+                _let_follow(reach, follower, drive.multiplier, drive.offset)
         findings += reach.findings
         rows.append((reach.lower, reach.upper, reach.velocity, effort))
     columns = np.array(rows, dtype=np.float64).reshape(-1, 4).T
@@ -355,7 +300,7 @@ def joint_limits(joints: Sequence[JointDescription],
 
 
 def _own_range(joint: JointDescription) -> _Range:
-    """Return what a joint can do by itself; a continuous one turns whatever is written."""
+    """Range and speed of a joint alone; a continuous one has no range, limits or not."""
     written = joint.limit or _UNDESCRIBED
     lower = -math.inf if written.lower <= -_NO_LIMIT else written.lower
     upper = math.inf if written.upper >= _NO_LIMIT else written.upper
@@ -363,7 +308,7 @@ def _own_range(joint: JointDescription) -> _Range:
     if joint.kind is JointKind.CONTINUOUS:
         if math.isfinite(lower) and math.isfinite(upper) and lower < upper:
             reach.note(Severity.INFO, joint.name,
-                       f'is continuous: its limits {lower:g} to {upper:g} do not count',
+                       f'is continuous: its limits {lower:g} to {upper:g} are ignored',
                        'make it revolute if it must not turn further')
         reach.lower, reach.upper = -math.inf, math.inf
         return reach
@@ -377,11 +322,12 @@ def _own_range(joint: JointDescription) -> _Range:
 
 
 def _keep_soft(reach: _Range, lower: float, upper: float) -> None:
-    """Narrow a range to its soft limits; a range of no width is how "none" is written."""
+    """Narrow a range to its soft limits; equal soft limits stand for none."""
     written = f'soft limits {lower:g} to {upper:g}'
+    remedy = 'correct its <safety_controller>; they are ignored'
     if math.isnan(lower) or math.isnan(upper):
         reach.note(Severity.WARNING, reach.joint.name, 'has soft limits that are not numbers',
-                   'correct its <safety_controller>; they do not count')
+                   remedy)
     elif lower < upper:
         hard = f'{reach.lower:g} to {reach.upper:g}'
         narrower = reach.narrow(lower, upper)
@@ -391,25 +337,25 @@ def _keep_soft(reach: _Range, lower: float, upper: float) -> None:
                        f'{hard}: it has the {written}')
         elif narrower is None:
             reach.note(Severity.WARNING, reach.joint.name,
-                       f'has the {written} outside its limits {hard}',
-                       'correct its <safety_controller>; they do not count')
+                       f'has the {written} outside its limits {hard}', remedy)
 
 
-def _let_follow(reach: _Range, follower: Follower) -> None:
-    """Narrow range and speed of a joint to what a joint that follows it can do."""
-    own = _own_range(follower.joint)
-    name, follows = reach.joint.name, f'{follower.joint.name!r} follows it'
+def _let_follow(reach: _Range, follower: JointDescription, multiplier: float, offset: float
+                ) -> None:
+    """Narrow a joint to the range and speed of a joint at q = multiplier * its q + offset."""
+    own = _own_range(follower)
+    name, follows = reach.joint.name, f'{follower.name!r} follows it'
     ends = f'{own.lower:g} to {own.upper:g}'
-    narrower = reach.narrow(*sorted((follower.source(own.lower), follower.source(own.upper))))
+    narrower = reach.narrow(*sorted((end - offset) / multiplier for end in (own.lower, own.upper)))
     if narrower:
         reach.note(Severity.INFO, name, f'is limited to {reach.lower:g} to {reach.upper:g}: '
                                         f'{follows} and moves from {ends}')
     elif narrower is None:
-        reach.note(Severity.WARNING, follower.joint.name,
+        reach.note(Severity.WARNING, follower.name,
                    f'has the limits {ends}, with which it cannot follow {name!r} (by '
-                   f'{follower.multiplier:g}, from {follower.offset:g})',
-                   'correct its <limit> or <mimic>; its limits do not count')
-    speed = own.velocity / abs(follower.multiplier)
+                   f'{multiplier:g}, from {offset:g})',
+                   'correct its <limit> or <mimic>; its limits are ignored')
+    speed = own.velocity / abs(multiplier)
     if speed < reach.velocity * (1.0 - _ROUNDING):
         reach.velocity = speed
         reach.note(Severity.INFO, name, f'is limited to a velocity of {speed:g}: {follows} at '
@@ -417,18 +363,17 @@ def _let_follow(reach: _Range, follower: Follower) -> None:
 
 
 def _usable(value: float) -> float:
-    """Return a limit of velocity or effort, or nan where the number limits nothing real."""
+    """A limit of velocity or effort, or nan where the number limits nothing real."""
     return value if 0.0 < value < _NO_LIMIT else math.nan
 
 
 def _unusable(name: str, written: LimitDescription) -> Finding:
-    """Return the warning about velocity and effort limits that cannot be used."""
+    """A warning about velocity and effort limits that cannot be used."""
     causes = []
     for quantity, value in (('velocity', written.velocity), ('effort', written.effort)):
         if math.isnan(_usable(value)):
             causes.append(f'no {quantity} limit' if math.isnan(value)
-                          else f'{quantity} limit {value:g}')
-    return Finding(Severity.WARNING, name,
-                   f'has {" and ".join(causes)}: not usable as a limit',
+                          else f'the {quantity} limit {value:g}, which is not usable')
+    return Finding(Severity.WARNING, name, f'has {" and ".join(causes)}',
                    'write the limit of the real joint into its <limit>, or give it by parameter '
-                   'to what commands the joint')
+                   'to the node that commands the joint')

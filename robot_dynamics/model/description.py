@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A robot as its description tells it: named links, and joints between them.
+"""A robot as described in a file: named links, and the joints between them.
 
-This is what every reader produces and `robot_dynamics.model.assembly` turns into
-a `Robot`. Nothing is lumped, locked or reduced yet.
+Every reader produces a `RobotTree`, and `robot_dynamics.model.assembly` turns it into a
+`Robot`. Nothing is lumped, locked or reduced yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
 import numpy as np
 
-from robot_dynamics.errors import ModelError
+from robot_dynamics.errors import ModelError, listed, one_of
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.joints import Coordinates, JointType, joint_motion, neutral
 
 
 class JointKind(Enum):
-    """How a joint lets its child move."""
+    """How a joint lets its child move, fixed joints included."""
 
     REVOLUTE = 'revolute'
     CONTINUOUS = 'continuous'
@@ -103,16 +103,16 @@ class JointDescription:
     placement : ndarray, shape (4, 4)
         Pose of the joint frame in the parent link frame.
     axis : ndarray, shape (3,)
-        Unit axis in the axes of the child link frame, or normal of the plane; of no
-        meaning for a fixed or floating joint.
+        Unit axis in the axes of the child link frame, or normal of the plane; unused for a
+        fixed or floating joint.
     link_offset : ndarray, shape (3,)
         Origin of the child link frame seen from the joint frame, in the axes of
         the child link frame, m.
     limit : LimitDescription, optional
         Its limits.
     soft_range : tuple of two floats, optional
-        Positions between which controllers have to keep the joint, rad or m; nan for
-        what is written and is no number.
+        Positions between which controllers have to keep the joint, rad or m; nan for a text
+        that is not a number.
     damping, friction, armature : float
         Viscous coefficient, Coulomb effort and reflected rotor inertia.
     mimic : MimicDescription, optional
@@ -134,7 +134,7 @@ class JointDescription:
     mimic: MimicDescription | None = None
 
     def pose(self, q: float | FloatArray) -> FloatArray:
-        """Return the pose of the child link in the parent link at position q, shape (4, 4)."""
+        """Pose of the child link in the parent link at position q, shape (4, 4)."""
         if self.kind is JointKind.FIXED:
             motion = np.eye(4)
             motion[:3, 3] = self.link_offset
@@ -144,12 +144,12 @@ class JointDescription:
         return self.placement @ motion
 
     def resting_pose(self) -> FloatArray:
-        """Return the pose at zero, or at the limit nearest to zero."""
+        """Pose at zero, or at the limit nearest to zero, shape (4, 4)."""
         several = self.kind in (JointKind.FLOATING, JointKind.PLANAR)
         return self.pose(self.kind.neutral if several else self.clip(0.0))
 
     def clip(self, q: float) -> float:
-        """Return the position nearest to q that the limits allow."""
+        """Position nearest to q that the limits allow."""
         if self.limit is None or self.kind is JointKind.CONTINUOUS:
             return q
         return float(min(max(q, self.limit.lower), self.limit.upper))
@@ -174,7 +174,7 @@ class RobotTree:
     joints: dict[str, JointDescription]
 
     def roots(self) -> list[str]:
-        """Return the links that no joint carries."""
+        """Links without a parent joint."""
         children = {joint.child for joint in self.joints.values()}
         return [name for name in self.links if name not in children]
 
@@ -188,7 +188,7 @@ class RobotTree:
 
     @cached_property
     def _below(self) -> dict[str, list[JointDescription]]:
-        """The joints that hang from each link."""
+        """The child joints of each link."""
         below: dict[str, list[JointDescription]] = {}
         for joint in self.joints.values():
             below.setdefault(joint.parent, []).append(joint)
@@ -196,9 +196,9 @@ class RobotTree:
 
 
 def check_tree(tree: RobotTree) -> None:
-    """Raise `ModelError` unless every link hangs from one root by one path.
+    """Raise `ModelError` unless one path leads from a root to every link.
 
-    Several roots are allowed here; choosing one is the caller's business.
+    Several roots are allowed here; `robot_dynamics.model.selection` chooses one.
     """
     if not tree.links:
         raise ModelError('has no links: did the xacro instantiate its macro?', subject=tree.name,
@@ -208,9 +208,8 @@ def check_tree(tree: RobotTree) -> None:
         for link in (joint.parent, joint.child):
             if link not in tree.links:
                 raise ModelError(f'joins the link {link!r}, which is not described',
-                                 subject=joint.name,
-                                 remedy='add the link or correct its name; there are: '
-                                        + listed(tree.links))
+                                 subject=joint.name, remedy='add the link or correct its name; '
+                                                            + one_of(tree.links, link))
         if joint.child in carried:
             raise ModelError(f'is the child of two joints, {carried[joint.child]!r} and '
                              f'{joint.name!r}', subject=joint.child,
@@ -222,12 +221,6 @@ def check_tree(tree: RobotTree) -> None:
         reached.update(joint.child for joint in tree.depth_first(root))
     circling = [name for name in tree.links if name not in reached]
     if circling:
-        raise ModelError('hangs from itself: its joints form a closed loop',
+        raise ModelError('is its own ancestor: its joints form a closed loop',
                          subject=circling[0],
                          remedy='open the loop among: ' + listed(circling))
-
-
-def listed(names: Iterable[str], most: int = 30) -> str:
-    """Return names separated by commas, with an ellipsis where there are very many."""
-    every = list(names)
-    return ', '.join(every[:most]) + (', ...' if len(every) > most else '')

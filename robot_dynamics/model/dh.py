@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots from Denavit-Hartenberg tables; docs/dh_tables.md describes the format.
 
-The two conventions share their symbols and mean different robots by them, with
-the link frames, and so the centres of mass, in different places. Nothing in a
-table tells them apart, so a table has to say which it is.
-
-
-One row of a DH table: the geometry, limits and transmission of a joint.
-
-Frame i of a table is carried by link i. In the standard convention it sits at
+Frame i of a table is carried by link i. In the standard convention it is at
 the far end of the link, on the axis of the next joint; in the modified one at
 the near end, on the link's own joint axis::
 
     standard   T_i = Rz(theta) Tz(d) Tx(a) Rx(alpha)
     modified   T_i = Rx(alpha) Tx(a) Rz(theta) Tz(d)
 
-with the joint variable added to theta of a revolute and to d of a prismatic row.
+with the joint variable added to theta of a revolute and to d of a prismatic row. The
+symbols are the same, but the link frames, and so the centres of mass, differ. A table
+has to name its convention, because its numbers do not show it.
+
+docs/add_a_dh_convention.md adds a third one.
 
 References
 ----------
@@ -29,17 +26,14 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from enum import Enum
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import Finding, ModelError, Severity, shown
+from robot_dynamics.errors import Finding, ModelError, Severity, listed, shown
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.assembly import assemble
 from robot_dynamics.model.description import (
     JointDescription,
     JointKind,
@@ -57,27 +51,54 @@ from robot_dynamics.model.dh_fields import (
     sequence,
     vector,
 )
-from robot_dynamics.model.robot import Robot
 
 #: Name of the frame that ``tool`` places in the last link.
 TOOL_FRAME = 'tool'
-
 #: Largest number of rows.
 MAX_ROWS = 200
+#: No angle of a table needs more than a turn, rad.
+LARGEST_ANGLE = 2.0 * math.pi + 1e-6
 
-#: Every field that a table can have, beside those that mean nothing.
+#: Every field that a table can have, beside the ignored ones.
 TABLE_FIELDS = ('name', 'convention', 'gravity', 'base', 'base_name', 'tool', 'inertia_order',
                 'links')
-# Fields that say nothing about the robot.
+#: Every field that a row can have.
+ROW_FIELDS = (
+    'name', 'joint', 'type', 'a', 'alpha', 'd', 'theta', 'offset',
+    'mass', 'm', 'com', 'r', 'inertia_com', 'I_com', 'inertia_origin', 'I_origin',
+    'limits', 'qlim', 'damping', 'friction', 'armature', 'Jm', 'G', 'B', 'Tc')
+
+# Fields without a meaning for the robot.
 _IGNORED_FIELDS = ('description', 'source', 'samples', 'has_dynamics')
-_GRAVITY = (0.0, 0.0, -9.81)
+# In the layout by columns, `name` is the name of the robot.
+_COLUMNS = tuple(name for name in ROW_FIELDS if name != 'name')
+_LIMITS = ('lower', 'upper', 'velocity', 'effort')
+_KINDS = {'revolute': JointKind.REVOLUTE, 'r': JointKind.REVOLUTE,
+          'continuous': JointKind.CONTINUOUS,
+          'prismatic': JointKind.PRISMATIC, 'p': JointKind.PRISMATIC}
+
+#: Two constant poses, shape (4, 4): frame i is ``before @ joint motion @ after`` seen from
+#: frame i - 1, where the joint turns about or slides along z.
+Poses = tuple[FloatArray, FloatArray]
 
 
-def robot_from_dh(source: str | bytes | Path | Mapping[str, Any]) -> Robot:
+def _standard(a: float, alpha: float, d: float, theta: float) -> Poses:
+    """Frame i at the far end of link i: Rz(theta) Tz(d) joint Tx(a) Rx(alpha)."""
+    return _turn_z(theta) @ _shift(0.0, 0.0, d), _shift(a, 0.0, 0.0) @ _turn_x(alpha)
+
+
+def _modified(a: float, alpha: float, d: float, theta: float) -> Poses:
+    """Frame i at the near end of link i: Rx(alpha) Tx(a) Rz(theta) Tz(d) joint."""
+    return _turn_x(alpha) @ _shift(a, 0.0, 0.0) @ _turn_z(theta) @ _shift(0.0, 0.0, d), np.eye(4)
+
+
+#: The conventions by their name in a table.
+CONVENTIONS: Mapping[str, Callable[..., Poses]] = {'standard': _standard, 'modified': _modified}
+
+
+def read_dh(source: str | bytes | PathLike[str] | Mapping[str, Any]
+            ) -> tuple[RobotTree, FloatArray | None, list[Finding]]:
     """Read a DH table.
-
-    The link frame of body i is DH frame i. ``frames`` holds the base, every link
-    and ``'tool'``; the base placement is part of the first joint's.
 
     Parameters
     ----------
@@ -86,8 +107,12 @@ def robot_from_dh(source: str | bytes | Path | Mapping[str, Any]) -> Robot:
 
     Returns
     -------
-    Robot
-        The robot, with findings.
+    tree : RobotTree
+        Base, links and tool as a chain.
+    gravity : ndarray, shape (3,), or None
+        Gravity of the table, m/s^2, where it has one.
+    findings : list of Finding
+        Remarks about the table.
 
     Raises
     ------
@@ -99,27 +124,25 @@ def robot_from_dh(source: str | bytes | Path | Mapping[str, Any]) -> Robot:
     convention = _convention(table)
     findings = _unknown_fields(table)
     gravity = table.vector('gravity', length=3)
-    tree = _tree(table, convention, findings)
-    robot = assemble(tree, gravity=_GRAVITY if gravity is None else gravity)
-    return replace(robot, findings=(*findings, *robot.findings))
+    return _tree(table, convention, findings), gravity, findings
 
 
-def _convention(table: Fields) -> Convention:
-    known = {convention.value: convention for convention in Convention}
+def _convention(table: Fields) -> Callable[..., Poses]:
     written = table.text('convention', '').lower()
-    if written not in known:
-        problem = 'is missing' if not written else f'is {shown(written)}'
+    if written not in CONVENTIONS:
+        problem = f'must be one of {listed(CONVENTIONS)}, got {shown(written)}' if written \
+            else 'is missing'
         raise ModelError(
             problem, subject=table.where('convention'),
-            remedy='write convention: standard if frame i sits at the far end of link i (rows '
+            remedy='write convention: standard if frame i is at the far end of link i (rows '
                    'are Rz(theta) Tz(d) Tx(a) Rx(alpha); Denavit-Hartenberg, Siciliano, '
-                   'Spong) or convention: modified if it sits at the near end, on the axis of '
+                   'Spong) or convention: modified if it is at the near end, on the axis of '
                    'joint i (rows are Rx(alpha) Tx(a) Rz(theta) Tz(d); Craig, Khalil)')
-    return known[written]
+    return CONVENTIONS[written]
 
 
 def _unknown_fields(table: Fields) -> list[Finding]:
-    """Refuse misspelt fields of the table; note those that mean nothing here."""
+    """Reject misspelt fields of the table; warn of other unknown ones."""
     by_rows = table.get('links')[1] is not None
     known = TABLE_FIELDS if by_rows else TABLE_FIELDS + _COLUMNS
     strangers = [name for name in table.names() if name not in known + _IGNORED_FIELDS]
@@ -132,15 +155,14 @@ def _unknown_fields(table: Fields) -> list[Finding]:
             for name in strangers]
 
 
-def _tree(table: Fields, convention: Convention, findings: list[Finding]) -> RobotTree:
-    """Return base, links and tool as a chain."""
+def _tree(table: Fields, convention: Callable[..., Poses], findings: list[Finding]) -> RobotTree:
+    """Base, links and tool as a chain."""
     base = table.text('base_name', 'base')
     order = inertia_order(table)
-    rows = _rows(table)
     links = {base: LinkDescription(base)}
     joints: dict[str, JointDescription] = {}
     parent, carrier = base, table.pose('base')
-    for row in rows:
+    for row in _rows(table):
         joint = _joint(row, convention, parent, carrier, findings)
         _check_new(joint.child, links, 'link')
         _check_new(joint.name, joints, 'joint')
@@ -160,43 +182,29 @@ def _tree(table: Fields, convention: Convention, findings: list[Finding]) -> Rob
     return tree
 
 
-def _check_new(name: str, taken: Mapping[str, object], what: str) -> None:
+def _check_new(name: str, taken: Mapping[str, object], kind: str) -> None:
     if name in taken:
-        raise ModelError(f'is the name of two {what}s', subject=name,
+        raise ModelError(f'is the name of two {kind}s', subject=name,
                          remedy=f'rename one of them ({TOOL_FRAME!r} is the frame after the last '
                                 'link)' if name.startswith(TOOL_FRAME) else 'rename one of them')
 
 
-def _joint(row: Fields, convention: Convention, parent: str, carrier: FloatArray,
-           findings: list[Finding]) -> JointDescription:
-    kind = joint_kind(row)
-    shape = geometry(row, kind, convention)
-    findings += angles_of_degrees(row, kind)
-    motor = transmission(row, findings)
-    return JointDescription(
-        name=row.text('joint', row.subject.replace('link', 'joint', 1)
-                      if row.get('name')[1] is None else f'{row.subject}_joint'),
-        kind=kind, parent=parent, child=row.subject, placement=carrier @ shape.placement,
-        axis=shape.axis, link_offset=shape.link_offset, limit=limits(row),
-        damping=motor.damping, friction=motor.friction, armature=motor.armature)
-
-
 def _zero_inertias(tree: RobotTree) -> list[Finding]:
-    """Return a finding for every link that resists no rotation, if any link has inertia at all."""
+    """A finding for every link without rotational inertia, if any link has inertia at all."""
     moving = [joint for joint in tree.joints.values() if joint.kind is not JointKind.FIXED]
     parameters = {joint.name: tree.links[joint.child].parameters for joint in moving}
     if not any(p is not None and np.any(p) for p in parameters.values()):
         return []  # A table of the geometry alone.
     return [Finding(
         Severity.WARNING, joint.child,
-        'has zero inertia about its centre of mass, as makers write for small last links: the '
-        f'motion of {joint.name!r} that only turns it costs no torque',
+        'has zero inertia about its centre of mass, as data sheets give for small last links: '
+        f'the motion of {joint.name!r} that only turns it costs no torque',
         'give the inertia of the real link, or an armature of the joint')
         for joint in moving if is_point_mass(parameters[joint.name])]
 
 
 def _rows(table: Fields) -> list[Fields]:
-    """Return the rows of a table written by rows (links) or by columns (a, alpha, d, ...)."""
+    """Rows of a table written by rows (links) or by columns (a, alpha, d, ...)."""
     name, written = table.get('links')
     if written is None:
         contents = _rows_of_columns(table)
@@ -221,7 +229,7 @@ def _rows(table: Fields) -> list[Fields]:
 
 
 def _rows_of_columns(table: Fields) -> list[dict[str, Any]]:
-    """Return the rows of a table that gives each field as a list over the joints."""
+    """Rows of a table that gives each field as a list over the joints."""
     columns = {name: sequence(table.get(name)[1], table.where(name), 'one value per joint')
                for name in table.names() if name in _COLUMNS}
     if not columns:
@@ -237,82 +245,35 @@ def _rows_of_columns(table: Fields) -> list[dict[str, Any]]:
             for values in zip(*columns.values(), strict=True)]
 
 
-#: Every field that a row can have.
-ROW_FIELDS = (
-    'name', 'joint', 'type', 'a', 'alpha', 'd', 'theta', 'offset',
-    'mass', 'm', 'com', 'r', 'inertia_com', 'I_com', 'inertia_origin', 'I_origin',
-    'limits', 'qlim', 'damping', 'friction', 'armature', 'Jm', 'G', 'B', 'Tc')
-
-# In the layout by columns, `name` is the name of the robot.
-_COLUMNS = tuple(field for field in ROW_FIELDS if field != 'name')
-
-#: No angle of a table needs more than a turn, rad.
-LARGEST_ANGLE = 2.0 * math.pi + 1e-6
-
-_LIMITS = ('lower', 'upper', 'velocity', 'effort')
-_KINDS = {'revolute': JointKind.REVOLUTE, 'r': JointKind.REVOLUTE,
-          'continuous': JointKind.CONTINUOUS,
-          'prismatic': JointKind.PRISMATIC, 'p': JointKind.PRISMATIC}
+def _joint(row: Fields, convention: Callable[..., Poses], parent: str, carrier: FloatArray,
+           findings: list[Finding]) -> JointDescription:
+    kind = _joint_kind(row)
+    placement, axis, link_offset = _geometry(row, kind, convention)
+    findings += _angles_of_degrees(row, kind)
+    return JointDescription(
+        name=row.text('joint', row.subject.replace('link', 'joint', 1)
+                      if row.get('name')[1] is None else f'{row.subject}_joint'),
+        kind=kind, parent=parent, child=row.subject, placement=carrier @ placement,
+        axis=axis, link_offset=link_offset, limit=_limits(row),
+        **_transmission(row, findings))
 
 
-class Convention(Enum):
-    """Where frame i sits on link i."""
-
-    STANDARD = 'standard'
-    MODIFIED = 'modified'
-
-
-@dataclass(frozen=True)
-class Geometry:
-    """Placement, axis and link offset of a joint as `Robot` documents them.
-
-    Parameters
-    ----------
-    placement : ndarray, shape (4, 4)
-        Pose of the joint frame in frame i - 1.
-    axis : ndarray, shape (3,)
-        Joint axis in the axes of frame i.
-    link_offset : ndarray, shape (3,)
-        Origin of frame i seen from the joint frame, in the axes of frame i, m.
-    """
-
-    placement: FloatArray
-    axis: FloatArray
-    link_offset: FloatArray
-
-
-@dataclass(frozen=True)
-class Transmission:
-    """What a motor adds to a joint, at the joint.
-
-    Parameters
-    ----------
-    damping, friction, armature : float
-        Viscous coefficient (N m s/rad), Coulomb effort (N m), rotor inertia (kg m^2).
-    """
-
-    damping: float
-    friction: float
-    armature: float
-
-
-def joint_kind(row: Fields) -> JointKind:
-    """Return the type of the joint; a row without type is revolute."""
+def _joint_kind(row: Fields) -> JointKind:
+    """Type of the joint; a row without type is revolute."""
     written = row.text('type', 'revolute')
     kind = _KINDS.get(written.lower())
     if kind is None:
-        raise ModelError(f'is {shown(written)}', subject=row.where('type'),
-                         remedy='use revolute, continuous or prismatic')
+        raise ModelError(f'must be revolute, continuous or prismatic, got {shown(written)}',
+                         subject=row.where('type'), remedy='correct it')
     return kind
 
 
-def geometry(row: Fields, kind: JointKind, convention: Convention) -> Geometry:
-    """Return the geometry of a row.
+def _geometry(row: Fields, kind: JointKind, convention: Callable[..., Poses]
+              ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Placement (4, 4), axis (3,) and link offset (3,) of a row, as `Robot` documents them.
 
-    Standard, with R0 = Rz(theta) Rx(alpha) at zero joint variable: the joint axis
-    is z of frame i - 1, so Rx(alpha)^T z = (0, sin alpha, cos alpha) in the axes of
-    frame i, and frame i sits (a, 0, 0) from it. Modified: the joint axis is z of
-    frame i itself.
+    With frame i at B joint(q) A: the joint frame has the origin of B and the axes of frame
+    i, in which the joint axis is R_A^T z and the origin of frame i R_A^T p_A.
     """
     a, alpha, d = (row.number(name) for name in ('a', 'alpha', 'd'))
     offset = row.number('offset', default=0.0)
@@ -321,40 +282,48 @@ def geometry(row: Fields, kind: JointKind, convention: Convention) -> Geometry:
         d += offset
     else:
         theta += offset
-    cos_alpha, sin_alpha = math.cos(alpha), math.sin(alpha)
-    about_x = np.array([[1.0, 0.0, 0.0], [0.0, cos_alpha, -sin_alpha],
-                        [0.0, sin_alpha, cos_alpha]])
-    about_z = np.array([[math.cos(theta), -math.sin(theta), 0.0],
-                        [math.sin(theta), math.cos(theta), 0.0], [0.0, 0.0, 1.0]])
-    placement = np.eye(4)
-    if convention is Convention.MODIFIED:
-        placement[:3, :3] = about_x @ about_z
-        placement[:3, 3] = (a, -d * sin_alpha, d * cos_alpha)
-        return Geometry(placement, np.array([0.0, 0.0, 1.0]), np.zeros(3))
-    placement[:3, :3] = about_z @ about_x
-    placement[:3, 3] = (0.0, 0.0, d)
-    axis, arm = np.array([0.0, sin_alpha, cos_alpha]), np.array([a, 0.0, 0.0])
+    before, after = convention(a, alpha, d, theta)
+    placement = before.copy()
+    placement[:3, :3] = before[:3, :3] @ after[:3, :3]
+    axis, arm = after[2, :3].copy(), after[:3, 3]
     if kind is JointKind.PRISMATIC:
-        # Nothing turns: the arm belongs to the placement.
-        placement[:3, 3] += about_z @ arm
-        arm = np.zeros(3)
-    return Geometry(placement, axis, arm)
+        # A sliding joint does not turn the arm, which belongs to the placement.
+        placement[:3, 3] += before[:3, :3] @ arm
+        return placement, axis, np.zeros(3)
+    return placement, axis, after[:3, :3].T @ arm
 
 
-def angles_of_degrees(row: Fields, kind: JointKind) -> tuple[Finding, ...]:
-    """Tell of angles of more than a turn: tables in print are often in degrees."""
+def _turn_x(angle: float) -> FloatArray:
+    pose = np.eye(4)
+    pose[1:3, 1:3] = [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
+    return pose
+
+
+def _turn_z(angle: float) -> FloatArray:
+    pose = np.eye(4)
+    pose[:2, :2] = [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
+    return pose
+
+
+def _shift(x: float, y: float, z: float) -> FloatArray:
+    pose = np.eye(4)
+    pose[:3, 3] = x, y, z
+    return pose
+
+
+def _angles_of_degrees(row: Fields, kind: JointKind) -> tuple[Finding, ...]:
+    """Warn of angles of more than a turn: tables in print are often in degrees."""
     names = ('alpha', 'theta', *(() if kind is JointKind.PRISMATIC else ('offset',)))
-    large = {name: value for name in names
-             if abs(value := row.number(name, default=0.0)) > LARGEST_ANGLE}
+    large = ', '.join(f'{name} {value:g}' for name in names
+                      if abs(value := row.number(name, default=0.0)) > LARGEST_ANGLE)
     if not large:
         return ()
-    told = ', '.join(f'{name} {value:g}' for name, value in large.items())
-    return (Finding(Severity.WARNING, row.subject, f'has {told}, more than a turn: it looks like '
+    return (Finding(Severity.WARNING, row.subject, f'has {large}, more than a turn: it looks like '
                     'degrees', 'write angles in radians'),)
 
 
-def limits(row: Fields) -> LimitDescription | None:
-    """Return the limits of a row; None where it has none."""
+def _limits(row: Fields) -> LimitDescription | None:
+    """Limits of a row; None where it has none."""
     name, value = row.get('limits', 'qlim')
     if value is None:
         return None
@@ -369,23 +338,23 @@ def limits(row: Fields) -> LimitDescription | None:
         velocity, effort = (fields.number(key, default=math.nan) for key in _LIMITS[2:])
         for key, limit in (('velocity', velocity), ('effort', effort)):
             if limit < 0.0:
-                raise ModelError(f'is {limit:g}', subject=fields.where(key),
-                                 remedy='give a positive number')
+                raise ModelError(f'must be positive, got {limit:g}', subject=fields.where(key),
+                                 remedy='leave it out if it is unknown')
     if lower > upper:
-        raise ModelError(f'runs from {lower:g} to {upper:g}', subject=row.where(name),
-                         remedy='give the lower limit first')
+        raise ModelError(f'must have the lower limit first, got {lower:g} to {upper:g}',
+                         subject=row.where(name), remedy='swap them')
     return LimitDescription(float(lower), float(upper), velocity, effort)
 
 
-def transmission(row: Fields, findings: list[Finding]) -> Transmission:
-    """Return friction and rotor inertia at the joint.
+def _transmission(row: Fields, findings: list[Finding]) -> dict[str, float]:
+    """Damping, friction and armature at the joint.
 
     Joint-side values are taken as they are; values of the motor shaft come through
     the gear of ratio G: armature = G^2 Jm, damping = G^2 B, friction = abs(G) Tc.
     """
     ratio = row.number('G', default=1.0)
     if ratio == 0.0:
-        raise ModelError('is zero', subject=row.where('G'),
+        raise ModelError('must not be zero', subject=row.where('G'),
                          remedy='give the gear ratio; 1 is a direct drive')
     at_joint = {
         'armature': ('Jm', ratio * ratio * row.number('Jm', default=0.0)),
@@ -394,22 +363,23 @@ def transmission(row: Fields, findings: list[Finding]) -> Transmission:
     }
     values = {}
     for name, (motor_name, reflected) in at_joint.items():
-        given, _ = row.get(name, motor_name)  # Refuses both at once.
+        given, _ = row.get(name, motor_name)  # Rejects both at once.
         values[name] = reflected if given == motor_name else row.number(name, default=0.0)
         if values[name] < 0.0:
-            raise ModelError('is negative', subject=row.where(given),
-                             remedy='give a number that is not negative')
-    return Transmission(**values)
+            raise ModelError(f'must be zero or positive, got {row.number(given):g}',
+                             subject=row.where(given), remedy='correct its sign')
+    return values
 
 
 def _coulomb(row: Fields, findings: list[Finding]) -> float:
-    """Return the Coulomb friction of the motor: a number, or [plus, minus] with minus <= 0."""
+    """Coulomb friction of the motor: a number, or [plus, minus] with minus <= 0."""
     _, value = row.get('Tc')
     if not isinstance(value, (list, tuple)):
         return row.number('Tc', default=0.0)
     plus, minus = vector(value, 2, row.where('Tc'))
     if plus < 0.0 or minus > 0.0:
-        raise ModelError(f'is [{plus:g}, {minus:g}]', subject=row.where('Tc'),
+        raise ModelError(f'must be [positive, negative], got [{plus:g}, {minus:g}]',
+                         subject=row.where('Tc'),
                          remedy='give [friction in positive motion, minus that in negative '
                                 'motion], for example [0.4, -0.4]')
     if plus != -minus:

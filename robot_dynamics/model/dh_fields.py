@@ -1,21 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a path, text, bytes or mapping to the plain mapping of a DH table.
+"""Reading of DH tables: from a path or text to fields with checked values.
 
-YAML here means the safe subset without surprises: scalars are text or ``null``,
-and whoever reads a field decides whether its text is a number. So ``1e-3``, which
-PyYAML takes for a string, ``010``, which it takes for eight, and ``1:30``, which
-it takes for ninety, are a thousandth, ten and an error. Tags that create objects
-are refused, and so is a key that stands twice; merge keys (``<<``) have no meaning.
-
-
-Typed access to the fields of a DH table, with errors that name the field.
-
-The inertia of one link of a DH table, in every form that leaves no doubt.
+YAML here means the safe subset without surprises: scalars are text or ``null``, and the
+check of a field decides whether its text is a number. So ``1e-3``, a string in PyYAML,
+``010``, there eight, and ``1:30``, there ninety, are a thousandth, ten and an error. Tags
+that create objects and duplicate keys are rejected; merge keys (``<<``) are not expanded.
 """
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import os
@@ -26,7 +19,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from robot_dynamics.errors import ModelError, shown
+from robot_dynamics.errors import ModelError, ModelTypeError, one_of, shown
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import (
     com_from_parameters,
@@ -38,15 +31,23 @@ from robot_dynamics.model.yaml_text import SafeLoader, UnusableYamlError, parse_
 
 #: Largest table read, in bytes; a table of ten links is a few kilobytes.
 MAX_BYTES = 2**18
+#: No length, angle, mass or inertia of a robot is this large, in SI units.
+MAX_MAGNITUDE = 1e12
 
 _LABEL = 'DH table'
 # Text given in place of a path must not fill the message.
 _LONGEST_LABEL = 200
+_FORMAT = 'see docs/dh_tables.md for the format'
+# Largest error of the rows of a rotation matrix with four digits.
+_ROUNDED_ROTATION = 1e-3
+_XYZ_RPY = ('xyz', 'rpy')
+_NUMBERS = (int, float, np.integer, np.floating)
+_ENTRIES = {'xx': (0, 0), 'yy': (1, 1), 'zz': (2, 2), 'xy': (0, 1), 'xz': (0, 2), 'yz': (1, 2)}
 
 
 def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]
                ) -> tuple[dict[str, Any], str]:
-    """Return the top-level mapping of a table and how messages call it.
+    """Read the top-level mapping of a table, and its name in messages.
 
     A string that holds a line break, a ``{`` or ``': '`` is the table itself,
     any other string the path of a file.
@@ -54,7 +55,7 @@ def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]
     Parameters
     ----------
     source : str, bytes, Path or mapping
-        The table or where it lies.
+        The table or its path.
 
     Returns
     -------
@@ -66,38 +67,35 @@ def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]
     Raises
     ------
     ModelError
-        If there is nothing, too much, or no mapping in YAML or JSON.
+        If the table is missing, empty, too large or not a mapping in YAML or JSON.
     """
     if isinstance(source, Mapping):
         return _checked(dict(source), _LABEL)
     if isinstance(source, (bytes, bytearray)):
         return _parse(_decode(bytes(source), _LABEL), _LABEL)
-    if isinstance(source, str) and _is_table(source):
+    if isinstance(source, str) and (not source.strip()
+                                    or any(mark in source for mark in ('\n', '{', ': '))):
         return _parse(source, _LABEL)
     if isinstance(source, (str, os.PathLike)):
         path = os.fsdecode(source)
         label = path if len(path) <= _LONGEST_LABEL else f'{path[:_LONGEST_LABEL]}...'
         return _parse(_decode(_read_file(path, label), label), label)
-    raise ModelError(f'is a {type(source).__name__}', subject=_LABEL,
-                     remedy='give a path, YAML or JSON text, bytes or a mapping')
-
-
-def _is_table(text: str) -> bool:
-    return not text.strip() or any(mark in text for mark in ('\n', '{', ': '))
+    raise ModelTypeError(f'must be a path, YAML or JSON text, bytes or a mapping, got a '
+                         f'value of type {type(source).__name__}', subject=_LABEL,
+                         remedy="give for example 'table.yaml'")
 
 
 def _read_file(path: str, label: str) -> bytes:
     try:
         file = Path(path).expanduser()
-        if not file.is_file():
-            raise ModelError('no such file', subject=label,
-                             remedy='check the path of the DH table')
-        with file.open('rb') as stream:
-            return stream.read(MAX_BYTES + 1)
+        if file.is_file():
+            with file.open('rb') as stream:
+                return stream.read(MAX_BYTES + 1)
     except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, 'strerror', None) or type(error).__name__
         raise ModelError(f'cannot be read ({reason})', subject=label,
                          remedy='check the path and its permissions') from error
+    raise ModelError('does not exist', subject=label, remedy='check the path of the DH table')
 
 
 def _decode(content: bytes, label: str) -> str:
@@ -117,19 +115,17 @@ def _parse(text: str, label: str) -> tuple[dict[str, Any], str]:
         content = _load(text)
     except (UnusableYamlError, _DuplicateKeyError) as error:
         raise ModelError(f'is not YAML or JSON: {error}', subject=label,
-                         remedy='correct it there; see docs/dh_tables.md for the format'
-                         ) from error
+                         remedy=f'correct it there; {_FORMAT}') from error
     except RecursionError:
-        raise ModelError('is nested too deeply', subject=label,
-                         remedy='see docs/dh_tables.md for the format') from None
+        raise ModelError('is nested too deeply', subject=label, remedy=_FORMAT) from None
     return _checked(content, label)
 
 
 def _load(text: str) -> Any:
-    """Return the content of JSON or YAML text."""
+    """Content of JSON or YAML text."""
     if text.lstrip().startswith('{'):
         try:
-            # Numbers stay text, as in YAML: one place decides what is a number.
+            # Numbers stay text, as in YAML: they are recognised in one place.
             return json.loads(text, object_pairs_hook=_unique, parse_float=str, parse_int=str,
                               parse_constant=str)
         except json.JSONDecodeError:
@@ -140,11 +136,10 @@ def _load(text: str) -> Any:
 def _checked(content: Any, label: str) -> tuple[dict[str, Any], str]:
     if content is None or content == {}:
         raise ModelError('is empty', subject=label,
-                         remedy='give at least convention and links; see docs/dh_tables.md')
+                         remedy=f'give at least convention and links; {_FORMAT}')
     if not isinstance(content, dict):
         raise ModelError('is not a table of named fields', subject=label,
-                         remedy='begin it with name:, convention: and links:; see '
-                                'docs/dh_tables.md')
+                         remedy=f'begin it with name:, convention: and links:; {_FORMAT}')
     return content, label
 
 
@@ -154,41 +149,31 @@ def _too_large(label: str) -> ModelError:
 
 
 class _DuplicateKeyError(Exception):
-    """A key stands twice in one mapping."""
+    """A mapping has a key twice."""
 
 
 def _unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Return a mapping of pairs whose keys differ."""
+    """A mapping of pairs whose keys differ."""
     mapping: dict[Any, Any] = {}
     for key, value in pairs:
         if key in mapping:
-            raise _DuplicateKeyError(f'the key {str(key)[:60]!r} stands twice')
+            raise _DuplicateKeyError(f'the key {str(key)[:60]!r} is given twice')
         mapping[key] = value
     return mapping
 
 
 class TextLoader(SafeLoader):
-    """PyYAML's safe loader without its guesses about numbers, dates and truth."""
+    """PyYAML's safe loader without its conversion of numbers, dates and truth values."""
 
     yaml_implicit_resolvers = {
         first: [(tag, pattern) for tag, pattern in resolvers if tag == 'tag:yaml.org,2002:null']
         for first, resolvers in SafeLoader.yaml_implicit_resolvers.items()}
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Return a mapping, none of whose keys stands twice."""
+        """Construct a mapping without duplicate keys."""
         _unique([(self.construct_object(key, deep=True), None) for key, _ in node.value])
         mapping: dict[Any, Any] = super().construct_mapping(node, deep)
         return mapping
-
-
-#: No length, angle, mass or inertia of a robot is this large, in SI units.
-MAX_MAGNITUDE = 1e12
-
-# How far the rows of a rotation matrix with four digits are from orthonormal.
-_ROUNDED_ROTATION = 1e-3
-
-_XYZ_RPY = ('xyz', 'rpy')
-_NUMBERS = (int, float, np.integer, np.floating)
 
 
 class Fields:
@@ -199,7 +184,7 @@ class Fields:
     content : mapping
         The fields as written.
     subject : str
-        How messages call it, for example ``'link3'``.
+        Name in messages, for example ``'link3'``.
     """
 
     def __init__(self, content: Mapping[Any, Any], subject: str) -> None:
@@ -208,28 +193,25 @@ class Fields:
 
     @classmethod
     def of(cls, value: Any, subject: str) -> Fields:
-        """Return the fields of a value that has to be a mapping."""
+        """Fields of a value that has to be a mapping."""
         if not isinstance(value, Mapping):
-            raise ModelError(f'is {shown(value)}, not a set of named fields', subject=subject,
-                             remedy='write it as "name: value" lines')
+            raise ModelError(f'must be a set of named fields, got {shown(value)}',
+                             subject=subject, remedy='write it as "name: value" lines')
         return cls(value, subject)
 
     def names(self) -> list[Any]:
-        """Return the names of the fields that are there."""
+        """Names of the fields that are given."""
         return [name for name, value in self._content.items() if value is not None]
 
     def check_names(self, known: Sequence[str], ignored: Sequence[str] = ()) -> None:
-        """Refuse a field of another name, and suggest the one that was meant."""
+        """Reject a field of another name, and suggest the most similar one."""
         for key in self._content:
-            if key in known or key in ignored:
-                continue
-            close = difflib.get_close_matches(str(key), known, n=1)
-            hint = f'did you mean {close[0]}? ' if close else ''
-            raise ModelError(f'has the unknown field {shown(key)}', subject=self.subject,
-                             remedy=f'{hint}the fields are: {", ".join(known)}')
+            if key not in known and key not in ignored:
+                raise ModelError(f'has the unknown field {shown(key)}', subject=self.subject,
+                                 remedy=one_of(known, key))
 
     def get(self, *names: str) -> tuple[str, Any]:
-        """Return the name and value of a field that may have several names; None if absent."""
+        """Name and value of a field that may have several names; None if absent."""
         given = [name for name in names if self._content.get(name) is not None]
         if len(given) > 1:
             raise ModelError(f'has both {given[0]} and {given[1]}', subject=self.subject,
@@ -237,11 +219,11 @@ class Fields:
         return (given[0], self._content[given[0]]) if given else (names[0], None)
 
     def where(self, name: str) -> str:
-        """Return how messages call one field."""
+        """Name of one field in messages."""
         return f'{self.subject}/{name}'
 
     def number(self, *names: str, default: float | None = None) -> float:
-        """Return a finite number; without a default it has to be there."""
+        """A finite number; without a default it is required."""
         name, value = self.get(*names)
         if value is None:
             if default is None:
@@ -251,81 +233,83 @@ class Fields:
         return number(value, self.where(name))
 
     def text(self, name: str, default: str) -> str:
-        """Return a text that is not empty."""
+        """A text that is not empty."""
         _, value = self.get(name)
         if value is None:
             return default
         if not isinstance(value, str) or not value.strip():
-            raise ModelError(f'is {shown(value)}, not a name', subject=self.where(name),
+            raise ModelError(f'must be a name, got {shown(value)}', subject=self.where(name),
                              remedy='give a text')
         return value.strip()
 
     def vector(self, *names: str, length: int) -> FloatArray | None:
-        """Return so many numbers, or None where there is no such field."""
+        """Array of numbers, or None where the field is absent."""
         name, value = self.get(*names)
         return None if value is None else vector(value, length, self.where(name))
 
     def pose(self, name: str) -> FloatArray:
-        """Return a pose, shape (4, 4): a matrix, or xyz and rpy; the identity if absent."""
+        """A pose, shape (4, 4), from a matrix, or xyz and rpy; the identity if absent."""
         _, value = self.get(name)
         if value is None:
             return np.eye(4)
-        if isinstance(value, Mapping):
-            fields = Fields(value, self.where(name))
-            fields.check_names(_XYZ_RPY)
-            xyz, rpy = (fields.vector(key, length=3) for key in _XYZ_RPY)
-            pose = np.eye(4)
-            pose[:3, :3] = np.eye(3) if rpy is None else rotation_from_rpy(rpy)
-            pose[:3, 3] = 0.0 if xyz is None else xyz
-            return pose
-        return _pose_matrix(value, self.where(name))
+        if not isinstance(value, Mapping):
+            return _pose_matrix(value, self.where(name))
+        fields = Fields(value, self.where(name))
+        fields.check_names(_XYZ_RPY)
+        xyz, rpy = (fields.vector(key, length=3) for key in _XYZ_RPY)
+        pose = np.eye(4)
+        pose[:3, :3] = np.eye(3) if rpy is None else rotation_from_rpy(rpy)
+        pose[:3, 3] = 0.0 if xyz is None else xyz
+        return pose
 
 
 def number(value: Any, subject: str) -> float:
-    """Return a finite number of a robot."""
+    """A finite number of a robot."""
     result = _float(value)
     if result is None:
         hint = ' as decimal digits (pi/2 is 1.5707963267948966)' if isinstance(value, str) else ''
-        raise ModelError(f'is {shown(value)}, not a number', subject=subject,
+        raise ModelError(f'must be a number, got {shown(value)}', subject=subject,
                          remedy=f'give a number in SI units{hint}')
     if not math.isfinite(result) or abs(result) > MAX_MAGNITUDE:
-        raise ModelError(f'is {shown(value)}', subject=subject,
+        raise ModelError(f'must be a finite number of a robot, got {shown(value)}',
+                         subject=subject,
                          remedy='give a finite number in SI units, or leave the field out')
     return result
 
 
 def vector(value: Any, length: int, subject: str) -> FloatArray:
-    """Return an array of so many finite numbers."""
+    """Array of finite numbers, shape (length,)."""
     items = sequence(value, subject, f'{length} numbers')
     if len(items) != length:
-        raise ModelError(f'has {len(items)} values, not {length}', subject=subject,
+        raise ModelError(f'must have {length} values, got {len(items)}', subject=subject,
                          remedy=f'give {length} numbers')
     return np.array([number(item, f'{subject}[{k}]') for k, item in enumerate(items)])
 
 
 def matrix(value: Any, size: int, subject: str) -> FloatArray:
-    """Return a square array of finite numbers given row by row."""
-    rows = sequence(value, subject, f'{size} rows of {size} numbers')
+    """Square array of finite numbers given row by row."""
+    wanted = f'{size} rows of {size} numbers'
+    rows = sequence(value, subject, wanted)
     if len(rows) != size:
-        raise ModelError(f'has {len(rows)} rows, not {size}', subject=subject,
-                         remedy=f'give {size} rows of {size} numbers')
+        raise ModelError(f'must have {size} rows, got {len(rows)}', subject=subject,
+                         remedy=f'give {wanted}')
     return np.array([vector(row, size, f'{subject}[{k}]') for k, row in enumerate(rows)])
 
 
 def sequence(value: Any, subject: str, wanted: str) -> list[Any]:
-    """Return the items of a list; a text is none."""
+    """Items of a list; a text is not a list."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, (list, tuple)):
-        raise ModelError(f'is {shown(value)}, not a list', subject=subject,
+        raise ModelError(f'must be a list, got {shown(value)}', subject=subject,
                          remedy=f'give a list of {wanted}')
     return list(value)
 
 
 def _float(value: Any) -> float | None:
-    """Return what a value says as a number; None if it says none."""
+    """The number of a value; None if it is not a number."""
     if isinstance(value, str):
-        # Python's own extras ("1_000", "١") are not numbers here.
+        # The extras of Python ("1_000", "١") do not count.
         word = value.strip()
         if '_' in word or not word.isascii():
             return None
@@ -349,24 +333,21 @@ def _pose_matrix(value: Any, subject: str) -> FloatArray:
         raise ModelError('is not a pose', subject=subject,
                          remedy='give [[R, p], [0, 0, 0, 1]] with a rotation matrix R, or the '
                                 'fields xyz and rpy')
-    # A rotation with few digits is made orthonormal: the nearest one.
+    # A rotation with few digits becomes the nearest orthonormal one.
     left, _, right = np.linalg.svd(rotation)
     pose[:3, :3] = left @ right
     return pose
 
 
-_ENTRIES = {'xx': (0, 0), 'yy': (1, 1), 'zz': (2, 2), 'xy': (0, 1), 'xz': (0, 2), 'yz': (1, 2)}
-
-
 def inertial_parameters(row: Fields, order: tuple[str, ...] | None) -> FloatArray | None:
-    """Return the ten parameters in frame i, or None for a row without inertia.
+    """The ten parameters of a link in frame i, or None for a row without inertia.
 
     Parameters
     ----------
     row : Fields
         The row.
     order : tuple of str, optional
-        What the six numbers of an inertia are, where they are given so.
+        Names of the six numbers of an inertia, as `inertia_order` returns them.
 
     Returns
     -------
@@ -397,7 +378,7 @@ def inertial_parameters(row: Fields, order: tuple[str, ...] | None) -> FloatArra
 
 
 def is_point_mass(parameters: FloatArray | None) -> bool:
-    """Return whether a body, if it is one, has no inertia about its centre of mass."""
+    """Whether a body has no inertia about its centre of mass; also if it is not described."""
     if parameters is None:
         return True
     _, _, tensor = com_from_parameters(parameters)
@@ -405,7 +386,7 @@ def is_point_mass(parameters: FloatArray | None) -> bool:
 
 
 def inertia_order(table: Fields) -> tuple[str, ...] | None:
-    """Return what the six numbers of an inertia are: a permutation of xx ... yz."""
+    """Names of the six numbers of an inertia, a permutation of xx ... yz; None if not given."""
     name, value = table.get('inertia_order')
     if value is None:
         return None
@@ -413,32 +394,33 @@ def inertia_order(table: Fields) -> tuple[str, ...] | None:
         sequence(value, table.where(name), 'six names')
     entries = tuple(_entry(word) for word in words)
     if sorted(entries) != sorted(_ENTRIES):
-        raise ModelError(f'is {shown(value)}', subject=table.where(name),
-                         remedy='give all of xx, yy, zz, xy, xz, yz in the order of the numbers')
+        raise ModelError(f'must be an order of xx, yy, zz, xy, xz, yz, got {shown(value)}',
+                         subject=table.where(name),
+                         remedy='name all six in the order of the numbers')
     return entries
 
 
 def _entry(word: Any) -> str:
-    """Return 'xx' for any of xx, Ixx, ixx and Jxx; xy and yx are one entry."""
+    """'xx' for any of xx, Ixx, ixx and Jxx; xy and yx are one entry."""
     text = str(word)
     name = text[1:].lower() if len(text) == 3 and text[0] in 'iIjJ' else text.lower()
     return name if name in _ENTRIES else name[::-1]
 
 
 def _tensor(value: Any, order: tuple[str, ...] | None, subject: str) -> FloatArray:
-    """Return an inertia tensor given as three rows, by names, or as six ordered numbers."""
+    """An inertia tensor given as three rows, by names, or as six ordered numbers."""
     if isinstance(value, Mapping):
         return _tensor_by_name(Fields(value, subject))
     items = sequence(value, subject, 'three rows')
     if len(items) == 6:
         if order is None:
             raise ModelError('has six numbers of unknown order', subject=subject,
-                             remedy='say at the top of the table what they are, for example '
+                             remedy='name them at the top of the table, for example '
                                     'inertia_order: xx xy xz yy yz zz (Robotics Toolbox: '
-                                    'xx yy zz xy yz xz), or name them {xx: ..., yy: ..., zz: ...}')
+                                    'xx yy zz xy yz xz), or here {xx: ..., yy: ..., zz: ...}')
         return _symmetric(dict(zip(order, vector(items, 6, subject), strict=True)))
     tensor = matrix(items, 3, subject)
-    # Tables are rounded, but not differently in two places.
+    # Numbers of tables are rounded, but the same way in both places.
     if np.max(np.abs(tensor - tensor.T)) > 1e-9 * np.max(np.abs(tensor)):
         raise ModelError('is not symmetric', subject=subject,
                          remedy='give the same number at xy and yx, xz and zx, yz and zy')

@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots written as URDF, so that every robot reaches RViz, simulators and drivers.
+"""Robots written as URDF, for RViz, simulators, drivers and ``urdf_parser_py``.
 
-A URDF link frame sits on its joint. Where a link frame of the robot does not (the
+A URDF link frame is on its joint. Where a link frame of the robot is not (the
 far frames of standard DH tables), the moving link is written as
 ``<name>_on_joint``, with the inertia in its own axes, and ``<name>`` is fixed to it
 as a massless link in the right place: every named frame keeps its name and pose.
 
-What a URDF cannot say: gravity (pass ``gravity=robot.gravity`` when reading it
-back), an order of the joint vectors that is not that of the tree (pass
-``joints=robot.joint_names``), and a revolute joint without position limits, which
-becomes continuous. Rotor inertia is written as an ``armature`` attribute of
-``<dynamics>``, which ``Robot.from_urdf`` reads and other readers ignore.
+Not in a URDF are gravity (pass ``gravity=robot.gravity`` when reading it back) and an
+order of the joint vectors that is not that of the tree (pass
+``joints=robot.joint_names``). A revolute joint without position limits becomes
+continuous. Rotor inertia is written as an ``armature`` attribute of ``<dynamics>``,
+which ``Robot.from_urdf`` reads and other programs ignore.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -25,19 +26,19 @@ from numpy.typing import ArrayLike
 from robot_dynamics.errors import InertiaError, ModelError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia_conventions import UrdfInertia, from_urdf, to_urdf
-from robot_dynamics.model.robot import JointType, Robot
-from robot_dynamics.model.robot_data import LONGEST_NAME
+from robot_dynamics.model.joints import JointType
+from robot_dynamics.model.robot_data import LONGEST_NAME, RobotData
 from robot_dynamics.model.rotation import rpy_from_rotation
 from robot_dynamics.model.urdf import MAX_MAGNITUDE
 
-# How far a range without an end is written: readers take it for none, and it is
-# a number in every parser, which "inf" is not.
+# Written for an unlimited end of a range: readers treat it as unlimited, and every parser
+# reads it as a number, unlike "inf".
 _UNLIMITED = 1e15
 
-# How much of a body's parameters may get lost, relative to the largest of them.
+# Largest loss of a body's parameters, relative to the largest of them.
 _LOSS = 1e-9
 
-# Elements with nothing but numbers, which readers bound.
+# Elements with numbers only, whose size readers limit.
 _BOUNDED = ('origin', 'mass', 'inertia', 'dynamics')
 
 _TENSOR = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
@@ -45,7 +46,7 @@ _TENSOR = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 
 @dataclass(frozen=True)
 class _Mount:
-    """A moving link as the URDF has it.
+    """A moving link as written in the URDF.
 
     Parameters
     ----------
@@ -63,35 +64,25 @@ class _Mount:
     offset: FloatArray
 
     def to_urdf_frame(self, pose: FloatArray) -> FloatArray:
-        """Return in the URDF's link frame a pose given in the robot's."""
+        """A pose of the robot's link frame in that of the URDF."""
         shifted = pose.copy()
         shifted[:3, 3] += self.offset
         return shifted
 
 
-def robot_to_urdf(robot: Robot) -> str:
-    """Write a robot as URDF.
+def robot_to_urdf(robot: RobotData) -> str:
+    """Text of a URDF; see `Robot.to_urdf`.
 
     Numbers are the shortest decimals that read back as the same float64, without
     exponents, so ``Robot.from_urdf`` of the text has the same equations of motion
     to rounding.
 
-    Parameters
-    ----------
-    robot : Robot
-        Any robot.
-
-    Returns
-    -------
-    str
-        The text of the URDF.
-
     Raises
     ------
     ModelError
-        For what no URDF can say, naming the link or joint: a joint that follows
+        For robots that no URDF can describe, naming the link or joint: a joint that follows
         several others, a spherical joint, a first moment without mass, a number too large
-        to be one of a robot, a name that xacro would expand.
+        for a robot, a name that xacro would expand.
     """
     _check_names((robot.name, robot.base_name, *robot.body_names, *robot.body_joint_names,
                   *robot.frames))
@@ -113,32 +104,31 @@ def robot_to_urdf(robot: Robot) -> str:
 def _check_names(names: Iterable[str]) -> None:
     for name in names:
         if '${' in name or '$(' in name:
-            raise ModelError('would be an expression of xacro', subject=repr(name),
+            raise ModelError('cannot be written: xacro would expand this name', subject=repr(name),
                              remedy='rename it to letters, digits and _')
 
 
 def _check_numbers(root: ElementTree.Element) -> None:
-    """Refuse what no reader would take for the number of a robot.
+    """Reject numbers that no reader would accept.
 
-    What is read is bounded, but a product of it need not be: the inertia that a far mass
-    has about the origin of its link.
+    Numbers that are read are limited, but a product of them is not: the inertia that a far
+    mass has about the origin of its link.
     """
     for owner in root:
         for element in owner.iter():
             words = ' '.join(element.attrib.values()).split() if element.tag in _BOUNDED else ()
             for word in words:
                 if abs(float(word)) > MAX_MAGNITUDE:
-                    raise ModelError(f'would be written with the number {float(word):g} in its '
-                                     f'<{element.tag}>, which is not one of a robot',
-                                     subject=owner.get('name', ''),
+                    raise ModelError(f'has {float(word):g} in its <{element.tag}>, a number that '
+                                     'no robot can have', subject=owner.get('name', ''),
                                      remedy='give masses and lengths in kg and m')
 
 
-def _mounts(robot: Robot) -> list[_Mount]:
-    """Choose name and frame of every moving link.
+def _mounts(robot: RobotData) -> list[_Mount]:
+    """Name and frame of every moving link.
 
     The part of a link offset along the joint axis, and all of it on a prismatic
-    joint, moves into the placement; what is left needs a frame of its own.
+    joint, moves into the placement; the rest needs a frame of its own.
     """
     taken = {robot.base_name, *robot.body_names, *robot.frames}
     mounts = []
@@ -157,7 +147,7 @@ def _mounts(robot: Robot) -> list[_Mount]:
 
 
 def _unused(stem: str, ending: str, taken: set[str]) -> str:
-    """Return a name that is not taken, and take it."""
+    """An unused name, which is taken from now on."""
     name = stem[:LONGEST_NAME - len(ending)] + ending
     count = 1
     while name in taken:
@@ -168,7 +158,7 @@ def _unused(stem: str, ending: str, taken: set[str]) -> str:
     return name
 
 
-def _write_link(root: ElementTree.Element, robot: Robot, index: int, mount: _Mount) -> None:
+def _write_link(root: ElementTree.Element, robot: RobotData, index: int, mount: _Mount) -> None:
     link = ElementTree.SubElement(root, 'link', name=mount.link)
     parameters = robot.inertial_parameters[index]
     if np.any(parameters):
@@ -178,7 +168,7 @@ def _write_link(root: ElementTree.Element, robot: Robot, index: int, mount: _Mou
 
 def inertial_element(parameters: FloatArray, link: str, offset: ArrayLike = (0.0, 0.0, 0.0)
                      ) -> ElementTree.Element:
-    """Return the ``<inertial>`` of a link.
+    """The ``<inertial>`` element of a link.
 
     Parameters
     ----------
@@ -205,7 +195,7 @@ def inertial_element(parameters: FloatArray, link: str, offset: ArrayLike = (0.0
 
 
 def _about_com(parameters: FloatArray, link: str) -> UrdfInertia:
-    """Return parameters about the centre of mass, if nothing gets lost on the way.
+    """Parameters about the centre of mass, if they can be converted without loss.
 
     A first moment (almost) without mass has its centre of mass very far away, and the
     tensor about it is all rounding.
@@ -217,13 +207,13 @@ def _about_com(parameters: FloatArray, link: str) -> UrdfInertia:
     except InertiaError as unfit:
         raise InertiaError(unfit.message, subject=link, remedy=unfit.remedy) from unfit
     if not np.max(error) <= _LOSS * np.max(np.abs(parameters)):
-        raise InertiaError('has too little mass for its first moment: a URDF, which holds the '
-                           'centre of mass, would lose the inertia', subject=link,
+        raise InertiaError('has too little mass for its first moment: the centre of mass of a '
+                           'URDF would lose the inertia', subject=link,
                            remedy='give the body a mass, or set mx, my and mz to zero')
     return inertia
 
 
-def _write_joint(root: ElementTree.Element, robot: Robot, index: int, mount: _Mount,
+def _write_joint(root: ElementTree.Element, robot: RobotData, index: int, mount: _Mount,
                  parent: _Mount) -> None:
     name = robot.body_joint_names[index]
     kind = JointType(robot.joint_types[index])
@@ -236,13 +226,13 @@ def _write_joint(root: ElementTree.Element, robot: Robot, index: int, mount: _Mo
     if kind.has_one_coordinate:
         _write_coordinate(joint, robot, index)
     elif kind is JointType.SPHERICAL:
-        raise ModelError('is spherical, which no joint of a URDF is', subject=name,
+        raise ModelError('is spherical, a type that a URDF does not have', subject=name,
                          remedy='describe it by three revolute joints')
     else:
         joint.set('type', kind.name.lower())
 
 
-def _write_coordinate(joint: ElementTree.Element, robot: Robot, index: int) -> None:
+def _write_coordinate(joint: ElementTree.Element, robot: RobotData, index: int) -> None:
     """Write type, limit, mimic and dynamics of a joint of one coordinate."""
     source, multiplier, offset = _drive(robot, index)
     leader = robot.velocity_names[source]
@@ -251,7 +241,7 @@ def _write_coordinate(joint: ElementTree.Element, robot: Robot, index: int) -> N
     lower, upper = sorted(multiplier * end + offset
                           for end in (limits.lower[source], limits.upper[source]))
     velocity = abs(multiplier) * limits.velocity[source]
-    # The effort of a joint that follows another is not known.
+    # The effort limit of a joint that follows another is unknown.
     effort = limits.effort[source] if is_coordinate else np.nan
     _write_type_and_limit(joint, JointType(robot.joint_types[index]), lower, upper, velocity,
                           effort)
@@ -261,7 +251,7 @@ def _write_coordinate(joint: ElementTree.Element, robot: Robot, index: int) -> N
         return
     damping, friction, armature = (float(values[source]) for values in
                                    (robot.damping, robot.friction, robot.armature))
-    # Some readers refuse a <dynamics> without damping and friction.
+    # Some readers reject a <dynamics> without damping and friction.
     coefficients = {'damping': damping, 'friction': friction}
     if armature:
         coefficients['armature'] = armature
@@ -274,8 +264,8 @@ def _write_type_and_limit(joint: ElementTree.Element, kind: JointType, lower: fl
                           upper: float, velocity: float, effort: float) -> None:
     """Write the type and limits of a joint.
 
-    A velocity or effort that is not known is written as zero, which no moving joint
-    can mean and every reader accepts; some refuse a limit without them.
+    An unknown velocity or effort is written as zero, which every reader accepts; some reject
+    a limit without them.
     """
     known = {name: value for name, value in (('velocity', velocity), ('effort', effort))
              if np.isfinite(value)}
@@ -291,20 +281,20 @@ def _write_type_and_limit(joint: ElementTree.Element, kind: JointType, lower: fl
                                                 for name, value in values.items()})
 
 
-def _drive(robot: Robot, index: int) -> tuple[int, float, float]:
-    """Return the coordinate that moves a body, and multiplier and offset of the coupling."""
+def _drive(robot: RobotData, index: int) -> tuple[int, float, float]:
+    """The coordinate that moves a body, and multiplier and offset of the coupling."""
     at = robot.body_coordinates.velocities(index).start
     row, offset = robot.coupling[at], robot.coupling_offset[at]
     name = robot.body_joint_names[index]
     sources = np.flatnonzero(row)
     if len(sources) != 1:
         followed = ', '.join(robot.velocity_names[k] for k in sources) or 'no joint'
-        raise ModelError(f'follows {followed}; a URDF joint follows exactly one', subject=name,
-                         remedy='export the robot without this coupling')
+        raise ModelError(f'follows {followed}, but a URDF joint follows exactly one',
+                         subject=name, remedy='export the robot without this coupling')
     source = int(sources[0])
     coordinate = robot.velocity_names[source]
     if coordinate not in robot.body_joint_names:
-        raise ModelError('is the joint of no body, so that a URDF cannot drive others by it',
+        raise ModelError('does not move a body of its own, so no joint of a URDF can follow it',
                          subject=coordinate, remedy='name it after the joint that moves 1:1')
     moves_alone = coordinate == name and row[source] == 1.0 and offset == 0.0
     if name in robot.joint_names and not moves_alone:
@@ -313,7 +303,7 @@ def _drive(robot: Robot, index: int) -> tuple[int, float, float]:
     return source, float(row[source]), float(offset)
 
 
-def _write_frames(root: ElementTree.Element, robot: Robot, base: _Mount,
+def _write_frames(root: ElementTree.Element, robot: RobotData, base: _Mount,
                   mounts: list[_Mount]) -> None:
     """Write every frame that is not itself a moving link as a massless fixed link."""
     joints = set(robot.body_joint_names)
@@ -342,6 +332,18 @@ def _words(values: ArrayLike) -> str:
 
 
 def number_text(value: float) -> str:
-    """Return the shortest decimal without exponent that reads back as the same number."""
+    """Shortest decimal without exponent that reads back as the same number."""
     # Adding zero turns -0.0 into 0.0.
     return np.format_float_positional(value + 0.0, unique=True, trim='-')
+
+
+def urdf_parser_py_robot(robot: RobotData) -> Any:
+    """The robot as a ``urdf_parser_py.urdf.URDF``; see `Robot.to_urdf_parser_py`."""
+    try:
+        from urdf_parser_py.urdf import URDF
+    except ImportError as error:
+        raise ModelError('needs the package urdf_parser_py, which is not installed',
+                         subject='to_urdf_parser_py',
+                         remedy='pip install urdf-parser-py, or apt install '
+                                'ros-<distro>-urdfdom-py') from error
+    return URDF.from_xml_string(robot_to_urdf(robot))

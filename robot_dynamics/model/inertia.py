@@ -1,37 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ten inertial parameters of a rigid body, and how they change with the frame.
+"""The ten inertial parameters of a rigid body: frames, consistency, pseudo-inertia.
 
 A body is described by its mass m, its first moment h = m c (c: centre of mass)
 and its inertia tensor J about the origin of the frame it is expressed in::
 
     p = [m, mx, my, mz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz]
 
-J_xy is the entry of the tensor, which is minus the product of inertia. All
-functions are closed-form and take a single body, shape (10,), or any batch of
-bodies, shape (..., 10). Units: kg, kg m, kg m^2.
+J_xy is the entry of the tensor, which is minus the product of inertia. Functions take
+one body, shape (10,), or a batch, shape (..., 10). Units: kg, kg m, kg m^2.
 
-References
-----------
-W. Khalil and E. Dombre, *Modeling, Identification and Control of Robots*,
-Hermes Penton, 2002, section 9.2: the parameters and their change of frame.
-
-
-Whether inertial parameters can belong to a rigid body: the 4x4 pseudo-inertia.
-
-A set of ten parameters belongs to some distribution of positive mass exactly
-when its pseudo-inertia matrix::
+Ten numbers are the parameters of some distribution of positive mass exactly when their
+pseudo-inertia matrix is positive semi-definite::
 
     P = [[Sigma, h], [h^T, m]],   Sigma = 1/2 tr(J) 1 - J
 
-is positive semi-definite. Positive definiteness of the tensor alone is weaker:
-it misses the triangle inequality of the principal moments.
+Positive definiteness of the tensor alone is weaker: it misses the triangle inequality of
+the principal moments.
 
 References
 ----------
-P. M. Wensing, S. Kim and J.-J. E. Slotine, "Linear matrix inequalities for
-physically consistent inertial parameter identification: a statistical
-perspective on the mass distribution", IEEE Robotics and Automation Letters
-3(1), 2018, eqs. (7)-(10).
+W. Khalil and E. Dombre, *Modeling, Identification and Control of Robots*, Hermes Penton,
+2002, section 9.2: the parameters and their change of frame.
+
+P. M. Wensing, S. Kim and J.-J. E. Slotine, "Linear matrix inequalities for physically
+consistent inertial parameter identification: a statistical perspective on the mass
+distribution", IEEE Robotics and Automation Letters 3(1), 2018, eqs. (7)-(10).
 """
 
 from __future__ import annotations
@@ -42,33 +35,32 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import DimensionError, InertiaError, ParameterError
-from robot_dynamics.model.arrays import FloatArray, real_array
+from robot_dynamics.model.arrays import FloatArray, real_array, shaped_array
 
-#: The ten inertial parameters of a body, in the order used everywhere in this
-#: package: mass, first moment (m c), and the inertia tensor about the origin of
-#: the link frame, as entries of the tensor (J_xy is the tensor entry, minus the
-#: product of inertia), all in the axes of the link frame.
+#: The ten inertial parameters of a body, in the order used everywhere in this package:
+#: mass, first moment (m c), and the inertia tensor about the origin of the link frame, as
+#: entries of the tensor (J_xy is minus the product of inertia), in axes of the link frame.
 PARAMETER_SUFFIXES = ('m', 'mx', 'my', 'mz', 'Jxx', 'Jxy', 'Jxz', 'Jyy', 'Jyz', 'Jzz')
 
-# Row and column of the tensor entry that stands at p[4:10].
+#: Relative violation below which a body still counts as possible: a thin plate
+#: lies exactly on the boundary, and rounding must not push it out.
+RELATIVE_TOLERANCE = 1e-9
+
+# Row and column of the tensor entry at p[4:10].
 _ROWS = np.array([0, 0, 0, 1, 1, 2])
 _COLUMNS = np.array([0, 1, 2, 1, 2, 2])
+_EPSILON = np.finfo(np.float64).eps
 
 
 def inertia_matrix(parameters: ArrayLike) -> FloatArray:
-    """Return the inertia tensor J about the frame origin.
+    """Inertia tensor J about the frame origin, shape (..., 3, 3), kg m^2.
 
     Parameters
     ----------
     parameters : array_like, shape (..., 10)
         Inertial parameters.
-
-    Returns
-    -------
-    ndarray, shape (..., 3, 3)
-        Symmetric tensor, kg m^2.
     """
-    p = _parameters(parameters)
+    p = shaped_array(parameters, (10,), 'parameters')
     tensor = np.empty(p.shape[:-1] + (3, 3))
     tensor[..., _ROWS, _COLUMNS] = p[..., 4:]
     tensor[..., _COLUMNS, _ROWS] = p[..., 4:]
@@ -77,7 +69,7 @@ def inertia_matrix(parameters: ArrayLike) -> FloatArray:
 
 def parameters_from_moments(mass: ArrayLike, first_moment: ArrayLike,
                             inertia_origin: ArrayLike) -> FloatArray:
-    """Return the parameters of mass, first moment and tensor about the frame origin.
+    """Parameters of mass, first moment and tensor about the frame origin.
 
     Parameters
     ----------
@@ -94,8 +86,8 @@ def parameters_from_moments(mass: ArrayLike, first_moment: ArrayLike,
         Inertial parameters.
     """
     m = real_array(mass, 'mass')
-    h = _vector(first_moment, 'first_moment')
-    tensor = _tensor(inertia_origin, 'inertia_origin')
+    h = shaped_array(first_moment, (3,), 'first_moment')
+    tensor = shaped_array(inertia_origin, (3, 3), 'inertia_origin')
     batch = np.broadcast_shapes(m.shape, h.shape[:-1], tensor.shape[:-2])
     p = np.empty(batch + (10,))
     p[..., 0] = m
@@ -106,7 +98,7 @@ def parameters_from_moments(mass: ArrayLike, first_moment: ArrayLike,
 
 
 def parameters_from_com(mass: ArrayLike, com: ArrayLike, inertia_com: ArrayLike) -> FloatArray:
-    """Return the parameters of a body given about its centre of mass.
+    """Parameters of a body given about its centre of mass.
 
     ``h = m c`` and, by the parallel axis theorem,
     ``J = I_com + m (|c|^2 1 - c c^T)``.
@@ -124,16 +116,23 @@ def parameters_from_com(mass: ArrayLike, com: ArrayLike, inertia_com: ArrayLike)
     -------
     ndarray, shape (..., 10)
         Inertial parameters about the frame origin.
+
+    Examples
+    --------
+    >>> from robot_dynamics.model import parameters_from_com
+    >>> p = parameters_from_com(2.0, [0, 0, 0.5], [[0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.02]])
+    >>> p.tolist()
+    [2.0, 0.0, 0.0, 1.0, 0.6, 0.0, 0.0, 0.6, 0.0, 0.02]
     """
     m = real_array(mass, 'mass')
-    c = _vector(com, 'com')
-    tensor = _tensor(inertia_com, 'inertia_com')
+    c = shaped_array(com, (3,), 'com')
+    tensor = shaped_array(inertia_com, (3, 3), 'inertia_com')
     return parameters_from_moments(
         m, m[..., None] * c, tensor + m[..., None, None] * _point_inertia(c))
 
 
 def com_from_parameters(parameters: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return mass, centre of mass and the tensor about it: the form a URDF holds.
+    """Mass, centre of mass and the tensor about it: the form that a URDF holds.
 
     A body without mass has no centre of mass; the origin is returned for it.
 
@@ -156,12 +155,11 @@ def com_from_parameters(parameters: ArrayLike) -> tuple[FloatArray, FloatArray, 
     InertiaError
         For a first moment without mass, which this form cannot express.
     """
-    p = _parameters(parameters)
+    p = shaped_array(parameters, (10,), 'parameters')
     mass, first_moment = p[..., 0].copy(), p[..., 1:4]
     massless = mass == 0.0
     if np.any(massless[..., None] & (first_moment != 0.0)):
-        raise InertiaError('a first moment without mass has no centre of mass',
-                           subject='parameters',
+        raise InertiaError('must include a mass for the first moment', subject='parameters',
                            remedy='give the body a mass, or set mx, my and mz to zero')
     com = first_moment / np.where(massless, 1.0, mass)[..., None]
     inertia_com = inertia_matrix(p) - mass[..., None, None] * _point_inertia(com)
@@ -170,7 +168,7 @@ def com_from_parameters(parameters: ArrayLike) -> tuple[FloatArray, FloatArray, 
 
 def transform_parameters(parameters: ArrayLike, rotation: ArrayLike,
                          translation: ArrayLike) -> FloatArray:
-    """Express in frame A the parameters of a body given in frame B.
+    """Parameters in frame A of a body given in frame B.
 
     With x_A = R x_B + t for the points of the body and h' = R h::
 
@@ -192,9 +190,9 @@ def transform_parameters(parameters: ArrayLike, rotation: ArrayLike,
     ndarray, shape (..., 10)
         Inertial parameters about the origin of A, in its axes.
     """
-    p = _parameters(parameters)
-    R = _tensor(rotation, 'rotation')
-    t = _vector(translation, 'translation')
+    p = shaped_array(parameters, (10,), 'parameters')
+    R = shaped_array(rotation, (3, 3), 'rotation')
+    t = shaped_array(translation, (3,), 'translation')
     mass = p[..., 0]
     turned = (R @ p[..., 1:4, None])[..., 0]
     cross = turned[..., :, None] * t[..., None, :]
@@ -206,75 +204,14 @@ def transform_parameters(parameters: ArrayLike, rotation: ArrayLike,
 
 
 def _point_inertia(point: FloatArray) -> FloatArray:
-    """Return |x|^2 1 - x x^T: the tensor about the origin of a unit mass at x."""
+    """|x|^2 1 - x x^T: the tensor about the origin of a unit mass at x."""
     squared = np.sum(point * point, axis=-1)[..., None, None]
     tensor: FloatArray = squared * np.eye(3) - point[..., :, None] * point[..., None, :]
     return tensor
 
 
-def _parameters(value: ArrayLike) -> FloatArray:
-    """Return the array of inertial parameters after a check of its shape."""
-    return _shaped(value, (10,), 'parameters')
-
-
-def _vector(value: ArrayLike, name: str) -> FloatArray:
-    """Return an array of 3-vectors after a check of its shape."""
-    return _shaped(value, (3,), name)
-
-
-def _tensor(value: ArrayLike, name: str) -> FloatArray:
-    """Return an array of 3x3 matrices after a check of its shape."""
-    return _shaped(value, (3, 3), name)
-
-
-def _shaped(value: ArrayLike, tail: tuple[int, ...], name: str) -> FloatArray:
-    """Return a float array whose last axes have the given lengths."""
-    array = real_array(value, name)
-    if array.shape[-len(tail):] != tail:
-        wanted = ', '.join(['...', *map(str, tail)])
-        raise DimensionError(f'has shape {array.shape}, not ({wanted})', subject=name,
-                             remedy=f'give an array of shape ({wanted})')
-    return array
-
-
-#: Relative violation below which a body still counts as possible: a thin plate
-#: lies exactly on the boundary, and rounding must not push it out.
-RELATIVE_TOLERANCE = 1e-9
-
-_EPSILON = np.finfo(np.float64).eps
-
-
-@dataclass(frozen=True, eq=False)
-class Consistency:
-    """The verdict on one body.
-
-    Parameters
-    ----------
-    is_consistent : bool
-        Whether some body of non-negative mass has these parameters (P >= 0);
-        point masses, rods and plates are included.
-    is_definite : bool
-        Whether P > 0, the interior of the cone, where log det P exists.
-    min_eigenvalue : float
-        Smallest eigenvalue of P about the frame origin; negative outside the cone.
-        nan where a parameter is not finite.
-    principal_moments : ndarray, shape (3,)
-        Principal moments about the centre of mass in ascending order, kg m^2
-        (about the frame origin where there is no mass). nan where a parameter
-        is not finite.
-    violation : str
-        The condition that is broken, in words; empty where none is.
-    """
-
-    is_consistent: bool
-    is_definite: bool
-    min_eigenvalue: float
-    principal_moments: FloatArray
-    violation: str = ''
-
-
 def pseudo_inertia(parameters: ArrayLike) -> FloatArray:
-    """Return the pseudo-inertia matrix P = integral of [x; 1] [x; 1]^T dm.
+    """Pseudo-inertia matrix P = integral of [x; 1] [x; 1]^T dm.
 
     Parameters
     ----------
@@ -297,46 +234,73 @@ def pseudo_inertia(parameters: ArrayLike) -> FloatArray:
 
 
 def parameters_from_pseudo_inertia(matrix: ArrayLike) -> FloatArray:
-    """Return the inertial parameters of a pseudo-inertia matrix: J = tr(Sigma) 1 - Sigma.
+    """Inertial parameters, shape (..., 10), of a pseudo-inertia: J = tr(Sigma) 1 - Sigma.
 
     Parameters
     ----------
     matrix : array_like, shape (..., 4, 4)
         Pseudo-inertia; its symmetric part counts.
-
-    Returns
-    -------
-    ndarray, shape (..., 10)
-        Inertial parameters.
     """
-    P = real_array(matrix, 'pseudo-inertia')
-    if P.shape[-2:] != (4, 4):
-        raise DimensionError(f'has shape {P.shape}, not (..., 4, 4)', subject='pseudo-inertia',
-                             remedy='give matrices of four rows and columns')
+    P = shaped_array(matrix, (4, 4), 'pseudo-inertia')
     sigma = P[..., :3, :3]
     trace = np.trace(sigma, axis1=-2, axis2=-1)[..., None, None]
     first_moment = 0.5 * (P[..., :3, 3] + P[..., 3, :3])
     return parameters_from_moments(P[..., 3, 3], first_moment, trace * np.eye(3) - sigma)
 
 
+@dataclass(frozen=True, eq=False)
+class Consistency:
+    """Physical consistency of the inertial parameters of one body.
+
+    Parameters
+    ----------
+    is_consistent : bool
+        Whether some body of non-negative mass has these parameters (P >= 0);
+        point masses, rods and plates are included.
+    is_definite : bool
+        Whether P > 0, the interior of the cone, where log det P exists.
+    min_eigenvalue : float
+        Smallest eigenvalue of P about the frame origin; negative outside the cone.
+        nan where a parameter is not finite.
+    principal_moments : ndarray, shape (3,)
+        Principal moments about the centre of mass in ascending order, kg m^2
+        (about the frame origin where there is no mass). nan where a parameter
+        is not finite.
+    violation : str
+        The condition that is broken, in words; empty if all hold.
+    """
+
+    is_consistent: bool
+    is_definite: bool
+    min_eigenvalue: float
+    principal_moments: FloatArray
+    violation: str = ''
+
+
 def check_body(parameters: ArrayLike, *, tolerance: float = RELATIVE_TOLERANCE) -> Consistency:
-    """Say whether a rigid body can have these parameters, and if not, what is broken.
+    """Check whether a rigid body can have these parameters; nothing is raised.
 
     Parameters
     ----------
     parameters : array_like, shape (10,)
         Inertial parameters of one body.
     tolerance : float
-        Violation, relative to the largest principal moment, that is forgiven.
+        Allowed violation, relative to the largest principal moment.
 
     Returns
     -------
     Consistency
-        The verdict.
+        The result, with the broken condition in words.
+
+    Examples
+    --------
+    >>> from robot_dynamics.model import check_body
+    >>> check_body([1, 0, 0, 0, 0.1, 0, 0, 0.1, 0, 0.5]).violation
+    'the principal moments break the triangle inequality I1 + I2 >= I3'
     """
     p = real_array(parameters, 'parameters')
     if p.shape != (10,):
-        raise DimensionError(f'has shape {p.shape}, not (10,)', subject='parameters',
+        raise DimensionError(f'must have shape (10,), got {p.shape}', subject='parameters',
                              remedy='give the ten parameters of one body')
     if not np.all(np.isfinite(p)):
         return Consistency(False, False, float('nan'), np.full(3, np.nan),
@@ -351,7 +315,7 @@ def check_body(parameters: ArrayLike, *, tolerance: float = RELATIVE_TOLERANCE) 
 
 
 def project_to_consistent(parameters: ArrayLike, margin: float = 0.0) -> FloatArray:
-    """Return the nearest parameters whose pseudo-inertia has no eigenvalue below a margin.
+    """Nearest parameters whose pseudo-inertia has no eigenvalue below a margin.
 
     The nearest point in the Frobenius norm of P: eigenvalues below the margin are
     raised to it. Parameters that satisfy the margin are returned unchanged.
@@ -372,9 +336,17 @@ def project_to_consistent(parameters: ArrayLike, margin: float = 0.0) -> FloatAr
     ----------
     N. J. Higham, "Computing a nearest symmetric positive semidefinite matrix",
     Linear Algebra and its Applications 103, 1988, theorem 2.1.
+
+    Examples
+    --------
+    >>> from robot_dynamics.model import check_body, project_to_consistent
+    >>> nearest = project_to_consistent([1, 0, 0, 0, 0.1, 0, 0, 0.1, 0, 0.5])
+    >>> check_body(nearest).is_consistent
+    True
     """
     if not 0.0 <= margin < np.inf:
-        raise ParameterError(f'is {margin}', subject='margin', remedy='give zero or more')
+        raise ParameterError(f'must be zero or positive, got {margin}', subject='margin',
+                             remedy='give the smallest eigenvalue allowed')
     p = np.array(finite_parameters(parameters))
     values, vectors = np.linalg.eigh(pseudo_inertia(p))
     outside = values[..., 0] < margin
@@ -386,30 +358,30 @@ def project_to_consistent(parameters: ArrayLike, margin: float = 0.0) -> FloatAr
 
 
 def finite_parameters(parameters: ArrayLike) -> FloatArray:
-    """Return parameters, shape (..., 10), after a check that all of them are finite."""
+    """Parameters, shape (..., 10), after a check that all of them are finite."""
     p = real_array(parameters, 'parameters')
     if not np.all(np.isfinite(p)):
-        raise InertiaError('a parameter is not finite', subject='parameters',
+        raise InertiaError('contain NaN or inf', subject='parameters',
                            remedy='give the parameters of a body')
     return p
 
 
 def _principal_moments(p: FloatArray) -> FloatArray:
-    """Return the ascending principal moments about the centre of mass, or the origin without."""
+    """Ascending principal moments about the centre of mass, or the origin without mass."""
     tensor = inertia_matrix(p) if p[0] == 0.0 else com_from_parameters(p)[2]
     moments: FloatArray = np.linalg.eigvalsh(tensor).astype(np.float64)
     return moments
 
 
 def _violation(p: FloatArray, moments: FloatArray, tolerance: float) -> str:
-    """Name the first condition that the parameters break; empty if they break none."""
+    """First condition that the parameters break, in words; empty if all hold."""
     mass = p[0]
     if mass < 0.0:
         return 'the mass is negative'
     if mass == 0.0:
         return 'there is inertia or first moment without mass' if np.any(p[1:]) else ''
     # The tensor about the centre of mass is a difference of tensors about the
-    # origin: what that difference rounds away is forgiven too.
+    # origin: the rounding of that difference is allowed too.
     rounding = 16.0 * _EPSILON * np.max(np.abs(p[[4, 7, 9]]))
     slack = tolerance * np.max(np.abs(moments)) + rounding
     if moments[0] < -slack:

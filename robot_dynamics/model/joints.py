@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How joints move, and the coordinates that each type of joint has.
+"""How joints move: their types, coordinates, poses, and motion at constant velocity.
 
-What each type of joint does: the pose at a position, the directions of its velocities.
-
-Positions and velocities of joints with several coordinates, and the way between them.
-
-The velocity of such a joint is the twist (linear, angular) of the moved body in its
-own axes, so that a constant velocity moves the body along a screw::
+The velocity of a floating, planar or spherical joint is the twist (linear, angular) of the
+moved body in its own axes, so that a constant velocity moves the body along a screw::
 
     R(t) = R(0) Exp([w] t),      p(t) = p(0) + R(0) V(w t) v t
-    V(r) = 1 + (1 - cos s)/s^2 [r] + (s - sin s)/s^3 [r]^2,      s = |r|
 
-the exponential map of rigid motions (R. M. Murray, Z. Li, S. S. Sastry, *A Mathematical
-Introduction to Robotic Manipulation*, CRC Press, 1994, eq. 2.36). Quaternions stand as
-x y z w. All functions take batches: arrays with leading axes.
+with V of `robot_dynamics.model.rotation.screw`. Quaternions are x y z w. Functions of
+positions and velocities take batches: arrays with leading axes.
 """
 
 from __future__ import annotations
@@ -26,15 +20,37 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import DimensionError, ModelError, ParameterError, StateError, shown
+from robot_dynamics.errors import (
+    DimensionError,
+    ParameterError,
+    StateError,
+    UnknownNameError,
+    one_of,
+    shown,
+)
 from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray, real_array
-from robot_dynamics.model.rotation import axis_rotation, plane_axes
+from robot_dynamics.model.rotation import (
+    axis_rotation,
+    inverse,
+    inverse_screw,
+    plane_axes,
+    product,
+    quaternion_of_turn,
+    rotation_of_quaternion,
+    screw,
+    turn_of_quaternion,
+    turned,
+    unit,
+)
+
+#: How far the length of a quaternion may be from 1: four decimals of each component.
+UNIT_TOLERANCE = 1e-4
 
 
 class JointType(IntEnum):
     """How a body moves on its parent.
 
-    A joint of several coordinates has velocities that are no derivatives of its
+    The velocities of a joint with several coordinates are not derivatives of its
     positions: they are the velocity of the moved body in that body's own axes.
 
     ==========  ==============================  ========================================
@@ -49,6 +65,13 @@ class JointType(IntEnum):
     ==========  ==============================  ========================================
 
     Positions are those of the body in the joint frame.
+
+    Examples
+    --------
+    >>> from robot_dynamics import JointType, Robot
+    >>> robot = Robot.from_urdf('rpr')
+    >>> [JointType(kind).name for kind in robot.joint_types]
+    ['REVOLUTE', 'PRISMATIC', 'REVOLUTE']
     """
 
     REVOLUTE = 0
@@ -60,12 +83,12 @@ class JointType(IntEnum):
 
     @property
     def position_names(self) -> tuple[str, ...]:
-        """What follows the joint's name in those of its positions; empty for one coordinate."""
+        """Endings of the names of its positions; empty for one coordinate."""
         return _POSITIONS.get(self, ())
 
     @property
     def velocity_names(self) -> tuple[str, ...]:
-        """What follows the joint's name in those of its velocities; empty for one coordinate."""
+        """Endings of the names of its velocities; empty for one coordinate."""
         return _VELOCITIES.get(self, ())
 
     @property
@@ -75,7 +98,7 @@ class JointType(IntEnum):
 
     @property
     def quaternion(self) -> slice | None:
-        """Where a unit quaternion x y z w stands among its positions, if it has one."""
+        """Place of the unit quaternion x y z w among its positions, if it has one."""
         return _QUATERNIONS.get(self)
 
 
@@ -91,7 +114,7 @@ _QUATERNIONS = {JointType.FLOATING: slice(3, 7), JointType.SPHERICAL: slice(0, 4
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Where the coordinates of some joints stand in vectors of positions and velocities.
+    """Places of the coordinates of some joints in vectors of positions and velocities.
 
     Parameters
     ----------
@@ -147,12 +170,12 @@ class Coordinates:
         return tuple(k for k, kind in enumerate(self.types) if not kind.has_one_coordinate)
 
     def positions(self, joint: int | str) -> slice:
-        """Return where the positions of a joint stand, by its index or name."""
+        """Place of the positions of a joint, by its index or name."""
         k = self._index(joint)
         return slice(int(self._position_starts[k]), int(self._position_starts[k + 1]))
 
     def velocities(self, joint: int | str) -> slice:
-        """Return where the velocities of a joint stand, by its index or name."""
+        """Place of the velocities of a joint, by its index or name."""
         k = self._index(joint)
         return slice(int(self._velocity_starts[k]), int(self._velocity_starts[k + 1]))
 
@@ -160,8 +183,8 @@ class Coordinates:
         if not isinstance(joint, str):
             return joint
         if joint not in self.joints:
-            raise ModelError('is no independent joint of the robot', subject=joint,
-                             remedy='use one of: ' + ', '.join(self.joints))
+            raise UnknownNameError('is not an independent joint of the robot', subject=joint,
+                                   remedy=one_of(self.joints, joint))
         return self.joints.index(joint)
 
     @cached_property
@@ -178,14 +201,14 @@ def _names(joint: str, endings: Sequence[str]) -> tuple[str, ...]:
 
 
 def _starts(names: Sequence[Sequence[str]]) -> IntArray:
-    """Return where each joint's coordinates begin and, last, where they all end."""
+    """Index of the first coordinate of each joint and, last, their number."""
     counts = [max(1, len(endings)) for endings in names]
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 def joint_motion(kind: JointType, axis: FloatArray, link_offset: FloatArray, q: FloatArray
                  ) -> FloatArray:
-    """Return the pose of the moved link frame in the joint frame, shape (4, 4).
+    """Pose of the moved link frame in the joint frame, shape (4, 4).
 
     Parameters
     ----------
@@ -214,9 +237,9 @@ def joint_motion(kind: JointType, axis: FloatArray, link_offset: FloatArray, q: 
 
 
 def directions(kind: JointType, axis: FloatArray) -> tuple[BoolArray, FloatArray]:
-    """Return which velocities of a joint slide rather than turn, and where or about what.
+    """Directions of the velocities of a joint: whether each slides, and its unit vector.
 
-    Shapes (velocities,) and (velocities, 3); unit vectors in the axes of the moved link.
+    Shapes (velocities,) and (velocities, 3), in the axes of the moved link.
     """
     if kind is JointType.FLOATING:
         return np.arange(6) < 3, np.tile(np.eye(3), (2, 1))
@@ -227,15 +250,8 @@ def directions(kind: JointType, axis: FloatArray) -> tuple[BoolArray, FloatArray
     return np.array([kind is JointType.PRISMATIC]), axis[None]
 
 
-#: How far the length of a quaternion may be from 1: four decimals of each component.
-UNIT_TOLERANCE = 1e-4
-
-# Below this angle a series is more accurate than the formula, rad.
-_SMALL = 1e-2
-
-
 def neutral(coordinates: Coordinates) -> FloatArray:
-    """Return zeros with unit quaternions, shape (nq,)."""
+    """Zeros with unit quaternions, shape (nq,)."""
     q = np.zeros(coordinates.nq)
     for k in coordinates.several:
         if coordinates.types[k].quaternion is not None:
@@ -244,58 +260,24 @@ def neutral(coordinates: Coordinates) -> FloatArray:
 
 
 def integrate(coordinates: Coordinates, q: ArrayLike, v: ArrayLike, dt: float = 1.0) -> FloatArray:
-    """Return where a constant velocity leads.
-
-    Parameters
-    ----------
-    coordinates : Coordinates
-        Of the joints.
-    q : array_like, shape (..., nq)
-        Positions, rad or m.
-    v : array_like, shape (..., n)
-        Velocities, rad/s or m/s; of joints with several coordinates those of the moved
-        body in its own axes.
-    dt : float, default 1
-        Time, s.
-
-    Returns
-    -------
-    ndarray, shape (..., nq)
-        Positions after dt, with quaternions of length 1. The angle of a planar joint
-        counts on over whole turns.
-    """
+    """Positions after a time at constant velocity; see `Robot.integrate`."""
     q = check_positions(coordinates, q, 'q')
     v, dt = check_velocities(coordinates, v, 'v'), _time(dt)
     shape = _common_shape(q.shape[:-1], v.shape[:-1])
     result = np.empty((*shape, coordinates.nq))
-    # What is not finite travels without a warning, as in kernels.
+    # NaN and inf pass without a warning, as in kernels.
     with np.errstate(over='ignore', invalid='ignore'):
         step = v * dt
         if coordinates.are_single:
             return q + step
         for k, kind in enumerate(coordinates.types):
             at, along = coordinates.positions(k), coordinates.velocities(k)
-            result[..., at] = _INTEGRATE[kind](q[..., at], step[..., along])
+            result[..., at] = _INTEGRATE.get(kind, np.add)(q[..., at], step[..., along])
     return result
 
 
 def difference(coordinates: Coordinates, q0: ArrayLike, q1: ArrayLike) -> FloatArray:
-    """Return the velocity that leads from one position to another within a second.
-
-    Parameters
-    ----------
-    coordinates : Coordinates
-        Of the joints.
-    q0, q1 : array_like, shape (..., nq)
-        Positions, rad or m.
-
-    Returns
-    -------
-    ndarray, shape (..., n)
-        v with ``integrate(q0, v, 1) = q1``. Where a body turns freely, by at most half a
-        turn: quaternions and angles of planar joints that stand for the same pose count
-        as the same.
-    """
+    """Constant velocity from one position to another within 1 s; see `Robot.difference`."""
     q0 = check_positions(coordinates, q0, 'q0')
     q1 = check_positions(coordinates, q1, 'q1')
     shape = _common_shape(q0.shape[:-1], q1.shape[:-1])
@@ -305,12 +287,14 @@ def difference(coordinates: Coordinates, q0: ArrayLike, q1: ArrayLike) -> FloatA
             return q1 - q0
         for k, kind in enumerate(coordinates.types):
             at, along = coordinates.positions(k), coordinates.velocities(k)
-            result[..., along] = _DIFFERENCE[kind](q0[..., at], q1[..., at])
+            start, end = q0[..., at], q1[..., at]
+            result[..., along] = _DIFFERENCE[kind](start, end) if kind in _DIFFERENCE \
+                else end - start
     return result
 
 
 def check_positions(coordinates: Coordinates, q: ArrayLike, subject: str) -> FloatArray:
-    """Return positions as an array of shape (..., nq).
+    """Positions as an array of shape (..., nq).
 
     Raises
     ------
@@ -326,45 +310,35 @@ def check_positions(coordinates: Coordinates, q: ArrayLike, subject: str) -> Flo
             # Numbers whose squares are beyond all floats have an infinite length.
             with np.errstate(over='ignore'):
                 lengths = np.linalg.norm(array[..., coordinates.positions(k)][..., part], axis=-1)
-            # nan is no wrong length: it goes through, to be seen in the result.
+            # The length nan passes: the results are nan then.
             wrong = np.abs(lengths - 1.0) > UNIT_TOLERANCE
             if np.any(wrong):
-                raise StateError(f'{subject} holds a quaternion of length '
-                                 f'{np.max(lengths[wrong]):.6g}, not 1',
-                                 subject=coordinates.joints[k],
+                raise StateError(f'must have a unit quaternion in {subject}, got one of length '
+                                 f'{np.max(lengths[wrong]):.6g}', subject=coordinates.joints[k],
                                  remedy='give qx, qy, qz, qw divided by their length')
     return array
 
 
 def check_velocities(coordinates: Coordinates, v: ArrayLike, subject: str) -> FloatArray:
-    """Return velocities as an array of shape (..., n)."""
+    """Velocities as an array of shape (..., n)."""
     return _rows(v, coordinates.n, coordinates.velocity_names, subject)
-
-
-def rotation_of_quaternion(quaternion: ArrayLike) -> FloatArray:
-    """Return the rotation matrices, shape (..., 3, 3), of quaternions x y z w, normalised."""
-    x, y, z, w = np.moveaxis(_unit(real_array(quaternion, 'quaternion')), -1, 0)
-    return np.stack([
-        np.stack([1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)], -1),
-        np.stack([2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)], -1),
-        np.stack([2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)], -1),
-    ], -2)
 
 
 def _time(dt: float) -> float:
     remedy = 'give a finite number of seconds'
     time = real_array(dt, 'dt', remedy)
     if time.ndim != 0 or not np.isfinite(time):
-        raise ParameterError(f'is {shown(dt)}, not a time', subject='dt', remedy=remedy)
+        raise ParameterError(f'must be a finite number, got {shown(dt)}', subject='dt',
+                             remedy=remedy)
     return float(time)
 
 
 def _rows(value: ArrayLike, width: int, names: tuple[str, ...], subject: str) -> FloatArray:
     array = real_array(value, subject)
     if array.ndim == 0 or array.shape[-1] != width:
-        raise DimensionError(f'has shape {array.shape}, not ({width},) or (..., {width})',
-                             subject=subject, remedy='give one value for each of: '
-                                                     + ', '.join(names))
+        raise DimensionError(f'must have shape ({width},) or (..., {width}), got {array.shape}',
+                             subject=subject,
+                             remedy='give one value for each of: ' + ', '.join(names))
     return array
 
 
@@ -372,69 +346,8 @@ def _common_shape(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ..
     try:
         return np.broadcast_shapes(one, other)
     except ValueError:
-        raise DimensionError(f'batch shapes {one} and {other} do not fit each other',
-                             subject='batch',
+        raise DimensionError(f'shapes {one} and {other} do not broadcast', subject='batch',
                              remedy='give both arguments the same leading axes, or none') from None
-
-
-def _unit(quaternion: FloatArray) -> FloatArray:
-    return quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
-
-
-def _product(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Quaternion of the turn b after which, in its axes before, the turn a is made."""
-    u, v = a[..., :3], b[..., :3]
-    s, t = a[..., 3:], b[..., 3:]
-    return np.concatenate([s * v + t * u + np.cross(u, v),
-                           s * t - np.sum(u * v, axis=-1, keepdims=True)], axis=-1)
-
-
-def _turned(quaternion: FloatArray, x: FloatArray) -> FloatArray:
-    """Vector x turned by a unit quaternion."""
-    u, s = quaternion[..., :3], quaternion[..., 3:]
-    once = 2.0 * np.cross(u, x)
-    return x + s * once + np.cross(u, once)
-
-
-def _inverse(quaternion: FloatArray) -> FloatArray:
-    return quaternion * np.array([-1.0, -1.0, -1.0, 1.0])
-
-
-def _quaternion_of_turn(r: FloatArray) -> FloatArray:
-    """Quaternion of Exp([r])."""
-    half = 0.5 * np.linalg.norm(r, axis=-1, keepdims=True)
-    # sinc of numpy is sin(pi x) / (pi x).
-    return np.concatenate([0.5 * np.sinc(half / np.pi) * r, np.cos(half)], axis=-1)
-
-
-def _turn_of_quaternion(quaternion: FloatArray) -> FloatArray:
-    """Return the r with Exp([r]) the rotation of a unit quaternion and |r| <= pi."""
-    quaternion = np.where(quaternion[..., 3:] < 0.0, -quaternion, quaternion)
-    u, s = quaternion[..., :3], quaternion[..., 3:]
-    sine = np.linalg.norm(u, axis=-1, keepdims=True)
-    half = np.arctan2(sine, s)
-    return 2.0 * u / np.sinc(half / np.pi)
-
-
-def _screw(r: FloatArray, x: FloatArray) -> FloatArray:
-    """V(r) x."""
-    s = np.linalg.norm(r, axis=-1, keepdims=True)
-    first = 0.5 * np.sinc(0.5 * s / np.pi) ** 2
-    with np.errstate(invalid='ignore', divide='ignore'):
-        second = np.where(s < _SMALL, 1.0 / 6.0 - s ** 2 / 120.0 + s ** 4 / 5040.0,
-                          (s - np.sin(s)) / s ** 3)
-    across = np.cross(r, x)
-    return x + first * across + second * np.cross(r, across)
-
-
-def _inverse_screw(r: FloatArray, x: FloatArray) -> FloatArray:
-    """V(r)^-1 x = x - r x x / 2 + (1 - s/2 cot(s/2)) / s^2 r x (r x x)."""
-    s = np.linalg.norm(r, axis=-1, keepdims=True)
-    with np.errstate(invalid='ignore', divide='ignore'):
-        second = np.where(s < _SMALL, 1.0 / 12.0 + s ** 2 / 720.0 + s ** 4 / 30240.0,
-                          (1.0 - 0.5 * s / np.tan(0.5 * s)) / s ** 2)
-    across = np.cross(r, x)
-    return x - 0.5 * across + second * np.cross(r, across)
 
 
 def _in_space(x: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -444,45 +357,42 @@ def _in_space(x: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _integrate_floating(q: FloatArray, step: FloatArray) -> FloatArray:
-    quaternion, r = _unit(q[..., 3:]), step[..., 3:]
-    return np.concatenate([q[..., :3] + _turned(quaternion, _screw(r, step[..., :3])),
+    quaternion, r = unit(q[..., 3:]), step[..., 3:]
+    return np.concatenate([q[..., :3] + turned(quaternion, screw(r, step[..., :3])),
                            _integrate_spherical(q[..., 3:], r)], axis=-1)
 
 
 def _integrate_planar(q: FloatArray, step: FloatArray) -> FloatArray:
     slide, r = _in_space(step[..., :2], step[..., 2:])
-    turn = _quaternion_of_turn(_in_space(q[..., :2], q[..., 2:])[1])
-    return np.concatenate([q[..., :2] + _turned(turn, _screw(r, slide))[..., :2],
+    turn = quaternion_of_turn(_in_space(q[..., :2], q[..., 2:])[1])
+    return np.concatenate([q[..., :2] + turned(turn, screw(r, slide))[..., :2],
                            q[..., 2:] + step[..., 2:]], axis=-1)
 
 
 def _integrate_spherical(q: FloatArray, step: FloatArray) -> FloatArray:
-    return _unit(_product(_unit(q), _quaternion_of_turn(step)))
+    return unit(product(unit(q), quaternion_of_turn(step)))
 
 
 def _difference_floating(q0: FloatArray, q1: FloatArray) -> FloatArray:
     r = _difference_spherical(q0[..., 3:], q1[..., 3:])
-    shift = _turned(_inverse(_unit(q0[..., 3:])), q1[..., :3] - q0[..., :3])
-    return np.concatenate([_inverse_screw(r, shift), r], axis=-1)
+    shift = turned(inverse(unit(q0[..., 3:])), q1[..., :3] - q0[..., :3])
+    return np.concatenate([inverse_screw(r, shift), r], axis=-1)
 
 
 def _difference_planar(q0: FloatArray, q1: FloatArray) -> FloatArray:
     angle = q1[..., 2:] - q0[..., 2:]
     angle = angle - 2.0 * np.pi * np.round(angle / (2.0 * np.pi))
     shift, r = _in_space(q1[..., :2] - q0[..., :2], angle)
-    back = _quaternion_of_turn(_in_space(q0[..., :2], -q0[..., 2:])[1])
-    return np.concatenate([_inverse_screw(r, _turned(back, shift))[..., :2], angle], axis=-1)
+    back = quaternion_of_turn(_in_space(q0[..., :2], -q0[..., 2:])[1])
+    return np.concatenate([inverse_screw(r, turned(back, shift))[..., :2], angle], axis=-1)
 
 
 def _difference_spherical(q0: FloatArray, q1: FloatArray) -> FloatArray:
-    return _turn_of_quaternion(_product(_inverse(_unit(q0)), _unit(q1)))
+    return turn_of_quaternion(product(inverse(unit(q0)), unit(q1)))
 
 
+# Joints of one coordinate add and subtract.
 _INTEGRATE = {JointType.FLOATING: _integrate_floating, JointType.PLANAR: _integrate_planar,
-              JointType.SPHERICAL: _integrate_spherical,
-              **dict.fromkeys((JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC),
-                              np.add)}
+              JointType.SPHERICAL: _integrate_spherical}
 _DIFFERENCE = {JointType.FLOATING: _difference_floating, JointType.PLANAR: _difference_planar,
-               JointType.SPHERICAL: _difference_spherical,
-               **dict.fromkeys((JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC),
-                               lambda q0, q1: q1 - q0)}
+               JointType.SPHERICAL: _difference_spherical}

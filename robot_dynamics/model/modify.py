@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 from robot_dynamics.errors import InertiaError, ModelError, shown
 from robot_dynamics.model.arrays import frozen_array, is_positive
 from robot_dynamics.model.inertia import check_body, parameters_from_com, transform_parameters
-from robot_dynamics.model.robot import Frame, Robot
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot_data import Frame
 
 # No mass, length or inertia of a payload is this large, in SI units.
 _MAX_MAGNITUDE = 1e12

@@ -1,47 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``Robot``: what a robot is, in plain read-only arrays.
-
-Which joints of a robot slide, and so in which units their numbers are.
-"""
+"""``Robot``: a robot in plain read-only arrays, and its readers and writers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from pathlib import Path
-from types import MappingProxyType
+from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import DimensionError, Finding, ModelError
-from robot_dynamics.model import joints as motion
-from robot_dynamics.model import robot_data as checks
-from robot_dynamics.model.arrays import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Rebuilt,
-    frozen_array,
-    frozen_integers,
-    real_array,
-    store,
-)
+from robot_dynamics.errors import DimensionError, ModelError, ModelTypeError, shown
+from robot_dynamics.model.arrays import BoolArray, FloatArray, real_array
+from robot_dynamics.model.assembly import GRAVITY, robot_fields
+from robot_dynamics.model.dh import read_dh
+from robot_dynamics.model.export import robot_to_urdf, urdf_parser_py_robot
 from robot_dynamics.model.inertia import PARAMETER_SUFFIXES
-from robot_dynamics.model.joints import Coordinates, JointType
-from robot_dynamics.model.robot_data import Frame, JointLimits
-
-__all__ = ['PARAMETER_SUFFIXES', 'FloatArray', 'Frame', 'IntArray', 'JointLimits', 'JointType',
-           'Robot']
+from robot_dynamics.model.joints import JointType
+from robot_dynamics.model.robot_data import RobotData
+from robot_dynamics.model.shipped import shipped_or
+from robot_dynamics.model.urdf import read_urdf
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Robot(Rebuilt):
+class Robot(RobotData):
     """A tree of rigid bodies, each moved by one joint; the root of the tree stands still.
 
-    Bodies stand in base-to-tip order: ``parents[i] < i``. With T_i(q_i) the pose
+    Read one with `from_urdf` or `from_dh`. Robots are immutable: arrays are read-only, and
+    the methods ``with_...`` return another robot.
+
+    Bodies are in base-to-tip order: ``parents[i] < i``. With T_i(q_i) the pose
     of link frame i in the link frame of its parent::
 
         revolute, continuous   R = R_i Exp([axis_i] q_i),        p = p_i + R offset_i
@@ -52,19 +41,19 @@ class Robot(Rebuilt):
         spherical              R = R_i Q(qx, qy, qz, qw),        p = p_i
 
     where (R_i, p_i) is ``placements[i]`` and Q the rotation of a unit quaternion;
-    (e_i, f_i, axis_i) is what the shortest turn that takes z to axis_i makes of the
-    axes x, y, z. In a URDF the link frame sits on the joint axis (offset zero); in a
-    standard (distal) DH table it does not.
+    the shortest turn from z to axis_i takes the axes x, y, z to (e_i, f_i, axis_i). In a
+    URDF the link frame is on the joint axis (offset zero); in a standard (distal) DH table
+    it is not.
 
     A floating, planar or spherical joint has several coordinates (`JointType`); its
     velocities are those of the moved body in that body's own axes, so that v is not
     dq/dt and nq is not n; `integrate` and `difference` go between them. A robot
-    that floats as a whole hangs by such a joint from a base that stands for the world.
+    that floats as a whole has such a joint between its base and the world.
 
     The n independent velocities drive the bodies through a constant coupling,
     ``v_bodies = coupling @ v``, and so do the positions of joints with one coordinate,
     ``q_bodies = coupling @ q + coupling_offset``: the identity unless a joint mimics
-    another or the caller chose an order of his own. Torques follow as tau =
+    another or ``joints`` gives another order. Torques follow as tau =
     coupling^T tau_bodies. A joint of several coordinates is always independent.
 
     Parameters
@@ -84,7 +73,7 @@ class Robot(Rebuilt):
         parallel to those of link frame i at q_i = 0. Metres.
     axes : ndarray, shape (nb, 3)
         Unit joint axis in the axes of link frame i; the normal of the plane of a planar
-        joint; of no meaning for floating and spherical joints.
+        joint; unused for floating and spherical joints.
     link_offsets : ndarray, shape (nb, 3)
         Origin of link frame i as seen from the joint frame, in the axes of link
         frame i. Metres. Zero for joints of several coordinates.
@@ -107,139 +96,170 @@ class Robot(Rebuilt):
     frames : mapping of str to Frame
         Every named link of the description, lumped or moving.
     findings : tuple of Finding
-        What the reader noticed.
+        Remarks of the reader about the description.
+
+    See Also
+    --------
+    robot_dynamics.Dynamics : The equations of motion of a robot.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> robot = Robot.from_urdf('arm7')
+    >>> robot
+    <Robot arm7: 7 joints, 7 moving bodies, 14.6 kg>
+    >>> robot.joint_names[:2], robot.parameter_names[:3]
+    (('joint1', 'joint2'), ('link1/m', 'link1/mx', 'link1/my'))
     """
 
-    name: str
-    base_name: str
-    body_names: tuple[str, ...]
-    body_joint_names: tuple[str, ...]
-    parents: IntArray
-    joint_types: IntArray
-    placements: FloatArray
-    axes: FloatArray
-    link_offsets: FloatArray
-    inertial_parameters: FloatArray
-    gravity: FloatArray
-    joint_names: tuple[str, ...]
-    coupling: FloatArray
-    coupling_offset: FloatArray
-    limits: JointLimits
-    damping: FloatArray
-    friction: FloatArray
-    armature: FloatArray
-    frames: Mapping[str, Frame] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
+    def __new__(cls, *args: Any, **kwargs: Any) -> Robot:
+        """Reject a path as the only argument: files are read by `from_urdf` and `from_dh`."""
+        if len(args) == 1 and not kwargs:
+            raise ModelTypeError('cannot be read by the constructor of Robot',
+                                 subject=shown(args[0]),
+                                 remedy="read a file with Robot.from_urdf('arm.urdf') or "
+                                        "Robot.from_dh('table.yaml')")
+        return super().__new__(cls)
 
-    def __post_init__(self) -> None:
-        if len(self.joint_names) == 0:
-            raise ModelError('has no moving joint', subject=self.name,
-                             remedy='give a description with at least one revolute, continuous '
-                                    'or prismatic joint that is not locked')
-        self._freeze()
-        self._check()
+    @classmethod
+    def from_urdf(cls, source: str | bytes | PathLike[str] | Any, *,
+                  joints: Sequence[str] | None = None,
+                  locked: Mapping[str, ArrayLike] | None = None, base_link: str | None = None,
+                  gravity: ArrayLike = GRAVITY, floating_base: bool = False) -> Robot:
+        """Read a robot from a URDF or xacro file.
 
-    def __repr__(self) -> str:
-        with np.errstate(over='ignore'):
-            mass = float(self.inertial_parameters[:, 0].sum())
-        free = '' if self.all_joints_1dof else f' with {self.n} velocities'
-        return (f'<Robot {self.name}: {len(self.joint_names)} joints{free}, {self.n_bodies} '
-                f'moving bodies, {mass:.3g} kg>')
+        Fixed joints are lumped, mimic joints reduced, and joints that do not move are held
+        at the positions in ``locked``. Meshes are never opened; visual, collision,
+        transmission, simulator and other vendor elements are ignored.
 
-    def _freeze(self) -> None:
-        """Store every array as a read-only copy of the right shape and type."""
-        bodies = len(self.body_names)
-        for name in ('body_names', 'body_joint_names', 'joint_names', 'findings'):
-            store(self, name, tuple(getattr(self, name)))
-        for name in ('parents', 'joint_types'):
-            store(self, name, frozen_integers(getattr(self, name), (bodies,), name))
-        if len(self.body_joint_names) != bodies:
-            raise DimensionError(f'has {len(self.body_joint_names)} names, not {bodies}',
-                                 subject='body_joint_names', remedy='name the joint of each body')
-        checks.check_joint_types(self.body_names, self.joint_types)
-        rows, joints = self.body_coordinates.n, self.coordinates.n
-        shapes = {
-            'placements': (bodies, 4, 4), 'axes': (bodies, 3), 'link_offsets': (bodies, 3),
-            'inertial_parameters': (bodies, 10), 'gravity': (3,),
-            'coupling': (rows, joints), 'coupling_offset': (rows,),
-            'damping': (joints,), 'friction': (joints,), 'armature': (joints,),
-        }
-        for name, shape in shapes.items():
-            store(self, name, frozen_array(getattr(self, name), shape, name))
-        store(self, 'frames', MappingProxyType(dict(self.frames)))
+        Parameters
+        ----------
+        source : str, bytes, path, or urdf_parser_py.urdf.URDF
+            A path, the name of a robot of this package (``'arm7'``), the description itself
+            (a string with a ``<`` in it), or the robot of ``urdf_parser_py``. A xacro file is
+            expanded if the ``xacro`` package is installed; text has to be expanded already.
+        joints : sequence of str, optional
+            The independent joints, in the order of every joint vector; all others
+            are held. By default every joint that is neither fixed nor locked nor mimics
+            another, from the base to the tips.
+        locked : mapping of str to float or array_like, optional
+            Positions of held joints, rad or m; of a planar or floating joint all of its
+            positions (`JointType`), or 0. Without one, a held joint stands at zero or at
+            the limit nearest to zero.
+        base_link : str, optional
+            The link that stands still, or floats; links that are not below it are left
+            out. By default the root.
+        gravity : array_like, shape (3,)
+            Acceleration of free fall in the frame of the base link, or of the world if that
+            floats, m/s^2.
+        floating_base : bool
+            Whether the base link floats: it then hangs from a link ``world`` by the joint
+            ``floating_base``, the first of `joint_names` unless ``joints`` says otherwise.
 
-    def _check(self) -> None:
-        """Refuse what is no robot."""
-        limits = self.limits
-        if limits.lower.shape != (self.n,):
-            raise DimensionError(f'are of {len(limits.lower)} joints, not {self.n}',
-                                 subject='limits', remedy='give one value for each of: '
-                                 + ', '.join(self.velocity_names))
-        checks.check_names('robot', (self.name,))
-        checks.check_names('link', (self.base_name,))
-        checks.check_names('link', self.body_names, (self.base_name,))
-        checks.check_names('joint', self.body_joint_names)
-        checks.check_names('joint', self.joint_names)
-        checks.check_names('frame', self.frames)
-        checks.check_parents(self.name, self.parents)
-        if not self.all_joints_1dof:
-            checks.check_names('coordinate', self.position_names)
-            checks.check_names('coordinate', self.velocity_names)
-            checks.check_several(self.body_coordinates, self.coordinates, self.coupling,
-                                 self.coupling_offset, self.link_offsets, limits)
-        checks.check_axes(self.body_names, self.axes)
-        checks.check_poses(self.body_names, self.placements)
-        checks.check_frames({name: (frame.body, frame.pose)
-                             for name, frame in self.frames.items()}, self.n_bodies)
-        checks.check_limits(self.velocity_names, limits.lower, limits.upper, limits.velocity,
-                            limits.effort)
-        checks.check_dissipation(self.velocity_names, damping=self.damping,
-                                 friction=self.friction, armature=self.armature)
+        Returns
+        -------
+        Robot
+            The robot. Its ``findings`` name links and joints with limits that are not
+            usable, inertia that no body can have, joints that move no inertia, and
+            positions that were chosen.
 
-    @cached_property
-    def coordinates(self) -> Coordinates:
-        """Where the coordinates of each independent joint stand in q and v."""
-        types = dict(zip(self.body_joint_names, self.body_coordinates.types, strict=True))
-        return Coordinates(self.joint_names, tuple(types.get(name, JointType.REVOLUTE)
-                                                   for name in self.joint_names))
+        Raises
+        ------
+        ModelError
+            Naming the file, link or joint, what is wrong, and what to do.
 
-    @cached_property
-    def body_coordinates(self) -> Coordinates:
-        """Where those of the joint of each body stand in the vectors of the bodies.
+        See Also
+        --------
+        from_dh : Read a Denavit-Hartenberg table.
+        to_urdf : Write a URDF.
 
-        Its ``joint_of_velocity`` is the index of the body that each velocity moves.
+        Examples
+        --------
+        >>> from robot_dynamics import Robot
+        >>> Robot.from_urdf('arm7', locked={'joint7': 0.5}).n
+        6
+        >>> Robot.from_urdf('arm7', joints=['joint2', 'joint1']).joint_names
+        ('joint2', 'joint1')
         """
-        return Coordinates(self.body_joint_names, tuple(map(JointType, self.joint_types)))
+        tree = read_urdf(shipped_or(source, '.urdf'))
+        return cls(**robot_fields(tree, joints=joints, locked=locked, base_link=base_link,
+                                  gravity=gravity, floating_base=floating_base))
 
-    @cached_property
-    def n(self) -> int:
-        """Number of independent velocity coordinates; of joints, where each has one."""
-        return self.coordinates.n
+    @classmethod
+    def from_dh(cls, source: str | bytes | PathLike[str] | Mapping[str, Any]) -> Robot:
+        """Read a robot from a Denavit-Hartenberg table; docs/dh_tables.md has the format.
 
-    @cached_property
-    def nq(self) -> int:
-        """Number of position coordinates: n where each joint has one coordinate, else more."""
-        return self.coordinates.nq
+        The link frame of body i is DH frame i. ``frames`` holds the base, every link
+        and ``'tool'``; the base placement is part of the first joint's.
 
-    @property
-    def velocity_names(self) -> tuple[str, ...]:
-        """Names of the n velocity coordinates: ``joint``, or ``joint/vx`` and the like."""
-        return self.coordinates.velocity_names
+        Parameters
+        ----------
+        source : str, bytes, path or mapping
+            Path of a YAML or JSON file, the name of a table of this package
+            (``'puma560'``), the text of a table, or the mapping it holds.
 
-    @property
-    def position_names(self) -> tuple[str, ...]:
-        """Names of the nq position coordinates: ``joint``, or ``joint/qx`` and the like."""
-        return self.coordinates.position_names
+        Raises
+        ------
+        ModelError
+            Naming the link and the field, and what to do.
 
-    @property
-    def all_joints_1dof(self) -> bool:
-        """Whether each joint has one coordinate: none is floating, planar or spherical."""
-        return self.body_coordinates.are_single
+        See Also
+        --------
+        from_urdf : Read a URDF or xacro file.
 
-    @property
-    def n_bodies(self) -> int:
-        """Number of moving bodies."""
-        return len(self.body_names)
+        Examples
+        --------
+        >>> from robot_dynamics import Robot
+        >>> Robot.from_dh('puma560').joint_names[0]
+        'joint1'
+        >>> row = {'a': 0.5, 'alpha': 0, 'd': 0, 'mass': 2, 'com': [-0.25, 0, 0]}
+        >>> Robot.from_dh({'convention': 'standard', 'links': [row, row]}).n
+        2
+        """
+        tree, gravity, findings = read_dh(shipped_or(source, '.yaml'))
+        return cls(**robot_fields(tree, gravity=GRAVITY if gravity is None else gravity,
+                                  findings=findings))
+
+    def to_urdf(self) -> str:
+        """Text of a URDF with the same equations of motion.
+
+        Numbers are the shortest decimals that read back as the same float64. Not in a URDF
+        are gravity (pass ``gravity=robot.gravity`` when reading it back) and an order of
+        joints that is not that of the tree (pass ``joints=robot.joint_names``).
+
+        Raises
+        ------
+        ModelError
+            For robots that no URDF can describe, naming the link or joint: a joint that
+            follows several others, a spherical joint, a first moment without mass.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Robot
+        >>> robot = Robot.from_dh('puma560')
+        >>> Robot.from_urdf(robot.to_urdf()).joint_names == robot.joint_names
+        True
+        """
+        return robot_to_urdf(self)
+
+    def to_urdf_parser_py(self) -> Any:
+        """The robot as a ``urdf_parser_py.urdf.URDF``, the object of many ROS programs.
+
+        Rotor inertia (``armature``) has no place there and is left out.
+
+        Raises
+        ------
+        ModelError
+            As `to_urdf`, or if the package is not installed.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Robot
+        >>> peer = Robot.from_urdf('arm7').to_urdf_parser_py()  # doctest: +SKIP
+        >>> peer.joint_map['joint1'].limit.effort  # doctest: +SKIP
+        87.0
+        """
+        return urdf_parser_py_robot(replace(self, armature=np.zeros(self.n)))
 
     @property
     def parameters(self) -> FloatArray:
@@ -260,10 +280,10 @@ class Robot(Rebuilt):
 
     @property
     def is_continuous(self) -> BoolArray:
-        """Which independent coordinates turn without end, shape (n,).
+        """Independent coordinates that turn without end, shape (n,).
 
-        Those after a full turn of which every body that they move stands where it stood:
-        what follows a continuous joint by half its angle, or slides with it, does not.
+        After a full turn of such a coordinate, every body that it moves is where it was: a
+        coordinate that another joint follows by half its angle, or slides with, is not one.
         """
         moved = self.coupling != 0.0
         endless = np.repeat(self.joint_types == JointType.CONTINUOUS,
@@ -275,111 +295,78 @@ class Robot(Rebuilt):
         return np.any(moved, axis=0) & np.all(turning | ~moved, axis=0)
 
     def require_single_coordinates(self, user: str) -> None:
-        """Refuse a floating, planar or spherical joint, on behalf of what is for arms only.
+        """Raise an error if a joint is floating, planar or spherical.
 
         Parameters
         ----------
         user : str
-            What that is, such as 'adaptive control'.
+            The function that needs one coordinate a joint, such as 'adaptive control'.
 
         Raises
         ------
         ModelError
             Naming the joint and how to hold it.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Robot
+        >>> Robot.from_urdf('arm7').require_single_coordinates('adaptive control')
         """
         for k in self.body_coordinates.several:
             joint, kind = self.body_joint_names[k], self.body_coordinates.types[k].name.lower()
             raise ModelError(f'is {kind}, and {user} is for robots whose joints have one '
                              'coordinate each', subject=joint,
                              remedy=f'read the robot with base_link={self.body_names[k]!r}, or '
-                                    f'name the joints that shall move in joints; in Python also '
-                                    f'hold it with locked={{{joint!r}: 0}}')
+                                    'name the joints that move in joints; in Python also hold '
+                                    f'it with locked={{{joint!r}: 0}}')
 
     def with_parameters(self, parameters: ArrayLike) -> Robot:
-        """Return the same robot with other inertial parameters, shape (10 nb,) or (nb, 10)."""
+        """The same robot with other inertial parameters.
+
+        Parameters
+        ----------
+        parameters : array_like, shape (10 nb,) or (nb, 10)
+            Inertial parameters of each body.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Robot
+        >>> robot = Robot.from_urdf('planar_2r')
+        >>> robot.with_parameters(2 * robot.parameters).parameters[0] / robot.parameters[0]
+        2.0
+        """
         array = real_array(parameters, 'parameters')
         if array.shape not in ((10 * self.n_bodies,), (self.n_bodies, 10)):
-            raise DimensionError(f'has shape {array.shape}, not ({10 * self.n_bodies},) or '
-                                 f'({self.n_bodies}, 10)', subject='parameters',
+            raise DimensionError(f'must have shape ({10 * self.n_bodies},) or ({self.n_bodies}, '
+                                 f'10), got {array.shape}', subject='parameters',
                                  remedy='give ten inertial parameters for each of: '
                                         + ', '.join(self.body_names))
         return replace(self, inertial_parameters=array.reshape(self.n_bodies, 10))
 
     def with_gravity(self, gravity: ArrayLike) -> Robot:
-        """Return the same robot under another gravity vector, shape (3,), base frame, m/s^2."""
+        """The same robot under another gravity, shape (3,), base frame, m/s^2.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Robot
+        >>> Robot.from_urdf('planar_2r').with_gravity([0, 0, 0]).gravity.tolist()
+        [0.0, 0.0, 0.0]
+        """
         return replace(self, gravity=real_array(gravity, 'gravity'))
 
-    @cached_property
-    def position_coupling(self) -> tuple[FloatArray, FloatArray]:
-        """S and s0 in q_bodies = S q + s0 for all positions, (.., nq) and (..,)."""
-        if self.all_joints_1dof:
-            return self.coupling, self.coupling_offset
-        bodies, joints = self.body_coordinates, self.coordinates
-        matrix, offset = np.zeros((bodies.nq, self.nq)), np.zeros(bodies.nq)
-        single = {joints.velocities(k).start: joints.positions(k).start
-                  for k in range(len(joints.joints))}
-        for body, name in enumerate(bodies.joints):
-            to, row = bodies.positions(body), bodies.velocities(body).start
-            if body in bodies.several:
-                matrix[to, joints.positions(name)] = np.eye(to.stop - to.start)
-                continue
-            for column in np.flatnonzero(self.coupling[row]):
-                matrix[to, single[int(column)]] = self.coupling[row, column]
-            offset[to] = self.coupling_offset[row]
-        return matrix, offset
 
-    def neutral(self) -> FloatArray:
-        """Return the position in which every joint frame coincides: zeros, and unit quaternions.
-
-        Shape (nq,).
-        """
-        return motion.neutral(self.coordinates)
-
-    def integrate(self, q: ArrayLike, v: ArrayLike, dt: float = 1.0) -> FloatArray:
-        """Return where the constant velocity v takes q within dt; see `model.motion`."""
-        return motion.integrate(self.coordinates, q, v, dt)
-
-    def difference(self, q0: ArrayLike, q1: ArrayLike) -> FloatArray:
-        """Return the constant velocity that takes q0 to q1 within 1 s; see `model.motion`."""
-        return motion.difference(self.coordinates, q0, q1)
-
-    def check_positions(self, q: ArrayLike, subject: str = 'q') -> FloatArray:
-        """Return positions (..., nq) as an array; refuse wrong lengths and quaternions."""
-        return motion.check_positions(self.coordinates, q, subject)
-
-    @classmethod
-    def from_urdf(cls, source: str | bytes | Path, *, joints: Sequence[str] | None = None,
-                  locked: Mapping[str, ArrayLike] | None = None, base_link: str | None = None,
-                  gravity: ArrayLike = (0.0, 0.0, -9.81), floating_base: bool = False) -> Robot:
-        """Read a URDF or xacro file, text or bytes; see `robot_dynamics.model.urdf`."""
-        from robot_dynamics.model.urdf import robot_from_urdf
-        return robot_from_urdf(source, joints=joints, locked=locked, base_link=base_link,
-                               gravity=gravity, floating_base=floating_base)
-
-    @classmethod
-    def from_dh(cls, source: str | bytes | Path | Mapping[str, Any]) -> Robot:
-        """Read a DH table in YAML, JSON or as a mapping; see `robot_dynamics.model.dh`."""
-        from robot_dynamics.model.dh import robot_from_dh
-        return robot_from_dh(source)
-
-    def to_urdf(self) -> str:
-        """Write the robot as URDF text; see `robot_dynamics.model.export`."""
-        from robot_dynamics.model.export import robot_to_urdf
-        return robot_to_urdf(self)
-
-
-def prismatic_joints(robot: Robot) -> BoolArray:
-    """Return which joints slide: those whose body does, shape of ``robot.joint_names``."""
+def prismatic_joints(robot: RobotData) -> BoolArray:
+    """Whether the body of each joint slides, shape of ``robot.joint_names``."""
     kinds = dict(zip(robot.body_joint_names, robot.joint_types.tolist(), strict=True))
     return np.array([kinds.get(name) == JointType.PRISMATIC for name in robot.joint_names],
                     dtype=np.bool_)
 
 
-def position_units(robot: Robot) -> tuple[str, ...]:
-    """Return the unit of each joint's position, ``'rad'`` or ``'m'``."""
+def position_units(robot: RobotData) -> tuple[str, ...]:
+    """Unit of each joint's position, ``'rad'`` or ``'m'``."""
     return tuple('m' if slides else 'rad' for slides in prismatic_joints(robot))
 
 
-def effort_units(robot: Robot) -> tuple[str, ...]:
-    """Return the unit of each joint's effort, ``'N m'`` or ``'N'``."""
+def effort_units(robot: RobotData) -> tuple[str, ...]:
+    """Unit of each joint's effort, ``'N m'`` or ``'N'``."""
     return tuple('N' if slides else 'N m' for slides in prismatic_joints(robot))

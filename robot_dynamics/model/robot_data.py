@@ -1,30 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a `Robot`: its frames and the limits of its joints.
+"""``RobotData``: the fields of a `Robot` in read-only arrays, and the checks that they pass.
 
-What every `Robot` has to be, whoever built it: poses, unit axes, limits, names.
-
-Equations of motion would swallow an axis of length two or a mirrored placement
-without a word and give torques of no robot.
+Equations of motion would accept an axis of length two or a mirrored placement
+silently, and give the torques of a robot that cannot exist.
 """
 
 from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import ModelError
+from robot_dynamics.errors import DimensionError, Finding, ModelError
 from robot_dynamics.model.arrays import (
     FloatArray,
     IntArray,
     Rebuilt,
     frozen_array,
+    frozen_integers,
     real_array,
     store,
 )
-from robot_dynamics.model.joints import Coordinates, JointType
+from robot_dynamics.model.joints import (
+    Coordinates,
+    JointType,
+    check_positions,
+    difference,
+    integrate,
+    neutral,
+)
+
+#: Longest name of a robot, link, joint or frame.
+LONGEST_NAME = 200
+
+# Rounding of a unit axis or of a rotation that several programs multiplied.
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +52,13 @@ class Frame(Rebuilt):
         Index of the body that carries the frame; -1 is the base.
     pose : ndarray, shape (4, 4)
         Pose of the frame in the link frame of that body.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> frame = Robot.from_urdf('arm7').frames['tool0']
+    >>> frame.body, frame.pose[:3, 3].tolist()
+    (6, [0.0, 0.0, 0.15])
     """
 
     body: int
@@ -55,8 +77,15 @@ class JointLimits(Rebuilt):
     lower, upper : ndarray, shape (n,)
         Position range; -inf and inf where a joint has none.
     velocity, effort : ndarray, shape (n,)
-        Largest speed and effort; nan where the description gives none (or zero,
-        which no moving joint can mean).
+        Largest speed and effort; nan where the description gives none (or zero, which is
+        not usable).
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> limits = Robot.from_urdf('planar_2r').limits
+    >>> limits.effort.tolist()
+    [60.0, 30.0]
     """
 
     lower: FloatArray
@@ -71,53 +100,275 @@ class JointLimits(Rebuilt):
                                            finite=False))
 
 
-#: Longest name of a robot, link, joint or frame.
-LONGEST_NAME = 200
+@dataclass(frozen=True, eq=False, repr=False)
+class RobotData(Rebuilt):
+    """The fields of a `Robot`, which documents them, and the sizes and names they imply."""
 
-# How far rounding can take a unit axis or a rotation that several readers multiplied.
-_ROUNDING = 1e-6
+    name: str
+    base_name: str
+    body_names: tuple[str, ...]
+    body_joint_names: tuple[str, ...]
+    parents: IntArray
+    joint_types: IntArray
+    placements: FloatArray
+    axes: FloatArray
+    link_offsets: FloatArray
+    inertial_parameters: FloatArray
+    gravity: FloatArray
+    joint_names: tuple[str, ...]
+    coupling: FloatArray
+    coupling_offset: FloatArray
+    limits: JointLimits
+    damping: FloatArray
+    friction: FloatArray
+    armature: FloatArray
+    frames: Mapping[str, Frame] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.joint_names) == 0:
+            raise ModelError('has no moving joint', subject=self.name,
+                             remedy='give a description with at least one revolute, continuous '
+                                    'or prismatic joint that is not locked')
+        self._freeze()
+        self._check()
+
+    def __repr__(self) -> str:
+        with np.errstate(over='ignore'):
+            mass = float(self.inertial_parameters[:, 0].sum())
+        free = '' if self.all_joints_1dof else f' with {self.n} velocities'
+        return (f'<Robot {self.name}: {len(self.joint_names)} joints{free}, {self.n_bodies} '
+                f'moving bodies, {mass:.3g} kg>')
+
+    def _freeze(self) -> None:
+        """Store every array as a read-only copy of the right shape and type."""
+        bodies = len(self.body_names)
+        for name in ('body_names', 'body_joint_names', 'joint_names', 'findings'):
+            store(self, name, tuple(getattr(self, name)))
+        for name in ('parents', 'joint_types'):
+            store(self, name, frozen_integers(getattr(self, name), (bodies,), name))
+        if len(self.body_joint_names) != bodies:
+            raise DimensionError(f'must have {bodies} names, got {len(self.body_joint_names)}',
+                                 subject='body_joint_names', remedy='name the joint of each body')
+        _check_joint_types(self.body_names, self.joint_types)
+        rows, joints = self.body_coordinates.n, self.coordinates.n
+        shapes = {
+            'placements': (bodies, 4, 4), 'axes': (bodies, 3), 'link_offsets': (bodies, 3),
+            'inertial_parameters': (bodies, 10), 'gravity': (3,),
+            'coupling': (rows, joints), 'coupling_offset': (rows,),
+            'damping': (joints,), 'friction': (joints,), 'armature': (joints,),
+        }
+        for name, shape in shapes.items():
+            store(self, name, frozen_array(getattr(self, name), shape, name))
+        store(self, 'frames', MappingProxyType(dict(self.frames)))
+
+    def _check(self) -> None:
+        limits = self.limits
+        if limits.lower.shape != (self.n,):
+            raise DimensionError(f'must have one value for each of {self.n} coordinates, got '
+                                 f'{len(limits.lower)}', subject='limits',
+                                 remedy='give those of: ' + ', '.join(self.velocity_names))
+        for kind, names in (('robot', (self.name,)), ('link', (self.base_name, *self.body_names)),
+                            ('joint', self.body_joint_names), ('joint', self.joint_names),
+                            ('frame', self.frames)):
+            _check_names(kind, names)
+        if np.any(self.parents >= np.arange(self.n_bodies)) or np.any(self.parents < -1):
+            raise ModelError('must have its bodies in base-to-tip order', subject=self.name,
+                             remedy='give each body after its parent; the base is -1')
+        if not self.all_joints_1dof:
+            _check_names('coordinate', self.position_names)
+            _check_names('coordinate', self.velocity_names)
+            _check_several(self)
+        _check_axes(self.body_names, self.axes)
+        _check_poses(self.body_names, self.placements)
+        _check_frames(self.frames, self.n_bodies)
+        _check_limits(self.velocity_names, limits)
+        for name in ('damping', 'friction', 'armature'):
+            _check_not_negative(name, self.velocity_names, getattr(self, name))
+
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        """Places of the coordinates of each independent joint in q and v."""
+        types = dict(zip(self.body_joint_names, self.body_coordinates.types, strict=True))
+        return Coordinates(self.joint_names, tuple(types.get(name, JointType.REVOLUTE)
+                                                   for name in self.joint_names))
+
+    @cached_property
+    def body_coordinates(self) -> Coordinates:
+        """Places of the coordinates of each body's joint in the vectors of all bodies.
+
+        Its ``joint_of_velocity`` is the index of the body that each velocity moves.
+        """
+        return Coordinates(self.body_joint_names, tuple(map(JointType, self.joint_types)))
+
+    @cached_property
+    def n(self) -> int:
+        """Number of independent velocity coordinates; of joints, where each has one."""
+        return self.coordinates.n
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of position coordinates: n where each joint has one coordinate, else more."""
+        return self.coordinates.nq
+
+    @property
+    def velocity_names(self) -> tuple[str, ...]:
+        """Names of the n velocity coordinates: ``joint``, or ``joint/vx`` and the like."""
+        return self.coordinates.velocity_names
+
+    @property
+    def position_names(self) -> tuple[str, ...]:
+        """Names of the nq position coordinates: ``joint``, or ``joint/qx`` and the like."""
+        return self.coordinates.position_names
+
+    @property
+    def all_joints_1dof(self) -> bool:
+        """Whether each joint has one coordinate: revolute, continuous or prismatic."""
+        return self.body_coordinates.are_single
+
+    @property
+    def n_bodies(self) -> int:
+        """Number of moving bodies."""
+        return len(self.body_names)
+
+    @cached_property
+    def position_coupling(self) -> tuple[FloatArray, FloatArray]:
+        """S and s0 in q_bodies = S q + s0 for all positions, (.., nq) and (..,)."""
+        if self.all_joints_1dof:
+            return self.coupling, self.coupling_offset
+        bodies, joints = self.body_coordinates, self.coordinates
+        matrix, offset = np.zeros((bodies.nq, self.nq)), np.zeros(bodies.nq)
+        single = {joints.velocities(k).start: joints.positions(k).start
+                  for k in range(len(joints.joints))}
+        for body, name in enumerate(bodies.joints):
+            to, row = bodies.positions(body), bodies.velocities(body).start
+            if body in bodies.several:
+                matrix[to, joints.positions(name)] = np.eye(to.stop - to.start)
+                continue
+            for column in np.flatnonzero(self.coupling[row]):
+                matrix[to, single[int(column)]] = self.coupling[row, column]
+            offset[to] = self.coupling_offset[row]
+        return matrix, offset
+
+    def neutral(self) -> FloatArray:
+        """Position in which every joint frame coincides: zeros and unit quaternions, (nq,).
+
+        Examples
+        --------
+        >>> from robot_dynamics import Robot
+        >>> Robot.from_urdf('planar_2r').neutral().tolist()
+        [0.0, 0.0]
+        """
+        return neutral(self.coordinates)
+
+    def integrate(self, q: ArrayLike, v: ArrayLike, dt: float = 1.0) -> FloatArray:
+        """Positions after a time at constant velocity.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Positions, rad or m.
+        v : array_like, shape (..., n)
+            Velocities, rad/s or m/s; of joints with several coordinates those of the moved
+            body in its own axes.
+        dt : float, default 1
+            Time, s.
+
+        Returns
+        -------
+        ndarray, shape (..., nq)
+            Positions after dt, with quaternions of length 1. The angle of a planar joint
+            counts on over whole turns.
+
+        See Also
+        --------
+        difference : The velocity between two positions.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Robot
+        >>> Robot.from_urdf('planar_2r').integrate([0.0, 1.0], [0.5, -0.5], dt=2.0).tolist()
+        [1.0, 0.0]
+        """
+        return integrate(self.coordinates, q, v, dt)
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> FloatArray:
+        """Constant velocity that leads from one position to another within 1 s.
+
+        Parameters
+        ----------
+        q0, q1 : array_like, shape (..., nq)
+            Positions, rad or m.
+
+        Returns
+        -------
+        ndarray, shape (..., n)
+            v with ``integrate(q0, v, 1) = q1``. Where a body turns freely, by at most half a
+            turn: quaternions and angles of planar joints that stand for the same pose count
+            as the same.
+
+        See Also
+        --------
+        integrate : The position after a time at constant velocity.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Robot
+        >>> Robot.from_urdf('planar_2r').difference([0.0, 1.0], [0.5, 1.0]).tolist()
+        [0.5, 0.0]
+        """
+        return difference(self.coordinates, q0, q1)
+
+    def check_positions(self, q: ArrayLike, subject: str = 'q') -> FloatArray:
+        """Positions as an array, shape (..., nq), after a check of lengths and quaternions.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Robot
+        >>> Robot.from_urdf('planar_2r').check_positions([1, 2]).tolist()
+        [1.0, 2.0]
+        """
+        return check_positions(self.coordinates, q, subject)
 
 
 def is_name(text: object) -> bool:
-    """Return whether a text can stand in a message, in a file and on a plot."""
+    """Whether a text can be shown in a message, in a file and on a plot."""
     return (isinstance(text, str) and text.strip() != '' and len(text) <= LONGEST_NAME
             and text.isprintable())
 
 
-def check_names(kind: str, names: Iterable[str], taken: Iterable[str] = ()) -> None:
-    """Refuse what is no name, and names that are not unique."""
-    seen = set(taken)
+def _check_names(kind: str, names: Iterable[str]) -> None:
+    """Reject names that cannot be shown, and names that are not unique."""
+    seen = set()
     for name in names:
         if not is_name(name):
-            raise ModelError(f'is no name of a {kind}', subject=reprlib.repr(name),
+            raise ModelError(f'cannot be the name of a {kind}', subject=reprlib.repr(name),
                              remedy=f'use at most {LONGEST_NAME} printable characters')
         if name in seen:
-            raise ModelError(f'two {kind}s share this name', subject=name,
+            raise ModelError(f'is the name of two {kind}s', subject=name,
                              remedy='rename one of them')
         seen.add(name)
 
 
-def check_joint_types(bodies: Sequence[str], joint_types: IntArray) -> None:
-    """Refuse unknown types of joints."""
+def _check_joint_types(bodies: Sequence[str], joint_types: IntArray) -> None:
     kinds = tuple(JointType)
     for body, kind in zip(bodies, joint_types, strict=True):
         if kind not in kinds:
-            raise ModelError(f'moves by a joint of the unknown type {kind}', subject=body,
+            raise ModelError(f'has a joint of the unknown type {kind}', subject=body,
                              remedy='use the values of JointType')
 
 
-def check_axes(bodies: Sequence[str], axes: FloatArray) -> None:
-    """Refuse axes that have not unit length."""
+def _check_axes(bodies: Sequence[str], axes: FloatArray) -> None:
     for body, axis in zip(bodies, axes, strict=True):
         length = float(np.linalg.norm(axis))
         if abs(length - 1.0) > _ROUNDING:
-            raise ModelError(f'has a joint axis of length {length:g}', subject=body,
+            raise ModelError(f'must have a joint axis of length 1, got {length:g}', subject=body,
                              remedy='give a unit axis')
 
 
-def check_several(bodies: Coordinates, joints: Coordinates, coupling: FloatArray,
-                  offset: FloatArray, link_offsets: FloatArray, limits: JointLimits) -> None:
-    """Refuse joints of several coordinates that follow others, have limits or an offset."""
+def _check_several(robot: RobotData) -> None:
+    """Reject joints of several coordinates that follow others, have limits or an offset."""
+    bodies, joints, coupling = robot.body_coordinates, robot.coordinates, robot.coupling
     for body in bodies.several:
         name, rows = bodies.joints[body], bodies.velocities(body)
         kind = bodies.types[body].name.lower()
@@ -127,66 +378,57 @@ def check_several(bodies: Coordinates, joints: Coordinates, coupling: FloatArray
         columns = joints.velocities(name)
         alone = np.zeros_like(coupling)
         alone[rows, columns] = np.eye(rows.stop - rows.start)
-        if (np.any(coupling[rows] != alone[rows]) or np.any(coupling[:, columns]
-                                                            != alone[:, columns])
-                or np.any(offset[rows])):
+        if (np.any(coupling[rows] != alone[rows])
+                or np.any(coupling[:, columns] != alone[:, columns])
+                or np.any(robot.coupling_offset[rows])):
             raise ModelError(f'is {kind} and coupled to other coordinates', subject=name,
                              remedy='make the coupling the identity in its rows and columns')
-        if np.any(link_offsets[body]):
+        if np.any(robot.link_offsets[body]):
             raise ModelError(f'is {kind} and has its link frame off the joint', subject=name,
                              remedy='move the link frame to the joint, with a zero offset')
-        if np.any(np.isfinite([limits.lower[columns], limits.upper[columns]])):
+        if np.any(np.isfinite([robot.limits.lower[columns], robot.limits.upper[columns]])):
             raise ModelError(f'is {kind} and has position limits', subject=name,
                              remedy='give -inf and inf for its coordinates')
 
 
-def check_poses(names: Sequence[str], poses: FloatArray) -> None:
-    """Refuse (N, 4, 4) matrices that are no rotation and translation."""
+def _check_poses(names: Sequence[str], poses: FloatArray) -> None:
+    """Reject (N, 4, 4) matrices that are not a rotation and a translation."""
     rotations = poses[:, :3, :3]
     skewed = np.abs(rotations @ np.swapaxes(rotations, 1, 2) - np.eye(3)).max(axis=(1, 2))
     wrong = ((skewed > _ROUNDING) | (np.linalg.det(rotations) < 0.0)
              | np.any(poses[:, 3] != (0.0, 0.0, 0.0, 1.0), axis=1))
     if np.any(wrong):
-        raise ModelError('has a pose that is no rotation and translation',
+        raise ModelError('has a pose that is not a rotation and a translation',
                          subject=names[int(np.argmax(wrong))],
                          remedy='give [[R, p], [0, 0, 0, 1]] with a rotation matrix R')
 
 
-def check_parents(robot: str, parents: IntArray) -> None:
-    """Refuse bodies that do not come after the body that carries them."""
-    if np.any(parents >= np.arange(len(parents))) or np.any(parents < -1):
-        raise ModelError('bodies are not in base-to-tip order', subject=robot,
-                         remedy='give each body after its parent; the base is -1')
-
-
-def check_frames(frames: Mapping[str, tuple[int, FloatArray]], bodies: int) -> None:
-    """Refuse frames on bodies that there are not, by name the body and the pose."""
-    for name, (body, _) in frames.items():
-        if not isinstance(body, (int, np.integer)) or not -1 <= body < bodies:
-            raise ModelError(f'is a frame of body {body!r}', subject=name,
+def _check_frames(frames: Mapping[str, Frame], bodies: int) -> None:
+    for name, frame in frames.items():
+        if not isinstance(frame.body, (int, np.integer)) or not -1 <= frame.body < bodies:
+            raise ModelError(f'is a frame of the unknown body {frame.body!r}', subject=name,
                              remedy=f'give the index of a body, 0 to {bodies - 1}, or -1 for the '
                                     'base')
     if frames:
-        check_poses(list(frames), np.array([pose for _, pose in frames.values()]))
+        _check_poses(list(frames), np.array([frame.pose for frame in frames.values()]))
 
 
-def check_limits(joints: Sequence[str], lower: FloatArray, upper: FloatArray,
-                 velocity: FloatArray, effort: FloatArray) -> None:
-    """Refuse ranges without a position, and speeds and efforts that are not positive or nan."""
+def _check_limits(joints: Sequence[str], limits: JointLimits) -> None:
+    """Reject ranges without a position, and speeds and efforts that are not positive or nan."""
     for k, joint in enumerate(joints):
-        if not (lower[k] <= upper[k] and lower[k] < np.inf and upper[k] > -np.inf):
-            raise ModelError(f'is limited to {lower[k]:g} to {upper[k]:g}', subject=joint,
-                             remedy='give the lower limit first; -inf and inf are none')
-        for quantity, value in (('velocity', velocity[k]), ('effort', effort[k])):
+        lower, upper = limits.lower[k], limits.upper[k]
+        if not (lower <= upper and lower < np.inf and upper > -np.inf):
+            raise ModelError('must have a lower limit below the upper one, got '
+                             f'{lower:g} to {upper:g}', subject=joint,
+                             remedy='use -inf and inf for an unlimited joint')
+        for quantity, value in (('velocity', limits.velocity[k]), ('effort', limits.effort[k])):
             if value <= 0.0:
-                raise ModelError(f'has the {quantity} limit {value:g}', subject=joint,
-                                 remedy='give a positive limit, or nan where there is none')
+                raise ModelError(f'must have a positive {quantity} limit, got {value:g}',
+                                 subject=joint, remedy='use nan for an unknown limit')
 
 
-def check_dissipation(joints: Sequence[str], **coefficients: FloatArray) -> None:
-    """Refuse negative damping, friction and rotor inertia."""
-    for name, values in coefficients.items():
-        if np.any(values < 0.0):
-            k = int(np.argmax(values < 0.0))
-            raise ModelError(f'has the negative {name} {values[k]:g}', subject=joints[k],
-                             remedy=f'give zero or more as its {name}')
+def _check_not_negative(name: str, joints: Sequence[str], values: FloatArray) -> None:
+    if np.any(values < 0.0):
+        k = int(np.argmax(values < 0.0))
+        raise ModelError(f'has the negative {name} {values[k]:g}', subject=joints[k],
+                         remedy=f'give a {name} of zero or more')

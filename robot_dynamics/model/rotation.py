@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rotation matrices, from roll-pitch-yaw angles, as a URDF writes them, and from axes."""
+"""Rotation matrices, unit quaternions (x y z w) and rigid motions along a screw.
+
+Quaternion functions take batches: arrays with leading axes.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,12 @@ from numpy.typing import ArrayLike
 from robot_dynamics.errors import DimensionError
 from robot_dynamics.model.arrays import FloatArray, real_array
 
+# Below this angle a series is more accurate than the formula, rad.
+_SMALL = 1e-2
+
 
 def rotation_from_rpy(rpy: ArrayLike) -> FloatArray:
-    """Return R = Rz(yaw) Ry(pitch) Rx(roll): turns about the fixed x, then y, then z axis.
+    """R = Rz(yaw) Ry(pitch) Rx(roll): turns about the fixed x, then y, then z axis.
 
     Parameters
     ----------
@@ -27,7 +33,7 @@ def rotation_from_rpy(rpy: ArrayLike) -> FloatArray:
     """
     angles = real_array(rpy, 'rpy')
     if angles.shape != (3,):
-        raise DimensionError(f'has shape {angles.shape}, not (3,)', subject='rpy',
+        raise DimensionError(f'must have shape (3,), got {angles.shape}', subject='rpy',
                              remedy='give roll, pitch and yaw')
     (sr, sp, sy), (cr, cp, cy) = np.sin(angles), np.cos(angles)
     return np.array([
@@ -38,9 +44,9 @@ def rotation_from_rpy(rpy: ArrayLike) -> FloatArray:
 
 
 def rpy_from_rotation(rotation: ArrayLike) -> FloatArray:
-    """Return the roll, pitch and yaw of a rotation matrix, pitch within [-pi/2, pi/2].
+    """Roll, pitch and yaw of a rotation matrix, pitch within [-pi/2, pi/2], rad.
 
-    Yaw is found first and undone; pitch and roll are read from what is left,
+    Yaw is found first and undone; pitch and roll are read from the rest,
     Ry(pitch) Rx(roll). So the three angles give the matrix back to rounding even
     where pitch is close to pi/2 and yaw alone is badly determined.
 
@@ -56,7 +62,7 @@ def rpy_from_rotation(rotation: ArrayLike) -> FloatArray:
     """
     R = real_array(rotation, 'rotation')
     if R.shape != (3, 3):
-        raise DimensionError(f'has shape {R.shape}, not (3, 3)', subject='rotation',
+        raise DimensionError(f'must have shape (3, 3), got {R.shape}', subject='rotation',
                              remedy='give one rotation matrix')
     yaw = math.atan2(R[1, 0], R[0, 0])
     cy, sy = math.cos(yaw), math.sin(yaw)
@@ -67,7 +73,7 @@ def rpy_from_rotation(rotation: ArrayLike) -> FloatArray:
 
 
 def axis_rotation(axis: FloatArray, angle: float) -> FloatArray:
-    """Return the rotation about a unit axis, shape (3, 3).
+    """Rotation about a unit axis, shape (3, 3).
 
     ``R = cos(q) 1 + sin(q) [a] + (1 - cos(q)) a a^T`` (Rodrigues).
     """
@@ -80,10 +86,10 @@ def axis_rotation(axis: FloatArray, angle: float) -> FloatArray:
 
 
 def plane_axes(normal: FloatArray) -> FloatArray:
-    """Return the axes x, y and normal of a plane as columns, shape (3, 3).
+    """Axes x, y and normal of a plane as columns, shape (3, 3).
 
-    They are what the shortest turn that takes z to the normal makes of x, y and z; for a
-    normal of -z, half a turn about x.
+    The shortest turn from z to the normal takes x, y and z to them; for a normal of -z it
+    is half a turn about x.
     """
     x, y, z = normal
     across = np.hypot(x, y)
@@ -95,3 +101,80 @@ def plane_axes(normal: FloatArray) -> FloatArray:
     return np.array([[1.0 - (1.0 - z) * c * c, -(1.0 - z) * c * s, x],
                      [-(1.0 - z) * c * s, 1.0 - (1.0 - z) * s * s, y],
                      [-x, -y, z]])
+
+
+def rotation_of_quaternion(quaternion: ArrayLike) -> FloatArray:
+    """Rotation matrices, shape (..., 3, 3), of quaternions x y z w, which are normalised."""
+    x, y, z, w = np.moveaxis(unit(real_array(quaternion, 'quaternion')), -1, 0)
+    return np.stack([
+        np.stack([1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)], -1),
+        np.stack([2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)], -1),
+        np.stack([2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)], -1),
+    ], -2)
+
+
+def unit(quaternion: FloatArray) -> FloatArray:
+    """Quaternion divided by its length."""
+    return quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
+
+
+def product(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Quaternion of R(a) R(b)."""
+    u, v = a[..., :3], b[..., :3]
+    s, t = a[..., 3:], b[..., 3:]
+    return np.concatenate([s * v + t * u + np.cross(u, v),
+                           s * t - np.sum(u * v, axis=-1, keepdims=True)], axis=-1)
+
+
+def turned(quaternion: FloatArray, x: FloatArray) -> FloatArray:
+    """Vector x turned by a unit quaternion."""
+    u, s = quaternion[..., :3], quaternion[..., 3:]
+    once = 2.0 * np.cross(u, x)
+    return x + s * once + np.cross(u, once)
+
+
+def inverse(quaternion: FloatArray) -> FloatArray:
+    """Inverse of a unit quaternion."""
+    return quaternion * np.array([-1.0, -1.0, -1.0, 1.0])
+
+
+def quaternion_of_turn(r: FloatArray) -> FloatArray:
+    """Quaternion of Exp([r])."""
+    half = 0.5 * np.linalg.norm(r, axis=-1, keepdims=True)
+    # sinc of numpy is sin(pi x) / (pi x).
+    return np.concatenate([0.5 * np.sinc(half / np.pi) * r, np.cos(half)], axis=-1)
+
+
+def turn_of_quaternion(quaternion: FloatArray) -> FloatArray:
+    """Rotation vector r with Exp([r]) the rotation of a unit quaternion, |r| <= pi."""
+    quaternion = np.where(quaternion[..., 3:] < 0.0, -quaternion, quaternion)
+    u, s = quaternion[..., :3], quaternion[..., 3:]
+    sine = np.linalg.norm(u, axis=-1, keepdims=True)
+    half = np.arctan2(sine, s)
+    return 2.0 * u / np.sinc(half / np.pi)
+
+
+def screw(r: FloatArray, x: FloatArray) -> FloatArray:
+    """V(r) x with V(r) = 1 + (1 - cos s)/s^2 [r] + (s - sin s)/s^3 [r]^2, s = |r|.
+
+    Displacement of a body that turns by r while its origin moves by x in its own axes
+    (R. M. Murray, Z. Li, S. S. Sastry, *A Mathematical Introduction to Robotic
+    Manipulation*, CRC Press, 1994, eq. 2.36).
+    """
+    s = np.linalg.norm(r, axis=-1, keepdims=True)
+    first = 0.5 * np.sinc(0.5 * s / np.pi) ** 2
+    with np.errstate(invalid='ignore', divide='ignore'):
+        second = np.where(s < _SMALL, 1.0 / 6.0 - s ** 2 / 120.0 + s ** 4 / 5040.0,
+                          (s - np.sin(s)) / s ** 3)
+    across = np.cross(r, x)
+    return x + first * across + second * np.cross(r, across)
+
+
+def inverse_screw(r: FloatArray, x: FloatArray) -> FloatArray:
+    """V(r)^-1 x = x - r x x / 2 + (1 - s/2 cot(s/2)) / s^2 r x (r x x)."""
+    s = np.linalg.norm(r, axis=-1, keepdims=True)
+    with np.errstate(invalid='ignore', divide='ignore'):
+        second = np.where(s < _SMALL, 1.0 / 12.0 + s ** 2 / 720.0 + s ** 4 / 30240.0,
+                          (1.0 - 0.5 * s / np.tan(0.5 * s)) / s ** 2)
+    across = np.cross(r, x)
+    return x - 0.5 * across + second * np.cross(r, across)

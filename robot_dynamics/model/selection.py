@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which joints of a description move, which follow others and which are held.
-
-A robot that stands on nothing: its base link on a floating joint from the world.
-"""
+"""The joints of a description that move, follow others or are held; a floating base."""
 
 from __future__ import annotations
 
@@ -18,8 +15,12 @@ from robot_dynamics.errors import (
     DimensionError,
     Finding,
     ModelError,
+    ModelTypeError,
     RobotDynamicsError,
     Severity,
+    UnknownNameError,
+    listed,
+    one_of,
     shown,
 )
 from robot_dynamics.model.arrays import FloatArray, real_array
@@ -29,13 +30,16 @@ from robot_dynamics.model.description import (
     LinkDescription,
     MimicDescription,
     RobotTree,
-    listed,
 )
 from robot_dynamics.model.joints import Coordinates, check_positions
 
-# No mimic joint of a robot follows by more than this.
+#: Name of the joint of a floating base, and of the link that stands still.
+FLOATING_BASE = 'floating_base'
+WORLD = 'world'
+
+# No mimic joint of a robot has a larger ratio or offset.
 _MAX_RATIO = 1e9
-# No joint of a robot stands farther out than this, rad or m.
+# No joint of a robot has a larger position, rad or m.
 _FARTHEST = 1e9
 
 
@@ -43,7 +47,7 @@ _FARTHEST = 1e9
 class Drive:
     """How a joint follows the coordinates: q_joint = multiplier * q_of(joint) + offset.
 
-    A joint of several coordinates is its own or is held.
+    A joint of several coordinates is independent or is held.
 
     Parameters
     ----------
@@ -78,7 +82,7 @@ class Selection:
     drives : dict of str to Drive
         How each joint of `below` moves.
     findings : tuple of Finding
-        What was decided for the caller.
+        The positions that were chosen here.
     """
 
     tree: RobotTree
@@ -92,34 +96,11 @@ class Selection:
 def select(tree: RobotTree, *, joints: Sequence[str] | None = None,
            locked: Mapping[str, ArrayLike] | None = None,
            base_link: str | None = None, floating_base: bool = False) -> Selection:
-    """Choose the joints that move.
-
-    Parameters
-    ----------
-    tree : RobotTree
-        A checked tree.
-    joints : sequence of str, optional
-        The independent joints, in the order of the joint vectors; every other
-        joint is held. By default all joints that are not fixed, mimic none and are
-        not locked.
-    locked : mapping of str to float or array_like, optional
-        Positions of held joints; of a joint of several coordinates all its positions,
-        or 0. A joint that is held without being named here stands at zero, or at the
-        limit nearest to zero.
-    base_link : str, optional
-        The link that stands still, or floats; by default the root.
-    floating_base : bool
-        Whether it floats.
-
-    Returns
-    -------
-    Selection
-        The choice.
-    """
+    """Choose the joints that move; arguments as for `Robot.from_urdf`."""
     base = _base(tree, base_link)
     if not isinstance(floating_base, (bool, np.bool_)):
-        raise ModelError(f'is {shown(floating_base)}', subject='floating_base',
-                         remedy='give True or False')
+        raise ModelError(f'must be True or False, got {shown(floating_base)}',
+                         subject='floating_base', remedy='give True for a base that floats')
     if floating_base:
         tree, base = on_floating_base(tree, base)
     below = tuple(tree.depth_first(base))
@@ -135,8 +116,8 @@ def select(tree: RobotTree, *, joints: Sequence[str] | None = None,
 def _base(tree: RobotTree, base_link: str | None) -> str:
     if base_link is not None:
         if not isinstance(base_link, str) or base_link not in tree.links:
-            raise ModelError('there is no such link to be the base', subject=str(base_link),
-                             remedy='use one of: ' + listed(tree.links))
+            raise UnknownNameError('is not a link of the description (given as base_link)',
+                                   subject=str(base_link), remedy=one_of(tree.links, base_link))
         return tree.links[base_link].name
     roots = tree.roots()
     if len(roots) > 1:
@@ -146,12 +127,57 @@ def _base(tree: RobotTree, base_link: str | None) -> str:
     return roots[0]
 
 
+def on_floating_base(tree: RobotTree, base: str) -> tuple[RobotTree, str]:
+    """Put a link on a floating joint from a new link that stands for the world.
+
+    Parameters
+    ----------
+    tree : RobotTree
+        The tree.
+    base : str
+        The link that floats.
+
+    Returns
+    -------
+    tree : RobotTree
+        The same with one more joint, `FLOATING_BASE`, and one more link, `WORLD`; numbered
+        where the name is taken.
+    world : str
+        Name of that link.
+
+    Raises
+    ------
+    ModelError
+        If the base carries a floating joint and has no inertia itself: the robot floats
+        already then.
+    """
+    for joint in tree.joints.values():
+        if (joint.kind is JointKind.FLOATING and joint.parent == base
+                and tree.links[base].parameters is None):
+            raise ModelError('is a floating base already', subject=joint.name,
+                             remedy='leave floating_base out')
+    world = _unused(WORLD, tree.links)
+    name = _unused(FLOATING_BASE, tree.joints)
+    floating = JointDescription(
+        name=name, kind=JointKind.FLOATING, parent=world, child=base, placement=np.eye(4),
+        axis=np.array([1.0, 0.0, 0.0]), link_offset=np.zeros(3))
+    others = {key: joint for key, joint in tree.joints.items() if joint.child != base}
+    return RobotTree(tree.name, {world: LinkDescription(world), **tree.links},
+                     {name: floating, **others}), world
+
+
+def _unused(name: str, taken: Container[str]) -> str:
+    numbered = (f'{name}_{k}' for k in count(2))
+    return next(candidate for candidate in chain([name], numbered) if candidate not in taken)
+
+
 def _locked_positions(tree: RobotTree, locked: Mapping[str, ArrayLike]
                       ) -> dict[str, float | tuple[float, ...]]:
-    """Return the positions of explicitly locked joints after checking them."""
+    """Positions of explicitly locked joints after a check."""
     if not isinstance(locked, Mapping):
-        raise ModelError(f'is a {type(locked).__name__}', subject='locked',
-                         remedy="give positions by joint name: locked={'joint': 0.0}")
+        raise ModelTypeError(f'must be a mapping, got a value of type {type(locked).__name__}',
+                             subject='locked',
+                             remedy="give positions by joint name: locked={'joint': 0.0}")
     positions: dict[str, float | tuple[float, ...]] = {}
     for name, value in locked.items():
         joint = _known(tree, name, 'locked')
@@ -164,13 +190,13 @@ def _locked_positions(tree: RobotTree, locked: Mapping[str, ArrayLike]
         elif np.ndim(position) == 0 and abs(position) < _FARTHEST:
             positions[joint.name] = float(position)
         else:
-            raise ModelError(f'cannot be locked at {value!r}', subject=name,
+            raise ModelError(f'cannot be locked at {shown(value)}', subject=name,
                              remedy='give a position in rad or m')
     return positions
 
 
 def _position(value: ArrayLike) -> FloatArray | float:
-    """Return what a caller gives as a position; nan if it is none."""
+    """A position as given by the caller; nan if it is not a number."""
     try:
         return real_array(value, 'position')
     except DimensionError:
@@ -179,7 +205,7 @@ def _position(value: ArrayLike) -> FloatArray | float:
 
 def _several_positions(joint: JointDescription, position: FloatArray | float, given: ArrayLike
                        ) -> tuple[float, ...]:
-    """Return all positions of a joint of several coordinates."""
+    """All positions of a joint of several coordinates."""
     coordinates = Coordinates((joint.name,), (joint.kind.joint_type,))
     if np.ndim(position) == 0 and position == 0.0:
         return tuple(joint.kind.neutral.tolist())
@@ -190,7 +216,7 @@ def _several_positions(joint: JointDescription, position: FloatArray | float, gi
     except RobotDynamicsError:
         is_position = False
     if not is_position:
-        raise ModelError(f'is {joint.kind.value} and cannot be locked at {given!r}',
+        raise ModelError(f'is {joint.kind.value} and cannot be locked at {shown(given)}',
                          subject=joint.name,
                          remedy=f'lock it at 0, its described pose, or give {names}'
                                 + (' with a quaternion of length 1' if 'qw' in names else ''))
@@ -198,43 +224,41 @@ def _several_positions(joint: JointDescription, position: FloatArray | float, gi
 
 
 def _known(tree: RobotTree, name: str, argument: str) -> JointDescription:
-    """Return a joint of the tree that the caller named."""
+    """A joint of the tree, named by the caller."""
     if not isinstance(name, str) or name not in tree.joints:
-        raise ModelError(f'{argument} names a joint that the description does not have',
-                         subject=str(name),
-                         remedy='use one of: ' + listed(_movable(tree.joints.values())))
+        raise UnknownNameError(f'is not a joint of the description (given in {argument})',
+                               subject=str(name),
+                               remedy=one_of(_movable(tree.joints.values()), name))
     return tree.joints[name]
 
 
 def _movable(joints: Iterable[JointDescription]) -> list[str]:
-    """Return the names of the joints that could be independent."""
+    """Names of the joints that could be independent."""
     return [joint.name for joint in joints
             if joint.kind is not JointKind.FIXED and joint.mimic is None]
 
 
 def _chosen(tree: RobotTree, below: Sequence[JointDescription], joints: Sequence[str],
             held: Container[str]) -> tuple[str, ...]:
-    """Return the caller's joints after checking that each can be independent."""
+    """The joints chosen by the caller, after a check that each can be independent."""
     if isinstance(joints, str):
-        raise ModelError('joints is a single string', subject=joints,
-                         remedy=f'give a list: joints=[{joints!r}]')
+        raise ModelTypeError(f'must be a list of names, got the text {shown(joints)}',
+                             subject='joints', remedy=f'give a list: joints=[{joints!r}]')
     if isinstance(joints, (Set, bytes)) or not isinstance(joints, Iterable):
-        raise ModelError(f'joints is a {type(joints).__name__}, which has no order of names',
-                         subject=tree.name,
-                         remedy='give a list: its order is that of every joint vector')
+        raise ModelTypeError('must be an ordered list of names, got a value of type '
+                             f'{type(joints).__name__}', subject='joints',
+                             remedy='give a list: its order is that of every joint vector')
     names = tuple(joints)
+    remedy = one_of(_movable(below))
     if not names:
-        raise ModelError('joints is empty', subject=tree.name,
-                         remedy='name at least one of: ' + listed(_movable(below)))
+        raise ModelError('must name at least one joint', subject='joints', remedy=remedy)
     below_names = {joint.name for joint in below}
     for name in names:
         joint = _known(tree, name, 'joints')
         if name not in below_names:
-            raise ModelError('is not below the base link', subject=name,
-                             remedy='use one of: ' + listed(_movable(below)))
+            raise ModelError('is not below the base link', subject=name, remedy=remedy)
         if joint.kind is JointKind.FIXED:
-            raise ModelError('is fixed and has no coordinate', subject=name,
-                             remedy='use one of: ' + listed(_movable(below)))
+            raise ModelError('is fixed and has no coordinate', subject=name, remedy=remedy)
         if joint.mimic is not None:
             raise ModelError(f'mimics {joint.mimic.joint!r} and is not independent', subject=name,
                              remedy=f'leave it out; it moves with {joint.mimic.joint!r}')
@@ -257,7 +281,7 @@ class _Resolver:
         self._drives: dict[str, Drive] = {}
 
     def drive(self, joint: JointDescription) -> Drive:
-        """Return how a joint follows the independent coordinates."""
+        """How a joint follows the independent coordinates."""
         chain: list[JointDescription] = []
         while joint.name not in self._drives:
             if joint.name in self._independent:
@@ -277,7 +301,7 @@ class _Resolver:
         return drive
 
     def findings(self, below: Sequence[JointDescription]) -> list[Finding]:
-        """Return what the caller should know about the joints that are held."""
+        """Remarks about the joints that are held."""
         found = []
         for joint in below:
             if joint.kind is JointKind.FIXED or joint.name in self._independent:
@@ -289,7 +313,7 @@ class _Resolver:
                         Severity.WARNING, joint.name,
                         f'is locked at {position:g}, outside its limits '
                         f'{joint.limit.lower:g} to {joint.limit.upper:g}',
-                        'lock it at a position it can have'))
+                        'lock it at a position within them'))
             elif not joint.kind.has_coordinate:
                 if position is not None and position != tuple(joint.kind.neutral.tolist()):
                     continue
@@ -299,11 +323,11 @@ class _Resolver:
                 found.append(Finding(
                     Severity.INFO, joint.name,
                     f'is held at {joint.clip(0.0):g}: zero is outside its limits',
-                    'give another position in locked where it stands elsewhere'))
+                    'give another position in locked if it is held elsewhere'))
         return found
 
     def _standing(self, joint: JointDescription) -> float | tuple[float, ...]:
-        """Return where a held joint stands."""
+        """Position of a held joint."""
         if joint.name in self._held:
             return self._held[joint.name]
         if joint.kind in (JointKind.PLANAR, JointKind.FLOATING):
@@ -311,7 +335,7 @@ class _Resolver:
         return joint.clip(0.0) if joint.kind.has_coordinate else 0.0
 
     def _followed(self, joint: JointDescription, mimic: MimicDescription) -> JointDescription:
-        """Return the joint that a joint mimics."""
+        """The joint that a joint mimics."""
         followed = self._tree.joints.get(mimic.joint)
         if followed is None or not followed.kind.has_coordinate:
             state = 'does not exist' if followed is None else f'is {followed.kind.value}'
@@ -325,65 +349,13 @@ class _Resolver:
 
 
 def _follow(joint: JointDescription, drive: Drive) -> Drive:
-    """Return the drive of a mimic joint from that of the joint it follows."""
+    """Drive of a mimic joint from that of the joint it follows."""
     assert joint.mimic is not None
     assert isinstance(drive.offset, float)
     multiplier = joint.mimic.multiplier * drive.multiplier
     offset = joint.mimic.multiplier * drive.offset + joint.mimic.offset
     if not (abs(multiplier) < _MAX_RATIO and abs(offset) < _MAX_RATIO):
-        raise ModelError(f'follows by a ratio of {multiplier:g} and an offset of {offset:g}',
-                         subject=joint.name, remedy='correct its <mimic> element')
+        raise ModelError(f'follows by a ratio of {multiplier:g} and an offset of {offset:g}, '
+                         'which no mechanism has', subject=joint.name,
+                         remedy='correct its <mimic> element')
     return Drive(None if multiplier == 0.0 else drive.joint, multiplier, offset)
-
-
-#: Name of the joint, and of the link that stands still.
-FLOATING_BASE = 'floating_base'
-WORLD = 'world'
-
-
-def on_floating_base(tree: RobotTree, base: str) -> tuple[RobotTree, str]:
-    """Put a link on a floating joint.
-
-    Parameters
-    ----------
-    tree : RobotTree
-        The tree.
-    base : str
-        The link that shall float.
-
-    Returns
-    -------
-    tree : RobotTree
-        The same with one more joint, `FLOATING_BASE`, and one more link, `WORLD`, from
-        which the joint hangs the base; with a number behind a name that is taken.
-    world : str
-        Name of that link.
-
-    Raises
-    ------
-    ModelError
-        If the base carries a floating joint and has no inertia itself: then what it
-        carries floats already.
-    """
-    for joint in tree.joints.values():
-        if (joint.kind is JointKind.FLOATING and joint.parent == base
-                and tree.links[base].parameters is None):
-            raise ModelError('floats already', subject=joint.name,
-                             remedy='leave floating_base out')
-    world = _unused(WORLD, tree.links)
-    joint = _unused(FLOATING_BASE, tree.joints)
-    floating = JointDescription(
-        name=joint, kind=JointKind.FLOATING, parent=world, child=base, placement=np.eye(4),
-        axis=np.array([1.0, 0.0, 0.0]), link_offset=np.zeros(3))
-    return RobotTree(tree.name, {world: LinkDescription(world), **tree.links},
-                     {joint: floating, **_apart_from(tree, base)}), world
-
-
-def _apart_from(tree: RobotTree, base: str) -> dict[str, JointDescription]:
-    """Return the joints without the one that carries the base."""
-    return {name: joint for name, joint in tree.joints.items() if joint.child != base}
-
-
-def _unused(name: str, taken: Container[str]) -> str:
-    numbered = (f'{name}_{k}' for k in count(2))
-    return next(candidate for candidate in chain([name], numbered) if candidate not in taken)

@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that come with this package: its robots by name, and where to look for others."""
+"""The files that come with this package: its robots by name, and the folders of its files."""
 
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
+import re
 import site
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from robot_dynamics.errors import ModelError
+from robot_dynamics.errors import ModelError, UnknownNameError, one_of
 
 _PACKAGE = 'robot_dynamics'
 _SUFFIXES = ('.urdf', '.yaml')
 
 
 def shipped_robots() -> dict[str, Path]:
-    """Return every robot description that comes with the package.
+    """Every robot description that comes with the package.
 
     Returns
     -------
@@ -36,13 +37,13 @@ def shipped_robots() -> dict[str, Path]:
         files = sorted(path for path in folder.glob('*') if path.suffix in _SUFFIXES)
         if files:
             return {path.stem if path.suffix == '.urdf' else path.name: path for path in files}
-    raise ModelError('the robot descriptions of this package are not installed',
-                     subject='urdf', remedy='install the package again; looked in '
-                                            + ', '.join(str(folder) for folder in folders))
+    raise ModelError('of this package are not installed', subject='robot descriptions',
+                     remedy='install the package again; looked in '
+                            + ', '.join(str(folder) for folder in folders))
 
 
 def resolve_robot(name_or_path: str | Path) -> Path:
-    """Return the file that a user means by ``--robot``.
+    """Path of the file that ``--robot`` names.
 
     Parameters
     ----------
@@ -52,26 +53,61 @@ def resolve_robot(name_or_path: str | Path) -> Path:
 
     Raises
     ------
-    ModelError
-        When it is neither; names the robots there are.
+    UnknownNameError
+        When it is neither; the message lists the shipped robots.
     """
-    with contextlib.suppress(OSError, ValueError, RuntimeError):  # No path at all.
-        path = Path(name_or_path).expanduser()
-        if path.is_file():
-            return path.resolve()
+    path = _existing(name_or_path)
+    if path is not None:
+        return path.resolve()
     robots = shipped_robots()
     name = str(name_or_path)
     found = robots.get(name.removesuffix('.urdf'))
     if found is not None:
         return found
-    close = difflib.get_close_matches(name, robots, n=1)
-    hint = f'did you mean {close[0]}? ' if close else ''
-    raise ModelError('is neither a file nor a robot of this package', subject=name or "''",
-                     remedy=f'{hint}give the path of a URDF or one of: {", ".join(robots)}')
+    raise UnknownNameError('is neither a file nor a robot of this package',
+                           subject=name or "''",
+                           remedy='give the path of a URDF; ' + one_of(robots, name))
+
+
+def shipped_or(source: Any, suffix: str) -> Any:
+    """The path of a shipped robot if a source is its name; otherwise the source itself.
+
+    Parameters
+    ----------
+    source : object
+        Source of `Robot.from_urdf` or `Robot.from_dh`.
+    suffix : str
+        Ending of the files that can be read: ``'.urdf'`` or ``'.yaml'``.
+
+    Raises
+    ------
+    UnknownNameError
+        For a bare name that is neither a file nor a shipped robot.
+    """
+    if not isinstance(source, str) or not re.fullmatch(r'[\w.-]{1,100}', source) \
+            or _existing(source):
+        return source
+    readable = {path.stem: path for path in shipped_robots().values() if path.suffix == suffix}
+    found = readable.get(source.removesuffix(suffix))
+    if found is not None:
+        return found
+    if '.' in source:  # A file, which its reader reports as missing.
+        return source
+    raise UnknownNameError('is neither a file nor a robot of this package', subject=source,
+                           remedy=f'give the path of a file; {one_of(readable, source)}')
+
+
+def _existing(name_or_path: str | Path) -> Path | None:
+    """The path, if there is such a file."""
+    with contextlib.suppress(OSError, ValueError, RuntimeError):  # Not a path at all.
+        path = Path(name_or_path).expanduser()
+        if path.is_file():
+            return path
+    return None
 
 
 def candidate_folders(kind: str) -> Iterator[Path]:
-    """Yield the places of a shared folder: a checkout, ROS 2 workspaces, pip installations.
+    """Yield the paths of a shared folder: a checkout, ROS 2 workspaces, pip installations.
 
     Parameters
     ----------

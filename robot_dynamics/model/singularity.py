@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joints whose motion moves no inertia: the mass matrix is singular in every pose."""
+"""Joints that make the mass matrix singular in every pose: their motion moves no inertia."""
 
 from __future__ import annotations
 
@@ -13,38 +13,32 @@ from robot_dynamics.model.inertia import (
     pseudo_inertia,
 )
 from robot_dynamics.model.joints import directions, joint_motion
-from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot_data import RobotData
 
-# A zero of the mass matrix comes out as the rounding of what cancels in it.
+# A zero of the mass matrix comes out as the rounding of the terms that cancel in it.
 _ROUNDING = 1e-12
 # Below this scaled eigenvalue a combination of joints counts as moving nothing.
 _SINGULAR = 1e-11
-# Poses that a robot is tried in: a singularity of one pose is not one of the model.
+# Number of poses: a singularity of one pose is not one of the model.
 _TRIALS = 3
 
 
-def singular_directions(robot: Robot) -> list[Finding]:
-    """Return a warning for every joint that makes the mass matrix singular.
+def singular_directions(robot: RobotData) -> list[Finding]:
+    """Warn of every joint that makes the mass matrix singular.
 
-    Inverse dynamics does not mind; forward dynamics, simulation and every
-    linearisation do. The mass matrix is evaluated at a few random poses, the
-    same ones every time.
-
-    Parameters
-    ----------
-    robot : Robot
-        The robot.
+    Inverse dynamics still works; forward dynamics, simulation and linearisation do not.
+    The mass matrix is evaluated at a few random poses, the same ones every time.
 
     Returns
     -------
     list of Finding
-        One finding if no body has inertia; else one for each joint concerned, naming the
-        link that it carries.
+        One finding if no body has inertia; else one for each such joint, naming the link
+        that it carries.
     """
     if not np.any(robot.inertial_parameters):
         return [Finding(Severity.WARNING, robot.name,
-                        'no moving link has inertia: every torque is zero and the mass matrix '
-                        'is singular', 'add <inertial> to its links')]
+                        'has no moving link with inertia: every torque is zero and the mass '
+                        'matrix is singular', 'add <inertial> to its links')]
     rng = np.random.default_rng(20240)
     still = np.ones(robot.n, dtype=bool)
     bound = np.ones(robot.n, dtype=bool)
@@ -61,10 +55,10 @@ def singular_directions(robot: Robot) -> list[Finding]:
             for joint in np.unique(joint_of[still | bound])]
 
 
-def _finding(robot: Robot, joint: int, *, alone: bool) -> Finding:
+def _finding(robot: RobotData, joint: int, *, alone: bool) -> Finding:
     name = robot.joint_names[joint]
     link = robot.body_names[robot.body_joint_names.index(name)]
-    what = (f'moves no inertia: link {link!r} and what it carries have none about this joint'
+    what = (f'moves no inertia: link {link!r} and the links after it have none about this joint'
             if alone else
             f'can move against other joints without moving any inertia: link {link!r} has too '
             'little of its own')
@@ -73,7 +67,7 @@ def _finding(robot: Robot, joint: int, *, alone: bool) -> Finding:
 
 
 def _in_null_space(mass: FloatArray, heavy: BoolArray) -> BoolArray:
-    """Return which of the joints that move inertia can move together without moving any."""
+    """Joints that move inertia alone, but can move together without moving any."""
     moving = np.flatnonzero(heavy)
     scaling = 1.0 / np.sqrt(np.diag(mass)[moving])
     # One factor after the other: of the smallest inertias there are, their product overflows.
@@ -85,8 +79,8 @@ def _in_null_space(mass: FloatArray, heavy: BoolArray) -> BoolArray:
     return involved
 
 
-def _mass_matrix(robot: Robot, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return M(q), shape (n, n), and what its diagonal would be if nothing cancelled, (n,).
+def _mass_matrix(robot: RobotData, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """M(q), shape (n, n), and its diagonal with every term by its magnitude, (n,).
 
     With the unit twists s_k of the bodies' velocities and the spatial inertias I_k of the
     bodies that these move, both about the base origin, and I_k^c the sum of I over the
@@ -117,8 +111,8 @@ def _mass_matrix(robot: Robot, q: FloatArray) -> tuple[FloatArray, FloatArray]:
     return S.T @ bodies @ S, (S ** 2).T @ scale
 
 
-def _about_base(robot: Robot, q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return unit twists (velocities, 6), spatial inertias (nb, 6, 6) and their magnitudes."""
+def _about_base(robot: RobotData, q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Unit twists (velocities, 6), spatial inertias (nb, 6, 6) and their magnitudes."""
     matrix, offset = robot.position_coupling
     q_bodies = matrix @ q + offset
     coordinates = robot.body_coordinates
@@ -144,7 +138,7 @@ def _about_base(robot: Robot, q: FloatArray) -> tuple[FloatArray, FloatArray, Fl
 
 
 def _pseudo_sizes(parameters: FloatArray) -> FloatArray:
-    """Return pseudo-inertias in which every term is counted by its magnitude."""
+    """Pseudo-inertias in which every term is counted by its magnitude."""
     sizes = np.abs(pseudo_inertia(parameters))
     tensor = np.abs(inertia_matrix(parameters))
     half_trace = 0.5 * np.trace(tensor, axis1=1, axis2=2)[:, None, None]
@@ -153,7 +147,7 @@ def _pseudo_sizes(parameters: FloatArray) -> FloatArray:
 
 
 def _spatial_inertia(pseudo: FloatArray) -> FloatArray:
-    """Return ``[[J, [h]], [[h]^T, m 1]]`` of pseudo-inertias (nb, 4, 4), shape (nb, 6, 6)."""
+    """``[[J, [h]], [[h]^T, m 1]]`` of pseudo-inertias (nb, 4, 4), shape (nb, 6, 6)."""
     p = parameters_from_pseudo_inertia(pseudo)
     h = p[:, 1:4]
     cross = np.zeros((len(p), 3, 3))

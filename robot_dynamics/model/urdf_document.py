@@ -1,37 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a path, text or bytes to the text of a robot description.
+"""From a path, a text or bytes to the XML elements of a URDF, expanded by xacro if needed.
 
-The elements of a URDF document that matter for dynamics, read without surprises.
+urdf_parser_py (0.0.4) was tried as the parser. Where it reads a description, it reads the
+same robot; but too much is lost for an arm under torque control:
 
-urdf_parser_py (0.0.4) was tried for this. Where it reads a description, it reads the
-same robot; but it loses too much for an arm that is to be torque controlled:
-
-- a ``<limit>`` without effort or velocity makes it refuse the robot: what is missing
-  has to be reported with its joint;
-- so do a malformed visual, collision, material or transmission, which dynamics never
-  uses, a version other than 1.0, and an undeclared prefix (``drake:``);
+- it rejects a robot with a ``<limit>`` without effort or velocity, a malformed visual,
+  collision, material or transmission, a version other than 1.0, or an undeclared prefix;
 - it takes two links of one name, and of an element given twice the first;
 - it ignores a rotation given as ``quat_xyzw``, and takes nan for a length;
 - some of its errors name neither the joint nor the element, none the line;
-- it writes to stderr for every vendor element and attribute;
-- it expands the entities of a document type definition.
+- it writes to stderr for every vendor element, and it expands entities.
 
-So it is a judge in the tests, and the document is read by expat, the parser of the
-standard library, in one pass without recursion and without namespaces: prefixes are
-part of the name and need no declaration. Only elements that dynamics uses are kept.
-Document type definitions, and with them every kind of entity, are refused.
+So tests compare with it, and the document is read by expat, the parser of the standard
+library, in one pass without recursion and without namespaces: prefixes are part of the
+name and need no declaration. Only elements that dynamics uses are kept. Document type
+definitions, and with them every kind of entity, are rejected.
 
-
-Expansion of xacro files by the ``xacro`` package, where it is installed.
-
-Only files are expanded. A description that arrives as text comes from a topic or
-a parameter, where ROS sends expanded descriptions; xacro evaluates Python
-expressions and includes files, which nobody should be able to ask for over a
-network.
-
-A file can keep xacro busy for ever (a macro that calls itself twice, an expression
-with a huge power) or fill the memory. So xacro runs in a process of its own, with
-limits on its time and memory, and only the expanded text comes back.
+Only files are expanded by xacro. Text comes from a topic or a parameter, where ROS sends
+expanded descriptions; xacro evaluates Python expressions and includes files, which must
+not be possible over a network. A file can keep xacro busy for ever or fill the memory, so
+xacro runs in a process of its own, with limits on its time and memory.
 """
 
 from __future__ import annotations
@@ -46,13 +34,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
-from robot_dynamics.errors import ModelError
+from robot_dynamics.errors import ModelError, ModelTypeError
 
 #: Largest description read, in bytes. Descriptions of whole humanoids stay below 2 MB.
 MAX_BYTES = 5 * 2**20
+#: Largest number of elements kept; a humanoid with hands has some 2000.
+MAX_ELEMENTS = 200_000
+#: Longest time that xacro may take, s. Descriptions of whole humanoids take two.
+LONGEST_EXPANSION = 30.0
 
+# Memory that xacro may use, in bytes.
+_MEMORY = 2 * 2**30
 # Text given in place of a path must not fill the message.
 _LONGEST_LABEL = 200
+_TEXT = 'robot description'
 
 # Longer marks first: the mark of UTF-16 LE begins that of UTF-32 LE.
 _BYTE_ORDER_MARKS = (
@@ -69,6 +64,41 @@ _DECLARED_ENCODING = re.compile(
 _ENCODING_FAMILIES = ('ascii', 'big5', 'cp', 'euc', 'gb', 'iso8859', 'iso2022', 'koi8', 'mac',
                       'shift_jis', 'tis', 'utf-8', 'utf-16', 'utf-32')
 
+# Which children are kept, by the name of their parent.
+_KEPT_CHILDREN = {
+    'robot': frozenset(('link', 'joint')),
+    'link': frozenset(('inertial',)),
+    'inertial': frozenset(('origin', 'mass', 'inertia')),
+    'joint': frozenset(('origin', 'axis', 'parent', 'child', 'limit', 'dynamics', 'mimic',
+                        'safety_controller')),
+}
+_NO_CHILDREN: frozenset[str] = frozenset()
+# Kept elements that a robot can do without: an expression of xacro in one does not matter.
+_OPTIONAL = frozenset(('safety_controller',))
+# Elements of xacro that define something and expand to nothing themselves.
+_XACRO_DEFINITIONS = frozenset(('property', 'macro', 'arg'))
+
+# The program of the xacro process. It finds modules where this process does. Prints of the
+# file go to stderr, so that stdout is the text alone.
+_EXPANSION = """
+import sys
+path, memory, size, *sys.path = sys.argv[1:]
+import os
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
+except (ImportError, OSError, ValueError):
+    pass  # No such limit on this system: the one on time is left.
+text = os.fdopen(os.dup(1), 'w', encoding='utf-8')
+os.dup2(2, 1)
+import xacro
+try:
+    text.write(xacro.process_file(path).toxml()[:int(size) + 1])
+    text.close()
+except Exception as error:
+    sys.exit(f'{type(error).__name__}: {error}')
+"""
+
 
 @dataclass(frozen=True)
 class SourceText:
@@ -79,7 +109,7 @@ class SourceText:
     text : str
         The decoded text, without byte order mark.
     label : str
-        How messages call the source: its path, or what kind of text it is.
+        Name of the source in messages: its path, or 'robot description'.
     path : Path, optional
         The file it came from, where it came from one.
     """
@@ -89,65 +119,80 @@ class SourceText:
     path: Path | None = None
 
 
-def read_source(source: str | bytes | os.PathLike[str]) -> SourceText:
-    """Return the text of a description given as a path, as text or as bytes.
+@dataclass
+class Element:
+    """One XML element that is kept: its name with prefix, attributes, line and children."""
 
-    A string that holds a ``<`` is taken for the description itself, any other
-    for a path. Bytes are decoded by their byte order mark, else by the XML
-    declaration, else as UTF-8; the locale never matters.
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    children: list[Element] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A parsed description.
 
     Parameters
     ----------
-    source : str, bytes or path
-        The description or where it lies.
+    root : Element
+        The ``<robot>`` element.
+    leftover : str
+        The first thing that xacro should have replaced, in words; empty if all is expanded.
+    """
 
-    Returns
-    -------
-    SourceText
-        The text.
+    root: Element
+    leftover: str
+
+
+def read_source(source: str | bytes | os.PathLike[str]) -> SourceText:
+    """Read the text of a description given as a path, as text or as bytes.
+
+    A string that holds a ``<`` is the description itself, any other string is a path.
+    Bytes are decoded by their byte order mark, else by the XML declaration, else as UTF-8;
+    the locale never matters.
 
     Raises
     ------
     ModelError
-        If there is nothing, too much, or nothing that can be decoded.
+        If the description is missing, empty, too large or cannot be decoded.
     """
     if isinstance(source, str) and ('<' in source or not source.strip()):
-        return _from_text(source)
+        if len(source) > MAX_BYTES:
+            raise _too_large(_TEXT)
+        if not source.strip():
+            raise _empty(_TEXT)
+        return SourceText(source.lstrip('\ufeff'), _TEXT)
     if isinstance(source, (bytes, bytearray)):
-        return SourceText(_decode(bytes(source), 'robot description'), 'robot description')
+        return SourceText(_decode(bytes(source), _TEXT), _TEXT)
     if isinstance(source, (str, os.PathLike)):
         return _from_file(os.fsdecode(source))
-    raise ModelError(f'is a {type(source).__name__}', subject='robot description',
-                     remedy='give a path, a text or bytes')
-
-
-def _from_text(text: str) -> SourceText:
-    label = 'robot description'
-    if len(text) > MAX_BYTES:
-        raise _too_large(label)
-    if not text.strip():
-        raise _empty(label)
-    return SourceText(text.lstrip('\ufeff'), label)
+    raise ModelTypeError(f'must be a path, a text or bytes, got a value of type '
+                         f'{type(source).__name__}',
+                         subject=_TEXT, remedy="give for example 'arm.urdf'")
 
 
 def _from_file(path: str) -> SourceText:
     label = path if len(path) <= _LONGEST_LABEL else f'{path[:_LONGEST_LABEL]}...'
     try:
         file = Path(path).expanduser()
-        if not file.exists():
-            raise ModelError('no such file', subject=label,
-                             remedy='check the path; a description given as text has to '
-                                    'contain its <robot> element')
-        if not file.is_file():
-            raise ModelError('is not a regular file', subject=label,
-                             remedy='give the URDF or xacro file itself')
-        with file.open('rb') as stream:
-            content = stream.read(MAX_BYTES + 1)
+        if file.is_file():
+            with file.open('rb') as stream:
+                content = stream.read(MAX_BYTES + 1)
+            return SourceText(_decode(content, label), label, file)
+        exists = file.exists()
+    except ModelError:
+        raise
     except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, 'strerror', None) or type(error).__name__
         raise ModelError(f'cannot be read ({reason})', subject=label,
                          remedy='check the path and its permissions') from error
-    return SourceText(_decode(content, label), label, file)
+    if exists:
+        raise ModelError('is not a regular file', subject=label,
+                         remedy='give the URDF or xacro file itself')
+    raise ModelError('does not exist', subject=label,
+                     remedy='check the path; a description given as text has to contain its '
+                            '<robot> element')
 
 
 def _decode(content: bytes, label: str) -> str:
@@ -166,7 +211,7 @@ def _decode(content: bytes, label: str) -> str:
 
 
 def _encoding_of(content: bytes, label: str) -> tuple[bytes, str]:
-    """Return the byte order mark and the name of the encoding."""
+    """Byte order mark and name of the encoding."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if content.startswith(mark):
             return mark, encoding
@@ -185,7 +230,7 @@ def _encoding_of(content: bytes, label: str) -> tuple[bytes, str]:
     if not known.startswith(_ENCODING_FAMILIES):
         raise ModelError(f'declares the unknown encoding {name!r}', subject=label,
                          remedy='save it as UTF-8')
-    # Bytes that could be read this far are not UTF-16, whatever they claim.
+    # Bytes that could be read this far are not UTF-16, whatever the declaration.
     return b'', 'utf-8' if known.startswith(('utf-16', 'utf-32')) else known
 
 
@@ -200,62 +245,80 @@ def _empty(label: str) -> ModelError:
                              'was written to its end')
 
 
-#: Largest number of elements kept; a humanoid with hands has some 2000.
-MAX_ELEMENTS = 200_000
+def parse_source(source: SourceText) -> Document:
+    """Parse a description, which xacro expands first where it is a xacro file.
 
-# Which children are kept, by the name of their parent.
-_KEPT_CHILDREN = {
-    'robot': frozenset(('link', 'joint')),
-    'link': frozenset(('inertial',)),
-    'inertial': frozenset(('origin', 'mass', 'inertia')),
-    'joint': frozenset(('origin', 'axis', 'parent', 'child', 'limit', 'dynamics', 'mimic',
-                        'safety_controller')),
-}
-_NO_CHILDREN: frozenset[str] = frozenset()
-# Kept elements that a robot can do without: an expression of xacro in one is no reason
-# to refuse the robot.
-_OPTIONAL = frozenset(('safety_controller',))
-
-# Elements of xacro that define something and expand to nothing themselves.
-_XACRO_DEFINITIONS = frozenset(('property', 'macro', 'arg'))
-
-
-@dataclass
-class Element:
-    """One XML element that is kept.
-
-    Parameters
-    ----------
-    tag : str
-        Its name, prefix included.
-    attributes : dict
-        Its attributes.
-    line : int
-        Line it begins on.
-    children : list of Element
-        The children that are kept.
+    Raises
+    ------
+    ModelError
+        If an expression is left, naming it, or xacro fails.
     """
-
-    tag: str
-    attributes: dict[str, str]
-    line: int
-    children: list[Element] = field(default_factory=list)
+    return _parse_expanded(source)[0]
 
 
-@dataclass(frozen=True)
-class Document:
-    """A parsed description.
+def expanded_text(source: SourceText) -> str:
+    """Text of a description, expanded where it is a xacro file; errors as `parse_source`."""
+    text = _parse_expanded(source)[1]
+    if '<xacro:' in text and source.path is not None and _has_xacro():
+        # Definitions without a use: they expand to nothing.
+        return _expand(source.path, source.label, 'its definitions')
+    return text
 
-    Parameters
-    ----------
-    root : Element
-        The ``<robot>`` element.
-    leftover : str
-        The first thing that xacro should have replaced, in words; empty if none.
-    """
 
-    root: Element
-    leftover: str
+def _parse_expanded(source: SourceText) -> tuple[Document, str]:
+    """The parsed description and the text it was parsed from."""
+    document = parse_document(source.text, source.label)
+    if not document.leftover:
+        return document, source.text
+    problem = f'is not expanded: xacro has to replace {document.leftover}'
+    if source.path is None:
+        raise ModelError(problem, subject=source.label,
+                         remedy='send the output of `xacro FILE`, or give the path of the file')
+    if not _has_xacro():
+        raise ModelError(problem, subject=source.label,
+                         remedy='install xacro (`pip install xacro`, or ros-<distro>-xacro), or '
+                                'give the output of `xacro FILE`')
+    text = _expand(source.path, source.label, document.leftover)
+    expanded = parse_document(text, source.label)
+    if expanded.leftover:
+        raise ModelError(f'still has {expanded.leftover} after xacro', subject=source.label,
+                         remedy='define the name that is used there')
+    return expanded, text
+
+
+def _has_xacro() -> bool:
+    """Whether the xacro package is installed."""
+    try:
+        return importlib.util.find_spec('xacro') is not None
+    except ValueError:  # A module without a __spec__.
+        return False
+
+
+def _expand(path: Path, label: str, leftover: str) -> str:
+    """Text that xacro makes of a file; its output on stderr becomes part of the error."""
+    order = [str(item) for item in (path, _MEMORY, MAX_BYTES, *sys.path)]
+    try:
+        done = subprocess.run([sys.executable, '-c', _EXPANSION, *order], capture_output=True,
+                              stdin=subprocess.DEVNULL, timeout=LONGEST_EXPANSION, check=False)
+    except OSError as error:
+        raise ModelError(f'cannot be expanded: xacro does not start ({error.strerror})',
+                         subject=label, remedy='give the output of `xacro FILE`') from error
+    except subprocess.TimeoutExpired as error:
+        raise ModelError(f'keeps xacro busy for more than {LONGEST_EXPANSION:g} s, first at '
+                         f'{leftover}', subject=label,
+                         remedy='look for a macro that calls itself; or give the output of '
+                                '`xacro FILE`') from error
+    if done.returncode != 0:
+        # The error comes last, after the prints of the file.
+        reason = ' '.join(done.stderr.decode('utf-8', 'replace').split())
+        raise ModelError(f'cannot be expanded by xacro ({reason[-400:]}), first at {leftover}',
+                         subject=label,
+                         remedy='run `xacro FILE` to see where; defaults of its arguments '
+                                'are used')
+    if len(done.stdout) > MAX_BYTES:
+        raise ModelError(f'expands to more than {MAX_BYTES // 2**20} MiB', subject=label,
+                         remedy='give a URDF that refers to its meshes by file name')
+    return done.stdout.decode('utf-8')
 
 
 def parse_document(text: str, label: str) -> Document:
@@ -264,25 +327,20 @@ def parse_document(text: str, label: str) -> Document:
     Parameters
     ----------
     text : str
-        The description; whatever encoding its XML declaration names is ignored.
+        The description; an encoding named in its XML declaration is ignored.
     label : str
-        How messages call the description.
-
-    Returns
-    -------
-    Document
-        The kept elements.
+        Name of the description in messages.
 
     Raises
     ------
     ModelError
-        If the text is not well-formed XML, has a document type definition, is no
-        ``<robot>`` or is unreasonably large.
+        If the text is not well-formed XML, has a document type definition, has another
+        root than ``<robot>`` or is unreasonably large.
     """
     try:
         content = text.lstrip().encode('utf-8')
     except UnicodeEncodeError as error:
-        raise ModelError(f'holds an invalid character at position {error.start}', subject=label,
+        raise ModelError(f'has an invalid character at position {error.start}', subject=label,
                          remedy='decode the description with its own encoding') from error
     builder = _Builder(label)
     try:
@@ -307,18 +365,18 @@ class _Builder:
         self._depth = 0
         self._macro_depth: int | None = None
         # Kept elements that are open; an element is a child of the last one only
-        # when nothing that is not kept has been opened in between.
+        # when no element outside the kept ones is open in between.
         self._open: list[Element] = []
         self._xacro_prefixes = {'xacro'}
         self._parser = expat.ParserCreate('utf-8')
-        self._parser.StartDoctypeDeclHandler = self._refuse_doctype
+        self._parser.StartDoctypeDeclHandler = self._reject_doctype
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
 
     def parse(self, content: bytes) -> None:
         self._parser.Parse(content, True)
 
-    def _refuse_doctype(self, *_declaration: object) -> None:
+    def _reject_doctype(self, *_declaration: object) -> None:
         raise ModelError('has a document type declaration (<!DOCTYPE ...>)', subject=self._label,
                          remedy='remove it: a URDF needs none, and entities are not expanded')
 
@@ -386,128 +444,3 @@ class _Builder:
                 self.first_use = (f'<{element.tag} {name}="{value[:60]}">{place} in line '
                                   f'{element.line}')
                 return
-
-
-#: Longest time that xacro may take, s. Descriptions of whole humanoids take two.
-LONGEST_EXPANSION = 30.0
-
-#: Memory that xacro may use, in bytes.
-_MEMORY = 2 * 2**30
-
-# What the other process runs. It finds modules where this one does. Whatever the file
-# prints goes to stderr, so that stdout is the text alone.
-_EXPANSION = """
-import sys
-path, memory, size, *sys.path = sys.argv[1:]
-import os
-try:
-    import resource
-    resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
-except (ImportError, OSError, ValueError):
-    pass  # No such limit on this system: the one on time is left.
-text = os.fdopen(os.dup(1), 'w', encoding='utf-8')
-os.dup2(2, 1)
-import xacro
-try:
-    text.write(xacro.process_file(path).toxml()[:int(size) + 1])
-    text.close()
-except Exception as error:
-    sys.exit(f'{type(error).__name__}: {error}')
-"""
-
-
-def parse_source(source: SourceText) -> Document:
-    """Parse a description, expanding it first where it is a xacro file.
-
-    Parameters
-    ----------
-    source : SourceText
-        The description.
-
-    Returns
-    -------
-    Document
-        The parsed description, in which nothing is left for xacro.
-
-    Raises
-    ------
-    ModelError
-        If something is left, naming it; or if xacro fails.
-    """
-    return _parse_expanded(source)[0]
-
-
-def expanded_text(source: SourceText) -> str:
-    """Return the text of a description, expanded where it is a xacro file.
-
-    Parameters
-    ----------
-    source : SourceText
-        The description.
-
-    Raises
-    ------
-    ModelError
-        As for `parse_source`.
-    """
-    text = _parse_expanded(source)[1]
-    if '<xacro:' in text and source.path is not None and _has_xacro():
-        # Definitions that nothing uses: they expand to nothing.
-        return _expand(source.path, source.label, 'its definitions')
-    return text
-
-
-def _parse_expanded(source: SourceText) -> tuple[Document, str]:
-    """Return the parsed description and the text it was parsed from."""
-    document = parse_document(source.text, source.label)
-    if not document.leftover:
-        return document, source.text
-    what = f'is not expanded: xacro has to replace {document.leftover}'
-    if source.path is None:
-        raise ModelError(what, subject=source.label,
-                         remedy='send the output of `xacro FILE`, or give the path of the file')
-    if not _has_xacro():
-        raise ModelError(what, subject=source.label,
-                         remedy='install xacro (`pip install xacro`, or ros-<distro>-xacro), or '
-                                'give the output of `xacro FILE`')
-    text = _expand(source.path, source.label, document.leftover)
-    expanded = parse_document(text, source.label)
-    if expanded.leftover:
-        raise ModelError(f'xacro left {expanded.leftover}', subject=source.label,
-                         remedy='define what is used there')
-    return expanded, text
-
-
-def _has_xacro() -> bool:
-    """Return whether the xacro package is installed."""
-    try:
-        return importlib.util.find_spec('xacro') is not None
-    except ValueError:  # A module that says nothing of where it came from.
-        return False
-
-
-def _expand(path: Path, label: str, leftover: str) -> str:
-    """Return the expanded text; what xacro would print goes into the message instead."""
-    order = [str(item) for item in (path, _MEMORY, MAX_BYTES, *sys.path)]
-    try:
-        done = subprocess.run([sys.executable, '-c', _EXPANSION, *order], capture_output=True,
-                              stdin=subprocess.DEVNULL, timeout=LONGEST_EXPANSION, check=False)
-    except OSError as error:
-        raise ModelError(f'xacro cannot be run ({error.strerror})', subject=label,
-                         remedy='give the output of `xacro FILE`') from error
-    except subprocess.TimeoutExpired as error:
-        raise ModelError(f'xacro does not come to an end within {LONGEST_EXPANSION:g} s, first at '
-                         f'{leftover}', subject=label,
-                         remedy='look for a macro that calls itself; or give the output of '
-                                '`xacro FILE`') from error
-    if done.returncode != 0:
-        # The error comes last, after whatever the file printed.
-        reason = ' '.join(done.stderr.decode('utf-8', 'replace').split())
-        raise ModelError(f'xacro could not expand it ({reason[-400:]}), first at {leftover}',
-                         subject=label,
-                         remedy='run `xacro FILE` to see where; defaults of its arguments '
-                                'are used')
-    if len(done.stdout) > MAX_BYTES:
-        raise ModelError(f'xacro expands it to more than {MAX_BYTES // 2**20} MiB', subject=label,
-                         remedy='give a URDF that refers to its meshes by file name')
-    return done.stdout.decode('utf-8')

@@ -15,7 +15,8 @@ import numpy as np
 from robot_dynamics.errors import SimulationError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import com_from_parameters
-from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.joints import JointType
+from robot_dynamics.model.robot import Robot
 
 #: Smallest mass (kg) and principal inertia (kg m^2) MuJoCo's compiler takes for a moving body.
 COMPILER_FLOOR = 1e-12

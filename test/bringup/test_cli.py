@@ -75,7 +75,7 @@ def test_help_shows_no_defaults_that_say_nothing(capsys):
 def test_check_refuses_with_one_line(capsys):
     assert main(['check', 'no_such.urdf']) == 1
     error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith('robot-dynamics check: no_such.urdf: is neither a file nor')
+    assert error.startswith('robot-dynamics check: no_such.urdf is neither a file nor')
 
 
 def test_report_of_nothing_is_refused(capsys, tmp_path):

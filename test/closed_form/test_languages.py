@@ -225,7 +225,7 @@ def test_values_of_symbols_are_told(puma):
 
 
 def test_unknown_languages_are_refused(elbow):
-    with pytest.raises(ParameterError, match='format: is'):
+    with pytest.raises(ParameterError, match='format is'):
         document(derive(elbow), 'fortran')
     with pytest.raises(ParameterError, match='cannot be had in c'):
         document(derive(elbow), 'c', is_explicit=True)

@@ -6,7 +6,9 @@ import json
 import numpy as np
 import pytest
 
-from robot_dynamics.model.robot import JointLimits, JointType, Robot
+from robot_dynamics.model.joints import JointType
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot_data import JointLimits
 
 
 def make_robot(parents, joint_types, placements, axes, link_offsets, inertial_parameters, *,

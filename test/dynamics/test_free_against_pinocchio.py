@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.joints import JointType
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.rotation import plane_axes
 
 pinocchio = pytest.importorskip('pinocchio', reason='pin is not installed')

@@ -12,7 +12,8 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.layout import BUFFER_START
 from robot_dynamics.dynamics.packing import prepared_buffer
 from robot_dynamics.errors import DimensionError, ModelError, StateError
-from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.joints import JointType
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import shipped_robots
 
 TERMS = ('viscous', 'coulomb', 'armature', 'offset')

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.joints import JointType
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import shipped_robots
 
 TERMS = ('viscous', 'armature')

@@ -8,7 +8,7 @@ import pytest
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.inertia import parameters_from_com
-from robot_dynamics.model.robot import JointType
+from robot_dynamics.model.joints import JointType
 
 TOLERANCE = 1e-10
 #: Where our ten parameters stand among those of the reference.

@@ -6,7 +6,7 @@ import pytest
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ModelError
-from robot_dynamics.model.robot import Frame
+from robot_dynamics.model.robot_data import Frame
 
 
 @pytest.fixture(params=range(6))

@@ -53,7 +53,7 @@ def test_what_is_no_real_number_is_refused(dynamics, state, value):
                  lambda: dynamics.mass_matrix(value),
                  lambda: dynamics.slotine_li_regressor(v, value, v, a),
                  lambda: dynamics.forward_kinematics(value)):
-        with pytest.raises(DimensionError, match='does not hold real numbers') as caught:
+        with pytest.raises(DimensionError, match='must hold real numbers') as caught:
             call()
         assert caught.value.subject in ('q', 'v')
         assert f'({N},)' in caught.value.remedy

@@ -264,7 +264,7 @@ def run_to_the_end(name, **arguments):
 
 
 @pytest.mark.parametrize(('arguments', 'words'), [
-    ({'robot': 'no_such_robot'}, 'no_such_robot: is neither a file nor a robot'),
+    ({'robot': 'no_such_robot'}, 'no_such_robot is neither a file nor a robot'),
     ({'plant': 'no_such_plant'}, 'no_such_plant: is neither a file nor a plant'),
     ({'rate': 'fast'}, "rate: is 'fast'; give a number such as 500.0"),
     ({'use_sim_time': 'perhaps'}, "use_sim_time: is 'perhaps'; give true or false"),

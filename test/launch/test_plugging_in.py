@@ -177,12 +177,12 @@ def test_what_is_not_installed_is_said_in_a_line(launched, distro, words):
 
 
 @pytest.mark.parametrize(('name', 'arguments', 'words'), [
-    ('gazebo', {'robot': 'no_such_robot'}, 'no_such_robot: is neither a file nor a robot'),
+    ('gazebo', {'robot': 'no_such_robot'}, 'no_such_robot is neither a file nor a robot'),
     ('gazebo', {'height': 'high'}, "height: is 'high'; give a number such as 1.0"),
     ('gazebo', {'headless': 'maybe'}, "headless: is 'maybe'; give true or false"),
     ('gazebo', {'hardware': 'no_such'}, 'no_such: is neither a file nor a driver known here'),
     ('hardware', {'hardware': 'no_such'}, 'no_such: is neither a file nor a driver known here'),
-    ('hardware', {'robot': 'no_such_robot'}, 'no_such_robot: is neither a file nor a robot')])
+    ('hardware', {'robot': 'no_such_robot'}, 'no_such_robot is neither a file nor a robot')])
 def test_wrong_arguments_start_nothing(launched, gazebo, name, arguments, words):
     running = launched(name, gazebo.environment(), **arguments)
     assert running.process.wait(30.0) != 0

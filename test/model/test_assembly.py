@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from robot_dynamics.errors import DimensionError, ModelError, Severity
-from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.joints import JointType
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.rotation import axis_rotation
 
 
@@ -128,7 +129,7 @@ def test_gravity_is_the_callers(make_urdf):
     assert Robot.from_urdf(text).gravity.tolist() == [0.0, 0.0, -9.81]
     assert Robot.from_urdf(text, gravity=(1, 2, 3)).gravity.tolist() == [1.0, 2.0, 3.0]
     for wrong in ((0, 0), 'down', None, [None] * 3, (0, 0, 1j)):
-        with pytest.raises(DimensionError, match='gravity: '):
+        with pytest.raises(DimensionError, match='gravity must'):
             Robot.from_urdf(text, gravity=wrong)
     with pytest.raises(ModelError, match='gravity'):
         Robot.from_urdf(text, gravity=(0, 0, np.nan))

@@ -62,7 +62,7 @@ def test_limits_of_a_continuous_joint_do_not_count(make_urdf):
     assert (robot.limits.lower[0], robot.limits.upper[0]) == (-np.inf, np.inf)
     (finding,) = robot.findings
     assert (finding.severity, finding.subject) == (Severity.INFO, 'j')
-    assert '-6 to 6 do not count' in finding.message
+    assert '-6 to 6 are ignored' in finding.message
 
 
 def test_continuous_joint_without_limit_lacks_effort_and_velocity(make_urdf):
@@ -130,7 +130,7 @@ def test_soft_limits_that_cannot_be_are_warned_of(make_urdf, written, words):
     (finding,) = robot.findings
     assert (finding.severity, finding.subject) == (Severity.WARNING, 'j')
     assert words in finding.message
-    assert 'do not count' in finding.remedy
+    assert 'are ignored' in finding.remedy
 
 
 def test_soft_limits_stand_in_for_missing_ones(make_urdf):
@@ -214,7 +214,7 @@ def test_limits_with_which_a_joint_cannot_follow_do_not_count(make_urdf, mimic, 
     warnings = [finding for finding in robot.findings if 'cannot follow' in finding.message]
     (finding,) = warnings
     assert (finding.severity, finding.subject) == (Severity.WARNING, 'f')
-    assert 'do not count' in finding.remedy
+    assert 'are ignored' in finding.remedy
 
 
 def test_speed_of_a_follower_narrows(make_urdf):

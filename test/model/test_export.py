@@ -353,15 +353,15 @@ def test_body_without_inertia_has_no_inertial():
 
 
 @pytest.mark.parametrize(('changes', 'message'), [
-    ({'inertial_parameters': np.eye(10)[[1, 0]]}, 'upper: a first moment without mass'),
-    ({'coupling': [[1, 0], [1, 1]]}, 'j2: follows j1, j2; a URDF joint follows exactly one'),
-    ({'coupling': [[1, 0], [0, 0]]}, 'j2: follows no joint; a URDF joint follows exactly one'),
-    ({'coupling': [[1, 0], [0, 2]]}, 'j2: has the name of a coordinate and does not move 1:1'),
-    ({'coupling_offset': [0.1, 0]}, 'j1: has the name of a coordinate and does not move 1:1'),
-    ({'joint_names': ('j1', 'x')}, 'x: is the joint of no body'),
-    ({'name': 'a${b}'}, r"'a\$\{b\}': would be an expression of xacro; rename it"),
+    ({'inertial_parameters': np.eye(10)[[1, 0]]}, 'upper must include a mass'),
+    ({'coupling': [[1, 0], [1, 1]]}, 'j2 follows j1, j2, but a URDF joint follows exactly one'),
+    ({'coupling': [[1, 0], [0, 0]]}, 'j2 follows no joint, but a URDF joint follows exactly one'),
+    ({'coupling': [[1, 0], [0, 2]]}, 'j2 has the name of a coordinate and does not move 1:1'),
+    ({'coupling_offset': [0.1, 0]}, 'j1 has the name of a coordinate and does not move 1:1'),
+    ({'joint_names': ('j1', 'x')}, 'x does not move a body of its own'),
+    ({'name': 'a${b}'}, r"'a\$\{b\}' cannot be written: xacro would expand this name; rename it"),
     ({'body_joint_names': ('j1', '$(x)'), 'joint_names': ('j1', '$(x)')},
-     r"'\$\(x\)': would be an expression of xacro"),
+     r"'\$\(x\)' cannot be written: xacro would expand"),
 ])
 def test_what_no_urdf_can_say(changes, message):
     with pytest.raises(ModelError, match=message) as caught:
@@ -400,7 +400,7 @@ def test_a_number_that_could_not_be_read_back_is_not_written():
         <axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
       <joint name="f" type="fixed"><parent link="far"/><child link="tip"/>
         <origin xyz="1000 0 0"/></joint></robot>"""
-    with pytest.raises(ModelError, match='far: would be written with the number 5e') as caught:
+    with pytest.raises(ModelError, match=r'far has 5e.16 in its <inertia>') as caught:
         Robot.from_urdf(text).to_urdf()
     assert caught.value.remedy
 

@@ -118,7 +118,7 @@ def test_projection_touches_only_the_bodies_outside():
 
 
 def test_wrong_shapes_are_named():
-    with pytest.raises(DimensionError, match='not \\(10,\\)'):
+    with pytest.raises(DimensionError, match='\\(10,\\), got'):
         check_body(np.zeros((2, 10)))
     with pytest.raises(DimensionError, match='4, 4'):
         parameters_from_pseudo_inertia(np.zeros((3, 3)))
@@ -128,7 +128,7 @@ def test_wrong_shapes_are_named():
 def test_projection_of_what_is_not_finite_is_refused(bad):
     parameters = body(1.0, (0.1, 0.1, 0.1))
     parameters[3] = bad
-    with pytest.raises(InertiaError, match='parameters: a parameter is not finite') as caught:
+    with pytest.raises(InertiaError, match='parameters contain NaN or inf') as caught:
         project_to_consistent(parameters)
     assert caught.value.remedy
     assert not check_body(parameters).is_consistent
@@ -136,14 +136,14 @@ def test_projection_of_what_is_not_finite_is_refused(bad):
 
 @pytest.mark.parametrize('margin', [-1.0, np.nan, np.inf])
 def test_margin_has_to_be_a_number(margin):
-    with pytest.raises(ParameterError, match='margin: is '):
+    with pytest.raises(ParameterError, match='margin must be zero or positive, got'):
         project_to_consistent(body(1.0, (0.1, 0.1, 0.1)), margin=margin)
 
 
 @pytest.mark.parametrize('value', [np.ones(10) * 1j, ['1'] * 10, None, [None] * 10])
 def test_what_is_no_real_number_is_refused(value):
     for function in (check_body, project_to_consistent, pseudo_inertia):
-        with pytest.raises(DimensionError, match='parameters: does not hold real numbers'):
+        with pytest.raises(DimensionError, match='parameters must hold real numbers'):
             function(value)
 
 

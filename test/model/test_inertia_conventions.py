@@ -151,7 +151,7 @@ def test_massless_inertia_survives(form):
 
 @pytest.mark.parametrize('form', CENTRED)
 def test_first_moment_without_mass_is_refused(form):
-    with pytest.raises(InertiaError, match='first moment without mass'):
+    with pytest.raises(InertiaError, match='a mass for the first moment'):
         _to(form, [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 
 
@@ -164,22 +164,22 @@ def test_wrong_length_is_refused(form, value):
 
 @pytest.mark.parametrize('iquat', [[0, 0, 0, 0], [np.nan, 0, 0, 0]])
 def test_no_quaternion_is_refused(iquat):
-    with pytest.raises(InertiaError, match='iquat: is zero or not finite'):
+    with pytest.raises(InertiaError, match='iquat is zero or not finite'):
         orders.from_mujoco(1.0, [0, 0, 0], iquat, [1, 1, 1])
 
 
 def test_short_quaternion_is_refused():
-    with pytest.raises(DimensionError, match='iquat: has shape'):
+    with pytest.raises(DimensionError, match='iquat has shape'):
         orders.from_mujoco(1.0, [0, 0, 0], [1, 0, 0], [1, 1, 1])
 
 
 @pytest.mark.parametrize('value', [np.ones(10) * 1j, ['1'] * 10, None])
 def test_what_is_no_real_number_is_refused(value):
     for function in (orders.to_pinocchio, orders.to_toolbox, orders.to_mujoco, orders.to_urdf):
-        with pytest.raises(DimensionError, match='parameters: does not hold real numbers'):
+        with pytest.raises(DimensionError, match='parameters must hold real numbers'):
             function(value)
 
 
 def test_principal_axes_of_what_is_not_finite_are_refused():
-    with pytest.raises(InertiaError, match='not finite'):
+    with pytest.raises(InertiaError, match='NaN or inf'):
         orders.to_mujoco([1.0, np.nan, 0, 0, 1, 0, 0, 1, 0, 1])

@@ -45,46 +45,47 @@ MIRROR = np.diag([1.0, 1.0, -1.0, 1.0])
 
 
 @pytest.mark.parametrize(('changes', 'message'), [
-    ({'axes': [[0, 2, 0], [0, 0, 1]]}, 'upper: has a joint axis of length 2'),
-    ({'axes': [[0, 1, 0], [0, 0, 0]]}, 'lower: has a joint axis of length 0'),
-    ({'joint_types': [7, 0]}, 'upper: moves by a joint of the unknown type 7'),
-    ({'joint_types': [0.5, 0]}, 'joint_types: holds a value that is no whole number'),
-    ({'parents': [-1, 0.5]}, 'parents: holds a value that is no whole number'),
-    ({'parents': [-1, 1]}, 'made: bodies are not in base-to-tip order'),
-    ({'parents': [-2, 0]}, 'made: bodies are not in base-to-tip order'),
-    ({'placements': [np.eye(4), MIRROR]}, 'lower: has a pose that is no rotation'),
-    ({'placements': [2 * np.eye(4), np.eye(4)]}, 'upper: has a pose that is no rotation'),
-    ({'placements': [np.eye(4), np.eye(4) + np.eye(4)[3]]}, 'lower: has a pose that is no'),
-    ({'frames': {'tool': Frame(2, np.eye(4))}}, 'tool: is a frame of body 2'),
-    ({'frames': {'tool': Frame(-2, np.eye(4))}}, 'tool: is a frame of body -2'),
-    ({'frames': {'tool': Frame(0.5, np.eye(4))}}, r'tool: is a frame of body 0\.5'),
-    ({'frames': {'tool': Frame(0, MIRROR)}}, 'tool: has a pose that is no rotation'),
-    ({'limits': limits(lower=(3, 0))}, 'j1: is limited to 3 to 2'),
-    ({'limits': limits(upper=(2, np.nan))}, 'j2: is limited to 0 to nan'),
-    ({'limits': limits(lower=(np.inf, 0), upper=(np.inf, 1))}, 'j1: is limited to inf to inf'),
-    ({'limits': limits(velocity=(3, 0))}, 'j2: has the velocity limit 0'),
-    ({'limits': limits(effort=(-5, 1))}, 'j1: has the effort limit -5'),
-    ({'limits': JointLimits([0], [1], [1], [1])}, 'limits: are of 1 joints, not 2'),
-    ({'damping': [0, -1]}, 'j2: has the negative damping -1'),
-    ({'friction': [-1, 0]}, 'j1: has the negative friction -1'),
-    ({'armature': [0, -1]}, 'j2: has the negative armature -1'),
-    ({'armature': [0, np.nan]}, 'armature: holds a value that is not finite'),
-    ({'coupling': np.full((2, 2), np.inf)}, 'coupling: holds a value that is not finite'),
-    ({'gravity': [0, 0]}, r'gravity: has shape \(2,\), not \(3,\)'),
-    ({'gravity': 'down'}, 'gravity: does not hold real numbers'),
-    ({'inertial_parameters': np.ones((2, 10)) * 1j}, 'inertial_parameters: does not hold real'),
-    ({'body_names': ('upper', 'upper')}, 'upper: two links share this name'),
-    ({'base_name': 'lower'}, 'lower: two links share this name'),
-    ({'body_joint_names': ('j1', 'j1')}, 'j1: two joints share this name'),
-    ({'body_joint_names': ('j1',)}, 'body_joint_names: has 1 names, not 2'),
-    ({'joint_names': ('j1', 'j1')}, 'j1: two joints share this name'),
-    ({'joint_names': ('j1', 2)}, '2: is no name of a joint'),
-    ({'name': ''}, "'': is no name of a robot"),
-    ({'name': 'a\x00b'}, r"'a\\x00b': is no name of a robot"),
-    ({'base_name': ' '}, "' ': is no name of a link"),
-    ({'body_names': ('upper', 'two\nlines')}, r"'two\\nlines': is no name of a link"),
-    ({'body_joint_names': ('j1', 'zero\u200bwidth')}, 'is no name of a joint'),
-    ({'frames': {'n' * 201: Frame(0, np.eye(4))}}, 'is no name of a frame'),
+    ({'axes': [[0, 2, 0], [0, 0, 1]]}, 'upper must have a joint axis of length 1, got 2'),
+    ({'axes': [[0, 1, 0], [0, 0, 0]]}, 'lower must have a joint axis of length 1, got 0'),
+    ({'joint_types': [7, 0]}, 'upper has a joint of the unknown type 7'),
+    ({'joint_types': [0.5, 0]}, 'joint_types must hold integers'),
+    ({'parents': [-1, 0.5]}, 'parents must hold integers'),
+    ({'parents': [-1, 1]}, 'made must have its bodies in base-to-tip order'),
+    ({'parents': [-2, 0]}, 'made must have its bodies in base-to-tip order'),
+    ({'placements': [np.eye(4), MIRROR]}, 'lower has a pose that is not a rotation'),
+    ({'placements': [2 * np.eye(4), np.eye(4)]}, 'upper has a pose that is not a rotation'),
+    ({'placements': [np.eye(4), np.eye(4) + np.eye(4)[3]]}, 'lower has a pose that is no'),
+    ({'frames': {'tool': Frame(2, np.eye(4))}}, 'tool is a frame of the unknown body 2'),
+    ({'frames': {'tool': Frame(-2, np.eye(4))}}, 'tool is a frame of the unknown body -2'),
+    ({'frames': {'tool': Frame(0.5, np.eye(4))}}, r'tool is a frame of the unknown body 0\.5'),
+    ({'frames': {'tool': Frame(0, MIRROR)}}, 'tool has a pose that is not a rotation'),
+    ({'limits': limits(lower=(3, 0))}, 'j1 must have a lower limit.*got 3 to 2'),
+    ({'limits': limits(upper=(2, np.nan))}, 'j2 must have a lower limit.*got 0 to nan'),
+    ({'limits': limits(lower=(np.inf, 0), upper=(np.inf, 1))},
+     'j1 must have a lower limit.*got inf to inf'),
+    ({'limits': limits(velocity=(3, 0))}, 'j2 must have a positive velocity limit, got 0'),
+    ({'limits': limits(effort=(-5, 1))}, 'j1 must have a positive effort limit, got -5'),
+    ({'limits': JointLimits([0], [1], [1], [1])}, 'limits must have one value for each of 2 '),
+    ({'damping': [0, -1]}, 'j2 has the negative damping -1'),
+    ({'friction': [-1, 0]}, 'j1 has the negative friction -1'),
+    ({'armature': [0, -1]}, 'j2 has the negative armature -1'),
+    ({'armature': [0, np.nan]}, 'armature contains NaN or inf'),
+    ({'coupling': np.full((2, 2), np.inf)}, 'coupling contains NaN or inf'),
+    ({'gravity': [0, 0]}, r'gravity must have shape \(3,\), got \(2,\)'),
+    ({'gravity': 'down'}, 'gravity must hold real numbers'),
+    ({'inertial_parameters': np.ones((2, 10)) * 1j}, 'inertial_parameters must hold real'),
+    ({'body_names': ('upper', 'upper')}, 'upper is the name of two links'),
+    ({'base_name': 'lower'}, 'lower is the name of two links'),
+    ({'body_joint_names': ('j1', 'j1')}, 'j1 is the name of two joints'),
+    ({'body_joint_names': ('j1',)}, 'body_joint_names must have 2 names, got 1'),
+    ({'joint_names': ('j1', 'j1')}, 'j1 is the name of two joints'),
+    ({'joint_names': ('j1', 2)}, '2 cannot be the name of a joint'),
+    ({'name': ''}, "'' cannot be the name of a robot"),
+    ({'name': 'a\x00b'}, r"'a\\x00b' cannot be the name of a robot"),
+    ({'base_name': ' '}, "' ' cannot be the name of a link"),
+    ({'body_names': ('upper', 'two\nlines')}, r"'two\\nlines' cannot be the name of a link"),
+    ({'body_joint_names': ('j1', 'zero\u200bwidth')}, 'cannot be the name of a joint'),
+    ({'frames': {'n' * 201: Frame(0, np.eye(4))}}, 'cannot be the name of a frame'),
 ])
 def test_what_is_no_robot(changes, message):
     with pytest.raises((ModelError, DimensionError), match=message) as caught:
@@ -139,7 +140,7 @@ def test_parameters_of_another_shape_are_refused():
         np.testing.assert_array_equal(robot.with_parameters(given).parameters, numbers)
     for wrong in (numbers.reshape(10, 2), numbers[:10], numbers.reshape(20, 1), None, 'abc',
                   numbers * 1j):
-        with pytest.raises(DimensionError, match='parameters: ') as caught:
+        with pytest.raises(DimensionError, match='parameters must') as caught:
             robot.with_parameters(wrong)
         assert caught.value.remedy
 
@@ -147,7 +148,7 @@ def test_parameters_of_another_shape_are_refused():
 def test_gravity_of_another_shape_is_refused():
     assert make().with_gravity((1, 2, 3)).gravity.tolist() == [1.0, 2.0, 3.0]
     for wrong in (9.81, (0, 9.81), 'down', None):
-        with pytest.raises(DimensionError, match='gravity: '):
+        with pytest.raises(DimensionError, match='gravity must'):
             make().with_gravity(wrong)
 
 

@@ -46,5 +46,5 @@ def test_no_rotation_is_exactly_zero():
 @pytest.mark.parametrize('call', [lambda: rotation_from_rpy([0.0, 1.0]),
                                   lambda: rpy_from_rotation(np.zeros(9))])
 def test_wrong_shape_is_refused(call):
-    with pytest.raises(DimensionError, match='has shape'):
+    with pytest.raises(DimensionError, match='must have shape'):
         call()

@@ -113,15 +113,15 @@ def spherical():
 @pytest.mark.parametrize('fields, error, words', [
     ({'joint_names': ('other',), 'coupling': np.ones((3, 1)), 'damping': [0], 'friction': [0],
       'armature': [0], 'limits': JointLimits([-1], [1], [1], [1])}, ModelError,
-     'ball: is spherical and not among the independent joints'),
-    ({'coupling': np.diag([1.0, 2.0, 1.0])}, ModelError, 'ball: is spherical and coupled'),
-    ({'coupling_offset': [0, 0, 0.1]}, ModelError, 'ball: is spherical and coupled'),
-    ({'link_offsets': [[0, 0, 0.1]]}, ModelError, 'ball: is spherical and has its link frame off'),
+     'ball is spherical and not among the independent joints'),
+    ({'coupling': np.diag([1.0, 2.0, 1.0])}, ModelError, 'ball is spherical and coupled'),
+    ({'coupling_offset': [0, 0, 0.1]}, ModelError, 'ball is spherical and coupled'),
+    ({'link_offsets': [[0, 0, 0.1]]}, ModelError, 'ball is spherical and has its link frame off'),
     ({'limits': JointLimits([-1, -1, -1], [1, 1, 1], [1, 1, 1], [1, 1, 1])}, ModelError,
-     'ball: is spherical and has position limits'),
-    ({'coupling': np.eye(1)}, DimensionError, r'coupling: has shape \(1, 1\), not \(3, 3\)'),
-    ({'damping': [-1, 0, 0]}, ModelError, 'ball/wx: has the negative damping'),
-    ({'joint_types': [6]}, ModelError, 'body: moves by a joint of the unknown type 6'),
+     'ball is spherical and has position limits'),
+    ({'coupling': np.eye(1)}, DimensionError, r'coupling must have shape \(3, 3\), got \(1, 1\)'),
+    ({'damping': [-1, 0, 0]}, ModelError, 'ball/wx has the negative damping'),
+    ({'joint_types': [6]}, ModelError, 'body has a joint of the unknown type 6'),
 ])
 def test_what_is_no_robot(make_urdf, fields, error, words):
     with pytest.raises(error, match=words):
@@ -129,7 +129,7 @@ def test_what_is_no_robot(make_urdf, fields, error, words):
 
 
 def test_names_of_coordinates_are_unique(make_urdf):
-    with pytest.raises(ModelError, match='free/vx: two coordinates share this name'):
+    with pytest.raises(ModelError, match='free/vx is the name of two coordinates'):
         robot_of(make_urdf, f'free/vx revolute e f|{LIMIT}')
 
 
@@ -151,8 +151,8 @@ def test_only_arms_are_for_what_asks_for_them(make_urdf):
     with pytest.raises(ModelError) as caught:
         robot.require_single_coordinates('adaptive control')
     assert str(caught.value) == (
-        "cart: is planar, and adaptive control is for robots whose joints have one coordinate "
-        "each; read the robot with base_link='a', or name the joints that shall move in joints; "
+        "cart is planar, and adaptive control is for robots whose joints have one coordinate "
+        "each; read the robot with base_link='a', or name the joints that move in joints; "
         "in Python also hold it with locked={'cart': 0}")
     held = Robot.from_urdf(robot.to_urdf(), locked={'cart': 0, 'free': 0})
     held.require_single_coordinates('adaptive control')

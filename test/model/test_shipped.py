@@ -69,9 +69,9 @@ def test_path_of_a_file(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(('name', 'message'), [
-    ('arm8', 'arm8: .*did you mean arm7.*arm7'),
-    ('/no/such/file.urdf', '/no/such/file.urdf: is neither a file'),
-    ('/a/long/path' * 12 + '/arm.urdf', '/a/long/path/arm.urdf: is neither a file'),
+    ('arm8', 'arm8 .*did you mean arm7.*arm7'),
+    ('/no/such/file.urdf', '/no/such/file.urdf is neither a file'),
+    ('/a/long/path' * 12 + '/arm.urdf', '/a/long/path/arm.urdf is neither a file'),
     ('', 'is neither a file nor a robot'),
     ('~no_such_user/arm.urdf', 'is neither a file nor a robot'),
     ('<robot/>' * 1000, 'is neither a file nor a robot'),

@@ -214,7 +214,7 @@ def test_it_takes_two_links_of_one_name(make_urdf):
     text = make_urdf('j revolute a b|', links='<link name="a"/><link name="a"/>')
     robot, _ = read_by_peer(text)
     assert len(robot.links) == 3
-    with pytest.raises(ModelError, match='two links have this name'):
+    with pytest.raises(ModelError, match='is the name of two links'):
         read_by_us(text)
 
 

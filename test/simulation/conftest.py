@@ -6,7 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robot_dynamics.model.robot import JointLimits, JointType, Robot
+from robot_dynamics.model.joints import JointType
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot_data import JointLimits
 from robot_dynamics.model.shipped import shipped_robots
 
 _LINK = """

@@ -13,7 +13,8 @@ import numpy as np
 from robot_dynamics.bringup.doctor.findings import Remark, gathered, note, ok, warning
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import com_from_parameters
-from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.joints import JointType
+from robot_dynamics.model.robot import Robot
 
 #: Reach beyond which, and below which, lengths are doubted. m.
 LONGEST_REACH, SHORTEST_REACH = 50.0, 0.01

@@ -22,7 +22,8 @@ from robot_dynamics.bringup.doctor.rates import judge_control
 from robot_dynamics.bringup.doctor.strength import judge_strength, measure_strength
 from robot_dynamics.bringup.doctor.urdf_text import judge_described, read_described
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.model.robot import JointType, Robot, prismatic_joints
+from robot_dynamics.model.joints import JointType
+from robot_dynamics.model.robot import Robot, prismatic_joints
 
 
 def examine_robot(name_or_path: str) -> Examination:

@@ -37,7 +37,8 @@ from robot_dynamics.control.motion.trajectory_limits import TrajectoryLimits
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ControlError, DimensionError, TrajectoryError
 from robot_dynamics.model.arrays import BoolArray, FloatArray, real_array
-from robot_dynamics.model.robot import JointLimits, Robot
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot_data import JointLimits
 
 #: Step of the search. s.
 STEP = 0.004

@@ -33,7 +33,8 @@ from robot_dynamics.control.motion.trajectory_points import (
 )
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.robot import JointLimits, Robot, position_units
+from robot_dynamics.model.robot import Robot, position_units
+from robot_dynamics.model.robot_data import JointLimits
 
 Motion = tuple[FloatArray, FloatArray, FloatArray]
 

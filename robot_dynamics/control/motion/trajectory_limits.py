@@ -14,7 +14,7 @@ from robot_dynamics.control.motion.trajectory_points import Points
 from robot_dynamics.dynamics.kernels.loading import helper, kernel, routine
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.robot import JointLimits
+from robot_dynamics.model.robot_data import JointLimits
 
 #: What `find_violation` found.
 NOTHING, POSITION, VELOCITY, ACCELERATION = range(4)

@@ -81,4 +81,4 @@ def test_a_robot_that_cannot_be_read_is_told(tmp_path, capsys):
     path = tmp_path / 'bad.yaml'
     path.write_text('convention: standard\nlinks: [{a: 2*l, alpha: 0, d: 0}]\n')
     assert main(['closed-form', str(path)]) == 1
-    assert "is '2*l', not a number" in capsys.readouterr().err
+    assert "must be a number, got '2*l'" in capsys.readouterr().err

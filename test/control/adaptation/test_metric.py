@@ -18,7 +18,8 @@ from robot_dynamics.control.feedback.typical_motions import (
 )
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import InertiaError
-from robot_dynamics.model.robot import JointLimits, Robot
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot_data import JointLimits
 from robot_dynamics.model.shipped import shipped_robots
 
 

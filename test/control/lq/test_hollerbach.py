@@ -10,7 +10,8 @@ from benchmark.hollerbach import recursion_3x3, recursion_4x4
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.linearisation import LinearModel
 from robot_dynamics.errors import ModelError
-from robot_dynamics.model.robot import JointType, Robot
+from robot_dynamics.model.joints import JointType
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import shipped_robots
 
 FORMS = (recursion_4x4, recursion_3x3)

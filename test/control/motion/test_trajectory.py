@@ -12,7 +12,7 @@ from robot_dynamics.control.motion.references import FourierSeries, PointToPoint
 from robot_dynamics.control.motion.trajectory import Progress, TrajectoryBuffer
 from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint, sample_points
 from robot_dynamics.errors import ParameterError, StateError, TrajectoryError
-from robot_dynamics.model.robot import JointLimits
+from robot_dynamics.model.robot_data import JointLimits
 
 JOINTS = ('shoulder', 'elbow', 'wrist')
 LIMITS = JointLimits(np.full(3, -3.0), np.full(3, 3.0), np.full(3, 2.0), np.full(3, 10.0))

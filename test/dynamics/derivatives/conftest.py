@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from robot_dynamics.model.joints import JointType, joint_motion
-from robot_dynamics.model.robot import JointLimits, Robot
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot_data import JointLimits
 
 STEP = 1e-30
 

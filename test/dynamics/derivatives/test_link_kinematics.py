@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ModelError, ParameterError
 from robot_dynamics.model.joints import JointType
-from robot_dynamics.model.robot import Frame
+from robot_dynamics.model.robot_data import Frame
 
 #: Pose of a tool on the last link.
 POSE = np.array([[0.0, -0.8, 0.6, 0.3], [1.0, 0.0, 0.0, -0.2], [0.0, 0.6, 0.8, 0.1],

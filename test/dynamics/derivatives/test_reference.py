@@ -9,7 +9,8 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.joints import JointType
-from robot_dynamics.model.robot import JointLimits, Robot
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot_data import JointLimits
 
 ROBOTS = ('ref_planar_elbow', 'ref_puma560', 'ref_tree')
 FACTORISATIONS = ('christoffel', 'garofalo')
