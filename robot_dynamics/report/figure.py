@@ -67,15 +67,7 @@ def style(axes: Any) -> None:
 
 
 def draw_figure(recording: Recording, summary: Summary, robot: Robot | None) -> bytes:
-    """PNG of the tracking error over time and per joint, and of the arm that moved.
-
-    Parameters
-    ----------
-    recording, summary : Recording, Summary
-        The run.
-    robot : Robot, optional
-        The arm; not drawn without it.
-    """
+    """PNG of the tracking error over time and per joint, and of the arm that moved."""
     figure = new_figure(13.0, 6.6)
     cells = figure.add_gridspec(2, 2, width_ratios=(5, 9), height_ratios=(5, 3), left=0.05,
                                 right=0.975, top=0.86, bottom=0.085, hspace=0.36, wspace=0.14)
@@ -150,10 +142,7 @@ def _draw_bars(axes: Any, summary: Summary, width: float) -> None:
 
 
 def labels(names: Sequence[str], width: float) -> tuple[list[str], float]:
-    """Names that fit side by side into a width in points, and the size of their letters.
-
-    Long ones are broken after an underscore near their middle before they get smaller.
-    """
+    """Names broken to fit side by side into a width in points, and the size of their letters."""
     room = _FILLED * width / len(names)
     if (size := _size(names, room)) < _LARGEST:
         names = [_broken(name) for name in names]

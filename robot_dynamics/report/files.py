@@ -28,6 +28,15 @@ def write_file(folder: Path, name: str, content: bytes) -> Path:
     ------
     RecordingError
         When the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from robot_dynamics.report import write_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_file(Path(folder) / 'new', 'a.txt', b'text').read_bytes()
+    b'text'
     """
     path = folder / name
     try:

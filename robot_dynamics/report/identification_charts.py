@@ -55,15 +55,7 @@ class Predicted:
 
 
 def charts(found: Identification, dataset: Dataset, plain: PlainFriction) -> dict[str, Any]:
-    """The numbers that the page draws, in plain types.
-
-    Parameters
-    ----------
-    found, dataset : Identification, Dataset
-        The result, and its data.
-    plain : PlainFriction
-        Friction as the URDF has it.
-    """
+    """The numbers that the page draws, in plain types."""
     whole = [predicted(found, motion) for motion in motions_of(dataset, found.signals)]
     parts = [settled(one) for one in whole]
     return {'joints': list(dataset.joint_names), 'units': list(effort_units(found.model.robot)),
@@ -157,20 +149,8 @@ def friction_curves(model: Model, parts: Sequence[Predicted], plain: PlainFricti
                     ) -> list[dict[str, Any]]:
     """Friction over speed of every joint: identified, as in the URDF, and measured.
 
-    Parameters
-    ----------
-    model : Model
-        The identified arm.
-    parts : sequence of Predicted
-        The recording.
-    plain : PlainFriction
-        Friction as the URDF has it.
-
-    Returns
-    -------
-    list of dict
-        ``speed``, ``identified`` (at steady speed and the median load), ``urdf``; medians
-        ``measured`` of the efforts beyond those of bodies and rotors, ``at`` their speeds.
+    Identified friction is that at steady speed and the median load; measured are medians of the
+    efforts beyond those of bodies and rotors, ``at`` their speeds.
     """
     n = model.axes.shape[1]
     speed = np.concatenate([part.motion.v for part in parts])

@@ -168,18 +168,9 @@ def _width(share: float) -> float:
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str = '',
           total: Sequence[str] | None = None) -> Html:
-    """A table that can be scrolled sideways.
+    """A table that can be scrolled sideways; cells are texts, or markup of `wide` and `bars`.
 
-    Parameters
-    ----------
-    heads : sequence of str
-        Titles of the columns; none for a table without them.
-    rows : iterable of sequence of str
-        Their cells: texts, or the markup of `wide` and `bars`.
-    kind : str
-        ``'facts'`` for texts aligned to the left.
-    total : sequence of str, optional
-        A last row for all.
+    The kind ``'facts'`` aligns texts to the left; ``total`` is a last row for all.
     """
     head = ''.join(f'<th>{html(text)}</th>' for text in heads)
     body = ''.join(f'<tr>{_cells(row)}</tr>' for row in rows)
@@ -212,20 +203,9 @@ def tabs(label: str, name: str = 'tabs') -> Html:
 
 def chart(name: str, label: str, caption: str = '', *, is_wide: bool = True,
           has_legend: bool = True) -> Html:
-    """The place of a chart that scripts draw.
+    """The place of a chart that scripts draw: canvas ``<name>`` and legend ``<name>-legend``.
 
-    Parameters
-    ----------
-    name : str
-        Id of its canvas; the legend is ``<name>-legend``.
-    label : str
-        What it shows, for readers that do not see it.
-    caption : str
-        Text above it.
-    is_wide : bool
-        Whether it takes the whole width of the page.
-    has_legend : bool
-        Whether it has a legend.
+    The label describes it to readers that do not see it.
     """
     caption = f'<figcaption>{html(caption)}</figcaption>' if caption else ''
     legend = f'<div class="legend" id="{name}-legend"></div>' if has_legend else ''

@@ -156,6 +156,20 @@ def read_recording(path: str | Path) -> Recording:
     ------
     RecordingError
         When it cannot be read or lacks the topics of a controlled arm.
+
+    See Also
+    --------
+    robot_dynamics.report.build_report : a page and a picture of a recording.
+
+    Examples
+    --------
+    ``read_recording('demo-output/recording').errors`` are the tracking errors of the demo.
+
+    >>> from robot_dynamics.report import read_recording
+    >>> read_recording('no/recording')
+    Traceback (most recent call last):
+    ...
+    robot_dynamics.errors.RecordingError: no/recording does not exist; ...
     """
     layout = _Layout()
     recorded = read_topics(Path(path), layout.choose)

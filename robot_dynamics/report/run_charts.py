@@ -34,17 +34,7 @@ _FARTHEST = 1e3
 
 def run_charts(recording: Recording, summary: Summary, robot: Robot | None,
             truth: Mapping[str, float]) -> dict[str, Any]:
-    """The numbers that the page draws, in plain types.
-
-    Parameters
-    ----------
-    recording, summary : Recording, Summary
-        The run.
-    robot : Robot, optional
-        The arm; not drawn without it.
-    truth : mapping of str to float
-        True values of estimated parameters, as far as they are known.
-    """
+    """The numbers that the page draws, in plain types."""
     begin, end = float(recording.errors.time[0]), float(recording.errors.time[-1])
     time = grid(begin, end, CHART_RATE)
     return {

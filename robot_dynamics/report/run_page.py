@@ -51,6 +51,12 @@ class Story:
         What ran, row by row.
     truth : mapping of str to float
         True values of estimated parameters, as far as they are known.
+
+    Examples
+    --------
+    >>> from robot_dynamics.report import Story
+    >>> Story('The payload was added after 10 s.', [('payload', '1.5 kg')]).facts
+    [('payload', '1.5 kg')]
     """
 
     text: str = ''
@@ -106,6 +112,22 @@ def build_report(recording: str | Path, folder: str | Path, *, robot: Robot | No
         When the recording cannot be read or is too short.
     ModelError
         When the robot cannot be read, or floats.
+
+    See Also
+    --------
+    robot_dynamics.report.read_recording : the recording as arrays.
+    robot_dynamics.report.summarize : its numbers.
+
+    Examples
+    --------
+    ``build_report('demo-output/recording', 'report')`` reads the recording of the demo and writes
+    ``report/report.html`` and ``report/report.png``.
+
+    >>> from robot_dynamics.report import build_report
+    >>> build_report('no/recording', 'report')
+    Traceback (most recent call last):
+    ...
+    robot_dynamics.errors.RecordingError: no/recording does not exist; ...
     """
     run = read_recording(recording)
     if robot is None and run.description is not None:

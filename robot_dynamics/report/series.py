@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thins recorded signals to what a chart can show."""
+"""Recorded signals, thinned for charts."""
 
 from __future__ import annotations
 
@@ -16,29 +16,12 @@ MOST_SAMPLES = 12_000
 
 
 def grid(begin: float, end: float, rate: float) -> FloatArray:
-    """Return times from the begin on, so many a second but never more than `MOST_SAMPLES`."""
+    """Times from the begin on at a rate in Hz, at most `MOST_SAMPLES`."""
     return np.arange(begin, end, max(1.0 / rate, (end - begin) / MOST_SAMPLES))
 
 
 def moving_rms(time: FloatArray, values: FloatArray, at: FloatArray, width: float) -> FloatArray:
-    """Return the RMS of each column over a window that ends at each of the given times.
-
-    Parameters
-    ----------
-    time : ndarray, shape (k,)
-        Ascending times of the samples, s.
-    values : ndarray, shape (k, n)
-        Samples.
-    at : ndarray, shape (m,)
-        Where the result is wanted, s.
-    width : float
-        Length of the window, s.
-
-    Returns
-    -------
-    ndarray, shape (m, n)
-        nan where a window holds no sample.
-    """
+    """RMS of each column over windows of a width that end at given times, nan for empty ones."""
     # Samples that are nan do not count, and must not spoil the sums after them.
     known = np.isfinite(values)
     nothing = np.zeros(values.shape[1])
@@ -52,39 +35,12 @@ def moving_rms(time: FloatArray, values: FloatArray, at: FloatArray, width: floa
 
 
 def sample(time: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
-    """Return the newest sample at each of the given times, shape (m, n).
-
-    Parameters
-    ----------
-    time : ndarray, shape (k,)
-        Ascending times of the samples, s.
-    values : ndarray, shape (k, n)
-        Samples.
-    at : ndarray, shape (m,)
-        Where the result is wanted, s. Before the first sample it is the first.
-    """
+    """Newest sample at each of the given times; the first one before it."""
     return values[np.clip(np.searchsorted(time, at, side='right') - 1, 0, None)]
 
 
 def with_gaps(time: FloatArray, values: FloatArray, most: int) -> tuple[FloatArray, FloatArray]:
-    """Return at most so many of the samples, and a row of nan wherever a recording has a gap.
-
-    Parameters
-    ----------
-    time : ndarray, shape (k,)
-        Ascending times, s, evenly spaced but for gaps.
-    values : ndarray, shape (k, m)
-        Samples.
-    most : int
-        How many samples are wanted; rows of nan come on top.
-
-    Returns
-    -------
-    time : ndarray, shape (l,)
-        A row of nan stands in the middle of its gap.
-    values : ndarray, shape (l, m)
-        A line through them has a hole where nothing was recorded.
-    """
+    """About `most` of the samples, with a row of nan in every gap, for lines with holes there."""
     steps = np.diff(time)
     piece = np.concatenate([[0], np.cumsum(steps > GAP * np.median(steps))]) if len(steps) \
         else np.zeros(len(time))
@@ -96,10 +52,7 @@ def with_gaps(time: FloatArray, values: FloatArray, most: int) -> tuple[FloatArr
 
 
 def worst(time: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
-    """Return the largest value between each of the given times and the next, shape (m,).
-
-    nan where there is no sample.
-    """
+    """Largest value between each of the given times and the next, nan where there is none."""
     result = np.full(len(at), np.nan)
     slot = np.searchsorted(at, time, side='right') - 1
     inside = slot >= 0
@@ -108,7 +61,7 @@ def worst(time: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
 
 
 def histogram(values: FloatArray, bins: int = 60) -> dict[str, Any]:
-    """Return counts over equal bins from zero to the 99.9th percentile; the rest in the last."""
+    """Counts over equal bins from zero to the 99.9th percentile; larger values in the last."""
     values = values[np.isfinite(values)]
     if len(values) == 0:
         return {'edges': [], 'counts': []}
@@ -118,7 +71,7 @@ def histogram(values: FloatArray, bins: int = 60) -> dict[str, Any]:
 
 
 def rounded(values: FloatArray, figures: int = 4) -> Any:
-    """Return nested lists of numbers with so many significant figures, None for nan."""
+    """Nested lists of numbers with this many significant figures, None for nan."""
     array = np.asarray(values, dtype=np.float64)
     with np.errstate(divide='ignore', invalid='ignore'):
         exponent = np.floor(np.log10(np.abs(array)))

@@ -51,13 +51,7 @@ def _items(lines: Sequence[str]) -> Html:
 
 
 def draw_stiffness(reports: Sequence[JointReport]) -> bytes:
-    """PNG of springs and resonances, one row for each of them.
-
-    Parameters
-    ----------
-    reports : sequence of JointReport
-        The joints.
-    """
+    """PNG of springs and resonances, one row for each of them."""
     rows = [(report, part) for report in reports for part in (report.spring, report.modes)
             if part is not None]
     figure = new_figure(12.0, 4.2 * max(len(rows), 1), layout='constrained')

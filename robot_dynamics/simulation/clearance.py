@@ -49,6 +49,25 @@ class ShapeClearance:
     ------
     SimulationError
         When MuJoCo is missing or a shape cannot be used.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.simulation import ShapeClearance
+    >>> urdf = '''<robot name="slider"><link name="base"><collision><geometry>
+    ...   <sphere radius="0.1"/></geometry></collision></link><link name="rail">
+    ...   <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>
+    ...   </inertial></link><link name="tip"><inertial><mass value="1"/>
+    ...   <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    ...   <collision><geometry><sphere radius="0.1"/></geometry></collision></link>
+    ...   <joint name="x" type="prismatic"><parent link="base"/><child link="rail"/>
+    ...   <axis xyz="1 0 0"/><limit lower="0" upper="1" velocity="1" effort="1"/></joint>
+    ...   <joint name="y" type="prismatic"><parent link="rail"/><child link="tip"/>
+    ...   <axis xyz="0 1 0"/><limit lower="0" upper="1" velocity="1" effort="1"/></joint>
+    ...   </robot>'''
+    >>> away, name = ShapeClearance(Robot.from_urdf(urdf), urdf)([[0.22, 0.0]])
+    >>> float(away[0].round(3)), name
+    (0.02, 'the base and tip')
     """
 
     def __init__(self, robot: Robot, source: Path | bytes | str, *, clearance: float = 0.0,

@@ -61,6 +61,21 @@ class Drive:
         follows them again. s.
     catch_up : float
         Longest time simulated in one go; of a longer stall the rest is skipped. s.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Dynamics, Robot
+    >>> from robot_dynamics.model.shipped import resolve_robot
+    >>> from robot_dynamics.simulation import Drive, GravityAndDamping, Plant
+    >>> robot = Robot.from_urdf(resolve_robot('planar_2r'))
+    >>> drive = Drive(Plant(robot), GravityAndDamping(Dynamics(robot)))
+    >>> drive.command([0.0, 0.0])
+    True
+    >>> drive.state.value
+    'commanded'
+    >>> drive.advance(0.5)
+    >>> drive.state.value
+    'caught'
     """
 
     def __init__(self, plant: Plant | ElasticPlant, catching_effort: CatchingEffort, *,
@@ -183,6 +198,17 @@ class GravityAndDamping:
         The true equations of the arm.
     rate : float
         How fast the speed is taken out. 1/s.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Dynamics, Robot
+    >>> from robot_dynamics.model.shipped import resolve_robot
+    >>> from robot_dynamics.simulation import GravityAndDamping
+    >>> dynamics = Dynamics(Robot.from_urdf(resolve_robot('planar_2r')))
+    >>> q, v = np.array([0.3, 0.2]), np.zeros(2)
+    >>> bool(np.allclose(GravityAndDamping(dynamics)(q, v), dynamics.gravity_torque(q)))
+    True
     """
 
     def __init__(self, dynamics: Dynamics, rate: float = CATCH_RATE):

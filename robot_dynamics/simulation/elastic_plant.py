@@ -45,6 +45,24 @@ class ElasticPlant:
     ------
     SimulationError
         Where the robot cannot be simulated.
+
+    See Also
+    --------
+    robot_dynamics.simulation.Plant : with rigid joints.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.elastic.robot import ElasticRobot
+    >>> from robot_dynamics.model.shipped import resolve_robot
+    >>> from robot_dynamics.simulation import ElasticPlant
+    >>> links = Robot.from_urdf(resolve_robot('planar_2r'))
+    >>> plant = ElasticPlant(ElasticRobot.from_yaml('planar_2r', links))
+    >>> plant.reset([0.5, 0.5])
+    >>> plant.advance(0.01)
+    20
+    >>> bool(abs(plant.motor_q - plant.q).max() < 0.1)
+    True
     """
 
     def __init__(self, robot: ElasticRobot, *, timestep: float = 0.0005,

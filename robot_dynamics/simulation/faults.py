@@ -49,7 +49,14 @@ _BLOCK_SWEEPS, _SAME_EFFORT = 30, 1e-6
 
 
 class FaultKind(Enum):
-    """Kind of fault; the value is its name in parameters."""
+    """Kind of fault; the value is its name in parameters.
+
+    Examples
+    --------
+    >>> from robot_dynamics.simulation import FaultKind
+    >>> [kind.value for kind in FaultKind]
+    ['block', 'free_swinging', 'saturated', 'loss', 'bias']
+    """
 
     BLOCK = 'block'
     FREE_SWINGING = 'free_swinging'
@@ -96,6 +103,15 @@ class Fault:
         How much, see above.
     begin, end : float
         From when to when, in simulated time. s.
+
+    Examples
+    --------
+    >>> from robot_dynamics.simulation import Fault, FaultKind
+    >>> fault = Fault('joint2', FaultKind.LOSS, 0.3, begin=1.0)
+    >>> fault.is_active(0.5), fault.is_active(2.0)
+    (False, True)
+    >>> fault.delivered(10.0, limit=50.0)
+    7.0
     """
 
     joint: str
@@ -146,6 +162,18 @@ class FaultyPlant(Plant):
         The robot as it really is.
     **options
         As for `Plant`.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.model.shipped import resolve_robot
+    >>> from robot_dynamics.simulation import Fault, FaultKind, FaultyPlant
+    >>> plant = FaultyPlant(Robot.from_urdf(resolve_robot('planar_2r')))
+    >>> plant.add_fault(Fault('joint1', FaultKind.BIAS, 2.0))
+    >>> plant.advance(steps=1)
+    1
+    >>> plant.fault_effort.tolist()
+    [-2.0, 0.0]
     """
 
     def __init__(self, robot: Robot, **options: Any):

@@ -123,6 +123,14 @@ def robot_to_mjcf(robot: Robot, *, timestep: float = 0.0005, joint_limits: bool 
     str
         MJCF text. Inertias MuJoCo's compiler would refuse (point masses, massless
         links) are written as the nearest it takes; `Plant` restores them exactly.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.model.shipped import resolve_robot
+    >>> from robot_dynamics.simulation import robot_to_mjcf
+    >>> robot_to_mjcf(Robot.from_urdf(resolve_robot('planar_2r'))).splitlines()[0]
+    '<mujoco model="planar_2r">'
     """
     leaders = leading_bodies(robot)
     root = ElementTree.Element('mujoco', model=robot.name)

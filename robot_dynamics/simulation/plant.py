@@ -56,6 +56,25 @@ class Plant:
     ------
     SimulationError
         When MuJoCo is missing or cannot simulate the robot.
+
+    See Also
+    --------
+    robot_dynamics.simulation.FaultyPlant : with actuator faults and pushes.
+    robot_dynamics.simulation.ElasticPlant : with elastic joints.
+
+    Examples
+    --------
+    A planar elbow falls for a tenth of a second:
+
+    >>> from robot_dynamics.model.shipped import resolve_robot
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.simulation import Plant
+    >>> plant = Plant(Robot.from_urdf(resolve_robot('planar_2r')))
+    >>> plant.reset([0.5, 0.5])
+    >>> plant.advance(0.1)
+    200
+    >>> bool(plant.q[0] < 0.5)
+    True
     """
 
     def __init__(self, robot: Robot, *, timestep: float = 0.0005, joint_limits: bool = True,

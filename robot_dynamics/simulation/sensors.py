@@ -28,6 +28,13 @@ class SensorQuality:
     signal_to_noise : float
         Standard deviation of each position and velocity so far over that of further white
         noise; 0 for none of it.
+
+    Examples
+    --------
+    >>> import math
+    >>> from robot_dynamics.simulation import SensorQuality
+    >>> SensorQuality(position_resolution=2 * math.pi / 2**16, delay=0.001).delay
+    0.001
     """
 
     position_resolution: float = 0.0
@@ -73,6 +80,13 @@ class JointSensors:
         Noise, resolution and delay.
     seed : int
         Seed of the noise: equal seeds give equal readings.
+
+    Examples
+    --------
+    >>> from robot_dynamics.simulation import JointSensors, SensorQuality
+    >>> sensors = JointSensors(SensorQuality(position_resolution=0.1))
+    >>> sensors.read(0.0, [0.52], [0.0], [0.0]).q.round(3).tolist()
+    [0.5]
     """
 
     def __init__(self, quality: SensorQuality | None = None, *, seed: int = 0):
