@@ -14,54 +14,61 @@ import time
 from pathlib import Path
 
 #: How often it looks, and how long processes have between SIGTERM and SIGKILL. s.
-PERIOD, GRACE = 0.25, 3.0
+PERIOD, GRACE = 0.5, 3.0
 
 
-def processes() -> dict[int, tuple[int, str]]:
-    """Parent and start time of every process, by its id."""
-    out = {}
-    for entry in Path('/proc').iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / 'stat').read_text().rpartition(')')[2].split()
-            except OSError:
-                continue
-            # A zombie has ended already.
-            if fields[0] != 'Z':
-                out[int(entry.name)] = int(fields[1]), fields[19]
+def start_of(pid: int) -> str:
+    """Start time of a process, which tells it from a later one of the same id; '' if it ended."""
+    try:
+        fields = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
+    except OSError:
+        return ''
+    return '' if fields[0] == 'Z' else fields[19]
+
+
+def children(pid: int) -> list[int]:
+    """Ids of the children of a process."""
+    out: list[int] = []
+    try:
+        for thread in Path(f'/proc/{pid}/task').iterdir():
+            out += map(int, (thread / 'children').read_text().split())
+    except OSError:
+        pass
     return out
 
 
-def is_marked(pid: int, marker: str) -> bool:
-    """Whether a process was started with the marker in its environment."""
-    try:
-        return marker.encode() in Path(f'/proc/{pid}/environ').read_bytes()
-    except OSError:
-        return False
-
-
-def descendants(root: int, table: dict[int, tuple[int, str]]) -> set[tuple[int, str]]:
-    """Id and start time of all descendants of a process."""
-    found, new = set(), {root}
+def descendants(root: int) -> set[tuple[int, str]]:
+    """Id and start time of all descendants of a process, this one left out."""
+    found, new = set(), children(root)
     while new:
-        new = {pid for pid, (parent, _) in table.items() if parent in new}
-        found |= {(pid, table[pid][1]) for pid in new}
+        found |= {(pid, start_of(pid)) for pid in new if pid != os.getpid()}
+        new = [child for pid in new for child in children(pid)]
     return found
+
+
+def marked(marker: str) -> set[int]:
+    """Ids of all processes that were started with the marker in their environment."""
+    out = set()
+    for entry in Path('/proc').iterdir():
+        try:
+            if entry.name.isdigit() and marker.encode() in (entry / 'environ').read_bytes():
+                out.add(int(entry.name))
+        except OSError:
+            continue
+    return out - {os.getpid()}
 
 
 def main(root: int, marker: str) -> None:
     """Wait for the end of the test run, then end what is left of it."""
     seen: set[tuple[int, str]] = set()
     while os.getppid() == root:
-        table = processes()
-        seen = {(pid, start) for pid, start in seen if pid in table and table[pid][1] == start}
-        seen |= descendants(root, table)
+        seen = {(pid, start) for pid, start in seen if start and start_of(pid) == start}
+        seen |= descendants(root)
         time.sleep(PERIOD)
     begin = time.monotonic()
     while time.monotonic() - begin < 3.0 * GRACE:
-        table = processes()
-        left = [pid for pid, (_, start) in table.items() if pid != os.getpid()
-                and ((pid, start) in seen or is_marked(pid, marker))]
+        left = {pid for pid, start in seen if start and start_of(pid) == start}
+        left |= {pid for pid in marked(marker) if start_of(pid)}
         if not left:
             return
         kind = signal.SIGTERM if time.monotonic() - begin < GRACE else signal.SIGKILL
