@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Least squares over bodies that exist, drawn towards a description of the robot.
+"""Least squares over physically consistent bodies, regularised towards a description.
 
 With the normal equations H x = h of weighted least squares, x = [pi, friction]::
 
@@ -7,9 +7,9 @@ With the normal equations H x = h of weighted least squares, x = [pi, friction]:
               + lambda sum_i (tr(P_i^-1 J_i(pi)) - log det J_i(pi))
 
 J_i is the pseudo-inertia of body i (4 x 4, linear in its ten parameters) and P_i that of the
-description. The second part is the Bregman divergence of -log det, convex, zero-gradient at
-J_i = P_i, and infinite where a body would stop to be one. A damped Newton method takes a
-dozen steps.
+description. The second part is the Bregman divergence of -log det: convex, with zero gradient
+at J_i = P_i, and infinite at the boundary of physical consistency. A damped Newton method
+takes about a dozen steps.
 
 References
 ----------
@@ -29,13 +29,13 @@ from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import parameters_from_pseudo_inertia, pseudo_inertia
 
-#: Newton steps at most, and the decrement from which on nothing changes any more.
+#: Largest number of Newton steps, and the decrement of convergence.
 MAX_STEPS, DECREMENT = 60, 1e-10
-#: Smallest radius of gyration and mass that a body of the description is given, m and kg: a
-#: description with points, rods or no mass has no log det.
+#: Smallest radius of gyration, m, and mass, kg, of a described body: log det is not finite for
+#: points, rods and massless bodies.
 SMALLEST_RADIUS, SMALLEST_MASS = 0.01, 1e-3
 
-# A step that is no improvement at this part of its length is none.
+# Shortest fraction of a Newton step.
 _SHORTEST = 1e-9
 _BASIS = pseudo_inertia(np.eye(10))
 _FLAT = _BASIS.reshape(10, 16)
@@ -43,17 +43,7 @@ _FLAT = _BASIS.reshape(10, 16)
 
 @dataclass(frozen=True, eq=False)
 class ConsistentFit:
-    """A minimum.
-
-    Parameters
-    ----------
-    x : ndarray, shape (p,)
-        Inertial parameters, then the others.
-    hessian : ndarray, shape (p, p)
-        Of the whole objective there.
-    steps : int
-        Newton steps taken.
-    """
+    """Minimum x, (p,), of the objective, its Hessian there, (p, p), and the Newton steps taken."""
 
     x: FloatArray
     hessian: FloatArray
@@ -61,17 +51,9 @@ class ConsistentFit:
 
 
 def prior_of(inertial_parameters: FloatArray) -> FloatArray:
-    """Return pseudo-inertias, positive definite, of the bodies of a description.
+    """Positive definite pseudo-inertias of described bodies, shape (nb, 4, 4).
 
-    Parameters
-    ----------
-    inertial_parameters : ndarray, shape (nb, 10)
-        As described.
-
-    Returns
-    -------
-    ndarray, shape (nb, 4, 4)
-        Bodies without mass get a little, and all of them an extent of a centimetre at least.
+    Bodies without mass get a small one, and every body an extent of a centimetre at least.
     """
     P = pseudo_inertia(inertial_parameters)
     out = np.empty_like(P)
@@ -87,7 +69,7 @@ def prior_of(inertial_parameters: FloatArray) -> FloatArray:
     return out
 
 
-def fit_consistent(H: FloatArray, h: FloatArray, prior: FloatArray, strength: float,
+def fit_consistent(H: FloatArray, h: FloatArray, prior: FloatArray, prior_weight: float,
                    start: FloatArray | None = None) -> ConsistentFit:
     """Minimise the objective of this module.
 
@@ -97,45 +79,41 @@ def fit_consistent(H: FloatArray, h: FloatArray, prior: FloatArray, strength: fl
         Normal equations; the first 10 nb unknowns are inertial parameters.
     prior : ndarray, shape (nb, 4, 4)
         Positive definite pseudo-inertias.
-    strength : float
-        lambda, > 0, in units of the weighted squared error.
+    prior_weight : float
+        lambda > 0, in units of the weighted squared error.
     start : ndarray, shape (p,), optional
-        Where to begin; the description if not given.
-
-    Returns
-    -------
-    ConsistentFit
-        The minimum.
+        Initial parameters; those of the prior if not given.
 
     Raises
     ------
     RecordingError
-        Where the recording wants bodies of no mass or extent, which rounding cannot tell from
-        none: so do efforts in another unit, or of an arm that is not moved by them.
+        If the minimum has bodies without mass or extent, as for efforts in another unit or of
+        another arm.
     """
-    if not 0.0 < strength < np.inf:
-        raise ParameterError(f'is {strength!r}', subject='prior strength',
-                             remedy='give a positive number')
+    if not 0.0 < prior_weight < np.inf:
+        raise ParameterError(f'must be a positive number, got {prior_weight!r}',
+                             subject='prior weight', remedy='give 10 or so')
     try:
-        return _minimum(_Problem(H, h, prior, strength), prior, strength, start)
+        return _minimum(_Problem(H, h, prior, prior_weight), prior, prior_weight, start)
     except np.linalg.LinAlgError:
         raise RecordingError(
-            'explain bodies of hardly any mass or extent only', subject='efforts of the recording',
-            remedy='check their unit, and that they move this arm; or give a stronger pull '
-                   'towards the description (estimate.strength)') from None
+            'require bodies without mass or extent', subject='efforts of the recording',
+            remedy='check their unit, and that they move this arm; or give a larger '
+                   'prior weight (estimate.strength)') from None
 
 
-def _minimum(problem: _Problem, prior: FloatArray, strength: float, start: FloatArray | None
+def _minimum(problem: _Problem, prior: FloatArray, prior_weight: float, start: FloatArray | None
              ) -> ConsistentFit:
-    """Return the minimum by a damped Newton method."""
+    """Minimum by a damped Newton method."""
     rigid = problem.rigid
-    # Unknowns are scaled by their curvature, so that none is lost in rounding.
-    scale = _inverse_roots(problem.diagonal[:rigid] + strength * _curvature(prior))
+    # Unknowns are scaled by their curvature, for the sake of rounding.
+    scale = _inverse_roots(problem.diagonal[:rigid] + prior_weight * _curvature(prior))
     x = (parameters_from_pseudo_inertia(prior).ravel() if start is None
          else np.array(start[:rigid], dtype=np.float64))
     value = problem.value(x)
     if not np.isfinite(value):
-        raise ParameterError('is no set of bodies', subject='start', remedy='begin at the prior')
+        raise ParameterError('must be physically consistent', subject='start',
+                             remedy='start at the prior')
     steps = 0
     while steps < MAX_STEPS:
         steps += 1
@@ -160,20 +138,20 @@ def _minimum(problem: _Problem, prior: FloatArray, strength: float, start: Float
 
 
 class _Problem:
-    """The objective as one of the inertial parameters alone.
+    """The objective as a function of the inertial parameters alone.
 
-    The other parameters stand in it squared at most: their best values follow from the
-    inertial ones, f = F^-1 (h_f - B^T pi), and what is left is S = R - B F^-1 B^T.
+    The other parameters occur at most squared, so that their optimum follows from the inertial
+    ones: f = F^-1 (h_f - B^T pi), which leaves S = R - B F^-1 B^T.
     """
 
-    def __init__(self, H: FloatArray, h: FloatArray, prior: FloatArray, strength: float):
-        self._H, self._strength, self._bodies = H, strength, len(prior)
+    def __init__(self, H: FloatArray, h: FloatArray, prior: FloatArray, prior_weight: float):
+        self._H, self._prior_weight, self._bodies = H, prior_weight, len(prior)
         self.rigid = rigid = 10 * self._bodies
         self.diagonal = np.diag(H)
         F, B = H[rigid:, rigid:], H[:rigid, rigid:]
         scale = _inverse_roots(np.diag(F))
         scaled = F * scale[:, np.newaxis] * scale
-        # Terms that say the same, or nothing, share what they say.
+        # Regularised, as terms may be equal or zero.
         scaled[np.diag_indices(len(F))] += 1e-12
         answers = np.linalg.solve(scaled, scale[:, np.newaxis]
                                   * np.column_stack([B.T, h[rigid:]]))
@@ -184,34 +162,34 @@ class _Problem:
         self._pull = (np.linalg.inv(prior).reshape(self._bodies, 16) @ _FLAT.T).ravel()
 
     def value(self, x: FloatArray) -> float:
-        """Return the objective, infinite where there is no such body."""
+        """Objective, infinite for inconsistent bodies."""
         try:
             factors = np.linalg.cholesky(self._pseudo(x))
         except np.linalg.LinAlgError:
             return np.inf
         logs = 2.0 * np.sum(np.log(np.einsum('bii->bi', factors)))
         return float(0.5 * x @ (self._S @ x) - self._s @ x + self._rest
-                     + self._strength * (self._pull @ x - logs))
+                     + self._prior_weight * (self._pull @ x - logs))
 
     def slopes(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return gradient and Hessian."""
+        """Gradient and Hessian."""
         traces, bends = self._barrier(x)
-        gradient = self._S @ x - self._s + self._strength * (self._pull - traces)
+        gradient = self._S @ x - self._s + self._prior_weight * (self._pull - traces)
         return gradient, self._bent(self._S, bends)
 
     def all_of(self, x: FloatArray) -> FloatArray:
-        """Return all parameters."""
+        """All parameters."""
         return np.concatenate([x, self._answers[:, -1] - self._answers[:, :-1] @ x])
 
     def whole_hessian(self, x: FloatArray) -> FloatArray:
-        """Return the Hessian of the objective in all parameters."""
+        """Hessian of the objective in all parameters."""
         return self._bent(self._H, self._barrier(x)[1])
 
     def _pseudo(self, x: FloatArray) -> FloatArray:
         return (x.reshape(self._bodies, 10) @ _FLAT).reshape(self._bodies, 4, 4)
 
     def _barrier(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return tr(J^-1 E_k), (rigid,), and tr(J^-1 E_k J^-1 E_l) of each body."""
+        """tr(J^-1 E_k), (rigid,), and tr(J^-1 E_k J^-1 E_l) of each body."""
         products = np.linalg.inv(self._pseudo(x))[:, np.newaxis] @ _BASIS
         rows = products.reshape(self._bodies, 10, 16)
         columns = products.transpose(0, 1, 3, 2).reshape(self._bodies, 10, 16)
@@ -222,16 +200,16 @@ class _Problem:
         out = H.copy()
         for k in range(self._bodies):
             mine = slice(10 * k, 10 * k + 10)
-            out[mine, mine] += self._strength * bends[k]
+            out[mine, mine] += self._prior_weight * bends[k]
         return out
 
 
 def _curvature(prior: FloatArray) -> FloatArray:
-    """Return the curvature of the pull at the description, shape (10 nb,)."""
+    """Curvature of the divergence at the description, shape (10 nb,)."""
     products = np.linalg.inv(prior)[:, np.newaxis] @ _BASIS
     return np.einsum('bkij,bkji->bk', products, products).ravel()
 
 
 def _inverse_roots(sizes: FloatArray) -> FloatArray:
-    """Return 1 / sqrt, 1 where there is nothing."""
+    """1 / sqrt, or 1 for zero."""
     return 1.0 / np.sqrt(np.where(sizes > 0.0, sizes, 1.0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Low-pass filters that shift nothing in time, and what they let through."""
+"""Zero-phase low-pass filters, derivatives and even grids of sampled signals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from robot_dynamics.model.arrays import BoolArray, FloatArray
 
 #: Order of the Butterworth filter; run forwards and backwards it falls off twice as fast.
 ORDER = 4
-#: A filter of this share of the sampling rate or more is none.
+#: Cut-offs above this fraction of the sampling rate do not filter.
 _ALL = 0.45
 #: Ways to differentiate, by name.
 METHODS = ('central', 'first_order', 'savitzky_golay')
@@ -27,25 +27,24 @@ _PIECE, _MARGIN = 65536, 32
 
 
 def low_pass(x: FloatArray, rate: float, cutoff: float, order: int = ORDER) -> FloatArray:
-    """Return signals without what is faster than a cut-off, and without delay.
+    """Signals filtered by a zero-phase Butterworth low-pass, shape (N, ...).
 
-    A Butterworth filter forwards and backwards: amplitude 1 / (1 + (f / cutoff)^(2 order)).
+    The filter runs forwards and backwards: amplitude 1 / (1 + (f / cutoff)^(2 order)).
 
     Parameters
     ----------
     x : ndarray, shape (N, ...)
         Signals along the first axis.
     rate : float
-        Samples a second, Hz.
+        Sampling rate, Hz.
     cutoff : float
-        Where half of the amplitude is left, Hz; from 0.45 of the rate on nothing is done.
+        Frequency of half the amplitude, Hz; from 0.45 of the rate on nothing is filtered.
     order : int
-        Of the filter that is run twice.
+        Order of the filter that runs twice.
 
-    Returns
-    -------
-    ndarray, shape (N, ...)
-        Filtered. The first and last 1 / cutoff seconds depend on what is assumed outside.
+    Notes
+    -----
+    The first and last 1 / cutoff seconds depend on the assumed continuation of the signal.
     """
     if not 0.0 < cutoff < np.inf:
         raise ParameterError(f'is {cutoff!r}', subject='cutoff', remedy='give a frequency in Hz')
@@ -67,9 +66,9 @@ def low_pass(x: FloatArray, rate: float, cutoff: float, order: int = ORDER) -> F
 
 @lru_cache(maxsize=64)
 def _sections(order: int, cutoff: float) -> tuple[FloatArray, FloatArray]:
-    """Return a Butterworth filter and its state at rest under a constant signal of one.
+    """Second-order sections of a Butterworth filter, and their state under a constant input of 1.
 
-    The cut-off is a share of the sampling rate.
+    The cut-off is a fraction of the sampling rate.
     """
     from scipy.signal import butter, sosfilt_zi
     sections = butter(order, cutoff, fs=1.0, output='sos')
@@ -77,35 +76,30 @@ def _sections(order: int, cutoff: float) -> tuple[FloatArray, FloatArray]:
 
 
 def settling(cutoff: float) -> float:
-    """Return after how many seconds a filter has forgotten its edge (to 1e-6)."""
+    """Time after which a filter has forgotten its edge (to 1e-6), s."""
     return 6.0 / cutoff
 
 
 def derivative(x: FloatArray, rate: float, method: str = 'central', *, window: int = 21,
                degree: int = 5) -> FloatArray:
-    """Return the time derivative of signals along the first axis.
+    """Time derivative of signals along the first axis, shape (N, ...), per second.
 
     Parameters
     ----------
     x : ndarray, shape (N, ...)
-        Signals; filter them first, but for ``savitzky_golay``, which is a filter itself.
+        Signals, filtered except for ``savitzky_golay``, which filters by itself.
     rate : float
-        Samples a second, Hz.
+        Sampling rate, Hz.
     method : {'central', 'first_order', 'savitzky_golay'}
         Central differences of sixth order (second order at the edges); differences of
-        neighbours, half a sample back and forth, as L. Zollo, E. Lopez, L. Spedaliere, N.
-        Garcia Aracil and E. Guglielmelli, "Identification of dynamic parameters for robots
-        with elastic joints", Advances in Mechanical Engineering 7(2), 2015, section 6; or
-        the slope of a polynomial through the samples around (A. Savitzky and M. J. E. Golay,
-        "Smoothing and differentiation of data by simplified least squares procedures",
-        Analytical Chemistry 36(8), 1964).
+        neighbours, half a sample forwards and backwards, as L. Zollo, E. Lopez, L. Spedaliere,
+        N. Garcia Aracil and E. Guglielmelli, "Identification of dynamic parameters for robots
+        with elastic joints", Advances in Mechanical Engineering 7(2), 2015, section 6; or the
+        slope of a fitted polynomial (A. Savitzky and M. J. E. Golay, "Smoothing and
+        differentiation of data by simplified least squares procedures", Analytical Chemistry
+        36(8), 1964).
     window, degree : int
         Samples and degree of that polynomial.
-
-    Returns
-    -------
-    ndarray, shape (N, ...)
-        Per second.
     """
     if method not in METHODS:
         raise ParameterError(f'is {method!r}', subject='derivative',
@@ -132,13 +126,13 @@ def derivative(x: FloatArray, rate: float, method: str = 'central', *, window: i
 
 
 def grid(time: FloatArray, period: float) -> FloatArray:
-    """Return the even grid between the first and the last time, shape (M,)."""
+    """Even grid between the first and the last time, shape (M,), s."""
     count = int(np.floor((time[-1] - time[0]) / period * (1.0 + 1e-12) + _EVEN)) + 1
     return time[0] + period * np.arange(count)
 
 
 def evenly(time: FloatArray, x: FloatArray, period: float, *, smooth: bool = True) -> FloatArray:
-    """Return signals on `grid`.
+    """Signals on the even `grid`, shape (M, n).
 
     Parameters
     ----------
@@ -149,12 +143,7 @@ def evenly(time: FloatArray, x: FloatArray, period: float, *, smooth: bool = Tru
     period : float
         s.
     smooth : bool
-        By a cubic spline, for positions; else by straight lines, for efforts, which jump.
-
-    Returns
-    -------
-    ndarray, shape (M, n)
-        Signals at the times of the grid.
+        Cubic splines, for positions; otherwise lines, for efforts, which jump.
     """
     at = grid(time, period)
     if len(at) == len(time) and np.max(np.abs(time - at)) < _EVEN * period:
@@ -192,10 +181,11 @@ def widened(true: BoolArray, margin: int) -> BoolArray:
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[:, :, ::1], boolean)',
         on_demand=True, nogil=True)
 def cascade(sections, x, state, backwards):
-    """Run x, (N, k), through filters of second order, in place.
+    """Filter x, (N, k), by a cascade of second-order sections, in place.
 
-    Direct form II, transposed: a row of sections, (s, 6), holds b0 b1 b2 and 1 a1 a2; state,
-    (s, 2, k), is where they begin, and where they end. Backwards they begin at the last row.
+    Transposed direct form II. A row of sections, (s, 6), holds b0 b1 b2 and 1 a1 a2; state,
+    (s, 2, k), is the initial state and becomes the final one. With backwards, the filter runs
+    from the last row to the first.
     """
     for row in range(x.shape[0]):
         i = x.shape[0] - 1 - row if backwards else row
@@ -212,9 +202,9 @@ def cascade(sections, x, state, backwards):
 
 @kernel('void(float64[:, ::1], float64, float64[:, ::1])', on_demand=True, nogil=True)
 def central(x, rate, out):
-    """Write the slope of x, (N, k), by the three samples on both sides, into rows 3 to N - 4.
+    """Write the slope of x, (N, k), from three samples on both sides into rows 3 to N - 4.
 
-    Its error is (w T)^6 / 140 of the slope.
+    Its relative error is (w T)^6 / 140.
     """
     for i in range(3, x.shape[0] - 3):
         for k in range(x.shape[1]):

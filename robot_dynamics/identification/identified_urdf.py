@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A description with other masses, inertias and friction, and everything else as it was.
+"""A URDF with identified masses, inertias and friction, and otherwise unchanged.
 
-What identification tells of is a body: a link that moves with whatever is fixed to it.
-Links that are fixed to it keep what they are described with, and the moving link gets the
-rest; where no link can be that rest, it gets all, and they become massless.
+Identified parameters are those of bodies: a link that moves, with all links fixed to it.
+Fixed links keep their described inertia and the moving link gets the rest. If that rest is
+not physically consistent, the moving link gets all and the fixed links become massless.
 """
 
 from __future__ import annotations
@@ -27,13 +27,7 @@ ROUNDING = 1e-9
 
 
 def require_bodies(robot: Robot) -> None:
-    """Refuse a robot with a link that no body can be.
-
-    Raises
-    ------
-    InertiaError
-        Naming it and the condition that it breaks.
-    """
+    """Raise InertiaError for a physically inconsistent body."""
     for name, ten in zip(robot.body_names, robot.inertial_parameters, strict=True):
         verdict = check_body(ten)
         if not verdict.is_consistent:
@@ -45,32 +39,32 @@ def require_bodies(robot: Robot) -> None:
 
 def identified_urdf(text: str, robot: Robot, friction: PlainFriction, *,
                     allow_inconsistent: bool = False) -> tuple[str, tuple[Finding, ...]]:
-    """Return a URDF with identified parameters.
+    """URDF with identified parameters.
 
     Parameters
     ----------
     text : str
-        The description that was identified, without xacro.
+        The identified description, without xacro.
     robot : Robot
-        The robot that was read from it, with the parameters identified.
+        The robot of that description, with the identified parameters.
     friction : PlainFriction
-        Of its joints.
+        Friction of its joints.
     allow_inconsistent : bool
-        Whether bodies that cannot exist are written all the same.
+        Whether inconsistent bodies are written.
 
     Returns
     -------
     text : str
-        The URDF: meshes, limits, sensors, vendor elements and comments are those of the text.
+        The URDF, with the meshes, limits, sensors, vendor elements and comments of the text.
     findings : tuple of Finding
         Links that became massless.
 
     Raises
     ------
     InertiaError
-        Where a body cannot exist.
+        If a body is inconsistent.
     ModelError
-        Where the text is not of this robot.
+        If the text describes another robot.
     """
     if not allow_inconsistent:
         require_bodies(robot)
@@ -119,12 +113,12 @@ def _parsed(text: str) -> ElementTree.Element:
 
 
 def _bodies_of(text: str, robot: Robot) -> FloatArray:
-    """Return the parameters that the text describes the bodies with, shape (nb, 10)."""
+    """Parameters of the bodies in the text, shape (nb, 10)."""
     return _read(text, robot).inertial_parameters
 
 
 def _read(text: str, robot: Robot) -> Robot:
-    """Read a text as the robot was read, with the same joints."""
+    """Read a text with the joints of a robot."""
     read = Robot.from_urdf(text.encode(), joints=robot.joint_names, base_link=robot.base_name)
     if read.body_names != robot.body_names or read.joint_names != robot.joint_names:
         raise ModelError('has other links or joints than what was identified',
@@ -133,7 +127,7 @@ def _read(text: str, robot: Robot) -> Robot:
 
 
 def _replace(owner: ElementTree.Element, tag: str, new: ElementTree.Element | None) -> None:
-    """Put an element in the place of the one of its name, or at the beginning."""
+    """Replace the element of a name, or insert it at the beginning."""
     old = owner.find(tag)
     place = 0
     if old is not None:
@@ -148,7 +142,7 @@ def _replace(owner: ElementTree.Element, tag: str, new: ElementTree.Element | No
 
 
 def _write_friction(root: ElementTree.Element, robot: Robot, friction: PlainFriction) -> None:
-    """Write damping, friction and rotor inertia; all of them at the joint that others follow."""
+    """Write damping, friction and rotor inertia, those of mimic joints at the followed joint."""
     place = {name: k for k, name in enumerate(robot.joint_names)}
     for joint in root.findall('joint'):
         name = joint.get('name')
@@ -170,7 +164,7 @@ def _write_friction(root: ElementTree.Element, robot: Robot, friction: PlainFric
 
 
 def _require_same(text: str, robot: Robot) -> None:
-    """Check that what was written reads back as what was identified."""
+    """Raise ModelError unless the written text reads back as the identified robot."""
     read = _read(text, robot).inertial_parameters
     size = np.max(np.abs(robot.inertial_parameters), axis=1)
     if np.any(np.abs(read - robot.inertial_parameters) > ROUNDING * (1.0 + size[:, np.newaxis])):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``identify``: from a log to an `Identification`, every choice made and told."""
+"""``identify``: from a dataset to an `Identification`, with the reason of every selection."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ from robot_dynamics.identification.least_squares import (
 )
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.model_selection import (
-    STRENGTHS,
-    USUAL_STRENGTH,
+    PRIOR_WEIGHTS,
+    USUAL_PRIOR_WEIGHT,
     Choice,
     Chooser,
     Chosen,
@@ -60,58 +60,63 @@ from robot_dynamics.identification.stops import stop_findings
 from robot_dynamics.model.arrays import FloatArray, IntArray
 from robot_dynamics.model.robot import Robot
 
-#: Blocks of time; the halves of the validation have half of them each.
+#: Number of blocks of time; each half of the validation has half of them.
 BLOCKS = 12
-#: What is left of a column that counts as nothing, in the columns of a recording.
+#: Relative residual below which a column of a recording is dependent.
 RECORDED_TOLERANCE = 1e-5
-#: Errors are taken to be correlated over so long, s.
+#: Correlation time of the errors, s.
 CORRELATION = 1.0
-#: An arm of which no joint moves by so much, rad or m, is at rest.
+#: Least motion of an arm that is not at rest, rad or m.
 LEAST_MOTION = 1e-3
-#: Motions of instruments are filtered at this part of those of the equations.
+#: Cut-off of instruments relative to that of the motion.
 INSTRUMENTS = 1.0 / WIDER
-#: Errors of equations on a stop are so many times those of the others, at least.
+#: Least ratio of errors at a stop to the others.
 STRANGE = 3.0
-# Equations that tell how large errors usually are; blocks of time of the fit.
+# Fewest equations for the usual error, and blocks of time of the fit.
 _FEWEST, _BLOCKS = 16, 2
 
 
 @dataclass(frozen=True)
 class EstimateSettings:
-    """How to estimate; what is not given is chosen.
+    """Settings of `identify`; those not given are selected by cross-validation.
 
     Parameters
     ----------
     estimator : str
-        ``consistent`` (bodies that exist, drawn towards the description) or one of
+        ``consistent`` (physically consistent bodies with the description as prior) or one of
         `robot_dynamics.identification.least_squares.ESTIMATORS`.
     friction : str or sequence of str
-        ``auto``, the name of a family, or terms.
+        ``auto``, the name of a family, or terms; see `robot_dynamics.identification.friction`.
     armature : bool or 'auto'
-        Whether efforts are those of motors, which also turn their rotors. Not so for
-        torque sensors behind the gears.
+        Whether efforts are those of motors, which also accelerate their rotors, and not of torque
+        sensors behind the gears.
     gravity : {'auto', 'estimate', 'known'}
-        Whether the direction of gravity in the base is estimated.
+        Whether the direction of gravity in the base frame is estimated.
     strength : float, optional
-        Pull towards the description.
+        Prior weight of the description.
     cutoff : float, optional
-        Hz.
+        Cut-off of the equations, Hz.
     order : int
-        Of the filters.
+        Order of the filters.
     derivative : str
-        How to differentiate.
+        Method of differentiation; see `robot_dynamics.identification.filters.derivative`.
     lag : float, optional
-        Of efforts, s; ``0`` for none.
+        Lag of efforts, s; ``0`` for none.
     coulomb_width : float, optional
-        Speed below which the sign of Coulomb friction is smooth, rad/s or m/s.
+        Width of the smooth sign of Coulomb friction, rad/s or m/s.
     velocity_threshold : float
-        Rows of a joint that moves slower are left out, rad/s or m/s: what the paper does to
-        keep presliding away, and what masks standstill.
+        Rows of a slower joint are left out, rad/s or m/s: presliding and standstill.
     base : {'qr', 'gauss_jordan'}
-        How the base of the recording is chosen: the columns that are told best, or the first
-        ones, by L. Zollo et al. 2015, eqs. (39)-(41).
+        Base of the recording: the best determined columns, or the first independent ones as in
+        L. Zollo et al. 2015, eqs. (39)-(41).
     essential : bool
-        Whether to look for fewer parameters that say the same, too.
+        Whether to find the essential parameters too.
+
+    Examples
+    --------
+    >>> from robot_dynamics.identification import EstimateSettings
+    >>> EstimateSettings(friction='coulomb', cutoff=8.0).estimator
+    'consistent'
     """
 
     estimator: str = 'consistent'
@@ -143,33 +148,53 @@ class EstimateSettings:
 
 
 def estimate_settings(content: Mapping[str, Any]) -> EstimateSettings:
-    """Return settings out of the ``estimate`` section of a YAML."""
+    """Settings from the ``estimate`` section of the content of a YAML file."""
     return read_estimate(EstimateSettings, content)
 
 
 def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None = None
              ) -> Identification:
-    """Identify a robot.
+    """Identify the inertial parameters and the friction of a robot.
 
     Parameters
     ----------
     dataset : Dataset
         A log of its joints.
     robot : Robot
-        Its description, of which the kinematics have to be right.
+        Its description, with correct kinematics.
     settings : EstimateSettings, optional
-        What is not left to the data.
+        Settings that are not to be selected from the data.
 
     Returns
     -------
     Identification
-        Parameters, their covariance, validation and verdict.
+        Parameters, covariance, validation and verdict.
+
+    See Also
+    --------
+    load_dataset, dataset_from_arrays, robot_dynamics.identification.outputs.make_outputs
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Dynamics, Robot
+    >>> from robot_dynamics.identification import EstimateSettings, dataset_from_arrays, identify
+    >>> robot = Robot.from_urdf('urdf/planar_2r.urdf')
+    >>> t = np.arange(0.0, 20.0, 0.01)[:, None]
+    >>> w = np.array([1.0, 1.7])
+    >>> q, v, a = np.sin(w * t), w * np.cos(w * t), -w**2 * np.sin(w * t)
+    >>> tau = Dynamics(robot).inverse_dynamics(q, v, a) + 0.3 * v
+    >>> settings = EstimateSettings(friction='coulomb', armature=False, cutoff=5.0, lag=0.0)
+    >>> found = identify(dataset_from_arrays(robot, t[:, 0], q, tau), robot, settings)
+    >>> found.verdict, [round(x, 2) for x in found.friction('viscous').values()]
+    ('good', [0.3, 0.3])
     """
     settings = EstimateSettings() if settings is None else settings
     robot.require_single_coordinates('identification')
     if dataset.joint_names != robot.joint_names:
-        raise ParameterError('is of other joints: ' + ', '.join(dataset.joint_names),
-                             subject=dataset.source, remedy='load it with this robot')
+        raise ParameterError('must have the joints of the robot, got other joints: '
+                             + ', '.join(dataset.joint_names), subject=dataset.source,
+                             remedy='load it with this robot')
     require_motion(dataset)
     if dataset.is_gravity_compensated:
         robot = robot.with_gravity((0.0, 0.0, 0.0))
@@ -192,10 +217,10 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
                              f'{BLOCKS} parts', subject=dataset.source,
                              remedy='record longer, or lower velocity_threshold')
     clock.tick('equations')
-    strengths = STRENGTHS if settings.strength is None else (settings.strength,)
+    prior_weights = PRIOR_WEIGHTS if settings.strength is None else (settings.strength,)
 
     def chosen(train: IntArray) -> Chosen:
-        return chooser.choose(train, tuple(families), strengths, settings.gravity)
+        return chooser.choose(train, tuple(families), prior_weights, settings.gravity)
 
     halves, validation = _validate(chooser, chosen)
     clock.tick('validation')
@@ -208,7 +233,7 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     in_sample = Residuals.of(errors, squares, rows)
     fewer = essential_estimate(stack, whole, base) if settings.essential else None
     clock.tick('estimation')
-    # Of a term that was found to be none no motion could tell.
+    # A term that was not kept is not expected of any motion.
     always = tuple(term for term in always if term not in doubted
                    or any(feature.term == term for feature in whole.model.features))
     structural = structural_base(Dynamics(robot.with_gravity(whole.model.gravity)), always)
@@ -228,14 +253,14 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
 
 
 def require_motion(dataset: Dataset, driven: Collection[str] | None = None) -> None:
-    """Refuse a recording that says nothing of any parameter.
+    """Raise RecordingError for a recording that determines no parameter.
 
     Parameters
     ----------
     dataset : Dataset
         The recording.
     driven : collection of str, optional
-        Joints that need efforts to move; all of them, if not given.
+        Joints that need efforts to move; all if not given.
     """
     position, effort = (np.concatenate([getattr(segment, name) for segment in dataset.segments])
                         for name in ('position', 'effort'))
@@ -257,7 +282,7 @@ def require_motion(dataset: Dataset, driven: Collection[str] | None = None) -> N
 
 
 class _Clock:
-    """How long stages take."""
+    """Durations of stages."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -270,7 +295,7 @@ class _Clock:
 
 
 def _families(settings: EstimateSettings) -> dict[str, tuple[str, ...]]:
-    """Return the sets of friction terms to choose among, by name."""
+    """Sets of friction terms to select from, by name."""
     if settings.friction == 'auto':
         return dict(FAMILIES)
     terms = check_terms(settings.friction)
@@ -280,7 +305,7 @@ def _families(settings: EstimateSettings) -> dict[str, tuple[str, ...]]:
 
 def _validate(chooser: Chooser, chosen: Callable[[IntArray], Chosen]
               ) -> tuple[tuple[Model, Model], Residuals]:
-    """Predict each half from the other; return the models of both halves, and the errors."""
+    """Models of both halves, and the errors of each half predicted from the other."""
     first, second = np.arange(BLOCKS // 2), np.arange(BLOCKS // 2, BLOCKS)
     models = [chosen(first), chosen(second)]
     parts = [chooser.errors(models[0], second), chooser.errors(models[1], first)]
@@ -290,7 +315,7 @@ def _validate(chooser: Chooser, chosen: Callable[[IntArray], Chosen]
 
 def model_equations(stack: Stack, chosen: Chosen
                     ) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
-    """Return W, y, joint and order of the rows of a chosen model."""
+    """W, y, joint and order of the rows of a selected model."""
     p = stack.n_rigid + len(chosen.features)
     W, y, joint, order = [], [], [], []
     for j, rows in enumerate(stack.joints):
@@ -308,27 +333,20 @@ def model_equations(stack: Stack, chosen: Chosen
 def base_estimate(stack: Stack, chosen: Chosen, estimator: str, signals: SignalSettings,
                   terms: tuple[str, ...], method: str = 'qr'
                   ) -> tuple[BaseParameters, LinearFit]:
-    """Return what a recording tells by itself, without a description.
+    """Base parameters of a recording by least squares, without a prior.
 
     Parameters
     ----------
     stack : Stack
         The equations.
     chosen : Chosen
-        Which columns and gravity; weights decide of which rows the base is found.
+        Its columns, gravity and weights of the rows.
     estimator : str
         One of `ESTIMATORS`; weighted least squares for any other.
     signals, terms
         Of the stack.
     method : {'qr', 'gauss_jordan'}
-        How the base is chosen.
-
-    Returns
-    -------
-    BaseParameters
-        What can be told.
-    LinearFit
-        Base parameters.
+        Method that finds the base.
     """
     W, y, joint, order = model_equations(stack, chosen)
     R, owner = triangles(W, joint)
@@ -347,7 +365,7 @@ def base_estimate(stack: Stack, chosen: Chosen, estimator: str, signals: SignalS
 
 
 def essential_estimate(stack: Stack, chosen: Chosen, base: BaseParameters) -> Essential:
-    """Return the base parameters without which the equations would be solved worse."""
+    """Base parameters without which the errors would grow."""
     W, y, joint, order = model_equations(stack, chosen)
     return essential(Equations(W[:, base.independent], y, joint, order),
                      correlation=CORRELATION * stack.rate)
@@ -355,20 +373,21 @@ def essential_estimate(stack: Stack, chosen: Chosen, base: BaseParameters) -> Es
 
 def _parameters(chooser: Chooser, chosen: Chosen, base: BaseParameters, linear: LinearFit,
                 estimator: str) -> tuple[Model, FloatArray]:
-    """Return the model with all parameters, and their covariance."""
+    """Model with all parameters, and their covariance."""
     products = chooser.products(chosen)
     weighted = np.tensordot(chosen.fit.weights, products, 1)
     H, h = weighted[:-1, :-1], weighted[:-1, -1]
-    found = fit_consistent(H, h, chooser.prior, chosen.strength or USUAL_STRENGTH, chosen.fit.x)
+    found = fit_consistent(H, h, chooser.prior, chosen.prior_weight or USUAL_PRIOR_WEIGHT,
+                           chosen.fit.x)
     scale = 1.0 / np.sqrt(np.maximum(np.diag(found.hessian), 1e-300))
-    # Symmetric, so that no variance comes out of rounding below zero.
+    # Hermitian, so that rounding makes no variance negative.
     covariance = np.linalg.pinv(found.hessian * scale[:, np.newaxis] * scale, rcond=1e-13,
                                 hermitian=True) * np.outer(scale, scale)
     if estimator == 'consistent':
         return chosen.model, covariance
     # The set of parameters nearest to the description that has these base parameters.
     start = np.concatenate([chooser.stack.robot.parameters, np.zeros(len(chosen.features))])
-    # What those bodies cannot explain is friction's and the rotors', which nobody described.
+    # The rest is left to friction and rotors, which the description does not contain.
     freedom = np.ones(len(start))
     freedom[chooser.stack.n_rigid:] = 1e3
     B = base.matrix
@@ -382,20 +401,22 @@ __all__ = ['Choice', 'EstimateSettings', 'estimate_settings', 'identify']
 
 def take_back(stack: Stack, always: Sequence[str], families: Mapping[str, tuple[str, ...]]
               ) -> None:
-    """Use the equations of joints that obey the model where they were thought to lie on stops.
+    """Use the equations at stops of joints that obey the model of all other equations.
+
+    Such an arm is held near a limit by its motors, or turns there.
 
     Parameters
     ----------
     stack : Stack
-        The equations, of which those of stops are not used.
+        The equations; those at stops are not used.
     always, families
-        Friction terms, as for `Chooser`; the first family is taken.
+        Friction terms, as for `Chooser`; the first family is used.
     """
     if not np.any(stack.on_stops):
         return
     name = next(iter(families))
     chosen = Chooser(stack, _BLOCKS, always, {name: families[name]}).choose(
-        np.arange(_BLOCKS), (name,), (USUAL_STRENGTH,), 'known')
+        np.arange(_BLOCKS), (name,), (USUAL_PRIOR_WEIGHT,), 'known')
     for j, rows in enumerate(stack.joints):
         lying, free = stack.on_stops[:, j], stack.used[:, j]
         if not np.any(lying) or np.count_nonzero(free) < _FEWEST:

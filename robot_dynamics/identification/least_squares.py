@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Least squares for base parameters: plain, weighted, robust, and by instruments.
+"""Least squares for base parameters: ordinary, weighted, robust, with instrumental variables.
 
-All of them solve W x = y, rows of all joints, of which each joint's errors have a size of
-their own; and all of them say how well the parameters are known.
+Each solves W x = y with rows of all joints, whose errors have one variance per joint, and
+estimates the covariance of x. `essential` leaves out parameters that are hardly determined.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Equations:
     y : ndarray, shape (m,)
         Efforts.
     joint : ndarray of int64, shape (m,)
-        Which joint a row belongs to.
+        Joint of each row.
     order : ndarray of int64, shape (m,)
-        Which sample; rows of one sample have the same number, numbers grow with time.
+        Sample of each row, increasing with time.
     Z : ndarray, shape (m, p), optional
-        Instruments: columns that do not share the noise of W.
+        Instruments: columns without the noise of W.
     """
 
     W: FloatArray
@@ -51,19 +51,7 @@ class Equations:
 
 @dataclass(frozen=True, eq=False)
 class LinearFit:
-    """Parameters and how well they are known.
-
-    Parameters
-    ----------
-    x : ndarray, shape (p,)
-        Parameters.
-    covariance : ndarray, shape (p, p)
-        Of them.
-    sigma : ndarray, shape (n,)
-        Standard deviation of the errors of each joint.
-    residual : ndarray, shape (m,)
-        y - W x.
-    """
+    """Parameters x, covariance, error deviation sigma of each joint, and residual y - W x."""
 
     x: FloatArray
     covariance: FloatArray
@@ -77,28 +65,23 @@ def estimate(name: str, equations: Equations, *, correlation: float = 0.0) -> Li
     Parameters
     ----------
     name : {'ols', 'wls', 'huber', 'iv'}
-        ``ols``: the pseudo-inverse of L. Zollo et al. 2015, eqs. (38) and (42); ``wls``:
-        rows weighted by the inverse variance of their joint; ``huber``: as that, with large
-        errors counting less (P. J. Huber, "Robust estimation of a location parameter", 1964);
-        ``iv``: instrumental variables (A. Janot, P.-O. Vandanjon and M. Gautier, "A generic
-        instrumental variable approach for industrial robot identification", IEEE Transactions
-        on Control Systems Technology 22(1), 2014).
+        ``ols``: the pseudo-inverse of L. Zollo et al. 2015, eqs. (38) and (42); ``wls``: rows
+        weighted by the inverse variance of their joint; ``huber``: the same with less weight for
+        large errors (P. J. Huber, "Robust estimation of a location parameter", Annals of
+        Mathematical Statistics 35(1), 1964); ``iv``: instrumental variables (A. Janot, P.-O.
+        Vandanjon and M. Gautier, "A generic instrumental variable approach for industrial robot
+        identification", IEEE Transactions on Control Systems Technology 22(1), 2014).
     equations : Equations
         Of full column rank.
     correlation : float
-        Samples over which errors are correlated. The covariance is then the larger one, by
-        parameter, of that for independent errors and that of W. K. Newey and K. D. West, "A
-        simple, positive semi-definite, heteroskedasticity and autocorrelation consistent
-        covariance matrix", Econometrica 55(3), 1987.
-
-    Returns
-    -------
-    LinearFit
-        The estimate.
+        Samples over which errors are correlated. The variances are then the larger ones of those
+        for independent errors and those of W. K. Newey and K. D. West, "A simple, positive
+        semi-definite, heteroskedasticity and autocorrelation consistent covariance matrix",
+        Econometrica 55(3), 1987.
     """
     if name not in ESTIMATORS:
-        raise ParameterError(f'is {name!r}', subject='estimator',
-                             remedy='choose among ' + ', '.join(ESTIMATORS))
+        raise ParameterError(f'must be one of {", ".join(ESTIMATORS)}, got {name!r}',
+                             subject='estimator', remedy='choose among these')
     rows, columns = equations.W.shape
     if rows <= columns:
         raise ParameterError(f'has {rows} rows for {columns} parameters', subject='recording',
@@ -126,7 +109,7 @@ def _huber(equations: Equations, correlation: float) -> LinearFit:
     weights = np.ones(len(equations.y))
     for _ in range(_PASSES):
         residual = equations.y - equations.W @ x
-        # A joint that lies on a stop all the time has no equation.
+        # A joint that is always at a stop has no equation.
         scale = np.array([1.4826 * np.median(np.abs(mine)) if len(mine) else 1.0 for mine in (
             residual[equations.joint == j] for j in range(int(equations.joint.max()) + 1))])
         sizes = np.abs(residual) / np.maximum(scale, 1e-12 * np.abs(equations.y).max()
@@ -160,7 +143,7 @@ ESTIMATORS: Mapping[str, Callable[[Equations, float], LinearFit]] = {
 
 
 def _solved(equations: Equations, weights: FloatArray) -> FloatArray:
-    """Return the weighted least-squares solution, of columns scaled to unit length."""
+    """Weighted least-squares solution, with columns scaled to unit length."""
     roots = np.sqrt(weights)
     W = equations.W * roots[:, np.newaxis]
     lengths = np.linalg.norm(W, axis=0)
@@ -169,14 +152,14 @@ def _solved(equations: Equations, weights: FloatArray) -> FloatArray:
 
 
 def _by_joint(equations: Equations, x: FloatArray) -> FloatArray:
-    """Return the inverse variance of each row's joint."""
+    """Inverse variance of the joint of each row."""
     return 1.0 / _sigma(equations, x)[equations.joint] ** 2
 
 
 def _sigma(equations: Equations, x: FloatArray, counts: FloatArray | None = None) -> FloatArray:
-    """Return the standard deviation of the errors of each joint.
+    """Standard deviation of the errors of each joint.
 
-    With triangular factors for equations, ``counts`` are the rows of each joint they stand for.
+    For triangular factors, ``counts`` are the numbers of rows that they represent.
     """
     joint = equations.joint
     counts = np.bincount(joint).astype(float) if counts is None else counts
@@ -189,36 +172,18 @@ def _sigma(equations: Equations, x: FloatArray, counts: FloatArray | None = None
 
 
 def _triangular(equations: Equations) -> tuple[Equations, FloatArray]:
-    """Return the triangular factors of the equations of each joint, and how many rows it has.
-
-    Sums of squares of the errors of a joint are the same for all parameters.
-    """
+    """Triangular factors of the equations of each joint, and the number of rows of each."""
     counts = np.bincount(equations.joint).astype(float)
     R, joint = triangles(np.column_stack([equations.W, equations.y]), equations.joint)
     return Equations(R[:, :-1], R[:, -1], joint, np.zeros(len(R), dtype=np.int64)), counts
 
 
 def triangles(W: FloatArray, joint: IntArray) -> tuple[FloatArray, IntArray]:
-    """Return the triangular factors of the rows of each joint, one below the other.
-
-    Parameters
-    ----------
-    W : ndarray, shape (m, p)
-        Rows.
-    joint : ndarray of int64, shape (m,)
-        Which joint a row belongs to.
-
-    Returns
-    -------
-    R : ndarray, shape (r, p)
-        Of each joint R_j^T R_j = W_j^T W_j.
-    joint : ndarray of int64, shape (r,)
-        Which joint a row belongs to.
-    """
+    """Stacked triangular factors R_j^T R_j = W_j^T W_j of each joint, and their joints."""
     factors, owners = [], []
     for j in range(int(joint.max()) + 1):
         mine = W[joint == j]
-        # Most bodies are none of a joint's business.
+        # Most bodies do not act on a joint.
         there = np.any(mine, axis=0)
         R = np.linalg.qr(mine[:, there], mode='r')
         factors.append(np.zeros((len(R), W.shape[1])))
@@ -229,7 +194,7 @@ def triangles(W: FloatArray, joint: IntArray) -> tuple[FloatArray, IntArray]:
 
 def _finished(equations: Equations, x: FloatArray, weights: FloatArray, correlation: float
               ) -> LinearFit:
-    """Return the fit with the covariance of its parameters: bread, filling, bread."""
+    """Fit with the sandwich covariance of its parameters."""
     W, residual = equations.W, equations.y - equations.W @ x
     instruments = W if equations.Z is None else equations.Z
     sigma = _sigma(equations, x)
@@ -257,21 +222,16 @@ def _baked(bread: FloatArray, filling: FloatArray, lengths: FloatArray) -> Float
 
 def newey_west(scores: FloatArray, joint: IntArray, order: IntArray, correlation: float
                ) -> FloatArray:
-    """Return the sum of products of scores of samples near each other, weighed by distance.
+    """Covariance of the sum of scores, shape (p, p), with correlated neighbouring samples.
 
     Parameters
     ----------
     scores : ndarray, shape (m, p)
-        What each row adds to the gradient.
+        Contribution of each row to the gradient.
     joint, order : ndarray of int64, shape (m,)
-        As in `Equations`.
+        See `Equations`.
     correlation : float
         Samples over which errors are correlated.
-
-    Returns
-    -------
-    ndarray, shape (p, p)
-        The covariance of the sum of the scores.
     """
     places = order - order.min()
     samples = np.zeros((int(places.max()) + 1, scores.shape[1]))
@@ -292,11 +252,11 @@ class Essential:
     Parameters
     ----------
     columns : ndarray of int64, shape (k,)
-        Which columns of the equations are left.
+        Columns that are kept.
     fit : LinearFit
-        Their fit.
+        Fit of these columns.
     growth : float
-        Weighted root mean square error over that of all parameters, minus 1.
+        Weighted RMS error relative to that of all columns, minus 1.
     """
 
     columns: IntArray
@@ -306,29 +266,15 @@ class Essential:
 
 def essential(equations: Equations, *, limit: float = LIMIT, growth: float = GROWTH,
               correlation: float = 0.0) -> Essential:
-    """Leave out, one after the other, the parameter that is known worst.
+    """Leave out the least determined parameter, one after the other.
 
-    As W. Khalil and E. Dombre, "Modeling, identification and control of robots", 2002,
-    section 12.4.4: until every relative standard deviation is small, or the errors would grow.
-
-    Parameters
-    ----------
-    equations : Equations
-        Of base parameters.
-    limit : float
-        Relative standard deviation that may stay.
-    growth : float
-        By how much the errors may grow.
-    correlation : float
-        As in `estimate`.
-
-    Returns
-    -------
-    Essential
-        What is left.
+    Until every relative standard deviation is below ``limit`` or the errors would grow by more
+    than ``growth`` (W. Khalil and E. Dombre, "Modeling, identification and control of robots",
+    2002, section 12.4.4).
     """
     if not (0.0 < limit < np.inf and 0.0 <= growth < np.inf):
-        raise ParameterError(f'are {limit!r} and {growth!r}', subject='limit and growth',
+        raise ParameterError(f'must be positive, got {limit!r} and {growth!r}',
+                             subject='limit and growth',
                              remedy='give positive numbers')
     columns = np.arange(equations.W.shape[1])
     best = estimate('wls', equations, correlation=correlation)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Normal equations of a chosen model, by joint and by block of time."""
+"""Normal equations of a selected model, by joint and by block of time."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.model.arrays import FloatArray, IntArray
 
-# Gravities of which all products are kept: that of the description, and a tilted one; and
-# models of which the products are.
+# Number of gravities, described and tilted, and of models with cached products.
 _KEPT, _KEPT_MODELS = 2, 4
 
 
@@ -23,7 +22,7 @@ class Normal:
     stack : Stack
         The equations.
     blocks : int
-        Pieces of equal length into which time is cut.
+        Number of blocks of equal duration.
 
     Attributes
     ----------
@@ -42,11 +41,11 @@ class Normal:
         self._models: dict[tuple[bytes, tuple[int, ...]], FloatArray] = {}
 
     def first_row(self, block: int) -> int:
-        """Return the first row of a block."""
+        """First row of a block."""
         return int(self._bounds[block])
 
     def reload(self) -> None:
-        """Take over the columns of load-dependent friction that the stack has computed anew."""
+        """Update the products after the stack recomputed its load-dependent columns."""
         for j, products in enumerate(self._products):
             one, first = self.stack.joints[j], self.stack.first_loaded[j]
             loaded = slice(first, one.A.shape[1])
@@ -73,23 +72,20 @@ class Normal:
 
     def of_model(self, features: Sequence[int], gravity: FloatArray,
                  tilted: FloatArray | None = None) -> FloatArray:
-        """Return products in the columns of a model.
+        """Products in the columns of a model, shape (blocks, n, p + 1, p + 1).
+
+        Columns: 10 nb inertial parameters, the features, the tilts, and the efforts. The array is
+        cached and must not be written to.
 
         Parameters
         ----------
         features : sequence of int
-            Which features it has.
+            Features of the model.
         gravity : ndarray, shape (3,)
-            Gravity in the base, m/s^2.
+            Gravity in the base frame, m/s^2.
         tilted : ndarray, shape (10 nb,), optional
-            Inertial parameters at which two columns more say what a tilt of gravity does:
+            Inertial parameters at which two more columns hold the effect of a tilt of gravity
             along the rows of `tangents`, per m/s^2.
-
-        Returns
-        -------
-        ndarray, shape (blocks, n, p + 1, p + 1)
-            Columns: 10 nb inertial parameters, the features, the tilts, and the efforts. It may
-            be handed out again: nobody writes into it.
         """
         if tilted is not None:
             return self._of_columns(features, gravity, tilted)
@@ -138,23 +134,16 @@ class Normal:
 
 def selection(stack: Stack, columns: IntArray, features: Sequence[int], gravity: FloatArray,
               tilted: FloatArray | None = None) -> tuple[FloatArray, IntArray]:
-    """Return T that makes the columns of a model out of those of a joint, and which they are.
+    """Matrix T of A_model = A T, shape (c, k), and the indices of these columns in the model.
 
     Parameters
     ----------
     stack : Stack
-        What counts the columns.
+        Its numbering of the columns is used.
     columns : ndarray of int64, shape (c,)
         Columns of the joint.
     features, gravity, tilted
-        As in `Normal.of_model`.
-
-    Returns
-    -------
-    T : ndarray, shape (c, k)
-        A_model = A T.
-    where : ndarray of int64, shape (k,)
-        Numbers of these columns among the model's.
+        See `Normal.of_model`.
     """
     rigid, bodies = stack.n_rigid, stack.robot.n_bodies
     place = {int(column): k for k, column in enumerate(columns)}
@@ -184,7 +173,7 @@ def selection(stack: Stack, columns: IntArray, features: Sequence[int], gravity:
 
 
 def tangents(gravity: FloatArray) -> FloatArray:
-    """Return two unit vectors across gravity, shape (2, 3): x and y of an upright base."""
+    """Two unit vectors across gravity, shape (2, 3): x and y of an upright base."""
     down = gravity / np.linalg.norm(gravity)
     first = np.eye(3)[int(np.argmin(np.abs(down)))]
     first = first - (first @ down) * down

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filtered equations of a recording: everything that may stand in them, once and for all.
+"""Filtered equations of a recording, with the columns of all candidate terms.
 
-An equation of joint j holds, as columns, what each inertial parameter and each friction term
-does to the effort of that joint, and that effort. All of them go through the same low-pass
-filter and are kept at twice its cut-off, where the errors of neighbouring rows are nearly
-independent. Models are then chosen among the columns without another look at the recording.
+An equation of joint j has as columns the effect of each inertial parameter and friction term
+on the effort of that joint, and that effort. All are filtered by the same low-pass and kept
+at twice its cut-off, where errors of neighbouring rows are nearly independent. Models are then
+selected among the columns without reading the recording again.
 """
 
 from __future__ import annotations
@@ -29,30 +29,20 @@ from robot_dynamics.identification.stops import on_stops
 from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 from robot_dynamics.model.robot import Robot
 
-#: Rows are kept at so many times the cut-off: with the filter's noise bandwidth of about the
-#: cut-off, neighbouring errors then have next to no correlation.
+#: Rows per second as a multiple of the cut-off, which is about the noise bandwidth of the
+#: filter: errors of neighbouring rows then have next to no correlation.
 ROWS_PER_CUTOFF = 2.0
-#: Left out at both ends of a segment, s: filters and presliding friction have to settle.
+#: Left out at both ends of a segment, where filters and presliding settle, s.
 TRIM = 0.5
-# At most this share of a segment on each side.
+# Largest fraction of a segment on each side.
 _TRIM_SHARE = 0.1
-# Samples filtered at a time.
+# Samples per filtered piece.
 _PIECE = 4096
 
 
 @dataclass(frozen=True)
 class Feature:
-    """A friction column: a term of an axis, with its width or length.
-
-    Parameters
-    ----------
-    axis : int
-        Which axis of the dataset.
-    term : str
-        One of `robot_dynamics.identification.friction.TERMS`.
-    option : float
-        Width or length; 0 where the term has none.
-    """
+    """A friction column: axis of the dataset, term, and width or length (0 for a term without)."""
 
     axis: int
     term: str
@@ -66,7 +56,7 @@ class JointRows:
     Parameters
     ----------
     columns : ndarray of int64, shape (c,)
-        Numbers of the columns, as `Stack` counts them.
+        Indices of the columns in the numbering of `Stack`.
     A : ndarray, shape (m, c)
         Columns.
     y : ndarray, shape (m,)
@@ -81,44 +71,42 @@ class JointRows:
 class Stack:
     """Equations of all joints.
 
-    Columns: the 10 nb inertial parameters without gravity, then what 4 nb of them (mass and
-    first moment) do under unit gravity along x, y and z each, then the features.
+    Columns: the 10 nb inertial parameters without gravity, then the effects of 4 nb of them (mass
+    and first moment) under unit gravity along x, y and z, then the features.
 
     Parameters
     ----------
     robot : Robot
-        The robot; its inertial parameters count only as the first guess of loads.
+        The robot; its inertial parameters are only the first guess of loads.
     dataset : Dataset
         The log.
     settings : SignalSettings
-        How signals are made.
+        Signal settings.
     terms : sequence of str
-        Friction terms to prepare columns of.
+        Friction terms.
     velocity_threshold : float
-        Rows of a joint that moves slower are not used, rad/s or m/s.
+        Rows of a slower joint are not used, rad/s or m/s.
     coulomb_width : float, optional
-        Where signs are smooth, rad/s or m/s; several are prepared if not given.
+        Width of the smooth sign, rad/s or m/s; several are prepared if not given.
     rows_per_cutoff : float
-        Rows kept a second, in cut-offs.
+        Rows per second, as a multiple of the cut-off.
     like : Stack, optional
-        Another stack of the same log, of which features and used rows are taken over.
+        Stack of the same log with the features and used rows to take over.
     loads : ndarray, shape (10 nb,), optional
-        Inertial parameters that say what the bodies ask of the axes; the robot's if not given.
+        Inertial parameters for the loads of the axes; the robot's if not given.
 
     Attributes
     ----------
     features : tuple of Feature
-        The friction columns.
+        Friction columns.
     joints : tuple of JointRows
-        The equations.
+        Equations.
     time : ndarray, shape (m,)
-        Of the rows, s.
-    used : ndarray of bool, shape (m, n)
-        Which rows of each joint are used.
-    on_stops : ndarray of bool, shape (m, n)
-        In which of them it lies on a mechanical stop.
+        Times of the rows, s.
+    used, on_stops : ndarray of bool, shape (m, n)
+        Rows of each joint that are used, and rows at a mechanical stop.
     rate : float
-        Rows a second, Hz.
+        Rows per second, Hz.
     """
 
     def __init__(self, robot: Robot, dataset: Dataset, settings: SignalSettings,
@@ -164,29 +152,29 @@ class Stack:
 
     @property
     def first_feature(self) -> int:
-        """Number of the column of the first feature."""
+        """Index of the column of the first feature."""
         return 22 * self.robot.n_bodies
 
     @property
     def rate(self) -> float:
-        """Rows a second, Hz."""
+        """Rows per second, Hz."""
         return self._rate(self.motions[0].rate)
 
     def speeds(self) -> FloatArray:
-        """Return the root mean square of the speed of each axis, shape (k,)."""
+        """RMS speed of each axis, shape (k,), rad/s or m/s."""
         squares = sum(np.sum((motion.v @ self.dataset.axes.T) ** 2, axis=0)
                       for motion in self.motions)
         return np.sqrt(squares / sum(motion.count for motion in self.motions))
 
     def with_loads(self, parameters: FloatArray, gravity: FloatArray | None = None) -> None:
-        """Compute the columns of load-dependent friction anew.
+        """Compute the columns of load-dependent friction for other loads.
 
         Parameters
         ----------
         parameters : ndarray, shape (10 nb,)
-            Inertial parameters that say what the bodies ask of the axes.
+            Inertial parameters for the loads of the axes.
         gravity : ndarray, shape (3,), optional
-            Gravity they feel; the robot's if not given.
+            Gravity of the loads; the robot's if not given.
         """
         joints = self._static[0]
         if self._loaded:
@@ -199,17 +187,17 @@ class Stack:
         self.joints = joints
 
     def speeds_of_rows(self) -> FloatArray:
-        """Return the velocities at the times of the rows, shape (m, n)."""
+        """Velocities at the times of the rows, shape (m, n)."""
         return np.concatenate([motion.v[outer][keep] for motion in self.motions
                                for outer, keep in self._pieces(motion)])
 
     def take_back(self, joint: int) -> None:
-        """Use the equations of a joint that lies on no stop, after all."""
+        """Use the equations of a joint that is not at a stop."""
         self.on_stops[:, joint] = False
         self.used[:, joint] = self._moving[:, joint]
 
     def _rows_on_stops(self) -> BoolArray:
-        """Return which rows of each joint lie on a stop, shape (m, n)."""
+        """Mask of the rows at which each joint is at a stop, shape (m, n)."""
         rows = []
         for motion in self.motions:
             lying = on_stops(self.robot, self.dataset, motion, self.settings.cutoff)
@@ -221,7 +209,7 @@ class Stack:
 
     def _rows(self, terms: Sequence[str], *, with_rigid: bool, model: Dynamics | None = None
               ) -> tuple[tuple[JointRows, ...], FloatArray]:
-        """Return filtered columns of all joints, and the times of the rows."""
+        """Filtered columns of all joints, and the times of the rows."""
         n, axes = self.robot.n, self.dataset.axes
         numbers = [k for k, feature in enumerate(self.features) if feature.term in terms]
         columns, pieces, efforts, times = [], [[] for _ in range(n)], [[] for _ in range(n)], []
@@ -262,10 +250,10 @@ class Stack:
 
     def _effects(self, motion: Motion, numbers: Sequence[int], model: Dynamics | None
                  ) -> FloatArray:
-        """Return the features of some numbers along a whole motion, shape (N, k)."""
+        """Features along a whole motion, shape (N, k)."""
         if model is None:
             return self._columns(motion, numbers)
-        # Loads change with the model; what they act on does not.
+        # Loads change with the model; columns per unit of load do not.
         key = id(motion)
         if key not in self._unloaded:
             self._unloaded[key] = self._columns(motion, numbers)
@@ -275,7 +263,7 @@ class Stack:
         return out
 
     def _columns(self, motion: Motion, numbers: Sequence[int]) -> FloatArray:
-        """Return features along a whole motion, those of a load for each unit of it."""
+        """Features along a whole motion, per unit of load for load-dependent ones."""
         axes = self.dataset.axes
         out = np.empty((motion.count, len(numbers)), order='F')
         groups: dict[tuple[int, str], list[int]] = {}
@@ -290,7 +278,7 @@ class Stack:
         return out
 
     def _rigid(self, motion: Motion, piece: slice) -> tuple[FloatArray, list[FloatArray]]:
-        """Return regressors without gravity, (L, n, 10 nb), and under unit ones, (L, n, 4 nb)."""
+        """Regressors without gravity, (L, n, 10 nb), and under unit gravities, (L, n, 4 nb)."""
         q, v, a = motion.q[piece], motion.v[piece], motion.a[piece]
         rest = np.zeros_like(q)
         heavy = (10 * np.arange(self.robot.n_bodies)[:, np.newaxis] + np.arange(4)).ravel()
@@ -302,29 +290,15 @@ class Stack:
 
 
 def row_rate(rate: float, cutoff: float, rows_per_cutoff: float = ROWS_PER_CUTOFF) -> float:
-    """Return the rows kept a second, Hz, of a motion with so many samples a second."""
+    """Rows per second, Hz, from the sampling rate of a motion."""
     return rate / max(1, int(rate / (rows_per_cutoff * cutoff)))
 
 
 def pieces_of(motion: Motion, cutoff: float, rows_per_cutoff: float = ROWS_PER_CUTOFF
               ) -> Iterator[tuple[slice, IntArray]]:
-    """Yield pieces of a motion to filter, and which of their samples become rows.
+    """Yield pieces of a motion to filter, and the samples of each that become rows.
 
-    Parameters
-    ----------
-    motion : Motion
-        The motion.
-    cutoff : float
-        Of the filter, Hz.
-    rows_per_cutoff : float
-        Rows kept a second, in cut-offs.
-
-    Yields
-    ------
-    outer : slice
-        Samples to filter: those of a piece, and as many on both sides as the filter remembers.
-    kept : ndarray of int64
-        Which of these become rows.
+    A piece includes as many samples on both sides as the filter remembers.
     """
     step = round(motion.rate / row_rate(motion.rate, cutoff, rows_per_cutoff))
     margin = int(np.ceil(settling(cutoff) * motion.rate))

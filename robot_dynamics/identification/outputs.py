@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``make_outputs``: everything an identification leaves behind but the report."""
+"""Files of an identification: URDF, parameter file, covariance and result."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ class Outputs:
     files : mapping of str to bytes
         Contents by name.
     robot : Robot
-        What the URDF and the parameter file describe, joint terms and gravity included.
+        Robot of the URDF and the parameter file, with joint terms and gravity.
     friction : PlainFriction
-        Joint terms of a description.
+        Joint terms of the URDF.
     findings : tuple of Finding
-        What a user should know about the files.
+        Remarks on the files.
     refused : InertiaError, optional
-        Why there is neither a URDF nor a parameter file.
+        Reason why there is neither a URDF nor a parameter file.
     """
 
     files: Mapping[str, bytes]
@@ -81,17 +81,16 @@ def make_outputs(found: Identification, dataset: Dataset, urdf: str, *,
     found : Identification
         The result.
     dataset : Dataset
-        What it was made of.
+        The log of the identification.
     urdf : str
-        Text of the description that was identified.
+        Text of the identified description.
     allow_inconsistent : bool
-        Whether there is a URDF though a body of it cannot exist. Without, there is none, and
-        no parameter file.
+        Whether a URDF is written although one of its bodies is inconsistent. Otherwise there is
+        none, and no parameter file.
 
-    Returns
-    -------
-    Outputs
-        The files.
+    See Also
+    --------
+    identify
     """
     friction = found.model.plain_friction(motions_of(dataset, found.signals))
     robot = replace(found.identified_robot(), damping=friction.damping,
@@ -118,7 +117,7 @@ def make_outputs(found: Identification, dataset: Dataset, urdf: str, *,
 
 def result_content(found: Identification, dataset: Dataset, friction: PlainFriction,
                    refused: InertiaError | None = None) -> dict[str, Any]:
-    """Return all that ``result.json`` says."""
+    """Content of ``result.json``."""
     names = dataset.joint_names
     return {
         **found.to_dict(),
@@ -135,7 +134,7 @@ def result_content(found: Identification, dataset: Dataset, friction: PlainFrict
 
 
 def finite(value: Any) -> Any:
-    """Return the same with null for what JSON cannot say: infinite, and no number."""
+    """Copy with null for values that JSON does not have: infinite ones and nan."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -146,7 +145,7 @@ def finite(value: Any) -> Any:
 
 
 def covariance_file(found: Identification) -> bytes:
-    """Return the archive; see `ARRAYS`. Nothing in it is pickled."""
+    """Archive of `ARRAYS`, without pickled objects."""
     content = io.BytesIO()
     np.savez_compressed(
         content, names=np.array(found.names), values=found.model.parameters,
@@ -157,13 +156,7 @@ def covariance_file(found: Identification) -> bytes:
 
 
 def read_covariance(path: Path) -> dict[str, NDArray[np.generic]]:
-    """Read an archive back.
-
-    Raises
-    ------
-    RecordingError
-        Where it is none.
-    """
+    """Arrays of a covariance archive by name."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in ARRAYS}
@@ -175,22 +168,21 @@ def read_covariance(path: Path) -> dict[str, NDArray[np.generic]]:
 
 def parameter_file(urdf: str, robot: Robot,
                    special: Mapping[str, Mapping[str, str]] | None = None) -> str:
-    """Return a ROS 2 parameter file for all nodes, complete in itself.
+    """ROS 2 parameter file for all nodes, as YAML.
 
     Parameters
     ----------
     urdf : str
         The identified URDF.
     robot : Robot
-        The identified robot: its joints, base and gravity, which a URDF does not say.
+        The identified robot, with the joints, base and gravity, which a URDF does not contain.
     special : mapping of str to mapping, optional
-        What single nodes are told besides, by name.
+        Further parameters of single nodes, by name.
 
-    Returns
-    -------
-    str
-        YAML. Where gravity was not seen in the efforts, which the hardware had already
-        compensated, none is given: nodes then take that of a level base.
+    Notes
+    -----
+    For gravity-compensated efforts, gravity was not identified and is left out: nodes then
+    assume a level base.
     """
     values = {'robot_description': urdf, 'joints': list(robot.joint_names),
               'base_link': robot.base_name}
@@ -204,18 +196,10 @@ def parameter_file(urdf: str, robot: Robot,
 
 
 def payload_file(payload: Payload) -> str:
-    """Return a ROS 2 parameter file with a payload.
+    """ROS 2 parameter file with a payload, as YAML.
 
-    Parameters
-    ----------
-    payload : Payload
-        The payload; mass, centre and, where the motion tells it and there can be such a body,
-        inertia are written. It counts as a point otherwise.
-
-    Returns
-    -------
-    str
-        YAML.
+    The inertia is written if it is determined and physically consistent; otherwise the payload
+    is a point mass.
     """
     values = {'payload.mass': float(payload.mass),
               'payload.com': [float(x) for x in payload.com], 'payload.frame': payload.body}
@@ -228,7 +212,7 @@ def payload_file(payload: Payload) -> str:
 
 
 def payload_text(payload: Payload) -> str:
-    """Return one line on a payload, for a terminal."""
+    """One line on a payload, for a terminal."""
     mass, x, y, z = payload.deviations[:4]
     centre = ', '.join(f'{value:.3f}' for value in payload.com)
     spread = ', '.join(f'{value / payload.mass:.3f}' for value in (x, y, z))

@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an arm carries: a recording with the payload, on top of an arm identified without it."""
+"""Payload of an arm, from recordings with it and without it.
+
+A YAML file names the recording without the payload, beside what holds for both::
+
+    payload:
+      without: empty.mcap      # beside the YAML; the other recordings are with the payload
+      body: wrist_3_link       # the link that carries it; the last one if not given
+"""
 
 from __future__ import annotations
 
@@ -34,16 +41,16 @@ _KEYS = ('without', 'body')
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """A payload in the axes of the body that carries it.
+    """A payload in the frame of the link that carries it.
 
     Parameters
     ----------
     body : str
         The link.
     parameters : ndarray, shape (10,)
-        What it adds to the link: mass, first moment, inertia tensor about the link's origin.
+        Parameters added to the link: mass, first moment, inertia about the origin of the link.
     deviations : ndarray, shape (10,)
-        Standard deviations; infinite where the motion does not tell.
+        Standard deviations; infinite for parameters without effect on the recording.
     mass : float
         kg.
     com : ndarray, shape (3,)
@@ -59,26 +66,44 @@ class Payload:
 
 def identify_payload(dataset: Dataset, arm: Model, signals: SignalSettings,
                      body: str | None = None) -> Payload:
-    """Identify what an arm carries, as the difference to the arm without it.
+    """Payload of an arm that was identified without it.
 
-    The friction of the known arm is taken to be the same but for a constant, which every
-    joint has anew.
+    The friction of the arm is taken as known except for one constant per joint.
 
     Parameters
     ----------
     dataset : Dataset
         A recording with the payload.
     arm : Model
-        The arm, identified without it; `Identification.model`.
+        The arm without it; `Identification.model`.
     signals : SignalSettings
-        How signals are made; those of that identification.
+        Signal settings of that identification.
     body : str, optional
-        The link that carries it; the last one if not given.
+        The link that carries the payload; the last one if not given.
 
-    Returns
-    -------
-    Payload
-        Mass, centre of mass, inertia, and how well they are known.
+    See Also
+    --------
+    identify, dataset_from_arrays
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Dynamics, Robot
+    >>> from robot_dynamics.identification import dataset_from_arrays, identify_payload, identify
+    >>> from robot_dynamics.identification import EstimateSettings
+    >>> robot = Robot.from_urdf('urdf/planar_2r.urdf')
+    >>> loaded = robot.with_parameters(robot.parameters + np.repeat([0.0, 1.0], 10) * np.array(
+    ...     10 * [0.0] + [1.0, 0.2, 0, 0, 0, 0, 0, 0.05, 0, 0.05]))
+    >>> t = np.arange(0.0, 20.0, 0.01)[:, None]
+    >>> w = np.array([1.0, 1.7])
+    >>> q, v, a = np.sin(w * t), w * np.cos(w * t), -w**2 * np.sin(w * t)
+    >>> logs = [dataset_from_arrays(robot, t[:, 0], q, Dynamics(one).inverse_dynamics(q, v, a))
+    ...         for one in (robot, loaded)]
+    >>> plain = EstimateSettings(friction='coulomb', armature=False, cutoff=5.0, lag=0.0)
+    >>> arm = identify(logs[0], robot, plain)
+    >>> payload = identify_payload(logs[1], arm.model, arm.signals)
+    >>> payload.body == robot.body_names[-1], round(payload.mass, 2)
+    (True, 1.0)
     """
     robot = arm.robot
     names = robot.body_names
@@ -112,7 +137,7 @@ def identify_payload(dataset: Dataset, arm: Model, signals: SignalSettings,
 
 def _solved(body: str, whole: FloatArray, efforts: FloatArray, order: IntArray,
             correlation: float) -> Payload:
-    """Return the payload from rows of all joints, (m, n, 10) and (m, n)."""
+    """Payload from rows of all joints, (m, n, 10) and (m, n)."""
     m, n = efforts.shape
     lengths = np.linalg.norm(whole.reshape(-1, 10), axis=0)
     told = lengths > _TELLING * np.max(lengths)
@@ -135,41 +160,32 @@ def _solved(body: str, whole: FloatArray, efforts: FloatArray, order: IntArray,
 
 
 def in_frame(payload: Payload, rotation: FloatArray, translation: FloatArray) -> FloatArray:
-    """Return the ten parameters of a payload in another frame fixed to its link.
+    """Parameters of a payload in another frame fixed to its link, shape (10,).
 
     Parameters
     ----------
     payload : Payload
         The payload.
     rotation, translation : ndarray, shape (3, 3) and (3,)
-        Axes and origin of the link frame as seen from that frame, m.
+        Axes and origin of the link frame in that frame, m.
     """
     return transform_parameters(payload.parameters, rotation, translation)
 
 
 def identify_payload_from(content: Mapping[str, Any], folder: Path, robot: Robot,
                           loaded: Dataset) -> tuple[Payload, Identification, Dataset]:
-    """Identify what an arm carries, as a YAML asks for it.
+    """Payload, arm without it and recording of the arm, as the content of a YAML file asks for.
 
     Parameters
     ----------
     content : mapping
-        All that the YAML says.
+        Content of the YAML file.
     folder : Path
-        Where it lies.
+        Folder of the YAML file.
     robot : Robot
-        The arm as described.
+        Description of the arm.
     loaded : Dataset
         The recording with the payload.
-
-    Returns
-    -------
-    Payload
-        What it carries.
-    Identification
-        The arm without it.
-    Dataset
-        The recording that this is of.
     """
     part = content.get('payload')
     if not isinstance(part, Mapping) or not isinstance(part.get('without'), str):

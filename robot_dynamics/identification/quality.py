@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verdict on an identification, and what should be recorded to make it better."""
+"""Verdict on an identification, and the motions that a better recording needs."""
 
 from __future__ import annotations
 
@@ -20,69 +20,61 @@ from robot_dynamics.model.inertia import check_body
 
 #: Relative errors of predictions up to which a model is good, and fair.
 GOOD_ERROR, FAIR_ERROR = 0.10, 0.25
-#: A single joint may be off by this factor more.
+#: Factor by which a single joint may be worse.
 JOINT = 2.0
-#: Predictions of another half may be worse than the fit by this factor.
+#: Largest factor between the errors of predictions and of the fit.
 OVERFIT = 2.5
-#: Condition numbers of a base from which on a motion hardly tells its parameters apart.
+#: Largest condition number of a base with well separated parameters.
 CONDITION = 300.0
-#: A base that is off its description by more is doubted, degrees.
+#: Largest plausible tilt of the base against its description, degrees.
 LARGE_TILT = 5.0
-#: Base parameters with a larger relative standard deviation are not told by the recording.
+#: Base parameters with a larger relative standard deviation are undetermined.
 VAGUE = 0.3
 
 _PIECE = 3.0
-#: A parameter is told where what the rows of a motion leave of it is below this part of it.
-TOLD = 1e-3
-# States that stand for a motion.
+#: A parameter is determined if the part outside the row space of the motion is smaller.
+DETERMINED = 1e-3
+# Random states of a motion.
 _STATES = 40
 
 
 def grade(total: float, joints: FloatArray) -> str:
-    """Return good, fair or poor by relative errors, of all joints together and of each.
-
-    Parameters
-    ----------
-    total : float
-        Relative error of all joints together: strong joints decide it.
-    joints : ndarray, shape (n,)
-        Relative error of each.
-    """
+    """Verdict good, fair or poor from the relative errors of all joints and of each joint."""
     error = float(np.max(np.append(joints / JOINT, total)))
     return GOOD if error <= GOOD_ERROR else FAIR if error <= FAIR_ERROR else POOR
 
 
 def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters,
                structural: BaseParameters, missing: Sequence[Missing], model: Model,
-               linear: LinearFit, doubts: Sequence[Finding] = (), still: Sequence[str] = ()
+               linear: LinearFit, known: Sequence[Finding] = (), still: Sequence[str] = ()
                ) -> tuple[str, tuple[str, ...], tuple[Finding, ...]]:
-    """Judge an identification.
+    """Verdict on an identification.
 
     Parameters
     ----------
     in_sample, validation : Residuals
-        Of the fit, and of predictions of the other half.
+        Errors of the fit, and of predictions of the other half.
     base, structural : BaseParameters
-        What the recording tells, and what the best motion could.
+        Base parameters of the recording, and of the best motion.
     missing : sequence of Missing
-        What the recording does not tell of that.
+        Parameters that the recording does not determine.
     model : Model
-        What was identified.
+        The identified model.
     linear : LinearFit
         Least squares in the base.
-    doubts : sequence of Finding
-        What is known of the recording and of the friction; an error leaves no good model.
+    known : sequence of Finding
+        Findings on the recording and on friction; an error makes the verdict poor.
     still : sequence of str
-        Joints that stood still: of what they carry elsewhere nothing is known.
+        Joints that stood still.
 
     Returns
     -------
     verdict : str
         good, fair or poor.
     reasons : tuple of str
-        Why.
+        Reasons of the verdict.
     findings : tuple of Finding
-        What to do.
+        Findings on the result, with remedies.
     """
     reasons = [f'predicts the other half of the recording with {100 * validation.total:.3g} % '
                f'error, its own with {100 * in_sample.total:.3g} %']
@@ -93,19 +85,19 @@ def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters
                        'of its effort off: do not rely on its efforts')
     if validation.total > OVERFIT * in_sample.total + 0.01:
         verdict = POOR if verdict == POOR else FAIR
-        reasons.append('predicts much worse than it fits: the two halves say different things')
-    for one in doubts:
+        reasons.append('predicts much worse than it fits: the halves of the recording disagree')
+    for one in known:
         if one.severity is Severity.ERROR:
             verdict = POOR
             reasons.append(f'{one.subject}: {one.message}')
     if still:
         verdict = POOR if verdict == POOR else FAIR
-        reasons.append(f'{", ".join(still)} stood still: nothing is known of its friction, and of '
-                       'gravity only where it stood')
-    findings = list(_told_of(missing, base, structural, model))
+        reasons.append(f'{", ".join(still)} stood still: its friction is unknown, and so is '
+                       'gravity except where it stood')
+    findings = list(_missing_findings(missing, base, structural, model))
     if base.condition > CONDITION:
-        reasons.append(f'condition number {base.condition:.0f}: the motion hardly tells some '
-                       'parameters apart')
+        reasons.append(f'condition number {base.condition:.0f}: the motion hardly separates '
+                       'some parameters')
     vague = [name for name, value, sd in zip(base.base_names, linear.x,
                                              np.sqrt(np.diag(linear.covariance)), strict=True)
              if sd > VAGUE * abs(value)]
@@ -119,16 +111,16 @@ def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters
               if not check_body(ten).is_consistent]
     if broken:
         verdict = POOR
-        reasons.append('no body can have the parameters of ' + ', '.join(broken))
+        reasons.append('physically inconsistent parameters of ' + ', '.join(broken))
         findings.append(Finding(Severity.WARNING, ', '.join(broken),
-                                'has parameters that no body can have',
+                                'has physically inconsistent parameters',
                                 "use the estimator 'consistent'"))
     tilt = np.degrees(np.arccos(np.clip(model.gravity @ model.robot.gravity / max(
         float(np.linalg.norm(model.gravity) * np.linalg.norm(model.robot.gravity)), 1e-300),
         -1.0, 1.0))) if np.any(model.robot.gravity) else 0.0
     if tilt > LARGE_TILT:
         findings.append(Finding(Severity.WARNING, 'gravity', f'is {tilt:.1f} deg off the '
-                                'description, more than an arm is usually mounted off its base',
+                                'description, more than usual for a mounted arm',
                                 'measure it; set estimate.gravity: known if it stands upright'))
     wrong = [f'{model.axis_names[f.axis]}' for f, value in zip(model.features, model.friction,
                                                              strict=True)
@@ -139,44 +131,37 @@ def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters
     return verdict, tuple(reasons), tuple(findings)
 
 
-def _told_of(missing: Sequence[Missing], base: BaseParameters, structural: BaseParameters,
+def _missing_findings(missing: Sequence[Missing], base: BaseParameters, structural: BaseParameters,
              model: Model) -> Iterator[Finding]:
-    """Say what the recording cannot tell that another motion would."""
+    """Findings on parameters that another motion would determine."""
     if not missing:
         return
     rigid = 10 * model.robot.n_bodies
-    told = int(np.sum(base.independent < rigid))
+    determined = int(np.sum(base.independent < rigid))
     possible = int(np.sum(structural.independent < rigid))
-    # What is told of each may be a part of what could be: then there are no fewer.
-    if told < possible:
+    # The number may be equal although the combinations differ.
+    if determined < possible:
         yield Finding(Severity.WARNING, 'recording',
-                      f'tells {told} of {possible} combinations of inertial parameters; the '
-                      'others keep the values of the description')
+                      f'determines {determined} of {possible} combinations of inertial '
+                      'parameters; the others keep the values of the description')
     for one in missing:
         yield Finding(Severity.WARNING, ', '.join(one.parameters[:3])
                       + (f' and {len(one.parameters) - 3} more' if len(one.parameters) > 3
-                         else ''), 'is not told by the recording', one.motion)
+                         else ''), 'is not determined by the recording', one.motion)
 
 
 def worst_pieces(stack: Stack, residual: FloatArray, order: IntArray, count: int = 3
                  ) -> tuple[tuple[float, float, float], ...]:
-    """Return the pieces of three seconds with the largest errors.
+    """Pieces of three seconds with the largest relative errors: start, end (s), error.
 
     Parameters
     ----------
     stack : Stack
         The equations.
-    residual : ndarray, shape (m,)
-        Errors.
-    order : ndarray of int64, shape (m,)
-        Sample of each; all of the first joint first.
+    residual, order : ndarray, shape (m,)
+        Errors, and the sample of each; all rows of the first joint first.
     count : int
-        How many.
-
-    Returns
-    -------
-    tuple of (float, float, float)
-        Start, end (s) and root of squared error over squared effort, the worst first.
+        Number of pieces.
     """
     effort = np.concatenate([one.y[stack.used[:, j]] for j, one in enumerate(stack.joints)])
     piece = ((stack.time[order] - stack.time[0]) / _PIECE).astype(int)
@@ -190,23 +175,16 @@ def worst_pieces(stack: Stack, residual: FloatArray, order: IntArray, count: int
 
 def missing_motion(model: Model, base: BaseParameters, structural: BaseParameters,
                    terms: Sequence[str] = ()) -> tuple[Missing, ...]:
-    """Say what a recording does not tell.
+    """Base parameters that a recording does not determine, by the simplest motion that would.
 
     Parameters
     ----------
     model : Model
-        The arm; `base` has its names.
-    base : BaseParameters
-        What the recording tells.
-    structural : BaseParameters
-        What the best motion could, of bodies and joint terms.
+        The arm; `base` has its parameter names.
+    base, structural : BaseParameters
+        Base parameters of the recording, and of the best motion.
     terms : sequence of str
-        Those joint terms.
-
-    Returns
-    -------
-    tuple of Missing
-        By motion, the simplest first; empty where everything is told.
+        Joint terms in `structural`.
     """
     dynamics = Dynamics(model.robot.with_gravity(model.gravity))
     names = model.names
@@ -221,17 +199,17 @@ def missing_motion(model: Model, base: BaseParameters, structural: BaseParameter
     wanted = np.zeros((structural.rank, len(names)))
     wanted[:, columns] = structural.matrix[:, common]
     wanted = _unit(wanted / scale)
-    told = _span(base.matrix / scale)
+    determined = _span(base.matrix / scale)
     left = [k for k in range(structural.rank) if structural.independent[k] < rigid
-            and _left(wanted[k], told) > TOLD]
+            and _left(wanted[k], determined) > DETERMINED]
     out = []
     for words, moving in _motions(model.robot.joint_names):
         if not left:
             break
         W = np.zeros((_STATES * model.robot.n, len(names)))
         W[:, columns] = _regressor(dynamics, terms, moving)[:, common]
-        both = _span(np.concatenate([told, _unit(W / scale)]))
-        found = [k for k in left if _left(wanted[k], both) <= TOLD]
+        both = _span(np.concatenate([determined, _unit(W / scale)]))
+        found = [k for k in left if _left(wanted[k], both) <= DETERMINED]
         if found:
             out.append(Missing(tuple(structural.base_names[k] for k in found), words))
             left = [k for k in left if k not in found]
@@ -239,7 +217,7 @@ def missing_motion(model: Model, base: BaseParameters, structural: BaseParameter
 
 
 def _motions(joints: Sequence[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield simple motions in words, and which joints move in them."""
+    """Yield simple motions in words, and the joints that move in them."""
     yield 'hold the arm still in many different poses', ()
     for j, name in enumerate(joints):
         yield f'swing {name} to and fro with changing speed, the others in several poses', (j,)
@@ -249,7 +227,7 @@ def _motions(joints: Sequence[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def _regressor(dynamics: Dynamics, terms: Sequence[str], moving: Sequence[int]) -> FloatArray:
-    """Return stacked regressors of random states in which some joints move."""
+    """Stacked regressors of random states in which some joints move."""
     random, n = np.random.default_rng(0), dynamics.robot.n
     q = random.uniform(-np.pi, np.pi, (_STATES, n))
     v, a = np.zeros((_STATES, n)), np.zeros((_STATES, n))
@@ -261,13 +239,13 @@ def _regressor(dynamics: Dynamics, terms: Sequence[str], moving: Sequence[int]) 
 
 
 def _unit(rows: FloatArray) -> FloatArray:
-    """Return rows of unit length; those of none stay."""
+    """Rows scaled to unit length; zero rows stay zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(lengths > 0.0, lengths, 1.0)
 
 
 def _span(rows: FloatArray) -> FloatArray:
-    """Return orthonormal rows that span the same."""
+    """Orthonormal basis of the row space."""
     if not len(rows):
         return rows
     _, sizes, basis = np.linalg.svd(_unit(rows), full_matrices=False)
@@ -275,5 +253,5 @@ def _span(rows: FloatArray) -> FloatArray:
 
 
 def _left(row: FloatArray, basis: FloatArray) -> float:
-    """Return the length of what a span leaves of a row."""
+    """Length of the part of a row outside a span."""
     return float(np.linalg.norm(row - (row @ basis.T) @ basis))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``Identification``: parameters, how well they are known, and whether to believe them."""
+"""``Identification``: identified parameters, their uncertainty, and a verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,14 +25,14 @@ GOOD, FAIR, POOR = 'good', 'fair', 'poor'
 
 @dataclass(frozen=True)
 class Missing:
-    """Base parameters that a recording does not tell.
+    """Parameters that the recording does not determine, and a motion that would.
 
     Parameters
     ----------
     parameters : tuple of str
-        In words, as `BaseParameters.base_names`.
+        Combinations of inertial parameters.
     motion : str
-        What would tell them.
+        The motion, in words.
     """
 
     parameters: tuple[str, ...]
@@ -41,16 +41,16 @@ class Missing:
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """What is left of the efforts, by joint.
+    """Errors of predicted efforts by joint.
 
     Parameters
     ----------
     rmse : ndarray, shape (n,)
-        Root mean square of measured minus predicted effort, N m or N.
+        RMS of measured minus predicted effort, N m or N.
     relative : ndarray, shape (n,)
-        That over the root mean square of the effort.
+        The same divided by the RMS effort.
     total : float
-        The same of all joints together.
+        Relative error of all joints together.
     """
 
     rmse: FloatArray
@@ -59,64 +59,87 @@ class Residuals:
 
     @classmethod
     def of(cls, errors: FloatArray, squares: FloatArray, rows: FloatArray) -> Residuals:
-        """Make it of sums of squares of errors and efforts of each joint."""
+        """Residuals from sums of squares of errors and efforts of each joint."""
         safe = np.maximum(squares, 1e-300)
         return cls(np.sqrt(errors / np.maximum(rows, 1.0)), np.sqrt(errors / safe),
                    float(np.sqrt(np.sum(errors) / np.sum(safe))))
 
     @property
     def worst(self) -> int:
-        """Number of the joint with the largest relative error."""
+        """Index of the joint with the largest relative error."""
         return int(np.argmax(self.relative))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Residuals in plain types."""
+        return {'rmse': self.rmse.tolist(), 'relative': self.relative.tolist(),
+                'total': self.total}
+
+
+def base_dict(base: BaseParameters, values: FloatArray, deviations: FloatArray) -> dict[str, Any]:
+    """Base parameters with values and deviations, classes, rank and condition in plain types."""
+    return {
+        'base': [{'name': name, 'value': float(value), 'standard_deviation': float(sd)}
+                 for name, value, sd in zip(base.base_names, values, deviations, strict=True)],
+        'classes': dict(zip(base.names, base.classes, strict=True)), 'rank': base.rank}
+
+
+def findings_list(findings: Sequence[Finding]) -> list[dict[str, str]]:
+    """Findings in plain types."""
+    return [{'severity': one.severity.value, 'subject': one.subject, 'message': one.message,
+             'remedy': one.remedy} for one in findings]
 
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """What a recording tells of an arm.
+    """Result of `identify`.
 
     Parameters
     ----------
     model : Model
         The arm with all its parameters: bodies and friction.
     covariance : ndarray, shape (p, p)
-        Of `Model.parameters`, given the pull towards the description.
+        Covariance of `Model.parameters`, given the prior of the description.
     base : BaseParameters
-        What the motion of the recording can tell, of bodies and friction together.
+        Base parameters of the recording, of bodies and friction together.
     base_values, base_covariance : ndarray, shape (r,) and (r, r)
-        Base parameters by least squares, without any description, and their covariance,
-        which counts that errors of neighbouring samples are alike.
+        Base parameters by least squares without a prior, and their covariance, which accounts
+        for correlated errors of neighbouring samples.
     structural_rank : int
-        Base parameters of the bodies (and armatures) that the best motion could tell.
+        Number of base parameters of bodies and armatures for the best motion.
     estimator : str
-        Which estimator made `model`.
+        Estimator of `model`.
     in_sample, validation : Residuals
-        On the rows of the fit; and of each half, predicted from the other, with every
-        choice made in the other.
+        Errors on the rows of the fit, and of each half of the recording predicted from the
+        other half, with every selection made on that other half.
     signals : SignalSettings
-        Filters and the like.
+        Filters and lag.
     tilt : ndarray, shape (2,)
-        Of gravity against the description, rad.
+        Angles of gravity against the description, rad.
     choices : tuple of Choice
-        What was chosen and why.
+        Selected settings and the reasons.
     findings : tuple of Finding
-        What a user should know.
+        Remarks for the user.
     verdict : {'good', 'fair', 'poor'}
-        Whether to use it.
+        Whether to use the model.
     verdict_reasons : tuple of str
-        Why.
+        Reasons of the verdict.
     worst : tuple of (float, float, float)
-        Start and end (s) of the worst three seconds, and the relative error there.
+        Start and end (s) of the worst pieces of three seconds, and their relative errors.
     halves : tuple of Model, Model
-        What each half alone tells: the first predicts what comes after `middle`, the second
-        what comes before.
+        Models from each half: the first predicts the time after `middle`, the second the
+        time before.
     middle : float
-        Where the halves meet, s.
+        Time between the halves, s.
     missing : tuple of Missing
-        What the recording does not tell of the bodies, and which motion would.
+        Undetermined parameters of bodies, and motions that determine them.
     seconds : mapping of str to float
-        How long each stage took.
+        Duration of each stage of the computation, s.
     essential : Essential, optional
-        Fewer base parameters that say the same, by weighted least squares, if asked for.
+        Essential base parameters by weighted least squares, if requested.
+
+    See Also
+    --------
+    identify, robot_dynamics.identification.outputs.make_outputs
     """
 
     model: Model
@@ -153,7 +176,7 @@ class Identification:
 
     @property
     def standard_deviations(self) -> dict[str, float]:
-        """Standard deviations of all parameters by name, given the description."""
+        """Standard deviations of all parameters by name, given the prior."""
         return dict(zip(self.names, np.sqrt(np.diag(self.covariance)).tolist(), strict=True))
 
     @property
@@ -163,13 +186,13 @@ class Identification:
 
     @property
     def relative_deviations(self) -> FloatArray:
-        """Standard deviations of the base parameters over their size, shape (r,)."""
+        """Standard deviations of the base parameters relative to their values, shape (r,)."""
         with np.errstate(divide='ignore'):
             return self.base_deviations / np.abs(self.base_values)
 
     @property
     def classes(self) -> dict[str, str]:
-        """Whether each parameter is independent, combined or unidentifiable, by name."""
+        """Class of each parameter by name: independent, combined or unidentifiable."""
         return dict(zip(self.base.names, self.base.classes, strict=True))
 
     @property
@@ -183,66 +206,58 @@ class Identification:
             self.essential.columns, fit.x, deviations, strict=True)}
 
     def confidence_interval(self, level: float = 0.95) -> FloatArray:
-        """Return between what a base parameter lies with a probability, shape (r, 2)."""
+        """Interval of each base parameter at a confidence level, shape (r, 2)."""
         if not 0.0 < level < 1.0:
-            raise ParameterError(f'is {level!r}', subject='level', remedy='give a probability')
+            raise ParameterError(f'must be between 0 and 1, got {level!r}', subject='level',
+                                 remedy='give a probability')
         from scipy.special import ndtri
         half = float(ndtri(0.5 + 0.5 * level)) * self.base_deviations
         return np.stack([self.base_values - half, self.base_values + half], axis=1)
 
     @property
     def is_consistent(self) -> bool:
-        """Whether every body is one that can exist."""
+        """Whether every body is physically consistent."""
         return not self.impossible_bodies
 
     @property
     def impossible_bodies(self) -> dict[str, str]:
-        """Bodies that cannot exist, and why not."""
+        """Physically inconsistent bodies, and the violated condition of each."""
         verdicts = {name: check_body(ten) for name, ten in zip(
             self.model.robot.body_names, self.model.inertial.reshape(-1, 10), strict=True)}
         return {name: one.violation for name, one in verdicts.items() if not one.is_consistent}
 
     def friction(self, term: str) -> dict[str, float]:
-        """Return the parameter of a friction term of each axis that has it, by its name."""
+        """Parameter of a friction term by axis, of the axes that have the term."""
         return {self.model.axis_names[feature.axis]: float(value) for feature, value in zip(
             self.model.features, self.model.friction, strict=True) if feature.term == term}
 
     def identified_robot(self) -> Robot:
-        """Return the robot with the inertial parameters and the gravity identified."""
+        """Robot with the identified inertial parameters and gravity."""
         return self.model.robot.with_parameters(self.model.inertial).with_gravity(
             self.model.gravity)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in plain types, for JSON and YAML."""
+        """Result in plain types, for JSON and YAML."""
         return {
             'verdict': self.verdict, 'verdict_reasons': list(self.verdict_reasons),
             'joints': list(self.model.robot.joint_names),
-            'in_sample': _plain(self.in_sample), 'validation': _plain(self.validation),
+            'in_sample': self.in_sample.to_dict(), 'validation': self.validation.to_dict(),
             'estimator': self.estimator, 'consistent': self.is_consistent,
             'parameters': self.parameters, 'standard_deviations': self.standard_deviations,
             'friction_options': {name: feature.option for name, feature in zip(
                 self.names[10 * self.model.robot.n_bodies:], self.model.features, strict=True)},
             'gravity': self.model.gravity.tolist(), 'tilt': self.tilt.tolist(),
-            'base': [{'name': name, 'value': float(value), 'standard_deviation': float(sd)}
-                     for name, value, sd in zip(self.base.base_names, self.base_values,
-                                                self.base_deviations, strict=True)],
+            **base_dict(self.base, self.base_values, self.base_deviations),
             'essential': {name: {'value': value, 'standard_deviation': sd} for name, (value, sd)
                           in self.essential_parameters.items()},
-            'classes': self.classes, 'condition': self.base.condition, 'rank': self.base.rank,
-            'structural_rank': self.structural_rank,
+            'condition': self.base.condition, 'structural_rank': self.structural_rank,
             'signals': {'cutoff': self.signals.cutoff, 'order': self.signals.order,
                         'velocity': self.signals.velocity, 'derivative': self.signals.derivative,
                         'lag': self.signals.lag},
             'choices': [{'what': c.what, 'value': c.value, 'reason': c.reason}
                         for c in self.choices],
-            'findings': [{'severity': f.severity.value, 'subject': f.subject,
-                          'message': f.message, 'remedy': f.remedy} for f in self.findings],
+            'findings': findings_list(self.findings),
             'missing': [{'parameters': list(one.parameters), 'motion': one.motion}
                         for one in self.missing],
             'worst': [list(one) for one in self.worst],
         }
-
-
-def _plain(residuals: Residuals) -> dict[str, Any]:
-    return {'rmse': residuals.rmse.tolist(), 'relative': residuals.relative.tolist(),
-            'total': residuals.total}

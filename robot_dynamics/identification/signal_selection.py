@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chooses cut-off, source of velocities and a common lag by predictions of the raw efforts.
-
-Each candidate makes its own motions; a fit to one half of the time predicts the efforts of
-the other, as they were measured and not as the candidate would filter them, for a candidate
-that smooths everything away predicts best what is left.
-"""
+"""Selects cut-off, source of velocities and lag of efforts by predictions of the raw efforts."""
 
 from __future__ import annotations
 
@@ -26,77 +21,78 @@ from robot_dynamics.identification.stops import on_stops
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
-#: Cut-offs that are tried, as multiples of what the spectrum suggests.
+#: Candidate cut-offs as multiples of that of the spectrum.
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
-#: Rows of a long log that are looked at.
+#: Largest number of rows of a log that are used for selection.
 MOST_ROWS = 60_000
-#: Measured velocities that come later than positions by more are not used, s.
+#: Largest lag of usable measured velocities, s.
 LATE = 0.01
-#: Velocities are looked for up to so late, s; and taken for velocities of that joint where
-#: their correlation with the slope of its positions is larger than this.
+#: Largest lag of velocities that is searched, s, and least correlation with the slope of the
+#: positions.
 LONGEST_VELOCITY_LAG, CLEAR = 0.5, 0.5
-#: By how much measured velocities have to predict better than those of positions, of squares.
+#: Required relative improvement of squared errors by measured velocities.
 SOURCE_GAIN = 0.02
-#: By how much a lag has to predict better than none.
+#: Required relative improvement by a lag.
 LAG_GAIN = 0.01
-#: A fit takes most of a lag: what it leaves has to promise this part of that gain at least.
+#: Fraction of that improvement that the remaining lag must promise, as a fit takes most of it.
 HOPELESS = 0.01
-#: Velocities are measured ones only at cut-offs where those of positions leave no more than
-#: this multiple of the least squared error.
+#: Measured velocities are tried at cut-offs where those of positions have at most this multiple
+#: of the least squared error.
 NEAR = 4.0
-#: Largest lag believed, s.
+#: Largest plausible lag, s.
 LARGEST_LAG = 0.1
 
 _FAMILY = 'dahl+coulomb'
-_BLOCKS, _STRENGTHS = 12, (3.0, 10.0)
+_BLOCKS, _PRIOR_WEIGHTS = 12, (3.0, 10.0)
 # Left out at both ends of a segment, s.
 _TRIM = 0.5
 _LAG_STEPS = 4
 
 
 class SignalChooser:
-    """Tries signal settings.
+    """Selects signal settings.
 
     Parameters
     ----------
     robot, dataset
-        Whose log it is.
+        The arm and its log.
     always : sequence of str
-        Friction terms that every model has.
+        Friction terms of every model.
     """
 
     def __init__(self, robot: Robot, dataset: Dataset, always: Sequence[str]):
         self.robot, self.always = robot, tuple(always)
         self.dataset = excerpt(dataset)
-        self._judge: FloatArray | None = None
+        self._joint_weights: FloatArray | None = None
         self._scores: dict[SignalSettings, float] = {}
 
     def choose(self, given: SignalSettings | None, cutoff: float | None, velocity: str,
                lag: float | None) -> tuple[SignalSettings, tuple[Choice, ...]]:
-        """Choose what is not given.
+        """Select the settings that are not given.
 
         Parameters
         ----------
         given : SignalSettings, optional
-            Everything else.
+            All other settings.
         cutoff : float, optional
             Hz.
         velocity : {'auto', 'position', 'measured'}
             Source of velocities.
         lag : float, optional
-            Of efforts, s.
+            Lag of efforts, s.
 
         Returns
         -------
         SignalSettings
             The settings.
         tuple of Choice
-            What was chosen, and why.
+            Selected settings and the reasons.
         """
         first = cutoff_of(self.dataset) if cutoff is None else cutoff
         base = SignalSettings(first) if given is None else given.at(first)
         if velocity == 'measured' and not self.dataset.has_velocity:
-            raise ParameterError('is not complete in the log', subject='velocity',
+            raise ParameterError('must not be measured: velocities of the log are not complete',
+                                 subject='velocity',
                                  remedy='set velocity: position')
         sources = ['position']
         choices: list[Choice] = []
@@ -106,8 +102,8 @@ class SignalChooser:
             sources = (['measured'] if velocity == 'measured' else
                        ['position'] if late else ['position', 'measured'])
             if late and velocity == 'auto':
-                choices.append(Choice('velocity', 'position', 'measured velocities come later '
-                                      'than positions'))
+                choices.append(Choice('velocity', 'position', 'measured velocities lag behind '
+                                      'positions'))
         highest = 0.1 / self.dataset.period
         cutoffs = sorted({min(first * factor, highest) for factor in FACTORS}) \
             if cutoff is None else [cutoff]
@@ -129,14 +125,14 @@ class SignalChooser:
         if lag is not None:
             return replace(best, lag=lag), tuple(choices)
         if self.dataset.n == 1:
-            # What is common to all joints cannot be told from the friction of a single one.
-            note = Choice('lag of efforts', '0', 'one joint does not tell a lag from its friction')
+            # A single joint does not separate a common lag from its friction.
+            note = Choice('lag of efforts', '0', 'one joint does not separate lag and friction')
             return best, (*choices, note)
         best, note = self._with_lag(best)
         return best, (*choices, note)
 
     def score(self, settings: SignalSettings) -> float:
-        """Return the squared error of raw efforts, each half predicted from the other."""
+        """Squared error of raw efforts, each half predicted from the other."""
         if settings not in self._scores:
             try:
                 self._scores[settings] = sum(
@@ -147,31 +143,31 @@ class SignalChooser:
         return self._scores[settings]
 
     def _weights(self) -> FloatArray:
-        if self._judge is None:
+        if self._joint_weights is None:
             efforts = np.concatenate([s.effort for s in self.dataset.segments])
-            self._judge = 1.0 / np.maximum(np.var(efforts, axis=0), 1e-12)
-        return self._judge
+            self._joint_weights = 1.0 / np.maximum(np.var(efforts, axis=0), 1e-12)
+        return self._joint_weights
 
     def _halves(self, settings: SignalSettings
                 ) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
-        """Return error, slope of the prediction and prediction of each half from the other."""
+        """Error, slope of the prediction and prediction of each half from the other."""
         stack = Stack(self.robot, self.dataset, settings, (*FAMILIES[_FAMILY], *self.always))
         chooser = Chooser(stack, _BLOCKS, self.always)
         half = _BLOCKS // 2
         middle = stack.time[len(stack.time) // 2]
         out = []
         for train, late in ((np.arange(half), True), (np.arange(half, _BLOCKS), False)):
-            model = chooser.choose(train, (_FAMILY,), _STRENGTHS, 'known').model
+            model = chooser.choose(train, (_FAMILY,), _PRIOR_WEIGHTS, 'known').model
             parts = [self._errors(model, motion, segment, settings, middle, late)
                      for motion, segment in zip(stack.motions, self.dataset.segments,
                                                 strict=True)]
             out.append(tuple(np.concatenate(part) for part in zip(*parts, strict=True)))
             if not len(out[-1][0]):
-                raise RecordingError('is too short to choose by', subject=self.dataset.source,
+                raise RecordingError('is too short for a selection', subject=self.dataset.source,
                                      remedy='record some more seconds')
-        # Joints count by what is left of them, once that is known.
-        if self._judge is None:
-            self._judge = 1.0 / np.maximum(np.mean(
+        # Once known, the remaining errors weight the joints.
+        if self._joint_weights is None:
+            self._joint_weights = 1.0 / np.maximum(np.mean(
                 np.concatenate([error for error, _, _ in out]) ** 2, axis=0), 1e-12)
         return out
 
@@ -184,19 +180,16 @@ class SignalChooser:
         at = segment.time - settings.lag
         kept = ((segment.time >= middle) == late) & (at >= motion.time[0] + _TRIM) \
             & (at <= motion.time[-1] - _TRIM)
-        told, change = (np.stack([np.interp(at[kept], motion.time, column) for column in x.T],
+        values, change = (np.stack([np.interp(at[kept], motion.time, column) for column in x.T],
                                  axis=1) for x in (predicted, slope))
-        # What lies on a stop is in no prediction.
+        # Contact forces at stops are not predicted.
         lying = on_stops(self.robot, self.dataset, motion, settings.cutoff)
         near = np.clip(np.rint((at[kept] - motion.time[0]) * motion.rate).astype(int), 0,
                        motion.count - 1)
-        return np.where(lying[near], 0.0, segment.effort[kept] - told), change, told
+        return np.where(lying[near], 0.0, segment.effort[kept] - values), change, values
 
     def _lags(self, settings: SignalSettings) -> tuple[FloatArray, FloatArray, float]:
-        """Return by how much efforts of each joint come later still, s, and how sure that is.
-
-        And by how much the score would fall if nothing but the prediction came later.
-        """
+        """Remaining lag of efforts of each joint, s, its information, and the expected gain."""
         halves = self._halves(settings)
         error, slope = (np.concatenate([half[k] for half in halves]) for k in (0, 1))
         squares = np.maximum(np.sum(slope ** 2, axis=0), 1e-300)
@@ -204,8 +197,8 @@ class SignalChooser:
         return lags, information, 2.0 * float(information @ lags ** 2) / len(error)
 
     def _with_lag(self, settings: SignalSettings) -> tuple[SignalSettings, Choice]:
-        """Return the settings with a lag, where all joints agree that there is one."""
-        none = Choice('lag of efforts', '0', 'no lag common to the joints predicts better')
+        """Settings with a lag, if the joints agree on one."""
+        none = Choice('lag of efforts', '0', 'no lag common to the joints improves predictions')
         trial, before = settings, self.score(settings)
         steps: list[float] = []
         for _ in range(_LAG_STEPS):
@@ -216,7 +209,7 @@ class SignalChooser:
             if not steps and fall < HOPELESS * LAG_GAIN * before:
                 return settings, none
             step = float(np.sum(lags * information) / np.sum(information))
-            # A fit takes part of a lag, always the same: what is left shrinks geometrically.
+            # A fit takes a constant fraction of the lag: the rest shrinks geometrically.
             ratio = step / steps[-1] if len(steps) % 2 else 0.0
             steps.append(step)
             trial = replace(trial, lag=trial.lag + step / (1.0 - np.clip(ratio, 0.0, 0.9)))
@@ -233,7 +226,7 @@ class SignalChooser:
 
 
 def preferred(candidates: Sequence[SignalSettings], scores: Sequence[float]) -> int:
-    """Return which candidate is taken: positions tell the velocity unless measured ones help."""
+    """Index of the best candidate; measured velocities only if they predict clearly better."""
     best = int(np.argmin(scores))
     plain = min((k for k, one in enumerate(candidates) if one.velocity == 'position'),
                 key=lambda k: scores[k], default=best)
@@ -241,7 +234,7 @@ def preferred(candidates: Sequence[SignalSettings], scores: Sequence[float]) -> 
 
 
 def excerpt(dataset: Dataset) -> Dataset:
-    """Return the beginning of a long log: as much of it as is looked at for choices."""
+    """Beginning of a long log, as much as the selection uses."""
     return dataset if dataset.count <= MOST_ROWS else _beginning(dataset)
 
 
@@ -251,11 +244,7 @@ def _beginning(dataset: Dataset) -> Dataset:
 
 
 def velocity_lag(dataset: Dataset) -> FloatArray:
-    """Return by how much measured velocities come later than positions, s, shape (n,).
-
-    Where their correlation with the slope of the positions is largest, of either sign; nan
-    where velocities were not measured or a joint hardly moves.
-    """
+    """Lag of measured velocities behind positions, (n,), s; nan without velocity or motion."""
     return compare_velocity(dataset)[0]
 
 
@@ -263,18 +252,12 @@ def velocity_lag(dataset: Dataset) -> FloatArray:
 def compare_velocity(dataset: Dataset) -> tuple[FloatArray, FloatArray]:
     """Compare measured velocities with the slope of the positions.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        The log.
-
     Returns
     -------
     lag : ndarray, shape (n,)
-        By how much measured velocities come later, s.
+        Lag of measured velocities, s, at the largest correlation of either sign.
     gain : ndarray, shape (n,)
-        What they are of the slope, once shifted; both nan where velocities were not measured
-        or a joint hardly moves.
+        Shifted velocity relative to the slope. Both are nan without velocities or motion.
     """
     lags, gains = np.full(dataset.n, np.nan), np.full(dataset.n, np.nan)
     if not dataset.has_velocity:
@@ -282,16 +265,16 @@ def compare_velocity(dataset: Dataset) -> tuple[FloatArray, FloatArray]:
     motions = motions_of(dataset, SignalSettings(max(cutoff_of(dataset), 2.0)))
     most = max(2, round(LONGEST_VELOCITY_LAG * motions[0].rate))
     for joint in range(dataset.n):
-        products, told, slopes = np.zeros(2 * most + 1), np.zeros(2 * most + 1), 0.0
+        products, powers, slopes = np.zeros(2 * most + 1), np.zeros(2 * most + 1), 0.0
         for segment, motion in zip(dataset.segments, motions, strict=True):
             measured = np.interp(motion.time, segment.time, segment.velocity[:, joint])
-            # Filters have not settled at the ends: slopes there are wild.
+            # Filters have not settled at the ends.
             trim = int(min(_TRIM * motion.rate, 0.1 * motion.count))
             v = motion.v[trim:motion.count - trim, joint]
             products += _correlation(measured, v, trim, most)
-            told += _correlation(measured ** 2, np.ones_like(v), trim, most)
+            powers += _correlation(measured ** 2, np.ones_like(v), trim, most)
             slopes += float(v @ v)
-        alike = np.abs(products) / np.sqrt(np.maximum(told * slopes, 1e-12))
+        alike = np.abs(products) / np.sqrt(np.maximum(powers * slopes, 1e-12))
         k = int(np.argmax(alike))
         if slopes < 1e-9 or alike[k] < CLEAR:
             continue
@@ -301,7 +284,7 @@ def compare_velocity(dataset: Dataset) -> tuple[FloatArray, FloatArray]:
 
 
 def _correlation(late: FloatArray, early: FloatArray, first: int, most: int) -> FloatArray:
-    """Return sum_i late[first + i + k] early[i] for k from -most to most."""
+    """sum_i late[first + i + k] early[i] for k from -most to most."""
     from scipy.signal import correlate
     whole = correlate(late, early, method='fft')
     at = np.arange(first - most, first + most + 1) + len(early) - 1
@@ -310,7 +293,7 @@ def _correlation(late: FloatArray, early: FloatArray, first: int, most: int) -> 
 
 
 def _peak(values: FloatArray, k: int) -> float:
-    """Return where a parabola through a maximum and its neighbours has its top, in samples."""
+    """Offset of the maximum of a parabola through a maximum and its neighbours, in samples."""
     if not 0 < k < len(values) - 1:
         return 0.0
     before, here, after = values[k - 1:k + 2]

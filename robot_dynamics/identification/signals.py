@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From rows of a log to motions: even, filtered, differentiated, at no higher rate than needed."""
+"""Motions on an even grid from the rows of a log: filtered, differentiated, decimated.
+
+The cut-off is found from the spectrum of the positions: the motion of the arm ends where the
+noise of the encoders begins.
+"""
 
 from __future__ import annotations
 
@@ -35,23 +39,22 @@ LOWEST, HIGHEST, OF_RATE = 0.5, 100.0, 0.15
 
 @dataclass(frozen=True)
 class SignalSettings:
-    """How signals are made.
+    """Settings of filters and derivatives.
 
     Parameters
     ----------
     cutoff : float
-        Cut-off of the equations, Hz: everything in them is filtered there, efforts and
-        regressors alike.
+        Cut-off of the equations, Hz: regressors and efforts are filtered there alike.
     order : int
         Order of the zero-phase Butterworth filters.
     derivative : str
         One of `robot_dynamics.identification.filters.METHODS`.
     velocity : {'position', 'measured'}
-        What velocities and accelerations are made of.
+        Source of velocities and accelerations.
     wider : float
         Cut-off of the motion as a multiple of that of the equations.
     lag : float
-        By how much efforts come later than the positions they belong to, s.
+        Lag of efforts behind the positions they belong to, s.
     """
 
     cutoff: float
@@ -81,24 +84,24 @@ class SignalSettings:
                                  remedy='give a frequency in Hz')
 
     def at(self, cutoff: float) -> SignalSettings:
-        """Return the same with another cut-off."""
+        """Copy with another cut-off."""
         return replace(self, cutoff=cutoff)
 
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Evenly sampled motion and efforts of one segment.
+    """Motion and efforts of one segment on an even grid.
 
     Parameters
     ----------
     time : ndarray, shape (N,)
         s.
     q, v, a : ndarray, shape (N, n)
-        Positions, velocities, accelerations, filtered.
+        Filtered positions, velocities and accelerations.
     effort : ndarray, shape (N, n)
-        Efforts, with what lies above the rate taken away and nothing else.
+        Efforts without the frequencies above the rate.
     rate : float
-        Samples a second, Hz.
+        Sampling rate, Hz.
     """
 
     time: FloatArray
@@ -115,19 +118,9 @@ class Motion:
 
 
 def motions_of(dataset: Dataset, settings: SignalSettings) -> tuple[Motion, ...]:
-    """Return the motion of each segment of a log.
+    """Motion of each segment of a log.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        The log.
-    settings : SignalSettings
-        How.
-
-    Returns
-    -------
-    tuple of Motion
-        The same ones as before where they are asked for again: nobody writes into them.
+    The motions made last are cached for each log; they must not be written to.
     """
     made = _MADE.get(dataset)
     if made is None or made[0] != settings:
@@ -160,26 +153,13 @@ def _motion(segment: Segment, period: float, settings: SignalSettings) -> Motion
 
 
 def _shifted(segment: Segment, lag: float, period: float, count: int) -> FloatArray:
-    """Return efforts of later, which belong to the positions of now."""
+    """Efforts shifted forwards by the lag, on the even grid."""
     at = segment.time[0] + lag + period * np.arange(count)
     return np.stack([np.interp(at, segment.time, column) for column in segment.effort.T], axis=1)
 
 
 def spectrum(dataset: Dataset) -> tuple[FloatArray, FloatArray]:
-    """Return frequencies and the power of the positions, the median of all pieces.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The motion.
-
-    Returns
-    -------
-    frequency : ndarray, shape (m,)
-        Hz.
-    power : ndarray, shape (m, n)
-        rad^2/Hz or m^2/Hz of each joint.
-    """
+    """Power spectra of the positions, mean removed: frequencies (m,), Hz, and powers (m, n)."""
     from scipy.signal import welch
     rate = 1.0 / dataset.period
     longest = max(dataset.segments, key=lambda segment: len(segment.time))
@@ -191,13 +171,12 @@ def spectrum(dataset: Dataset) -> tuple[FloatArray, FloatArray]:
 
 @remembered
 def cutoff_of(dataset: Dataset) -> float:
-    """Return the cut-off below which the positions tell of the motion, Hz.
+    """Cut-off of the motion in the positions of a log, Hz.
 
-    The noise of a joint is the median power of its upper half of frequencies; its motion
-    ends at the first frequency whose power is not `ABOVE_NOISE` times that. The cut-off is
-    where `SHARE` of the power of the acceleration of the motion is reached, of the joint
-    for which that is highest, but twice of the median one at most: one joint that shakes
-    shall not decide for all.
+    The noise of a joint is the median power of the upper half of its frequencies; its motion ends
+    at the first frequency with less than `ABOVE_NOISE` times that power. The cut-off is reached
+    at the fraction `SHARE` of the power of the acceleration, for the fastest joint, but at most
+    at twice the median over the joints: a single vibrating joint must not decide.
     """
     frequency, power = spectrum(dataset)
     ends = []

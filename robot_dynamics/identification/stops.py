@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joints that lie on a mechanical stop: what holds them there is in no model.
+"""Joints at mechanical stops, whose contact force is not part of any model.
 
-A stop acts on its own joint alone, whose equations it makes worthless; those of all other
-joints hold. What lies on a stop stands still at a limit of the description, or beyond it.
+A stop acts on its own joint only. The equations of that joint are unusable then; those of
+all other joints hold. A joint is at a stop if it stands still at, or beyond, a limit of the
+description.
 """
 
 from __future__ import annotations
@@ -28,14 +29,9 @@ AROUND = 2.0
 
 
 def stops_of(robot: Robot, dataset: Dataset) -> tuple[FloatArray, FloatArray]:
-    """Return between which positions each joint moves freely, rad or m; infinite without stops.
+    """Lower and upper stop of each joint, (n,) each, rad or m; infinite without a stop.
 
-    Parameters
-    ----------
-    robot : Robot
-        Whose limits they are.
-    dataset : Dataset
-        What it did; a limit that was passed by far is none, nor one that was never near.
+    A limit that the log exceeds by far is not a stop, nor is one that the log never came near.
     """
     lower, upper = robot.limits.lower.copy(), robot.limits.upper.copy()
     low, high = (extreme([extreme(s.position, axis=0) for s in dataset.segments], axis=0)
@@ -51,21 +47,16 @@ def stops_of(robot: Robot, dataset: Dataset) -> tuple[FloatArray, FloatArray]:
 
 
 def on_stops(robot: Robot, dataset: Dataset, motion: Motion, cutoff: float) -> BoolArray:
-    """Return when each joint lies on a stop, or is filtered with samples when it does.
+    """Mask of samples at which each joint is at a stop, widened by the filter, shape (N, n).
 
     Parameters
     ----------
     robot, dataset
-        Whose stops they are, see `stops_of`.
+        See `stops_of`.
     motion : Motion
-        A piece of what it did.
+        A segment of the log.
     cutoff : float
-        Of the filter of the equations, Hz.
-
-    Returns
-    -------
-    ndarray of bool, shape (N, n)
-        For each sample of the motion. A joint beyond a limit is pressed into its stop.
+        Cut-off of the equations, Hz.
     """
     found = np.zeros(motion.q.shape, dtype=bool)
     speeds = np.sqrt(np.mean(motion.v ** 2, axis=0))
@@ -80,15 +71,7 @@ def on_stops(robot: Robot, dataset: Dataset, motion: Motion, cutoff: float) -> B
 
 
 def stop_findings(dataset: Dataset, lying: BoolArray) -> tuple[Finding, ...]:
-    """Tell which joints lie on a stop, and for how much of the equations.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The log.
-    lying : ndarray of bool, shape (m, n)
-        Equations of each joint that are left out for it.
-    """
+    """Warnings for joints at stops; ``lying`` masks the equations left out, shape (m, n)."""
     return tuple(
         Finding(Severity.WARNING, name, f'lies on a stop: {count} of its {len(lying)} equations '
                 'are left out', 'record motions within its limits')

@@ -67,7 +67,7 @@ def test_all_parts_of_a_result(found, three):
     assert np.all(interval[:, 1] > found.base_values)
     assert set(found.classes.values()) <= {'unidentifiable', 'combined', 'independent'}
     assert {choice.what for choice in found.choices} >= {'friction',
-                                                         'pull towards the description'}
+                                                         'prior weight'}
     assert all(choice.reason for choice in found.choices)
     assert json.loads(json.dumps(found.to_dict()))['verdict'] == 'good'
     assert found.worst[0][2] >= found.worst[-1][2]

@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A log out of a rosbag2 recording: the joint states of an arm, by their header stamps."""
+"""Joint states of rosbag2 recordings as a `Log`, with the stamps of their headers.
+
+A driver sends the same names in every message, so that nearly all messages of a recording
+have one layout: stamps and numbers at the same places, and everything else equal byte for
+byte. The first message is parsed; all messages of its layout are then read at once.
+
+The format: OMG, "DDS-XTypes", version 1.2, section 7.4.3 (XCDR1, plain): four bytes of
+encapsulation, then the members one after the other, each aligned to its size.
+"""
 
 from __future__ import annotations
 
@@ -32,28 +40,23 @@ _LITTLE, _BIG = b'\x00\x01', b'\x00\x00'
 
 def read_bag(path: Path, joints: Sequence[str], rename: Mapping[str, str],
              topic: str | None = None) -> Log:
-    """Read the joint states of an arm.
+    """Read the joint states of some joints.
 
     Parameters
     ----------
     path : Path
         Folder of a recording, with or without ``metadata.yaml``, or an MCAP or SQLite file.
     joints : sequence of str
-        The joints wanted, in this order.
+        Joints, in this order.
     rename : mapping of str to str
-        What the robot calls a joint of the log.
+        Name of the robot's joint by name of the joint in the log.
     topic : str, optional
-        Which topic; by default the one that has these joints in most messages.
-
-    Returns
-    -------
-    Log
-        Rows that name all joints; others are counted.
+        Topic; by default the one with these joints in most messages.
 
     Raises
     ------
     RecordingError
-        When there is no such topic, or none with all joints.
+        If there is no such topic, or none with all joints.
     """
     def choose(types: Mapping[str, str]) -> dict[str, str | None]:
         known = [name for name, kind in types.items() if kind == JOINT_STATE]
@@ -83,14 +86,14 @@ class _Topic:
 
 
 class JointStateCollector:
-    """Takes messages, thousands at a time, and makes a log of what they say of some joints.
+    """Collects serialized messages of several topics and makes a log of one of them.
 
     Parameters
     ----------
     joints : sequence of str
-        The joints wanted, in this order.
+        Joints, in this order.
     rename : mapping of str to str
-        What the robot calls a joint of the messages.
+        Name of the robot's joint by name of the joint in the messages.
     """
 
     def __init__(self, joints: Sequence[str], rename: Mapping[str, str]):
@@ -100,7 +103,7 @@ class JointStateCollector:
 
     @property
     def count(self) -> int:
-        """Rows so far, of all topics."""
+        """Number of rows so far, of all topics."""
         return sum(topic.rows for topic in self._topics.values())
 
     def take(self, name: str, messages: Sequence[bytes]) -> None:
@@ -130,19 +133,19 @@ class JointStateCollector:
         topic.rows += len(order)
 
     def log(self, source: str, dropped: Mapping[str, int] | None = None) -> Log:
-        """Return the log of the topic that tells most: positions and efforts, if there are.
+        """Log of the topic with most rows of positions and efforts.
 
         Parameters
         ----------
         source : str
-            Where the messages come from.
+            Origin of the messages.
         dropped : mapping of str to int, optional
-            What was lost before it came here, by reason.
+            Losses before, by reason.
 
         Raises
         ------
         RecordingError
-            When no message names all joints.
+            If no message names all joints.
         """
         best = max(self._topics, key=lambda name: (self._topics[name].whole,
                                                    self._topics[name].rows), default=None)
@@ -167,16 +170,9 @@ class JointStateCollector:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Messages with the same joints.
+    """Messages with the same joints: names, stamps (ns), and quantities of shape (k, n).
 
-    Parameters
-    ----------
-    names : tuple of str, length n
-        The joints, as the messages name them.
-    stamps : ndarray of int64, shape (k,)
-        Stamps of the headers, ns.
-    position, velocity, effort : ndarray, shape (k, n)
-        nan where the messages have none.
+    Quantities that the messages lack are nan.
     """
 
     names: tuple[str, ...]
@@ -192,14 +188,14 @@ def read_joint_states(messages: Sequence[bytes]) -> tuple[list[tuple[IntArray, R
     Parameters
     ----------
     messages : sequence of bytes
-        As a recording holds them.
+        Messages of a recording.
 
     Returns
     -------
     groups : list of (ndarray of int64, Rows)
-        Indices of the messages of each layout, and what they say.
+        Indices and content of the messages of each layout.
     damaged : int
-        Number of messages that are no joint state.
+        Number of messages that are not joint states.
     """
     lengths: dict[int, list[int]] = {}
     for index, message in enumerate(messages):
@@ -225,7 +221,7 @@ def read_joint_states(messages: Sequence[bytes]) -> tuple[list[tuple[IntArray, R
 
 @dataclass(frozen=True, eq=False)
 class _Layout:
-    """Where what stands in the messages of one kind."""
+    """Places of the members in messages of one layout."""
 
     names: tuple[str, ...]
     order: str
@@ -234,7 +230,7 @@ class _Layout:
 
     @classmethod
     def of(cls, message: bytes) -> _Layout | None:
-        """Take a message apart; None where it is no joint state."""
+        """Layout of a message; None if it is not a joint state."""
         try:
             return cls._taken_apart(message)
         except (struct.error, UnicodeDecodeError):
@@ -265,7 +261,7 @@ class _Layout:
         return cls(names, order, tuple(arrays), constant)
 
     def read(self, data: ByteArray) -> Rows:
-        """Return the numbers of messages of this layout."""
+        """Content of messages of this layout."""
         seconds = self._numbers(data, _HEAD, 1, 'i4')[:, 0].astype(np.int64)
         nanoseconds = self._numbers(data, _HEAD + 4, 1, 'u4')[:, 0].astype(np.int64)
         fields = []
@@ -281,14 +277,14 @@ class _Layout:
 
 
 class _Reader:
-    """A place in a message."""
+    """A position in a message."""
 
     def __init__(self, message: bytes, order: str):
         self._message, self._order = message, order
         self.place = _HEAD
 
     def aligned(self, size: int) -> int:
-        """Return the next place at a multiple of a size, counted behind the head."""
+        """Next position at a multiple of a size, counted after the head."""
         return _HEAD + -(-(self.place - _HEAD) // size) * size
 
     def count(self, size: int) -> int:
@@ -301,7 +297,7 @@ class _Reader:
         return int(number)
 
     def text(self) -> str:
-        """Read a text with its closing zero."""
+        """Read a text with its terminating zero."""
         length = self.count(1)
         end = self.place + length
         if length == 0 or end > len(self._message):

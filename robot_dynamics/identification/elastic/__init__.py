@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From recordings of motors and links to the parameters of a robot with elastic joints."""
+"""Identification of robots with elastic joints from recordings of motors and links."""

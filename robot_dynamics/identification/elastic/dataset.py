@@ -1,5 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs of robots with elastic joints: positions of links and motors, efforts of motors."""
+"""Logs of robots with elastic joints: positions of links and motors, efforts of motors.
+
+Links and motors are read separately and put on common times. A YAML file may contain, beside
+the settings of `robot_dynamics.identification.dataset.settings`::
+
+    encoders: both               # both, links or motors
+    links: {topic: joint_states, efforts: false}
+    motors: {topic: motor_states, prefix: motor_}
+    position: {side: motor}      # angles of the motor shafts, not divided by gear ratios
+    effort: {kind: motor_torque} # torques of the motor shafts
+"""
 
 from __future__ import annotations
 
@@ -50,11 +60,15 @@ class ElasticDataset:
     Parameters
     ----------
     dataset : Dataset
-        Its joints are the coordinates that are measured, links before motors: positions of
-        links and of motors over their gear ratios; efforts S^T tau (see `encoders`), those
-        on links from outside being zero where they are not measured. rad, N m or m, N.
+        Its joints are the measured coordinates, links before motors: positions of links, and of
+        motors divided by their gear ratios; efforts S^T tau (see `encoders`), with zero external
+        efforts on links if these are not measured. rad, N m or m, N.
     encoders : Encoders
-        Which links and motors are measured.
+        Measured links and motors.
+
+    See Also
+    --------
+    load_elastic_dataset, identify_elastic
     """
 
     dataset: Dataset
@@ -62,11 +76,11 @@ class ElasticDataset:
 
     @property
     def source(self) -> str:
-        """Where it came from."""
+        """Origin of the log."""
         return self.dataset.source
 
     def with_rigid(self, joints: Sequence[int]) -> ElasticDataset:
-        """Return the same without the encoders of some links, as if their springs were rigid.
+        """Copy without the encoders of some links, as if their springs were rigid.
 
         Efforts on these links then act on their motors.
         """
@@ -94,17 +108,38 @@ def load_elastic_dataset(source: str | Path, robot: ElasticRobot,
     ----------
     source : str or Path
         A rosbag2 recording, a ``.csv`` or ``.npz`` file, or a folder with the ``files`` of
-        the settings. Motors are joints called ``motor_<joint>``, in the joint states of the
-        links or in a topic of their own.
+        the settings. Motors are joints named ``motor_<joint>``, in the joint states of the links
+        or in a topic of their own.
     robot : ElasticRobot
         The robot.
     settings : ElasticDatasetSettings, optional
-        What is unusual about the log.
+        Properties of the log.
 
     Raises
     ------
     RecordingError
-        When it cannot be read, or next to nothing of it can be used.
+        If the log cannot be read, or has next to no usable rows.
+
+    See Also
+    --------
+    elastic_dataset_from_arrays, identify_elastic
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from pathlib import Path
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.elastic.robot import ElasticJoints, ElasticRobot
+    >>> from robot_dynamics.identification import load_elastic_dataset
+    >>> links = Robot.from_urdf('urdf/planar_2r.urdf')
+    >>> robot = ElasticRobot(links, ElasticJoints([500.0, 500.0], [0.01, 0.01]))
+    >>> t = np.arange(0.0, 2.0, 0.01)
+    >>> q = np.sin(np.outer(t, [1.0, 2.0, 1.0, 2.0]))
+    >>> path = Path(tempfile.mkdtemp()) / 'log.npz'
+    >>> names = [*links.joint_names, *(f'motor_{name}' for name in links.joint_names)]
+    >>> np.savez(path, names=names, time=t, position=q, effort=np.cos(q))
+    >>> load_elastic_dataset(path, robot).dataset.count
+    200
     """
     settings = ElasticDatasetSettings() if settings is None else settings
     links, motors = read_sides(Path(source), robot, settings)
@@ -116,7 +151,7 @@ def elastic_dataset_from_arrays(
         theta: ArrayLike | None = None, v: ArrayLike | None = None,
         theta_dot: ArrayLike | None = None, link_effort: ArrayLike | None = None,
         settings: ElasticDatasetSettings | None = None) -> ElasticDataset:
-    """Make a dataset of arrays, in the same way as of a file.
+    """Dataset of arrays, cleaned and converted as that of a file.
 
     Parameters
     ----------
@@ -125,16 +160,16 @@ def elastic_dataset_from_arrays(
     time : array_like, shape (N,)
         s.
     effort : array_like, shape (N, n)
-        Of the motors: u, or as the settings say.
+        Efforts of the motors: u, or as the settings specify.
     q, theta : array_like, shape (N, n), optional
-        Positions of links and of motors, the latter over their gear ratios, or as the
-        settings say; one of them may be missing.
+        Positions of links, and of motors divided by their gear ratios or as the settings
+        specify; one of them may be missing.
     v, theta_dot : array_like, shape (N, n), optional
-        Their velocities, where they were measured.
+        Their velocities, if measured.
     link_effort : array_like, shape (N, n), optional
-        J^T h_e, efforts on the links from outside; zero if not given.
+        J^T h_e, external efforts on the links; zero if not given.
     settings : ElasticDatasetSettings, optional
-        As in `load_elastic_dataset`.
+        See `load_elastic_dataset`.
     """
     settings = ElasticDatasetSettings() if settings is None else settings
     if q is None and theta is None:
@@ -199,7 +234,7 @@ def _from_logs(links: Log | None, motors: Log | None, robot: ElasticRobot,
 
 
 def _in_units(log: Log | None, settings: ElasticDatasetSettings, scale: FloatArray) -> Log | None:
-    """Return positions and velocities of a side in rad or m, seen from the joints."""
+    """Log with positions and velocities in rad or m, on the side of the joints."""
     if log is None:
         return None
     n = len(scale)
@@ -210,22 +245,22 @@ def _in_units(log: Log | None, settings: ElasticDatasetSettings, scale: FloatArr
 
 @dataclass(frozen=True, eq=False)
 class ElasticDatasetSettings:
-    """How to read a log of links and motors.
+    """Settings of a log of links and motors.
 
     Parameters
     ----------
     log : DatasetSettings
         As for rigid robots; side of positions and kind of efforts are those of motors. Gear
-        ratios are the robot's.
+        ratios are properties of the robot.
     encoders : {'both', 'links', 'motors'}
-        Which sides are measured.
+        Measured sides.
     link_topic, motor_topic : str, optional
         Topics of a recording; by default those that name the joints.
     prefix : str
-        Of the names of motors.
+        Prefix of the names of motors.
     has_link_efforts : bool
-        Whether the efforts of links are those that act on them from outside, J^T h_e; most
-        drivers tell those of the springs or of the motors there, and outside is nothing.
+        Whether the efforts of links are external ones, J^T h_e. Most drivers report those of
+        the springs or motors there, and external efforts are zero.
     """
 
     log: DatasetSettings = field(default_factory=DatasetSettings)
@@ -251,7 +286,7 @@ class ElasticDatasetSettings:
                                  remedy='give it in the description of the elastic joints')
 
     def scales(self, gear_ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return what positions and efforts of motors are multiplied by, each shape (n,)."""
+        """Factors of positions and of efforts of motors, shape (n,) each."""
         n, log = len(gear_ratio), self.log
         position = 1.0 / gear_ratio if log.position_side == 'motor' else np.ones(n)
         effort = log.of_joints('sign', n)
@@ -266,7 +301,7 @@ class ElasticDatasetSettings:
 
 
 def elastic_settings_from(content: Any, subject: str = 'settings') -> ElasticDatasetSettings:
-    """Return settings out of what a YAML says; keys that it does not know are refused."""
+    """Settings from the content of a YAML file; unknown keys are rejected."""
     log = settings_from(content, subject)
     known = {'links': {'topic': 'link_topic', 'efforts': 'has_link_efforts'},
              'motors': {'topic': 'motor_topic', 'prefix': 'prefix'}}
@@ -279,9 +314,9 @@ def elastic_settings_from(content: Any, subject: str = 'settings') -> ElasticDat
 
 def read_sides(path: Path, robot: ElasticRobot, settings: ElasticDatasetSettings
                ) -> tuple[Log | None, Log | None]:
-    """Return what a log says of links, and of motors; None of a side that is not measured.
+    """Logs of links and of motors; None for a side that is not measured.
 
-    Where links alone are measured their efforts are those of the motors.
+    If only links are measured, their efforts are those of the motors.
     """
     joints = robot.links.joint_names
     motors = tuple(settings.prefix + name for name in joints)
@@ -312,18 +347,10 @@ def read_sides(path: Path, robot: ElasticRobot, settings: ElasticDatasetSettings
 
 
 def joined(links: Log, motors: Log) -> Log:
-    """Return both sides in the rows of the motors, links before motors.
+    """Both sides in the rows of the motors, links before motors.
 
-    Parameters
-    ----------
-    links, motors : Log
-        Stamps count from the same origin where they come from one file.
-
-    Returns
-    -------
-    Log
-        Where stamps are not the same, what links say is interpolated by cubics; rows of
-        motors that no rows of links surround closely are told to have no position.
+    If the stamps, which count from the same origin, differ, the links are interpolated by cubics;
+    positions in gaps of the links are nan.
     """
     common, of_links, of_motors = np.intersect1d(links.stamps, motors.stamps,
                                                  return_indices=True)
@@ -341,19 +368,14 @@ def joined(links: Log, motors: Log) -> Log:
 
 
 def require_same_motion(log: Log, gear_ratio: FloatArray) -> None:
-    """Refuse motors that go where their links do, but in another unit or the other way.
+    """Raise RecordingError for motors that move with their links in another unit or direction.
 
     Parameters
     ----------
     log : Log
         Positions of n links, then of n motors.
     gear_ratio : ndarray, shape (n,)
-        Of the motors.
-
-    Raises
-    ------
-    RecordingError
-        Naming the joint, and what to look at.
+        Gear ratios of the motors.
     """
     n = len(gear_ratio)
     good = log.position[np.all(np.isfinite(log.position), axis=1)]
@@ -375,7 +397,7 @@ def require_same_motion(log: Log, gear_ratio: FloatArray) -> None:
 
 
 def _at(stamps: IntArray, log: Log) -> tuple[FloatArray, ...]:
-    """Return positions, velocities and efforts of a log at other times, nan in its gaps."""
+    """Positions, velocities and efforts of a log at other times, nan in its gaps."""
     from scipy.interpolate import make_interp_spline
     good = np.all(np.isfinite(log.position), axis=1)
     own, rows = np.unique(log.stamps[good], return_index=True)

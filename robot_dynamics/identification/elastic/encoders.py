@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Which links and motors are measured, and what can be told of a robot by them.
+"""Measured links and motors, and the parameters that they determine.
 
-Where a joint has both encoders, its link and its motor have an equation each (Zollo et al.,
-"Identification of Dynamic Parameters for Robots with Elastic Joints", eq. 35). Where one is
-missing, the spring between them is taken to be rigid, and what is left is the equation of
-both together: with y the coordinates that are measured and qbar = S y,
+If a joint has both encoders, its link and its motor have an equation each (Zollo et al.,
+"Identification of Dynamic Parameters for Robots with Elastic Joints", eq. 35). If one is
+missing, the spring between them is taken as rigid, which leaves the equation of both together:
+with y the measured coordinates and qbar = S y,
 
     S^T Y(S y, S y', S y'') Pi = S^T tau
 
-S having a one in each row. What follows for the parameters is computed, not assumed: the
-regressor of that equation is looked at as any other.
+with a single one in each row of S. The base parameters follow from this regressor.
 """
 
 from __future__ import annotations
@@ -37,12 +36,18 @@ _ROWS_PER_COLUMN = 5
 
 @dataclass(frozen=True)
 class Encoders:
-    """Which links and motors have an encoder.
+    """Links and motors with an encoder.
 
     Parameters
     ----------
     links, motors : tuple of bool, length n
-        One for each joint; each joint has at least one.
+        One entry per joint; each joint has at least one encoder.
+
+    Examples
+    --------
+    >>> from robot_dynamics.identification import Encoders
+    >>> Encoders((True, False), (True, True)).measured.tolist()
+    [0, 2, 3]
     """
 
     links: tuple[bool, ...]
@@ -60,17 +65,17 @@ class Encoders:
 
     @classmethod
     def both(cls, n: int) -> Encoders:
-        """Return encoders on links and motors of n joints."""
+        """Encoders on links and motors of n joints."""
         return cls((True,) * n, (True,) * n)
 
     @classmethod
     def of_links(cls, n: int) -> Encoders:
-        """Return encoders on links alone."""
+        """Encoders on links alone."""
         return cls((True,) * n, (False,) * n)
 
     @classmethod
     def of_motors(cls, n: int) -> Encoders:
-        """Return encoders on motors alone."""
+        """Encoders on motors alone."""
         return cls((False,) * n, (True,) * n)
 
     @property
@@ -80,7 +85,7 @@ class Encoders:
 
     @property
     def measured(self) -> IntArray:
-        """Numbers of the coordinates that are measured, links before motors, shape (m,)."""
+        """Indices of the measured coordinates, links before motors, shape (m,)."""
         return np.flatnonzero(self.links + self.motors)
 
     @property
@@ -95,13 +100,13 @@ class Encoders:
         return S
 
     def names(self, robot: ElasticRobot) -> tuple[str, ...]:
-        """Return the names of the coordinates that are measured."""
+        """Names of the measured coordinates."""
         return tuple(robot.coordinate_names[k] for k in self.measured)
 
 
 def regressor(dynamics: ElasticDynamics, encoders: Encoders, y: FloatArray, v: FloatArray,
               a: FloatArray, order: ParameterOrder = 'paper') -> FloatArray:
-    """Return S^T Y(S y, S y', S y''), shape (N, m, 14 n), of motions of shape (N, m)."""
+    """S^T Y(S y, S y', S y''), shape (N, m, 14 n), of motions of shape (N, m)."""
     S = encoders.selection
     Y = dynamics.regressor(y @ S.T, v @ S.T, a @ S.T, order)
     if len(encoders.measured) == 2 * encoders.n:
@@ -111,18 +116,18 @@ def regressor(dynamics: ElasticDynamics, encoders: Encoders, y: FloatArray, v: F
 
 def measured_base_parameters(dynamics: ElasticDynamics, encoders: Encoders | None = None,
                              order: ParameterOrder = 'paper', *, seed: int = 0) -> BaseParameters:
-    """Return what the best of all motions could tell of a robot with some encoders.
+    """Base parameters of a robot with some encoders, for the best motion.
 
     Parameters
     ----------
     dynamics : ElasticDynamics
         The robot.
     encoders : Encoders, optional
-        Which links and motors are measured; all if not given.
+        Measured links and motors; all if not given.
     order : {'paper', 'tables', 'bodies'}
-        Order of the parameters; of columns that depend on each other the first are kept.
+        Order of the parameters; of dependent columns the first are kept.
     seed : int
-        Of the motions.
+        Seed of the random motions.
     """
     n = dynamics.n
     encoders = Encoders.both(n) if encoders is None else encoders
@@ -138,7 +143,7 @@ def measured_base_parameters(dynamics: ElasticDynamics, encoders: Encoders | Non
 
 
 def require_fit(encoders: Encoders, robot: ElasticRobot) -> None:
-    """Refuse encoders of another number of joints."""
+    """Raise DimensionError for encoders of another number of joints."""
     if encoders.n != robot.n:
         raise DimensionError(f'are of {encoders.n} joints, not {robot.n}', subject='encoders',
                              remedy='say it of each of: ' + ', '.join(robot.links.joint_names))
@@ -146,16 +151,16 @@ def require_fit(encoders: Encoders, robot: ElasticRobot) -> None:
 
 @dataclass(frozen=True)
 class Loss:
-    """A parameter of which less can be told than with all encoders.
+    """A parameter that is less well determined than with all encoders.
 
     Parameters
     ----------
     name : str
         The parameter.
     before, after : str
-        Its class with all encoders, and with those there are.
+        Class with all encoders, and with the given ones.
     partners : tuple of str
-        With which others alone it can be told now.
+        Parameters with which it is combined now.
     """
 
     name: str
@@ -172,17 +177,12 @@ class Loss:
 
 
 def losses(whole: BaseParameters, left: BaseParameters) -> tuple[Loss, ...]:
-    """Compare what can be told with all encoders with what can be told by some.
+    """Parameters that are unidentifiable, or in a larger combination, with fewer encoders.
 
     Parameters
     ----------
     whole, left : BaseParameters
-        Of the same parameters.
-
-    Returns
-    -------
-    tuple of Loss
-        Parameters that are told no more, or only together with more others.
+        Base parameters with all encoders, and with some.
     """
     if whole.names != left.names:
         raise ParameterError('are of different robots or orders', subject='base parameters',
@@ -198,6 +198,6 @@ def losses(whole: BaseParameters, left: BaseParameters) -> tuple[Loss, ...]:
 
 
 def told_by(names: Sequence[str], base: BaseParameters) -> dict[str, list[str]]:
-    """Return the names of parameters by class."""
+    """Names of parameters by class."""
     return {kind: [name for name, one in zip(names, base.classes, strict=True) if one == kind]
             for kind in (INDEPENDENT, COMBINED, UNIDENTIFIABLE)}

@@ -26,10 +26,10 @@ _FEWEST_ROWS = 8
 
 
 class ElasticStack:
-    """Equations of all coordinates that are measured.
+    """Equations of all measured coordinates.
 
-    All columns and the efforts go through the same low-pass filter and are kept at twice
-    its cut-off, as for rigid robots (`robot_dynamics.identification.observation_matrix`).
+    All columns and efforts are filtered by the same low-pass and kept at twice its cut-off, as
+    for rigid robots (`robot_dynamics.identification.observation_matrix`).
 
     Parameters
     ----------
@@ -38,14 +38,14 @@ class ElasticStack:
     data : ElasticDataset
         The log.
     settings : SignalSettings
-        How signals are made.
+        Signal settings.
     order : {'paper', 'tables', 'bodies'}
         Order of the parameters.
     velocity_threshold : float, optional
-        Equations with friction of a motor that is slower are not used, rad/s or m/s;
-        `STANDSTILL` of its usual speed if not given. Those of links have no friction.
+        Equations with friction of a slower motor are not used, rad/s or m/s; `STANDSTILL` of
+        its RMS speed if not given. Those of links have no friction.
     like : ElasticStack, optional
-        Another stack of the same log, of which the used rows are taken over.
+        Stack of the same log with the used rows to take over.
 
     Attributes
     ----------
@@ -56,9 +56,9 @@ class ElasticStack:
     time : ndarray, shape (M,)
         s.
     used : ndarray of bool, shape (M, m)
-        Which equations are used.
+        Equations that are used.
     rate : float
-        Rows a second, Hz.
+        Rows per second, Hz.
     """
 
     def __init__(self, dynamics: ElasticDynamics, data: ElasticDataset,
@@ -91,19 +91,14 @@ class ElasticStack:
             np.concatenate(speeds)[:, self.rubbing], velocity_threshold)
 
     def columns_of(self, joint: int, effects: Callable[[FloatArray], FloatArray]) -> FloatArray:
-        """Return filtered columns of the friction of a motor.
+        """Filtered friction columns of a motor, (M, k), in the equations ``rubbing[joint]``.
 
         Parameters
         ----------
         joint : int
-            Whose motor.
+            Joint of the motor.
         effects : callable
-            From speeds, shape (N,), to what a unit of each parameter does, shape (N, k).
-
-        Returns
-        -------
-        ndarray, shape (M, k)
-            They stand in the equations ``rubbing[joint]``.
+            Maps speeds, shape (N,), to the effort per unit of each parameter, shape (N, k).
         """
         place = self.rubbing[joint]
         return np.concatenate([
@@ -113,14 +108,14 @@ class ElasticStack:
 
     def equations(self, columns: FloatArray | None = None, W: FloatArray | None = None,
                   instruments: FloatArray | None = None) -> Equations:
-        """Return the equations that are used, those of one coordinate after the other.
+        """Equations in use, one coordinate after the other.
 
         Parameters
         ----------
         columns : ndarray of int64, optional
-            Which parameters; all if not given.
+            Parameters; all if not given.
         W, instruments : ndarray, shape (M, m, p), optional
-            Columns in the place of those of this stack; instruments for them.
+            Columns instead of those of this stack, and instruments for them.
         """
         W = self.W if W is None else W
         columns = np.arange(W.shape[2]) if columns is None else columns

@@ -55,15 +55,19 @@ def identify_elastic(data: ElasticDataset, robot: ElasticRobot,
     data : ElasticDataset
         A log of its links and motors.
     robot : ElasticRobot
-        Its description, of which kinematics, gear ratios and rotor axes have to be right.
+        Its description, with correct kinematics, gear ratios and rotor axes.
     settings : ElasticEstimateSettings, optional
-        What is not left to the data.
+        Settings of the estimate.
 
     Returns
     -------
     ElasticIdentification
-        Base parameters with standard deviations, three classes of parameters, and what
-        missing encoders cost.
+        Base parameters with standard deviations, classes of parameters, and losses by missing
+        encoders.
+
+    See Also
+    --------
+    load_elastic_dataset, identify
     """
     settings = ElasticEstimateSettings() if settings is None else settings
     require_fit(data.encoders, robot)
@@ -93,7 +97,7 @@ def identify_elastic(data: ElasticDataset, robot: ElasticRobot,
 
 
 def _driven(data: ElasticDataset, robot: ElasticRobot) -> tuple[str, ...]:
-    """Return the coordinates that motors drive: motors, and links where those are not measured."""
+    """Names of the driven coordinates: motors, and links whose motors are not measured."""
     return tuple(robot.coordinate_names[k] for k in data.encoders.measured
                  if k >= robot.n or not data.encoders.motors[k])
 
@@ -101,7 +105,7 @@ def _driven(data: ElasticDataset, robot: ElasticRobot) -> tuple[str, ...]:
 def _with_seen_springs(data: ElasticDataset, robot: ElasticRobot,
                        settings: ElasticEstimateSettings
                        ) -> tuple[ElasticDataset, tuple[Finding, ...]]:
-    """Return the log with springs that nothing is seen of as rigid ones, and which they are."""
+    """Log in which springs without resolvable deflection are rigid, and warnings about these."""
     if settings.springs == 'all':
         return data, ()
     cutoff = cutoff_of(data.dataset) if settings.cutoff is None else settings.cutoff
@@ -116,7 +120,7 @@ def _with_seen_springs(data: ElasticDataset, robot: ElasticRobot,
 
 def _stacks(dynamics: ElasticDynamics, data: ElasticDataset, settings: ElasticEstimateSettings
             ) -> list[ElasticStack]:
-    """Return equations with the cut-off that is asked for, or with all that are tried."""
+    """Equations with the given cut-off, or with all candidates."""
     measured = data.dataset.velocity_source == 'measured' and data.dataset.has_velocity
     first = cutoff_of(data.dataset)
     tried = [settings.cutoff] if settings.cutoff is not None else sorted(
@@ -138,7 +142,7 @@ def _stacks(dynamics: ElasticDynamics, data: ElasticDataset, settings: ElasticEs
 
 def _solved(problems: list[Problem], friction: str
             ) -> tuple[Problem, LinearFit, StribeckSpeeds | None, Residuals, Residuals]:
-    """Return the problem with the best cut-off and friction, its solution and its errors."""
+    """Problem with the best cut-off and friction, its solution and its residuals."""
     found = []
     for kind in ('coulomb', 'stribeck') if friction == 'auto' else (friction,):
         solved = [(problem, *problem.solve(kind)) for problem in problems if problem.is_enough]
@@ -153,7 +157,7 @@ def _solved(problems: list[Problem], friction: str
 
 
 def _recorded(stack: ElasticStack, structural: BaseParameters) -> BaseParameters:
-    """Return what a recording tells: what any motion could, or less."""
+    """Base parameters of a recording: those of the best motion, or fewer."""
     W = stack.equations().W
     R = np.linalg.qr(W, mode='r')
     recorded = base_parameters(R, structural.names, method='gauss_jordan',
@@ -206,7 +210,7 @@ def _driving_motors(problem: Problem, fit: LinearFit, friction: StribeckFriction
 
 def _judged(base: BaseParameters, structural: BaseParameters, validation: Residuals,
             condition: float, fit: LinearFit) -> tuple[str, tuple[Finding, ...]]:
-    """Return a verdict and what to do."""
+    """Verdict, and findings with remedies."""
     findings = []
     verdict = grade(validation.total, validation.relative)
     if base.rank < structural.rank:
@@ -233,23 +237,23 @@ __all__ = ['ElasticEstimateSettings', 'identify_elastic']
 
 
 def unseen_springs(data: ElasticDataset, cutoff: float) -> tuple[int, ...]:
-    """Return the joints whose springs give way less than their encoders can tell.
+    """Joints whose spring deflection is below the resolution of their encoders.
 
-    The stiffness of such a spring, estimated nevertheless, comes out near zero with a small
-    deviation: its column holds nothing but noise, and noise explains nothing.
+    The estimated stiffness of such a spring would be near zero with a small deviation, as its
+    column contains only noise.
 
     Parameters
     ----------
     data : ElasticDataset
         The log.
     cutoff : float
-        Below which the motion is, Hz. The noise of q - theta below it is that of as wide a
-        band beyond the motion.
+        Upper frequency of the motion, Hz. The noise of q - theta below it is taken as that of
+        a band of equal width beyond the motion.
 
     Returns
     -------
     tuple of int
-        Numbers of joints with both encoders.
+        Indices of joints with both encoders.
     """
     encoders, dataset = data.encoders, data.dataset
     rate = 1.0 / dataset.period

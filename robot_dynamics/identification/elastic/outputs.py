@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an identification of elastic joints leaves behind but the report."""
+"""Files of an identification of elastic joints, with physically consistent bodies.
+
+Among all parameters Pi with the identified base parameters, b = B Pi, those nearest to the
+description are written if every body is consistent. Otherwise, with the covariance C::
+
+    minimise  1/2 (B Pi - b)^T C^-1 (B Pi - b)  +  prior towards the description
+
+over consistent bodies, as `robot_dynamics.identification.consistent` does.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +48,7 @@ CONTROLLER = 'elastic_pd_controller'
 #: Base parameters that had to move by more standard deviations are told of.
 MOVED = 3.0
 #: Weight of the pull: as much as one observation with an error as large as the parameters.
-STRENGTH = 1.0
+PRIOR_WEIGHT = 1.0
 #: Base parameters count as known no better than this part of them: what bodies that exist
 #: cannot meet anyway is not worth more digits than an iteration has.
 BEST_KNOWN = 1e-4
@@ -57,11 +65,11 @@ class ElasticOutputs:
     files : mapping of str to bytes
         Contents by name.
     robot : ElasticRobot, optional
-        What they describe; none where they were refused.
+        Robot of the files; none if they were refused.
     findings : tuple of Finding
-        What a user should know about them.
+        Remarks for the user.
     refused : RobotDynamicsError, optional
-        Why there is nothing but the result.
+        Reason why there is only the result.
     """
 
     files: Mapping[str, bytes]
@@ -72,18 +80,18 @@ class ElasticOutputs:
 
 def make_elastic_outputs(found: ElasticIdentification, data: ElasticDataset, urdf: str,
                          folder: Path, *, allow_inconsistent: bool = False) -> ElasticOutputs:
-    """Make ``identified.urdf``, ``elastic_joints.yaml``, ``parameters.yaml``, ``result.json``.
+    """Make ``identified.urdf``, ``elastic_joints.yaml``, ``parameters.yaml`` and ``result.json``.
 
     Parameters
     ----------
     found, data : ElasticIdentification, ElasticDataset
-        The result, and what it was made of.
+        The result and its log.
     urdf : str
-        Text of the description that was identified.
+        Text of the identified description.
     folder : Path
-        Where the files will be: the parameter file names that of the springs.
+        Folder of the files, which the parameter file contains.
     allow_inconsistent : bool
-        Whether bodies are written that cannot exist.
+        Whether inconsistent bodies are written.
     """
     files: dict[str, bytes] = {}
     robot, refused, findings = None, None, ()
@@ -109,7 +117,7 @@ def make_elastic_outputs(found: ElasticIdentification, data: ElasticDataset, urd
 
 def _described(found: ElasticIdentification, written: Written
                ) -> tuple[ElasticRobot, tuple[Finding, ...]]:
-    """Return the robot that can be described, and what had to give way for it."""
+    """Robot with valid parameters, and findings on those that had to change."""
     findings = []
     if written.moved > MOVED:
         findings.append(Finding(
@@ -156,16 +164,10 @@ def _content(found: ElasticIdentification, data: ElasticDataset, robot: ElasticR
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """Parameters that a description can have.
+    """Parameters, (14 n,) in the order ``'bodies'``, that a description can have.
 
-    Parameters
-    ----------
-    parameters : ndarray, shape (14 n,)
-        In the order ``'bodies'``.
-    moved : float
-        By how many standard deviations the base parameter that moved most had to.
-    impossible : tuple of str
-        Bodies that cannot exist.
+    ``moved`` is the largest change of a base parameter in standard deviations, ``impossible`` the
+    inconsistent bodies.
     """
 
     parameters: FloatArray
@@ -174,14 +176,9 @@ class Written:
 
 
 def parameters_with_bodies(found: ElasticIdentification, *, only_nearest: bool = False) -> Written:
-    """Return parameters with the base parameters found, or near to them.
+    """Parameters with the identified base parameters, or near to them.
 
-    Parameters
-    ----------
-    found : ElasticIdentification
-        What a recording tells.
-    only_nearest : bool
-        Whether to keep the base parameters whatever bodies come of it.
+    With ``only_nearest``, the base parameters are kept even if bodies are inconsistent.
     """
     where = places(found.robot.n, found.order)
     nearest = np.empty(len(where))
@@ -207,10 +204,10 @@ def _fitted(found: ElasticIdentification, B: FloatArray) -> FloatArray:
     # Rotors and springs are drawn to the description as bodies are.
     others = described[rigid:]
     pull = np.zeros_like(others)
-    pull[others > 0.0] = STRENGTH / others[others > 0.0] ** 2
+    pull[others > 0.0] = PRIOR_WEIGHT / others[others > 0.0] ** 2
     H[np.arange(rigid, len(H)), np.arange(rigid, len(H))] += pull
     h[rigid:] += pull * others
-    Pi = fit_consistent(H, h, prior_of(described[:rigid].reshape(-1, 10)), STRENGTH).x
+    Pi = fit_consistent(H, h, prior_of(described[:rigid].reshape(-1, 10)), PRIOR_WEIGHT).x
     # What is not told at all stays as described to the last digit.
     untold = rigid + np.flatnonzero(~np.any(B[:, rigid:], axis=0))
     Pi[untold] = described[untold]

@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``Problem``: least squares of a recording of links and motors, in what it tells."""
+"""Least squares for links and motors, with friction that falls from standstill.
+
+Eq. 43 of Zollo et al., "Identification of Dynamic Parameters for Robots with Elastic
+Joints" (see `robot_dynamics.elastic.friction`) is linear in f1 to f3 and f5, and nonlinear in
+the speeds f4 and 1 / f6. For given speeds the rest follows by least squares, so that only the
+speeds are searched (G. H. Golub and V. Pereyra, "The differentiation of pseudo-inverses and
+nonlinear least squares problems whose variables separate", SIAM Journal on Numerical
+Analysis 10(2), 1973).
+"""
 
 from __future__ import annotations
 
@@ -42,32 +50,31 @@ FRICTION = ('coulomb', 'stribeck', 'auto')
 
 @dataclass(frozen=True)
 class ElasticEstimateSettings:
-    """How to estimate; what is not given is chosen.
+    """Settings of `identify_elastic`.
 
     Parameters
     ----------
     estimator : str
         One of `robot_dynamics.identification.least_squares.ESTIMATORS`.
     friction : {'coulomb', 'stribeck', 'auto'}
-        f_s and f_v alone, friction that falls from standstill (eq. 43), or the latter where
-        each half of the recording is predicted much better from the other (`GAIN`).
+        f_s and f_v alone, friction that falls from standstill (eq. 43), or the latter if it
+        predicts each half of the recording much better from the other (`GAIN`).
     cutoff : float, optional
-        Of the equations, Hz; if not given, the one with which the base parameters are known
-        best: whose confidence ellipsoid has the smallest volume.
+        Cut-off of the equations, Hz; by default the one with the smallest confidence ellipsoid
+        of the base parameters.
     order : int
-        Of the filters.
+        Order of the filters.
     derivative : str
-        How to differentiate.
+        Method of differentiation.
     velocity_threshold : float, optional
-        Equations of motors that are slower are left out, rad/s or m/s; those of motors that
-        stand still if not given.
+        Equations of slower motors are left out, rad/s or m/s; by default those at standstill.
     lag : float
-        By how much efforts come later than the positions they belong to, s. Commands that
-        are held until the next one come half a period before what acts on average.
+        Lag of efforts behind the positions, s. Commands that are held until the next one come
+        half a period before their average effect.
     springs : {'auto', 'all'}
-        Whether springs that give way less than encoders can tell are taken to be rigid.
+        Whether springs whose deflection the encoders cannot resolve are taken as rigid.
     parameters : {'paper', 'tables', 'bodies'}
-        Order of the parameters; of those that can only be told together the first stand for all.
+        Order of the parameters; of dependent ones the first represents all.
     """
 
     estimator: str = 'wls'
@@ -93,12 +100,12 @@ class ElasticEstimateSettings:
 
 
 def elastic_estimate_settings(content: Mapping[str, Any]) -> ElasticEstimateSettings:
-    """Return settings out of the ``estimate`` section of a YAML."""
+    """Settings from the ``estimate`` section of the content of a YAML file."""
     return read_estimate(ElasticEstimateSettings, content)
 
 
 class Problem:
-    """Least squares of a recording in its base, with the friction that is asked for.
+    """Least squares of a recording in its base parameters, with a kind of friction.
 
     Parameters
     ----------
@@ -107,9 +114,9 @@ class Problem:
     stack : ElasticStack
         Equations of the recording.
     base : BaseParameters
-        What they tell.
+        Its base parameters.
     settings : ElasticEstimateSettings
-        How to estimate.
+        Settings of the estimate.
     """
 
     def __init__(self, dynamics: ElasticDynamics, stack: ElasticStack, base: BaseParameters,
@@ -128,18 +135,18 @@ class Problem:
 
     @property
     def is_enough(self) -> bool:
-        """Whether there are enough equations in each half for all that may be asked for."""
+        """Whether each half has enough equations for all parameters."""
         return np.count_nonzero(self.stack.used) > 2 * (self.base.rank + 4 * self.n)
 
     def volume(self, fit: LinearFit) -> float:
-        """Return the logarithm of that of the confidence ellipsoid, up to a constant."""
+        """Logarithm of the volume of the confidence ellipsoid, up to a constant."""
         covariance = fit.covariance[:self.base.rank, :self.base.rank]
         size = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
         return float(np.linalg.slogdet(covariance / np.outer(size, size))[1]
                      + 2.0 * np.sum(np.log(size)))
 
     def solve(self, friction: str) -> tuple[LinearFit, StribeckSpeeds | None]:
-        """Return base parameters, after them f3 and f5 of each motor, and its speeds."""
+        """Base parameters, followed by f3 and f5 of each motor, and the speeds of friction."""
         if friction == 'coulomb':
             return self._estimate(self.equations(None)), None
         first = estimate('wls', self.stack.equations(self._columns))
@@ -151,7 +158,7 @@ class Problem:
 
     def equations(self, speeds: StribeckSpeeds | None, around: LinearFit | None = None
                   ) -> Equations:
-        """Return the equations with columns of friction, and of changes of its speeds."""
+        """Equations with columns of friction, and of changes of its speeds around a solution."""
         if speeds is None:
             return self.stack.equations(self._columns,
                                         instruments=self._of_instruments(None, None))
@@ -160,7 +167,7 @@ class Problem:
 
     def friction(self, fit: LinearFit, speeds: StribeckSpeeds | None
                  ) -> tuple[StribeckFriction | None, FloatArray]:
-        """Return friction by eq. 43, and the deviations of f1 to f6."""
+        """Friction of eq. 43, and the standard deviations of f1 to f6, shape (n, 6)."""
         deviations = np.full((self.n, 6), np.nan)
         if speeds is None:
             return None, deviations
@@ -183,17 +190,10 @@ class Problem:
 
     def power_of(self, fit: LinearFit, joint: int, effects: Mapping[str, float]
                  ) -> tuple[float, float]:
-        """Return what friction takes from a motor, W, and its standard deviation.
+        """Power that friction takes from a motor, W, and its standard deviation.
 
-        Parameters
-        ----------
-        fit : LinearFit
-            The solution.
-        joint : int
-            Which motor.
-        effects : mapping of str to float
-            Power by a unit of ``coulomb`` and ``viscous``; what is not told by itself does not
-            count.
+        ``effects`` maps ``coulomb`` and ``viscous`` to the power per unit; parameters that are not
+        independent do not count.
         """
         weights = np.zeros(len(fit.x))
         for k, name in enumerate(self.base.base_names):
@@ -204,7 +204,7 @@ class Problem:
 
     def residuals(self, fit: LinearFit, speeds: StribeckSpeeds | None
                   ) -> tuple[Residuals, Residuals]:
-        """Return what is left of the efforts, in the fit and of each half from the other."""
+        """Residuals of the fit, and of each half predicted from the other."""
         equations = self.equations(speeds)
         early = equations.order < self._middle
         x = self._halves(equations)
@@ -212,7 +212,7 @@ class Problem:
         return self._residuals(equations, fit.residual), self._residuals(equations, left)
 
     def curves(self, fit: LinearFit, speeds: StribeckSpeeds | None) -> Curves:
-        """Return filtered efforts, those of the fit, and those that each half did not see."""
+        """Filtered efforts, measured, fitted, and predicted from the other half."""
         stack = self.stack
         W = stack.W[..., self._columns] if speeds is None else \
             self._with_friction(stack, speeds, None)
@@ -222,7 +222,7 @@ class Problem:
         return Curves(stack.time, stack.y, W @ fit.x[:W.shape[2]], held)
 
     def condition(self, fit: LinearFit) -> float:
-        """Return the condition number of the weighted base columns of unit length."""
+        """Condition number of the weighted base columns scaled to unit length."""
         equations = self.stack.equations(self._columns)
         W = equations.W / fit.sigma[equations.joint, np.newaxis]
         return float(np.linalg.cond(W / np.linalg.norm(W, axis=0)))
@@ -232,7 +232,7 @@ class Problem:
         return len(self.stack.time) // 2
 
     def _halves(self, equations: Equations) -> tuple[FloatArray, FloatArray]:
-        """Return what the first half of the recording tells alone, and the second."""
+        """Parameters from the first and from the second half of the recording."""
         first = equations.order < self._middle
         out = []
         for train in (first, ~first):
@@ -278,30 +278,24 @@ class Problem:
 
 
 def _stepped(speeds: StribeckSpeeds, name: str) -> tuple[StribeckSpeeds, FloatArray]:
-    """Return speeds of which one kind is a little higher, and by how much."""
+    """Speeds of which one kind is slightly higher, and the difference."""
     size = 1e-4 * getattr(speeds, name)
     return replace(speeds, **{name: getattr(speeds, name) + size}), size
 
 
 @dataclass(frozen=True, eq=False)
 class StribeckSpeeds:
-    """Speeds at which friction rises and drops.
-
-    Parameters
-    ----------
-    rise, drop : ndarray, shape (n,)
-        f4 and 1 / f6 of each motor. rad/s or m/s.
-    """
+    """Speeds at which friction rises, f4, and drops, 1 / f6, of each motor, (n,), rad/s or m/s."""
 
     rise: FloatArray
     drop: FloatArray
 
 
 def stribeck_columns(stack: ElasticStack, speeds: StribeckSpeeds) -> FloatArray:
-    """Return the columns of f3 and f5 of all motors, shape (M, m, 2 n), f3 first.
+    """Columns of f3 and f5 of all motors, shape (M, m, 2 n), f3 first.
 
-    Friction is minus f3 and f5 times these: -sign(v) exp(-|v| / f4) and
-    -sign(v) exp(-1 / (f6 |v|)).
+    They are -sign(v) exp(-|v| / f4) and -sign(v) exp(-1 / (f6 |v|)); friction is minus f3 and f5
+    times these.
     """
     n = stack.n
     out = np.zeros((*stack.y.shape, 2 * n))
@@ -312,21 +306,16 @@ def stribeck_columns(stack: ElasticStack, speeds: StribeckSpeeds) -> FloatArray:
 
 
 def find_speeds(stack: ElasticStack, columns: FloatArray, weights: FloatArray) -> StribeckSpeeds:
-    """Find the speeds with which the equations of each motor are met best.
+    """Speeds with the smallest squared error in the equations of each motor.
 
     Parameters
     ----------
     stack : ElasticStack
         The equations.
     columns : ndarray of int64
-        Parameters of the base, among them f_s and f_v of the motors.
+        Base parameters, among them f_s and f_v of the motors.
     weights : ndarray, shape (m,)
-        Inverse deviations of the errors of each equation.
-
-    Returns
-    -------
-    StribeckSpeeds
-        One motor after the other, each with the friction of the others as it is known.
+        Inverse standard deviations of the errors of each equation.
     """
     from scipy.optimize import minimize
     n = stack.n
@@ -371,7 +360,7 @@ def find_speeds(stack: ElasticStack, columns: FloatArray, weights: FloatArray) -
 
 
 def _peaks(scores: FloatArray) -> list[tuple[int, int]]:
-    """Return the places of the highest entries that no neighbour exceeds."""
+    """Indices of the highest entries that no neighbour exceeds."""
     padded = np.pad(scores, 1, constant_values=-np.inf)
     around = np.max([np.roll(padded, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1)],
                     axis=0)[1:-1, 1:-1]
@@ -381,7 +370,7 @@ def _peaks(scores: FloatArray) -> list[tuple[int, int]]:
 
 
 def _pair(stack: ElasticStack, joint: int, rise: float, drop: float) -> FloatArray:
-    """Return the columns of f3 and f5 of a motor, shape (M, 2)."""
+    """Columns of f3 and f5 of a motor, shape (M, 2)."""
     def effects(v: FloatArray) -> FloatArray:
         speed = np.abs(v)
         with np.errstate(divide='ignore'):

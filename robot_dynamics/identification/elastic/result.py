@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ElasticIdentification``: what a recording tells of a robot with elastic joints."""
+"""``ElasticIdentification``: identified parameters of a robot with elastic joints."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from robot_dynamics.elastic.friction import StribeckFriction
 from robot_dynamics.elastic.robot import ElasticRobot, ParameterOrder
 from robot_dynamics.errors import Finding
 from robot_dynamics.identification.elastic.encoders import Encoders, Loss, told_by
-from robot_dynamics.identification.result import Residuals
+from robot_dynamics.identification.result import Residuals, base_dict, findings_list
 from robot_dynamics.identification.signals import SignalSettings
 from robot_dynamics.model.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Efforts over time, low-passed as the equations were.
+    """Efforts over time, filtered as the equations.
 
     Parameters
     ----------
     time : ndarray, shape (M,)
         s.
     measured, fitted, held : ndarray, shape (M, m)
-        Of each coordinate that is measured: as it was, by the fit, and by a fit to the half
-        of the recording that has not seen it. N m or N.
+        Efforts of each measured coordinate: measured, by the fit, and by a fit to the other half
+        of the recording. N m or N.
     """
 
     time: FloatArray
@@ -39,45 +39,49 @@ class Curves:
 
 @dataclass(frozen=True, eq=False)
 class ElasticIdentification:
-    """What a recording of links and motors tells.
+    """Result of `identify_elastic`.
 
     Parameters
     ----------
     robot : ElasticRobot
         The description.
     encoders : Encoders
-        Which links and motors were measured.
+        Measured links and motors.
     order : str
         Order of the parameters.
     base : BaseParameters
-        What the recording can tell of the 14 n parameters.
+        Base parameters of the recording among the 14 n parameters.
     values, covariance : ndarray, shape (r,) and (r, r)
-        Base parameters, and their covariance, which counts that errors of neighbouring
-        samples are alike.
+        Base parameters, and their covariance, which accounts for correlated errors of
+        neighbouring samples.
     structural : BaseParameters
-        What the best motion could tell with these encoders.
+        Base parameters of the best motion with these encoders.
     losses : tuple of Loss
-        What could be told with encoders on both sides, and cannot be, or less, with these.
+        Parameters that are less well determined than with all encoders.
     friction : StribeckFriction, optional
-        Friction of the motors where more than f_s and f_v of it was asked for.
+        Friction of the motors beyond f_s and f_v, if requested.
     friction_deviations : ndarray, shape (n, 6)
-        Of f1 to f6; nan where they were not asked for.
+        Standard deviations of f1 to f6; nan if not requested.
     estimator : str
-        How they were estimated.
+        The estimator.
     in_sample, validation : Residuals
-        Of the efforts of each coordinate that is measured, on the rows of the fit, and each
-        half from a fit to the other. Those of links are relative to the efforts of the motors
-        of the same joints, as their own are zero.
+        Errors of each measured coordinate on the rows of the fit, and of each half predicted
+        from the other. Those of links are relative to the efforts of the motors of the same
+        joints, as their own are zero.
     signals : SignalSettings
-        Filters and the like.
+        Filters and lag.
     condition : float
-        Of the weighted equations with columns of unit length.
+        Condition number of the weighted equations with columns of unit length.
     verdict : {'good', 'fair', 'poor'}
-        Whether to use it.
+        Whether to use the model.
     findings : tuple of Finding
-        What a user should know.
+        Remarks for the user.
     curves : Curves
         Efforts over time.
+
+    See Also
+    --------
+    identify_elastic, Identification
     """
 
     robot: ElasticRobot
@@ -111,14 +115,14 @@ class ElasticIdentification:
 
     @property
     def independent(self) -> dict[str, tuple[float, float]]:
-        """Parameters that are told by themselves, with their standard deviations."""
+        """Independent parameters with their standard deviations."""
         kinds = self.classes
         return {self.base.names[k]: (float(value), float(sd)) for k, value, sd in zip(
             self.base.independent, self.values, self.deviations, strict=True)
             if kinds[self.base.names[k]] == 'independent'}
 
     def nearest_parameters(self) -> FloatArray:
-        """Return the parameters nearest to the description with these base parameters."""
+        """Parameters nearest to the description with these base parameters, shape (14 n,)."""
         described = self.robot.parameters(self.order)
         B = self.base.matrix
         # Relative to their size, so that a mass does not give way for an inertia.
@@ -127,39 +131,34 @@ class ElasticIdentification:
         return described + back @ (self.values - B @ described)
 
     def identified_robot(self) -> ElasticRobot:
-        """Return the robot nearest to its description that has these base parameters.
+        """Robot nearest to its description with these base parameters.
 
         Raises
         ------
         ParameterError
-            Where a stiffness or a rotor inertia came out negative.
+            If a stiffness or a rotor inertia is negative.
         """
         return self.robot.with_parameters(self.nearest_parameters(), self.order)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in plain types, for JSON and YAML."""
+        """Result in plain types, for JSON and YAML."""
         return {
             'verdict': self.verdict, 'robot': self.robot.links.name,
             'joints': list(self.robot.links.joint_names),
             'encoders': {'links': list(self.encoders.links),
                          'motors': list(self.encoders.motors)},
-            'estimator': self.estimator, 'rank': self.base.rank,
+            'estimator': self.estimator, **base_dict(self.base, self.values, self.deviations),
             'structural_rank': self.structural.rank, 'condition': self.condition,
-            'base': [{'name': name, 'value': float(value), 'standard_deviation': float(sd)}
-                     for name, value, sd in zip(self.base.base_names, self.values,
-                                                self.deviations, strict=True)],
-            'classes': self.classes,
             'losses': [{'name': loss.name, 'before': loss.before, 'after': loss.after,
                         'partners': list(loss.partners)} for loss in self.losses],
             'friction': None if self.friction is None else {
                 'f': self.friction.coefficients.tolist(),
                 'standard_deviations': self.friction_deviations.tolist()},
-            'in_sample': _plain(self.in_sample), 'validation': _plain(self.validation),
+            'in_sample': self.in_sample.to_dict(), 'validation': self.validation.to_dict(),
             'signals': {'cutoff': self.signals.cutoff, 'order': self.signals.order,
                         'derivative': self.signals.derivative,
                         'velocity': self.signals.velocity},
-            'findings': [{'severity': f.severity.value, 'subject': f.subject,
-                          'message': f.message, 'remedy': f.remedy} for f in self.findings],
+            'findings': findings_list(self.findings),
         }
 
     def __str__(self) -> str:
@@ -174,8 +173,3 @@ class ElasticIdentification:
         lines += [str(loss) for loss in self.losses]
         lines += [f'{finding.severity.value}: {finding}' for finding in self.findings]
         return '\n'.join(lines)
-
-
-def _plain(residuals: Residuals) -> dict[str, Any]:
-    return {'rmse': residuals.rmse.tolist(), 'relative': residuals.relative.tolist(),
-            'total': residuals.total}

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions from which the parameters of an arm can be told: designed, checked, kept."""
+"""Excitation of an arm for identification: motions that are designed, checked, kept and played."""

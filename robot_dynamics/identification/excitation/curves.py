@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint motions of finitely many coefficients, with bounds that hold between samples, too.
+"""Joint motions of finitely many coefficients, with bounds that also hold between samples.
 
-Both kinds are smooth enough for efforts to be twice differentiable, and of both the largest
-values of every derivative are enclosed, not sampled:
+Both kinds are smooth enough for efforts to be twice differentiable. The extreme values of
+every derivative are enclosed, not sampled:
 
 * a piece of a spline lies within the convex hull of its Bernstein coefficients;
 * a trigonometric polynomial of degree h that is at most m at N > 2 h even points of its
@@ -34,7 +34,7 @@ POINTS_PER_HARMONIC = 256
 
 
 class Basis(ABC):
-    r"""Functions phi_k of time that are zero, with two derivatives, at both ends.
+    """Functions phi_k of time that are zero, with two derivatives, at both ends.
 
     A motion q_j(t) = start_j + sum_k x_kj phi_k(t) begins and ends at rest at its start.
     """
@@ -46,24 +46,19 @@ class Basis(ABC):
 
     @abstractmethod
     def evaluate(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
-        """Return a derivative of all functions at m times, shape (m, count)."""
+        """Derivative of all functions at m times, shape (m, count)."""
 
     @abstractmethod
     def hull(self, derivative: int) -> tuple[FloatArray, float]:
-        """Return what encloses a derivative of every combination of the functions.
-
-        Parameters
-        ----------
-        derivative : int
-            From 0 to 4.
+        """Enclosure of a derivative, from 0 to 4, of every combination of the functions.
 
         Returns
         -------
         rows : ndarray, shape (r, count)
-            E, so that the values of E x say how large the derivative becomes.
+            Matrix E whose product E x bounds the derivative.
         slack : float
-            For any number c where this is 1, and for 0 where it is not:
-            ``|f(t) - c| <= slack * max |E x - c|`` at all times.
+            Factor with ``|f(t) - c| <= slack * max |E x - c|`` at all times, for any number c if
+            it is 1 and for c = 0 otherwise.
         """
 
 
@@ -77,28 +72,28 @@ class Curve(ABC):
 
     @abstractmethod
     def evaluate(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
-        """Return a derivative at m times, shape (m, n)."""
+        """Derivative at m times, shape (m, n)."""
 
     @abstractmethod
     def extremes(self, derivative: int = 0) -> tuple[FloatArray, FloatArray]:
-        """Return what no value of a derivative is below or above, shape (n,) each."""
+        """Lower and upper bounds of a derivative at all times, shape (n,) each."""
 
     def largest(self, derivative: int) -> FloatArray:
-        """Return what the magnitude of a derivative is nowhere above, shape (n,)."""
+        """Upper bound of the magnitude of a derivative, shape (n,)."""
         return np.max(np.abs(self.extremes(derivative)), axis=0)
 
 
 class RestToRest(Curve):
-    """A motion of a basis: it begins and ends at rest at the same pose.
+    """A motion of a basis that begins and ends at rest at the same pose.
 
     Parameters
     ----------
     basis : Basis
         Functions of time.
     start : array_like, shape (n,)
-        The pose. rad or m.
+        The pose, rad or m.
     coefficients : array_like, shape (count, n)
-        x above, rad or m.
+        x, rad or m.
     """
 
     def __init__(self, basis: Basis, start: ArrayLike, coefficients: ArrayLike):
@@ -115,12 +110,12 @@ class RestToRest(Curve):
                                  subject='start and coefficients', remedy='give finite numbers')
 
     def evaluate(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
-        """Return a derivative at m times, shape (m, n)."""
+        """Derivative at m times, shape (m, n)."""
         value = self.basis.evaluate(times, derivative) @ self.coefficients
         return value + self.start if derivative == 0 else value
 
     def extremes(self, derivative: int = 0) -> tuple[FloatArray, FloatArray]:
-        """Return what no value of a derivative is below or above, shape (n,) each."""
+        """Lower and upper bounds of a derivative at all times, shape (n,) each."""
         rows, slack = self.basis.hull(derivative)
         low, high = _widened(rows @ self.coefficients, slack)
         return (low + self.start, high + self.start) if derivative == 0 else (low, high)
@@ -129,12 +124,11 @@ class RestToRest(Curve):
 class BSplineBasis(Basis):
     """B-splines of fifth degree on even knots.
 
-    L. Zollo, E. Lopez, L. Spedaliere, N. Garcia Aracil and E. Guglielmelli, "Identification
-    of dynamic parameters for robots with elastic joints", Advances in Mechanical Engineering
-    7(2), 2015, section 6, excite with fifth-order B-splines; W. Rackl, R. Lampariello and
-    G. Hirzinger, "Robot excitation trajectories for dynamic parameter estimation using
-    optimized B-splines", ICRA 2012, say why. The first and last three control points stay at
-    the start.
+    The first and last three control points stay at the start (L. Zollo, E. Lopez, L. Spedaliere,
+    N. Garcia Aracil and E. Guglielmelli, "Identification of dynamic parameters for robots with
+    elastic joints", Advances in Mechanical Engineering 7(2), 2015, section 6; W. Rackl,
+    R. Lampariello and G. Hirzinger, "Robot excitation trajectories for dynamic parameter
+    estimation using optimized B-splines", ICRA 2012).
 
     Parameters
     ----------
@@ -164,12 +158,12 @@ class BSplineBasis(Basis):
         self._hulls: dict[int, FloatArray] = {}
 
     def evaluate(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
-        """Return a derivative of all functions at m times, shape (m, count)."""
+        """Derivative of all functions at m times, shape (m, count)."""
         times = np.clip(np.asarray(times, dtype=np.float64), 0.0, self.duration)
         return np.asarray(self._splines[derivative](times))
 
     def hull(self, derivative: int) -> tuple[FloatArray, float]:
-        """Return the Bernstein coefficients of every piece; see `Basis.hull`."""
+        """Bernstein coefficients of every piece; see `Basis.hull`."""
         if derivative not in self._hulls:
             degree = DEGREE - derivative
             edges = np.linspace(0.0, self.duration, self.intervals * PARTS + 1)
@@ -218,7 +212,7 @@ class FourierBasis(Basis):
         self._hulls: dict[int, FloatArray] = {}
 
     def evaluate(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
-        """Return a derivative of all functions at m times, shape (m, count)."""
+        """Derivative of all functions at m times, shape (m, count)."""
         times = np.clip(np.asarray(times, dtype=np.float64), 0.0, self.duration)
         sines, cosines = _harmonics(self._w, times, derivative)
         if derivative == 0:
@@ -226,7 +220,7 @@ class FourierBasis(Basis):
         return np.hstack((sines @ self._sine, -cosines @ self._cosine))
 
     def hull(self, derivative: int) -> tuple[FloatArray, float]:
-        """Return values at even points, and Ehlich and Zeller's factor; see `Basis.hull`."""
+        """Values at even points, and the factor of Ehlich and Zeller; see `Basis.hull`."""
         points = POINTS_PER_HARMONIC * self.harmonics
         if derivative not in self._hulls:
             self._hulls[derivative] = self.evaluate(
@@ -234,17 +228,17 @@ class FourierBasis(Basis):
         return self._hulls[derivative], _factor(self.harmonics, points)
 
     def amplitudes(self, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return alpha and beta above, shape (n, h) each, of coefficients (count, n)."""
+        """Amplitudes alpha and beta, shape (n, h) each, of coefficients (count, n)."""
         half = self.harmonics - 1
         return (self._sine @ coefficients[:half]).T, (self._cosine @ coefficients[half:]).T
 
     def coefficients(self, sine: ArrayLike, cosine: ArrayLike) -> FloatArray:
-        """Return the coefficients of amplitudes alpha and beta, shape (n, h) each.
+        """Coefficients of amplitudes alpha and beta, shape (n, h) each.
 
         Raises
         ------
         ParameterError
-            When the motion of these would not begin at rest.
+            If their motion does not begin at rest.
         """
         sine, cosine = real_array(sine, 'sine'), real_array(cosine, 'cosine')
         if sine.ndim != 2 or sine.shape != cosine.shape or sine.shape[1] != self.harmonics:
@@ -263,7 +257,7 @@ class FourierBasis(Basis):
 
 
 class FourierCurve(Curve):
-    r"""A finite Fourier series as it is published, wherever and however fast it begins.
+    """A finite Fourier series, which need not begin at rest.
 
     q = offset + sum_k sine_k sin(k w t) + cosine_k cos(k w t), w = 2 pi/period.
 
@@ -296,13 +290,13 @@ class FourierCurve(Curve):
         return 2.0 * np.pi * np.arange(1, self.sine.shape[1] + 1) / self.duration
 
     def evaluate(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
-        """Return a derivative at m times, shape (m, n)."""
+        """Derivative at m times, shape (m, n)."""
         sines, cosines = _harmonics(self._w, np.asarray(times, dtype=np.float64), derivative)
         value = sines @ self.sine.T + cosines @ self.cosine.T
         return value + self.offset if derivative == 0 else value
 
     def extremes(self, derivative: int = 0) -> tuple[FloatArray, FloatArray]:
-        """Return what no value of a derivative is below or above, shape (n,) each."""
+        """Lower and upper bounds of a derivative at all times, shape (n,) each."""
         harmonics = self.sine.shape[1]
         points = POINTS_PER_HARMONIC * harmonics
         values = self.evaluate(np.arange(points) * self.duration / points, derivative)
@@ -310,7 +304,7 @@ class FourierCurve(Curve):
 
 
 def _widened(values: FloatArray, slack: float) -> tuple[FloatArray, FloatArray]:
-    """Return the range of values, about its middle as much wider as the slack says."""
+    """Range of values, widened about its middle by the slack."""
     low, high = values.min(axis=0), values.max(axis=0)
     if slack == 1.0:
         return low, high
@@ -319,13 +313,13 @@ def _widened(values: FloatArray, slack: float) -> tuple[FloatArray, FloatArray]:
 
 
 def _factor(harmonics: int, points: int) -> float:
-    """How much larger a series may be between even points than at them."""
+    """Largest ratio of a series between even points to its values at them."""
     return float(1.0 / np.cos(np.pi * harmonics / points))
 
 
 def _harmonics(w: FloatArray, times: FloatArray, derivative: int
                ) -> tuple[FloatArray, FloatArray]:
-    """Return a derivative of sin(w t) and cos(w t), shape (m, h) each."""
+    """Derivative of sin(w t) and cos(w t), shape (m, h) each."""
     angle = np.multiply.outer(times, w) + 0.5 * np.pi * (derivative % 4)
     size = w ** derivative
     return size * np.sin(angle), size * np.cos(angle)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``design``: the motion within limits from which the parameters can be told best."""
+"""``design``: the motion within limits that determines the parameters best."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ _done: Any = None
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A motion and what it is worth.
+    """A designed motion and its quality.
 
     Parameters
     ----------
     motion : RestToRest
         The motion.
     limits : MotionLimits
-        What it keeps.
+        Its limits.
     use : Use
-        How much of them it uses.
+        Used fraction of the limits.
     condition : float
         Condition number of the base regressor with columns of unit length.
     random_conditions : ndarray
@@ -78,9 +78,9 @@ class Design:
     rank : int
         Number of base parameters.
     restarts : tuple of float
-        Condition number that each restart came to.
+        Condition number of each restart.
     seconds : float
-        How long it took.
+        Duration of the computation, s.
     """
 
     motion: RestToRest
@@ -100,26 +100,26 @@ class Design:
 
 @dataclass(frozen=True)
 class DesignSettings:
-    """What is wanted.
+    """Settings of `design`.
 
     Parameters
     ----------
     seconds : float
-        Duration. s.
+        Duration of the motion, s.
     kind : {'bspline', 'fourier'}
-        Of the motion.
+        Kind of motion.
     objective : {'condition', 'd_optimal'}
         See `robot_dynamics.identification.excitation.objective`.
     seed : int
-        Of everything random.
+        Random seed.
     restarts : int
-        Optimisations from different random motions, of which the best is kept.
+        Number of optimisations from different random motions, of which the best is kept.
     iterations : int
-        Of each optimisation, at most.
+        Largest number of iterations of each optimisation.
     waves : int, optional
-        Intervals of a spline or harmonics of a series; chosen by the duration if not given.
+        Intervals of a spline or harmonics of a series; by default from the duration.
     terms : tuple of str
-        Joint terms to be identified with the bodies.
+        Joint terms to identify with the bodies.
     """
 
     seconds: float = 20.0
@@ -147,7 +147,7 @@ class DesignSettings:
                                      remedy=f'give a whole number from {least} to {most}')
 
     def basis(self) -> Basis:
-        """Return the functions of time."""
+        """Functions of time."""
         if self.kind == 'bspline':
             return BSplineBasis(self.seconds, max(6, round(self.seconds / WAVE))
                                 if self.waves is None else self.waves)
@@ -163,20 +163,20 @@ def design(robot: Robot, start: ArrayLike, limits: MotionLimits,
     Parameters
     ----------
     robot : Robot
-        As it is described; efforts are those of this description.
+        Description of the arm, also for efforts.
     start : array_like, shape (n,)
         The pose.
     limits : MotionLimits
-        What holds at all times.
+        Limits at all times.
     settings : DesignSettings, optional
-        What is wanted.
+        Duration, kind and objective.
     clearance : callable, optional
-        Says how far an arm is from what it may not touch, such as
+        Distance of poses from obstacles, such as
         `robot_dynamics.simulation.clearance.ShapeClearance`.
     workers : int
         Processes among which the restarts are shared; the result is the same.
     progress : callable, optional
-        Gets how much is done, from 0 to 1.
+        Called with the completed fraction, from 0 to 1.
 
     Returns
     -------
@@ -186,7 +186,22 @@ def design(robot: Robot, start: ArrayLike, limits: MotionLimits,
     Raises
     ------
     TrajectoryError
-        When the arm cannot move from there.
+        If the arm cannot move from there.
+
+    See Also
+    --------
+    ExcitationPlan, identify
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.identification import DesignSettings, MotionLimits, design
+    >>> robot = Robot.from_urdf('urdf/planar_2r.urdf')
+    >>> limits = MotionLimits.for_robot(robot, [0.0, 0.0], speed=2.0)
+    >>> made = design(robot, [0.0, 0.0], limits, DesignSettings(seconds=5.0, restarts=1,
+    ...                                                         iterations=20))
+    >>> made.use.largest <= 1.0, made.condition < made.random_condition
+    (True, True)
     """
     began = perf_counter()
     settings = DesignSettings() if settings is None else settings
@@ -216,7 +231,7 @@ def design(robot: Robot, start: ArrayLike, limits: MotionLimits,
 
 
 def resting_pose(robot: Robot, given: Sequence[float] | None = None) -> FloatArray:
-    """Return a pose given, or the middle of the position ranges, zero where there is none."""
+    """A given pose, or the middle of the position ranges, zero for joints without."""
     if given is not None:
         pose = np.asarray(given, dtype=np.float64)
         if pose.shape != (robot.n,) or not np.all(np.isfinite(pose)):
@@ -230,18 +245,12 @@ def resting_pose(robot: Robot, given: Sequence[float] | None = None) -> FloatArr
 
 
 class Problem:
-    """Objective and broken limits, with their derivatives.
+    """Objective and penalty of broken limits, with their derivatives.
 
     Parameters
     ----------
-    robot : Robot
-        The robot.
-    start : ndarray, shape (n,)
-        Where motions begin and end.
-    limits : MotionLimits
-        What holds.
-    settings : DesignSettings
-        What is wanted.
+    robot, start, limits, settings
+        See `design`.
     """
 
     def __init__(self, robot: Robot, start: FloatArray, limits: MotionLimits,
@@ -261,22 +270,22 @@ class Problem:
         return Problem, self._given
 
     def condition(self, motion: RestToRest) -> float:
-        """Return the condition number of a motion."""
+        """Condition number of a motion."""
         return self.information.condition(*self._samples(motion.coefficients))
 
     def judged(self, motion: RestToRest) -> float:
-        """Return what is to be small of motions within the limits."""
+        """Objective of a motion within the limits."""
         if self._settings.objective == 'condition':
             return self.condition(motion)
         return self.information.value_and_gradient(*self._samples(motion.coefficients))[0]
 
     def improved(self, x: FloatArray, tell: Callable[[], None]) -> FloatArray:
-        """Return what optimisations make of coefficients, shape (count, n).
+        """Optimised coefficients, shape (count, n).
 
         Parameters
         ----------
         x : ndarray, shape (count, n)
-            Where to begin.
+            Initial coefficients.
         tell : callable
             Called after each iteration.
         """
@@ -295,7 +304,7 @@ class Problem:
         return y.reshape(shape) * self._unit
 
     def cost(self, x: FloatArray, weight: float) -> tuple[float, FloatArray]:
-        """Return objective and broken limits of coefficients (count, n), and the derivative."""
+        """Objective and penalty of coefficients (count, n), and the derivative."""
         q, v, a = self._samples(x)
         value, slopes = self.information.value_and_gradient(q, v, a)
         broken, slope = self._penalty.of_motion(x)
@@ -313,19 +322,18 @@ class Problem:
 
 def in_processes(improve: Improve, starts: Sequence[FloatArray], workers: int,
                  progress: Callable[[int], None]) -> list[FloatArray]:
-    """Improve each of several starts.
+    """Optimise several starts, in several processes if there are workers.
 
     Parameters
     ----------
     improve : callable
-        Takes a start and what to call after each iteration; where there are several
-        workers, pickled with what it belongs to.
+        Called with a start and a callback for each iteration; pickled for other processes.
     starts : sequence of ndarray
-        Where to begin.
+        Initial coefficients.
     workers : int
-        Number of processes; with 1, this one does it all.
+        Number of processes; with 1, this process does all.
     progress : callable of int
-        Gets how many iterations are done.
+        Called with the number of completed iterations.
     """
     if min(workers, len(starts)) <= 1:
         count = 0
@@ -364,7 +372,7 @@ def _improved(improve: Improve, start: FloatArray) -> FloatArray:
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
-    """Let processes that start meanwhile use one thread each, unless the user says otherwise."""
+    """Let processes that start meanwhile use one thread each, unless the user set a number."""
     added = {name: value for name, value in _ONE_THREAD.items() if name not in os.environ}
     os.environ.update(added)
     try:

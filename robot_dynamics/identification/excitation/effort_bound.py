@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Efforts along a whole motion: what no joint effort is above at any time.
+r"""Bounds of the joint efforts along a whole motion.
 
-Between two times h apart a function with |f''| <= D is nowhere above the larger of its two
-values there by more than D h^2/8. Efforts are computed at many times, and D is a bound
-that follows from the motion's own: every vector of the equations of Newton and Euler is
-replaced by a bound of its length and of those of its time derivatives, sums by sums and
-products by the rule of Leibniz,
+Between two times h apart, a function with |f''| <= D is nowhere above the larger of its two
+values by more than D h^2/8. Efforts are computed at many times, and D is a bound from that of
+the motion: every vector of the Newton-Euler equations is replaced by a bound of its length and
+of those of its time derivatives, sums by sums and products by the Leibniz rule,
 
 .. math::
 
     |(x y)^{(k)}| \le \sum_i \binom{k}{i} |x|^{(i)} |y|^{(k-i)}
 
-and a vector r fixed to a body that turns with omega by dr/dt = omega x r. D is several
-times too large, and that does no harm: the part of a millisecond squared is small.
+and a vector r fixed to a body that turns with omega by dr/dt = omega x r. D is several times
+too large, which does not matter after multiplication by the square of a millisecond.
 """
 
 from __future__ import annotations
@@ -38,9 +37,8 @@ FEWEST, MOST = 1_000, 400_000
 class EffortEnclosure:
     """Bounds of the efforts of a robot along motions.
 
-    The efforts are those of the bodies, and of armature, damping and dry friction as the
-    robot is described: tau = M a + C v + g + armature a + damping v, and friction on top of
-    the magnitude of that.
+    The efforts are those of the bodies and the described armature, damping and dry friction:
+    tau = M a + C v + g + armature a + damping v, plus friction on its magnitude.
 
     Parameters
     ----------
@@ -53,30 +51,30 @@ class EffortEnclosure:
         self.dynamics, self.robot = dynamics, dynamics.robot
 
     def efforts(self, q: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:
-        """Return the efforts without dry friction, shape (m, n)."""
+        """Efforts without dry friction, shape (m, n)."""
         robot = self.robot
         return self.dynamics.inverse_dynamics(q, v, a) + robot.armature * a + robot.damping * v
 
     def largest(self, curve: Curve) -> FloatArray:
-        """Return what the magnitude of no effort is above at any time, shape (n,). N m or N.
+        """Upper bound of the magnitude of each effort at all times, shape (n,), N m or N.
 
         Raises
         ------
         TrajectoryError
-            When a motion is too fast for a bound of use.
+            If the motion is too fast for a useful bound.
         """
         sampled, missed, _ = self._sampled(curve)
         return np.max(np.abs(sampled), axis=0) + missed + self.robot.friction
 
     def worst(self, curve: Curve, joint: int) -> tuple[float, float]:
-        """Return when the effort of a joint is largest, and that effort, with its friction."""
+        """Time and value of the largest effort of a joint, with its friction."""
         sampled, _, times = self._sampled(curve)
         k = int(np.argmax(np.abs(sampled[:, joint])))
         value = float(sampled[k, joint])
         return float(times[k]), value + float(np.copysign(self.robot.friction[joint], value))
 
     def _sampled(self, curve: Curve) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return efforts at even times, how much more there is between, and the times."""
+        """Efforts at even times, their largest excess between, and the times."""
         bend = bends(self.robot, [curve.largest(k) for k in range(1, 5)])
         count = FEWEST
         while True:
@@ -100,7 +98,7 @@ class EffortEnclosure:
 
 
 def bends(robot: Robot, rates: list[FloatArray]) -> FloatArray:
-    """Return bounds of |d^2 tau/dt^2|, shape (n,).
+    """Bounds of |d^2 tau/dt^2|, shape (n,).
 
     Parameters
     ----------
@@ -173,13 +171,13 @@ class _Body:
 
 
 def _product(x: list[float], y: list[float], count: int) -> list[float]:
-    """Return bounds of a product and of its derivatives."""
+    """Bounds of a product and of its derivatives."""
     return [sum(comb(k, i) * x[i] * y[k - i] for i in range(k + 1)
                 if i < len(x) and k - i < len(y)) for k in range(count)]
 
 
 def _carried(length: float, omega: list[float], count: int) -> list[float]:
-    """Return bounds of a vector of some length fixed to a body that turns, and derivatives."""
+    """Bounds of a vector of constant length fixed to a turning body, and of its derivatives."""
     jet = [length]
     while len(jet) < count:
         k = len(jet) - 1
@@ -188,7 +186,7 @@ def _carried(length: float, omega: list[float], count: int) -> list[float]:
 
 
 def _arm(body: _Body, above: list[float], own: list[float], axis: list[float]) -> list[float]:
-    """Return bounds of the way from the parent's frame to the body's, and four derivatives."""
+    """Bounds of the vector from the parent's frame to the body's, and of four derivatives."""
     way = [x + y for x, y in zip(_carried(body.place, above, 5),
                                  _carried(body.offset, own, 5), strict=True)]
     if body.turns:
@@ -199,7 +197,7 @@ def _arm(body: _Body, above: list[float], own: list[float], axis: list[float]) -
 
 def _accelerations(robot: Robot, k: int, arms: list[list[float]], turning: list[list[float]],
                    centre: float) -> list[float]:
-    """Return bounds of the acceleration of a centre of mass and of two derivatives of it."""
+    """Bounds of the acceleration of a centre of mass, and of two derivatives."""
     total = _carried(centre, turning[k], 5)[2:]
     body = k
     while body >= 0:
@@ -213,9 +211,9 @@ def _with_gravity(robot: Robot, acceleration: list[float]) -> list[float]:
 
 
 def _spin(body: _Body, omega: list[float]) -> list[float]:
-    """Return bounds of the change of angular momentum and of two derivatives of it.
+    """Bounds of the rate of angular momentum, and of two derivatives.
 
-    An inertia in fixed axes changes by dI/dt = [omega] I - I [omega].
+    The inertia in fixed axes changes by dI/dt = [omega] I - I [omega].
     """
     inertia = _carried(body.inertia, [2.0 * x for x in omega], 4)
     return _product(inertia, omega, 4)[1:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a motion may do, and whether it does more, at any time."""
+"""Limits of a motion, their check at all times, and motions that keep them."""
 
 from __future__ import annotations
 
@@ -41,11 +41,19 @@ class MotionLimits:
     joint_names : tuple of str, length n
         The joints.
     lower, upper : ndarray, shape (n,)
-        Positions. rad or m.
+        Positions, rad or m.
     velocity, acceleration : ndarray, shape (n,)
-        Largest magnitudes. rad/s and rad/s^2, or m/s and m/s^2.
+        Largest magnitudes, rad/s and rad/s^2, or m/s and m/s^2.
     effort : ndarray, shape (n,)
-        Largest magnitudes, inf where there is no limit. N m or N.
+        Largest magnitudes, inf without a limit, N m or N.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.identification import MotionLimits
+    >>> limits = MotionLimits.for_robot(Robot.from_urdf('urdf/arm7.urdf'), [0.0] * 7, scale=0.5)
+    >>> limits.n
+    7
     """
 
     joint_names: tuple[str, ...]
@@ -80,21 +88,21 @@ class MotionLimits:
     @classmethod
     def for_robot(cls, robot: Robot, start: ArrayLike, *, scale: float = 0.9,
                   acceleration: ArrayLike = 5.0, speed: ArrayLike = np.inf) -> MotionLimits:
-        """Return what of a robot's limits a motion may use.
+        """Limits of a motion of a robot.
 
         Parameters
         ----------
         robot : Robot
             The robot.
         start : array_like, shape (n,)
-            Where the motion starts; about there lies the range of a joint without limits.
+            Start of the motion; centre of the range of a joint without limits.
         scale : float
-            Share of position ranges (about their middle), speeds and efforts, up to 1.
+            Fraction of position ranges (about their middle), speeds and efforts, up to 1.
         acceleration : array_like, scalar or shape (n,)
-            Descriptions say nothing of it. rad/s^2 or m/s^2.
+            Largest acceleration, which descriptions do not contain, rad/s^2 or m/s^2.
         speed : array_like, scalar or shape (n,)
-            Largest speed where a joint's own limit is not lower; has to be given where a
-            joint has none. rad/s or m/s.
+            Largest speed if the limit of the joint is not lower, rad/s or m/s; required for joints
+            without a limit.
         """
         robot.require_single_coordinates('excitation')
         if not 0.0 < positive('scale', scale) <= 1.0:
@@ -122,14 +130,14 @@ class MotionLimits:
                    np.broadcast_to(acceleration, n), effort)
 
     def tightened(self, share: float) -> MotionLimits:
-        """Return a share of these limits; position ranges about their middle."""
+        """A fraction of these limits; position ranges about their middle."""
         cut = 0.5 * (1.0 - share) * (self.upper - self.lower)
         return replace(self, lower=self.lower + cut, upper=self.upper - cut,
                        velocity=share * self.velocity, acceleration=share * self.acceleration,
                        effort=share * self.effort)
 
     def check_start(self, start: FloatArray) -> None:
-        """Refuse a pose outside the range."""
+        """Raise TrajectoryError for a pose outside the range."""
         for name, value, low, high in zip(self.joint_names, start, self.lower, self.upper,
                                           strict=True):
             # Written so that NaN fails.
@@ -147,7 +155,7 @@ class MotionLimits:
 
 @dataclass(frozen=True, eq=False)
 class Use:
-    """How much of each limit a motion uses: 1 is all of it, shape (n,) each."""
+    """Used fraction of each limit, shape (n,) each; 1 is the limit."""
 
     position: FloatArray
     velocity: FloatArray
@@ -162,17 +170,7 @@ class Use:
 
 
 def use_of(curve: Curve, limits: MotionLimits, efforts: EffortEnclosure | None = None) -> Use:
-    """Return how much of each limit a motion uses, at any time of it.
-
-    Parameters
-    ----------
-    curve : Curve
-        The motion.
-    limits : MotionLimits
-        The limits.
-    efforts : EffortEnclosure, optional
-        Of the robot; without it efforts are taken to be 0.
-    """
+    """Used fraction of each limit at any time of a motion; efforts count as 0 if not given."""
     low, high = curve.extremes(0)
     middle, half = 0.5 * (limits.upper + limits.lower), 0.5 * (limits.upper - limits.lower)
     taken = np.zeros(limits.n) if efforts is None else efforts.largest(curve)
@@ -183,13 +181,7 @@ def use_of(curve: Curve, limits: MotionLimits, efforts: EffortEnclosure | None =
 
 def check_limits(curve: Curve, limits: MotionLimits, efforts: EffortEnclosure | None = None,
                  ) -> Use:
-    """Refuse a motion that is beyond a limit at any time; return how much it uses.
-
-    Raises
-    ------
-    TrajectoryError
-        With joint, quantity, time and value.
-    """
+    """Used fraction of each limit, or TrajectoryError for a motion beyond a limit at any time."""
     if curve.n != limits.n:
         raise DimensionError(f'moves {curve.n} joints', subject='motion',
                              remedy=f'give one that moves {limits.n}: '
@@ -209,13 +201,7 @@ def check_limits(curve: Curve, limits: MotionLimits, efforts: EffortEnclosure | 
 
 
 def check_rest(curve: Curve, limits: MotionLimits, pose: ArrayLike | None = None) -> None:
-    """Refuse a motion that does not begin and end at rest, and at a pose if one is given.
-
-    Raises
-    ------
-    TrajectoryError
-        With joint, quantity, time and value.
-    """
+    """Raise TrajectoryError unless a motion begins and ends at rest, and at a pose if given."""
     for derivative, quantity in ((1, 'velocity'), (2, 'acceleration')):
         for when in (0.0, curve.duration):
             values = curve.evaluate([when], derivative)[0]
@@ -235,7 +221,7 @@ def check_rest(curve: Curve, limits: MotionLimits, pose: ArrayLike | None = None
 
 
 def _refuse(curve: Curve, limits: MotionLimits, derivative: int, joint: int) -> None:
-    """Say where a joint is farthest beyond a limit."""
+    """Raise TrajectoryError at the time of the largest excess of a joint."""
     times = np.linspace(0.0, curve.duration, 20001)
     values = curve.evaluate(times, derivative)[:, joint]
     name = _QUANTITIES[derivative]
@@ -249,7 +235,7 @@ def _refuse(curve: Curve, limits: MotionLimits, derivative: int, joint: int) -> 
 
 
 def units(basis: Basis, limits: MotionLimits) -> FloatArray:
-    """Return how far each joint can go within one wave of a basis, shape (n,). rad or m."""
+    """Distance that each joint can move within one wave of a basis, shape (n,), rad or m."""
     wave = 2.0 * basis.duration / (basis.count + 2)
     return np.minimum.reduce((0.5 * (limits.upper - limits.lower),
                               limits.velocity * wave / (2.0 * np.pi),
@@ -259,7 +245,7 @@ def units(basis: Basis, limits: MotionLimits) -> FloatArray:
 def random_motion(basis: Basis, start: FloatArray, limits: MotionLimits,
                   efforts: EffortEnclosure, random: np.random.Generator,
                   clearance: Clearance | None = None) -> RestToRest:
-    """Return a random motion as large as its limits let every joint have it."""
+    """A random motion, scaled to the limits of every joint."""
     x = random.normal(size=(basis.count, len(start)))
     unit = RestToRest(basis, np.zeros(len(start)), x)
     low, high = unit.extremes(0)
@@ -271,12 +257,12 @@ def random_motion(basis: Basis, start: FloatArray, limits: MotionLimits,
 
 def shrunk(motion: RestToRest, limits: MotionLimits, efforts: EffortEnclosure,
            clearance: Clearance | None = None) -> RestToRest:
-    """Return a motion itself, or its largest part about its start that keeps all limits.
+    """A motion, or its largest scaled copy about its start that keeps all limits.
 
     Raises
     ------
     TrajectoryError
-        When nothing of it is left: the arm cannot even stand at its start.
+        If no scale keeps them: the arm cannot even stand at its start.
     """
     def part(scale: float) -> RestToRest:
         return RestToRest(motion.basis, motion.start, scale * motion.coefficients)
@@ -300,11 +286,11 @@ def shrunk(motion: RestToRest, limits: MotionLimits, efforts: EffortEnclosure,
 
 
 def is_clear(motion: RestToRest, clearance: Clearance) -> bool:
-    """Whether a motion touches nothing."""
+    """Whether a motion is free of contact."""
     return bool(np.all(clearance(poses_of(motion))[0] > 0.0))
 
 
 def poses_of(motion: RestToRest) -> FloatArray:
-    """Return poses of a motion between which no joint goes farther than `STEP`, shape (m, n)."""
+    """Poses of a motion at most `STEP` apart in every joint, shape (m, n)."""
     count = min(MOST_POSES, 2 + int(motion.duration * np.max(motion.largest(1)) / STEP))
     return motion.evaluate(np.linspace(0.0, motion.duration, count))

@@ -1,22 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""How much a motion tells of the base parameters, and how that changes with it.
+r"""Objective of the design of a motion: information on the base parameters, and its gradient.
 
 W stacks the columns of the base parameters in the regressors of a motion. Either objective is
-a smooth function of N = W^T W alone:
+a smooth function of N = W^T W:
 
 * ``condition``: of C, N with the columns of W scaled to unit length, whose eigenvalues l_i are
   the squares of the singular values of the scaled W,
 
   .. math:: \frac{1}{2 p} \Big(\log \sum_i l_i^p + \log \sum_i l_i^{-p}\Big)
 
-  which is never below the logarithm of the condition number and comes down to it as p grows.
-  The condition number itself has no derivative where singular values meet, which is just
-  where its minimisation leads (M. Gautier and W. Khalil, "Exciting trajectories for the
+  which is an upper bound of the logarithm of the condition number and tends to it as p grows.
+  The condition number itself is not differentiable where singular values meet, which is where
+  its minimisation leads (M. Gautier and W. Khalil, "Exciting trajectories for the
   identification of base inertial parameters of robots", International Journal of Robotics
   Research 11(4), 1992, minimise it directly).
-* ``d_optimal``: -log det N / r, the volume of the confidence ellipsoid, for which the scale of
-  parameters does not matter (J. Swevers et al., "Optimal robot excitation and identification",
+* ``d_optimal``: -log det N / r, the volume of the confidence ellipsoid, which does not depend
+  on the scale of parameters (J. Swevers et al., "Optimal robot excitation and identification",
   IEEE Transactions on Robotics and Automation 13(5), 1997).
+
+The gradient: for weights Z of the entries of the regressors Y(q, v, a) of a motion, the sum
+L = sum Z_jc Y_jc is differentiated by q, v and a in one pass, whatever the number of columns.
+Row j of Z is a set of parameters of bodies, and L the sum of the efforts of each joint j for
+its own set. With 4 x 4 matrices in base axes, T_k the pose of body k, S_j the twist of joint j,
+V_k and A_k twist and its time derivative, J_jk the pseudo-inertia of body k in row j,
+K_jk = T_k J_jk T_k^T, G gravity and R_k = A_k + V_k V_k - G,
+
+.. math::
+
+    L = \sum_k \sum_{j \le k} \mathrm{tr}(S_j K_{jk} R_k^T)
+
+(J. Hollerbach, "A recursive Lagrangian formulation of manipulator dynamics", IEEE Transactions
+on Systems, Man, and Cybernetics 10(11), 1980, has this form of the efforts), and with
+P_k = sum_j S_j K_jk, <X, Y> = tr(X Y^T), p the parent of h, [X, Y] = X Y - Y X and k over the
+bodies that joint h carries:
+
+.. math::
+
+    \partial L/\partial a_h &= \sum_k \langle P_k, S_h \rangle \\
+    \partial L/\partial v_h &= 2 \sum_k \langle P_k, S_h V_k + [V_p, S_h] \rangle \\
+    \partial L/\partial q_h &= \sum_k \mathrm{tr}\Big(S_h \sum_{h < j \le k} S_j K_{jk} R_k^T
+        + \sum_{j \le h} S_j S_h K_{jk} R_k^T\Big)
+        + \langle P_k, \ddot S_h + 2 \dot S_h V_k + S_h (A_k + V_k V_k) \rangle
+
+with dS_h/dt = [V_p, S_h].
 """
 
 from __future__ import annotations
@@ -50,7 +76,7 @@ _ENOUGH = 800
 
 
 class Information:
-    """What motions tell of a robot.
+    """Information of motions on the base parameters of a robot.
 
     Parameters
     ----------
@@ -59,8 +85,7 @@ class Information:
     objective : str
         One of `OBJECTIVES`.
     terms : sequence of str
-        Joint terms to be identified with the bodies, of
-        `robot_dynamics.dynamics.joint_terms`.
+        Joint terms to identify with the bodies, of `TERMS`.
     """
 
     def __init__(self, robot, objective: str = 'condition', terms: Sequence[str] = ()):
@@ -78,12 +103,12 @@ class Information:
                                  remedy='give the joint terms to be identified')
 
     def regressor(self, q: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:
-        """Return W, shape (m n, r)."""
+        """W, shape (m n, r)."""
         Y = self.dynamics.regressor(q, v, a, self.terms)
         return Y.reshape(-1, Y.shape[-1])[:, self.base.independent]
 
     def condition(self, q: FloatArray, v: FloatArray, a: FloatArray) -> float:
-        """Return the condition number of W with columns of unit length."""
+        """Condition number of W with columns of unit length."""
         W = self.regressor(q, v, a)
         lengths = np.sqrt(np.sum(W * W, axis=0))
         if not np.all(lengths > 0.0):
@@ -92,7 +117,7 @@ class Information:
 
     def value_and_gradient(self, q: FloatArray, v: FloatArray, a: FloatArray
                            ) -> tuple[float, tuple[FloatArray, FloatArray, FloatArray]]:
-        """Return the objective and its derivatives by q, v and a, shape (m, n) each."""
+        """Objective and its derivatives by q, v and a, shape (m, n) each."""
         W = self.regressor(q, v, a)
         value, slope = self._of(W.T @ W)
         count, n = q.shape
@@ -112,7 +137,7 @@ class Information:
         return value, (dq, dv, da)
 
     def _of(self, N: FloatArray) -> tuple[float, FloatArray]:
-        """Return the objective of N and its derivative, symmetric, shape (r, r)."""
+        """Objective of N and its derivative, symmetric, shape (r, r)."""
         r = len(N)
         lengths = np.sqrt(np.maximum(np.diag(N), 1e-300))
         C = N / np.outer(lengths, lengths)
@@ -134,13 +159,7 @@ class Information:
 
 
 class RegressorGradient:
-    """Derivatives of weighted sums of the entries of regressors.
-
-    Parameters
-    ----------
-    robot : Robot
-        Joints of one coordinate each; any tree, mimic joints too.
-    """
+    """Derivatives of weighted sums of the entries of regressors, for joints of one coordinate."""
 
     def __init__(self, robot: Robot):
         robot.require_single_coordinates('excitation')
@@ -150,20 +169,7 @@ class RegressorGradient:
 
     def __call__(self, q: FloatArray, v: FloatArray, a: FloatArray, weights: FloatArray
                  ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Differentiate L.
-
-        Parameters
-        ----------
-        q, v, a : ndarray, shape (m, n)
-            The motion.
-        weights : ndarray, shape (m, n, 10 nb)
-            Z.
-
-        Returns
-        -------
-        dL_dq, dL_dv, dL_da : ndarray, shape (m, n)
-            Derivatives.
-        """
+        """Derivatives of L by q, v and a, shape (m, n) each; weights Z of shape (m, n, 10 nb)."""
         robot = self._robot
         coupling, bodies = robot.coupling, robot.n_bodies
         # Efforts of joints are those of bodies through the coupling, and so are weights.
@@ -177,7 +183,7 @@ class RegressorGradient:
 
 def _motion(robot: Robot, slides: BoolArray, q: FloatArray, v: FloatArray,
             a: FloatArray) -> tuple[FloatArray, ...]:
-    """Return T, S, V, A, dS/dt and d^2S/dt^2 of all bodies, shape (nb, m, 4, 4) each."""
+    """T, S, V, A, dS/dt and d^2S/dt^2 of all bodies, shape (nb, m, 4, 4) each."""
     count, bodies = len(q), robot.n_bodies
     T, S, V, A, S_dot, S_ddot = (np.zeros((bodies, count, 4, 4)) for _ in range(6))
     base, still = np.broadcast_to(np.eye(4), (count, 4, 4)), np.zeros((count, 4, 4))
@@ -207,7 +213,7 @@ def _motion(robot: Robot, slides: BoolArray, q: FloatArray, v: FloatArray,
 
 
 def _turned(axis: FloatArray, angle: FloatArray) -> FloatArray:
-    """Return rotations about an axis, shape (m, 3, 3), by the formula of Rodrigues."""
+    """Rotations about an axis, shape (m, 3, 3), by the formula of Rodrigues."""
     skew = _cross(axis[np.newaxis])
     sine, versine = np.sin(angle), 1.0 - np.cos(angle)
     return (np.eye(3) + sine[:, np.newaxis, np.newaxis] * skew
@@ -215,7 +221,7 @@ def _turned(axis: FloatArray, angle: FloatArray) -> FloatArray:
 
 
 def _cross(vectors: FloatArray) -> FloatArray:
-    """Return the matrices of cross products with vectors of shape (m, 3)."""
+    """Matrices of cross products with vectors of shape (m, 3)."""
     out = np.zeros((len(vectors), 3, 3))
     out[:, 0, 1], out[:, 0, 2], out[:, 1, 2] = -vectors[:, 2], vectors[:, 1], -vectors[:, 0]
     return out - np.swapaxes(out, -1, -2)
@@ -322,18 +328,18 @@ def weighted_sum_slopes(T, S, V, A, S_dot, S_ddot, gravity, parents, Z, dq, dv, 
 
 
 class Penalty:
-    """Sums of squares of how far beyond its limits a motion is, as shares of them.
+    """Sums of squares of excesses over limits, as fractions of them.
 
     Parameters
     ----------
     basis : Basis
         Functions of time.
     start : ndarray, shape (n,)
-        Where motions start.
+        Start of the motions.
     limits : MotionLimits
-        What they should not exceed.
+        Their limits.
     efforts : EffortEnclosure
-        Of the robot.
+        Efforts of the robot.
     """
 
     def __init__(self, basis: Basis, start: FloatArray, limits: MotionLimits,
@@ -347,13 +353,7 @@ class Penalty:
         self._sizes = (half, limits.velocity, limits.acceleration)
 
     def of_motion(self, x: FloatArray) -> tuple[float, FloatArray]:
-        """Return that of position, velocity and acceleration, and its derivative.
-
-        Parameters
-        ----------
-        x : ndarray, shape (count, n)
-            Coefficients.
-        """
+        """Penalty of position, velocity and acceleration of coefficients (count, n), and gradient."""
         value, slope = 0.0, np.zeros_like(x)
         for k, (rows, size) in enumerate(zip(self._rows, self._sizes, strict=True)):
             share = rows @ x / size
@@ -366,7 +366,7 @@ class Penalty:
 
     def of_efforts(self, q: FloatArray, v: FloatArray, a: FloatArray
                    ) -> tuple[float, tuple[FloatArray, FloatArray, FloatArray] | None]:
-        """Return that of the efforts at samples, and its derivatives; None where it is zero."""
+        """Penalty of the efforts at samples, and its derivatives; None if it is zero."""
         robot = self._efforts.robot
         tau = self._efforts.efforts(q, v, a)
         room = np.maximum(self._limits.effort - robot.friction, 1e-9)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The periods of a recording that the excitation node made, and their average.
+"""Periods of a recording of the excitation node, and their average.
 
-The average of k periods has noise smaller by the square root of k, and what is left of each
-period against it says how large the noise is, without any model of the arm (J. Swevers,
-C. Ganseman, D. B. Tuekel, J. De Schutter and H. Van Brussel, "Optimal robot excitation and
-identification", IEEE Transactions on Robotics and Automation 13(5), 1997).
+The average of k periods has a noise smaller by the square root of k, and the deviations of
+the periods from it measure the noise without a model of the arm (J. Swevers, C. Ganseman,
+D. B. Tuekel, J. De Schutter and H. Van Brussel, "Optimal robot excitation and identification",
+IEEE Transactions on Robotics and Automation 13(5), 1997).
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _REMEDY = 'give a recording of the excitation node'
 
 @dataclass(frozen=True)
 class Periods:
-    """When the periods of a motion were.
+    """Periods of a motion.
 
     Parameters
     ----------
     first : int
-        Stamp at which the first one began. ns.
+        Stamp of the begin of the first period, ns.
     duration : float
-        Of each. s.
+        Duration of a period, s.
     count : int
-        How many were played to their end.
+        Number of complete periods.
     """
 
     first: int
@@ -58,9 +58,9 @@ class Average:
     log : Log
         Means over the periods, on an even grid.
     deviations : tuple of three ndarrays, shape (n,)
-        Standard deviations of position, velocity and effort of one period about them.
+        Standard deviations of position, velocity and effort of one period about the means.
     count : int
-        Periods averaged.
+        Number of averaged periods.
     """
 
     log: Log
@@ -69,13 +69,7 @@ class Average:
 
 
 def read_periods(path: Path) -> Periods:
-    """Return the periods of a recording.
-
-    Raises
-    ------
-    RecordingError
-        When it tells of none.
-    """
+    """Periods of a recording, or RecordingError."""
     def choose(types: Mapping[str, str]) -> dict[str, str | None]:
         return {name: _STRING for name in types if name.endswith(STATE_TOPIC)}
 
@@ -99,19 +93,14 @@ def read_periods(path: Path) -> Periods:
 
 
 def average(log: Log, periods: Periods) -> Average:
-    """Average the periods of a log.
+    """Average the periods of a log, of which at least two must be complete.
 
     Parameters
     ----------
     log : Log
-        Joint states, such as `robot_dynamics.identification.dataset.bags.read_bag` returns.
+        Joint states, such as those of `robot_dynamics.identification.dataset.bags.read_bag`.
     periods : Periods
-        When they were.
-
-    Raises
-    ------
-    RecordingError
-        When fewer than two periods are whole.
+        Its periods.
     """
     order = np.argsort(log.stamps, kind='stable')
     time = (log.stamps[order] - periods.first) * 1e-9
@@ -140,12 +129,12 @@ def average(log: Log, periods: Periods) -> Average:
 
 
 def _on(grid: FloatArray, time: FloatArray, values: FloatArray) -> FloatArray:
-    """Return values at other times, linear in between, shape (m, n)."""
+    """Values at other times, interpolated linearly, shape (m, n)."""
     return np.stack([np.interp(grid, time, column) for column in values.T], axis=1)
 
 
 def _is_whole(time: FloatArray, begin: float, end: float, pause: float) -> bool:
-    """Whether a period has rows from its beginning to its end without a pause."""
+    """Whether a period has rows from its begin to its end without a pause."""
     first, last = np.searchsorted(time, [begin, end])
     inside = time[max(first - 1, 0):last + 1]
     return bool(len(inside) > 2 and inside[0] <= begin + pause and inside[-1] >= end - pause

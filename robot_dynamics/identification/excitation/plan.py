@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ExcitationPlan``: a motion that was designed, as a file that can be checked and used again."""
+"""``ExcitationPlan``: a designed motion as a file that can be checked and reused."""
 
 from __future__ import annotations
 
@@ -33,18 +33,38 @@ _REMEDY = 'write it with robot-dynamics excite'
 
 @dataclass(frozen=True, eq=False)
 class ExcitationPlan:
-    """A motion of the joints of a robot and the limits it was designed for.
+    """A motion of the joints of a robot and its limits.
 
     Parameters
     ----------
     robot_name : str
-        Of which robot.
+        Name of the robot.
     motion : RestToRest
         The motion, of a `BSplineBasis` or a `FourierBasis`.
     limits : MotionLimits
-        What it keeps; also the names of the joints.
+        Limits of the motion, with the names of the joints.
     facts : mapping
-        How it was designed and what it is worth; for people.
+        Settings and quality of the design, for information.
+
+    See Also
+    --------
+    design, ExcitationSession
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.identification import (DesignSettings, ExcitationPlan, MotionLimits,
+    ...                                            design)
+    >>> robot = Robot.from_urdf('urdf/planar_2r.urdf')
+    >>> limits = MotionLimits.for_robot(robot, [0.0, 0.0], speed=2.0)
+    >>> settings = DesignSettings(seconds=5.0, restarts=1, iterations=5)
+    >>> plan = ExcitationPlan.of(robot, design(robot, [0.0, 0.0], limits, settings), settings)
+    >>> path = Path(tempfile.mkdtemp()) / 'plan.yaml'
+    >>> plan.write(path)
+    >>> ExcitationPlan.read(path).joint_names == robot.joint_names
+    True
     """
 
     robot_name: str
@@ -54,12 +74,12 @@ class ExcitationPlan:
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """The joints, in the order of the motion."""
+        """Joints in the order of the motion."""
         return self.limits.joint_names
 
     @classmethod
     def of(cls, robot: Robot, made: Design, settings: DesignSettings) -> ExcitationPlan:
-        """Return the plan of a design."""
+        """Plan of a design."""
         return cls(robot.name, made.motion, made.limits, {
             'objective': settings.objective, 'seed': settings.seed,
             'restarts': settings.restarts, 'iterations': settings.iterations,
@@ -68,13 +88,7 @@ class ExcitationPlan:
             'condition_of_random_motions': made.random_condition})
 
     def in_order_of(self, joint_names: tuple[str, ...]) -> ExcitationPlan:
-        """Return the plan with joints in another order.
-
-        Raises
-        ------
-        TrajectoryError
-            When it is for other joints.
-        """
+        """Plan with joints in another order, or TrajectoryError for other joints."""
         if sorted(joint_names) != sorted(self.joint_names):
             raise TrajectoryError('is for the joints ' + ', '.join(self.joint_names),
                                   subject='excitation plan', remedy='design one for '
@@ -86,7 +100,7 @@ class ExcitationPlan:
             joint_names, *(getattr(self.limits, name)[order] for name in _LIMITS)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in plain types."""
+        """Plan in plain types."""
         basis = self.motion.basis
         content: dict[str, Any] = {
             'format': FORMAT, 'robot': self.robot_name, 'joint_names': list(self.joint_names),
@@ -103,13 +117,7 @@ class ExcitationPlan:
         return content
 
     def write(self, path: Path) -> None:
-        """Write the plan as YAML.
-
-        Raises
-        ------
-        TrajectoryError
-            When the file cannot be written.
-        """
+        """Write the plan as YAML, or raise TrajectoryError."""
         text = ('# A motion that excites the joints of an arm; what each entry means is in '
                 'docs/excitation.md.\n'
                 + yaml.safe_dump(self.to_dict(), sort_keys=False, default_flow_style=None,
@@ -123,13 +131,7 @@ class ExcitationPlan:
 
     @classmethod
     def read(cls, path: Path) -> ExcitationPlan:
-        """Read a plan; its numbers are checked, the motion against its limits by the user.
-
-        Raises
-        ------
-        TrajectoryError
-            When it is no plan.
-        """
+        """Read a plan, or raise TrajectoryError; its motion is not checked against its limits."""
         content = read_yaml(path, TrajectoryError, _REMEDY)
         try:
             return cls._from(content)
@@ -160,7 +162,7 @@ class ExcitationPlan:
 
 
 def _motion(content: dict[str, Any], n: int) -> tuple[Basis, FloatArray]:
-    """Return basis and coefficients of a file."""
+    """Basis and coefficients of a file."""
     kind = content['kind']
     if kind == 'bspline':
         basis = BSplineBasis(content['duration'], content['intervals'])
@@ -174,7 +176,7 @@ def _motion(content: dict[str, Any], n: int) -> tuple[Basis, FloatArray]:
 
 
 def _numbers(values: Any, shape: tuple[int, ...]) -> FloatArray:
-    """Return numbers of a shape; texts are none."""
+    """Numbers of a given shape."""
     array = np.asarray(values)
     if array.dtype.kind not in 'if' or array.shape != shape:
         raise ParameterError(f'has shape {array.shape} of {array.dtype}, not {shape} of numbers',

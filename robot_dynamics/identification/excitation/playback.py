@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan as a reference: the way to its start, its periods, and a stop at any time."""
+"""Playback of a plan on an arm: the way to its start, its periods, and a stop at any time.
+
+`ExcitationSession` runs on the times of joint states, without a clock of its own.
+"""
 
 from __future__ import annotations
 
@@ -46,13 +49,7 @@ STANDING = 0.1
 
 
 class PlanReference(Reference):
-    """One period of a plan.
-
-    Parameters
-    ----------
-    plan : ExcitationPlan
-        The plan.
-    """
+    """One period of a plan as a reference."""
 
     def __init__(self, plan: ExcitationPlan):
         self._motion = plan.motion
@@ -65,18 +62,18 @@ class PlanReference(Reference):
 
 
 class Stopping(Reference):
-    r"""A reference that leaves its time behind: it stops somewhere along its own path.
+    """A reference that stops somewhere along its own path.
 
-    q(s(t)) with ds/dt = 1 until the stop begins, and 1 - (10 x^3 - 15 x^4 + 6 x^5) within
-    it, so that positions are those of the reference, speeds are not higher, and accelerations
-    are a (ds/dt)^2 + v d^2s/dt^2.
+    q(s(t)) with ds/dt = 1 until the stop begins, and 1 - (10 x^3 - 15 x^4 + 6 x^5) within it, so
+    that positions are those of the reference, speeds are not higher, and accelerations are
+    a (ds/dt)^2 + v d^2s/dt^2.
 
     Parameters
     ----------
     reference : Reference
-        What is to stop.
+        The motion to stop.
     begin, duration : float
-        When and for how long it comes to rest. s.
+        Begin and duration of the stop, s.
     """
 
     def __init__(self, reference: Reference, begin: float, duration: float):
@@ -99,25 +96,25 @@ class Stopping(Reference):
 
 def playback(plan: ExcitationPlan, pose: FloatArray, *, periods: int = 1,
              approach: float = 0.25) -> tuple[Reference, float]:
-    """Return the way from a pose to the plan's start, then its periods, then rest.
+    """Motion from a pose to the plan's start, its periods, and rest.
 
     Parameters
     ----------
     plan : ExcitationPlan
         The plan.
     pose : ndarray, shape (n,)
-        Where the arm is.
+        Pose of the arm.
     periods : int
-        How often the motion is played.
+        Number of periods.
     approach : float
-        Share of the plan's limits of speed and acceleration on the way to the start.
+        Fraction of the plan's limits of speed and acceleration on the way to the start.
 
     Returns
     -------
     reference : Reference
-        All of it.
+        The motion.
     begin : float
-        When the first period begins. s.
+        Time at which the first period begins, s.
     """
     limits, start = plan.limits, plan.motion.start
     way = PointToPoint(pose, start, velocity_limit=approach * limits.velocity,
@@ -127,29 +124,14 @@ def playback(plan: ExcitationPlan, pose: FloatArray, *, periods: int = 1,
 
 
 def within_range(robot: Robot, pose: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
-    """Return a pose within the range of every joint, and what had to be changed.
+    """Pose within the range of every joint, and a line for each joint that is outside.
 
-    An arm that sags may hang a little outside. From farther away the reference would jump by
-    that much when it begins.
-
-    Parameters
-    ----------
-    robot : Robot
-        The arm.
-    pose : ndarray, shape (n,)
-        Where it is.
-
-    Returns
-    -------
-    inside : ndarray, shape (n,)
-        The nearest pose within.
-    notes : tuple of str
-        A line for each joint that is not there.
+    An arm that sags may hang slightly outside; the reference begins at the nearest pose within.
 
     Raises
     ------
     StateError
-        Where a joint is farther outside than sagging explains.
+        If a joint is farther outside than sagging explains.
     """
     lower, upper = robot.limits.lower, robot.limits.upper
     inside = np.clip(pose, lower, upper)
@@ -167,22 +149,17 @@ def within_range(robot: Robot, pose: FloatArray) -> tuple[FloatArray, tuple[str,
 
 
 def stop_duration(plan: ExcitationPlan) -> float:
-    """Return in what time the motion can stop with no more deceleration than its limits. s."""
+    """Time in which the motion can stop within its acceleration limits, s."""
     return max(SHORTEST_STOP, float(np.max(
         _PEAK_SLOPE * plan.motion.largest(1) / plan.limits.acceleration)))
 
 
 def check_plan(plan: ExcitationPlan, robot: Robot, clearance: Clearance | None = None) -> None:
-    """Refuse a plan that this robot cannot follow, wherever it is.
+    """Raise TrajectoryError for a plan that this robot cannot follow, wherever it is.
 
-    Position, speed and acceleration are held against the plan's own limits and the robot's,
-    efforts against the robot's, at all times of the motion; what may not be touched, and
-    the efforts of stops, at samples.
-
-    Raises
-    ------
-    TrajectoryError
-        With joint, quantity, time and value.
+    Position, speed and acceleration are checked against the limits of the plan and the robot, and
+    efforts against those of the robot, at all times of the motion; contact, and the efforts of
+    stops, at samples.
     """
     own = _own_limits(plan, robot)
     enclosure = EffortEnclosure(Dynamics(robot))
@@ -199,16 +176,16 @@ def check_plan(plan: ExcitationPlan, robot: Robot, clearance: Clearance | None =
 
 def check_approach(plan: ExcitationPlan, robot: Robot, way: Reference, duration: float,
                    clearance: Clearance | None = None) -> None:
-    """Refuse a way that begins out of range, takes efforts beyond limits or touches something.
+    """Raise TrajectoryError if the way to the start is out of range, too strong or not clear.
 
     Parameters
     ----------
     plan, robot, clearance
-        As in `check_plan`.
+        See `check_plan`.
     way : Reference
-        What `playback` returned.
+        Result of `playback`.
     duration : float
-        When it is there. s.
+        Duration of the way, s.
     """
     samples = way.sample_many(np.linspace(0.0, duration, _SAMPLES))
     within_range(robot, samples[0][0])
@@ -219,7 +196,7 @@ def check_approach(plan: ExcitationPlan, robot: Robot, way: Reference, duration:
 
 
 def check_clear(q: FloatArray, clearance: Clearance, what: str) -> None:
-    """Refuse poses, shape (m, n), in which something is touched."""
+    """Raise TrajectoryError for poses, shape (m, n), in contact with something."""
     away, name = clearance(q)
     if not np.all(away > 0.0):
         raise TrajectoryError(f'{what} comes {-float(np.min(away)):.3g} m too near',
@@ -228,7 +205,7 @@ def check_clear(q: FloatArray, clearance: Clearance, what: str) -> None:
 
 
 def _own_limits(plan: ExcitationPlan, robot: Robot) -> MotionLimits:
-    """Return limits of the plan, or those of the robot where they are lower."""
+    """Limits of the plan, or those of the robot if they are lower."""
     limits, own = plan.limits, robot.limits
     if plan.joint_names != robot.joint_names:
         raise TrajectoryError('is for the joints ' + ', '.join(plan.joint_names),
@@ -252,7 +229,7 @@ def _check_efforts(limits: MotionLimits, enclosure: EffortEnclosure, begin: floa
 
 
 class Stage(Enum):
-    """What is going on; the value is its name on topics."""
+    """Stage of a session; the value is its name on topics."""
 
     WAITING = 'waiting'
     APPROACHING = 'approaching'
@@ -263,29 +240,29 @@ class Stage(Enum):
 
 
 class ExcitationSession:
-    """Plays a plan, as long as nothing is in doubt.
+    """Plays a plan, and stops along the path in case of doubt.
 
     Times are those of joint states, in seconds on one clock.
 
     Parameters
     ----------
     plan : ExcitationPlan
-        What to play.
+        The plan.
     robot : Robot
-        The arm as it is described; the plan is checked against it here.
+        Description of the arm; the plan is checked against it.
     periods : int
-        How often.
+        Number of periods.
     approach : float
-        Share of the limits on the way to the start.
+        Fraction of the limits on the way to the start.
     max_deviation : float
-        How far the arm may be from its reference. rad or m.
+        Largest distance of the arm from its reference, rad or m.
     clearance : Clearance, optional
-        What may not be touched.
+        Distance of poses from obstacles.
 
     Raises
     ------
     TrajectoryError
-        When the plan is not for this arm, or beyond its limits.
+        If the plan is for another arm, or beyond its limits.
     """
 
     def __init__(self, plan: ExcitationPlan, robot: Robot, *, periods: int = 1,
@@ -308,31 +285,31 @@ class ExcitationSession:
 
     @property
     def has_begun(self) -> bool:
-        """Whether there is a motion."""
+        """Whether the motion has begun."""
         return self._reference is not None
 
     @property
     def begins(self) -> float:
-        """When the way to the start begins. s."""
+        """Time at which the way to the start begins, s."""
         return self._begin
 
     @property
     def first_period(self) -> float:
-        """When the first period begins. s."""
+        """Time at which the first period begins, s."""
         return self._begin + self._first
 
     @property
     def stop_duration(self) -> float:
-        """How long a stop takes. s."""
+        """Duration of a stop, s."""
         return self._stop_duration
 
     def prepare(self, q: FloatArray, v: FloatArray) -> None:
-        """Find and check the way from where the arm is; that may take a while.
+        """Plan and check the way from the pose of the arm, which may take a while.
 
         Raises
         ------
         RobotDynamicsError
-            When it moves, or there is no way from there.
+            If the arm moves, or there is no way from there.
         """
         if not np.all(np.abs(v) <= STANDING):
             joint = int(np.argmax(np.abs(v)))
@@ -345,13 +322,7 @@ class ExcitationSession:
         self._prepared = reference, first
 
     def begin(self, now: float) -> None:
-        """Begin what is prepared, at a time.
-
-        Raises
-        ------
-        StateError
-            When nothing is.
-        """
+        """Begin the prepared motion, or raise StateError."""
         if self._prepared is None:
             raise StateError('is not prepared', subject='excitation',
                              remedy='call prepare first')
@@ -359,7 +330,7 @@ class ExcitationSession:
         self._begin = now
 
     def stage(self, now: float) -> Stage:
-        """Return what is going on at a time."""
+        """Stage at a time."""
         if self._reference is None:
             return Stage.STOPPED if self.reason else Stage.WAITING
         if self._stop is not None:
@@ -371,14 +342,14 @@ class ExcitationSession:
         return Stage.APPROACHING if elapsed < self._first else Stage.PLAYING
 
     def period(self, now: float) -> int:
-        """Return which period is played, from 1; 0 before."""
+        """Number of the period at a time, from 1; 0 before."""
         since = now - self.first_period
         if self._reference is None or since < 0.0:
             return 0
         return min(self._periods, 1 + int(since / self.plan.motion.duration))
 
     def look(self, now: float, q: FloatArray) -> None:
-        """Compare the arm with its reference, and stop where it is too far from it."""
+        """Compare the arm with its reference, and stop if the deviation is too large."""
         if self._reference is None or self._stop is not None:
             return
         away = np.abs(q - self._reference.sample(max(0.0, now - self._begin))[0])
@@ -389,27 +360,27 @@ class ExcitationSession:
                             f'{position_units(self._robot)[joint]} away from its reference')
 
     def doubt(self, now: float, reason: str) -> None:
-        """Stop along the path, for this reason; the first one counts."""
+        """Stop along the path; the first reason is kept."""
         if not self.reason:
             self.reason = reason
             self._stop = max(now, self._begin)
 
     def ahead(self, now: float, horizon: float) -> tuple[Reference, float, float]:
-        """Return what an arm is to do from now on, even if it never hears more.
+        """Motion from now on, including a stop for the case that no more commands arrive.
 
         Parameters
         ----------
         now : float
-            When. s.
+            Present time, s.
         horizon : float
-            How long it goes on until it stops by itself. s.
+            Time until the motion stops by itself, s.
 
         Returns
         -------
         reference : Reference
             The motion and a stop along its path.
         elapsed, duration : float
-            Where it stands now, and how long it takes from there. s.
+            Present time in the motion, and the duration from there, s.
         """
         if self._reference is None:
             raise StateError('has not begun', subject='excitation', remedy='call begin first')

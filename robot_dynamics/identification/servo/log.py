@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ServoLog``: what servos were told, and where they went, ready to be simulated again.
+"""``ServoLog``: commands and positions of servos, without gaps.
 
-A YAML says where to find it, under ``output_error``::
+A YAML file names them under ``output_error``::
 
     logs:
       - {source: run_1.json, proportional: 0.29}
@@ -9,8 +9,7 @@ A YAML says where to find it, under ``output_error``::
     keys: {time: timestamp, position: position, goal: goal_position, supply: input_volts}
     servo: {derivative: 0, limit: 1, supply: 7.4}
 
-What stands beside the source of a log counts for that log, ``servo`` for all. Tables are CSV
-files with a header, or JSON objects with ``columns`` and ``rows``.
+Settings beside the source of a log hold for that log, those under ``servo`` for all.
 """
 
 from __future__ import annotations
@@ -44,16 +43,16 @@ class ServoLog:
     Parameters
     ----------
     name : str
-        Where it comes from.
+        Origin of the log.
     time : ndarray, shape (N,)
         s, strictly increasing.
     position, goal, supply, enabled : ndarray, shape (N, n)
-        What encoders said and what servos were told, rad or m; what the supply gives, V
-        (1 where the command is an effort or a current); 1 while a servo is on, else 0.
+        Positions of the encoders and commanded positions, rad or m; supply voltage, V (1 if the
+        command is an effort or a current); 1 while a servo is enabled, else 0.
     law : ndarray, shape (n, 3)
-        Proportional (per rad), derivative (per rad/s) and limit of u / supply.
+        Proportional gain (per rad), derivative gain (per rad/s) and limit of u / supply.
     velocity : ndarray, shape (n,)
-        At the beginning, rad/s or m/s.
+        Initial velocity, rad/s or m/s.
     counts : mapping of str to int
         Rows left out, by reason.
     """
@@ -74,7 +73,7 @@ class ServoLog:
         return len(self.time)
 
     def cut(self, first: int, last: int) -> ServoLog:
-        """Return the rows from first to before last."""
+        """Rows from first to before last."""
         rows = slice(first, last)
         return ServoLog(self.name, *(np.ascontiguousarray(x[rows]) for x in (
             self.time, self.position, self.goal, self.supply, self.enabled)), self.law,
@@ -91,14 +90,14 @@ def read_servo_logs(section: Mapping[str, Any], folder: Path, joints: Sequence[s
     section : mapping
         As in the example of this module.
     folder : Path
-        What sources are relative to.
+        Folder of the sources.
     joints : sequence of str
-        The joints of the robot, in its order.
+        Joints of the robot, in its order.
 
     Returns
     -------
     tuple of ServoLog
-        Each piece without a gap; what was left out is counted in each.
+        Pieces without a gap, with the counts of the rows left out.
     """
     logs = section.get('logs')
     if not isinstance(logs, Sequence) or isinstance(logs, str) or not logs:
@@ -118,23 +117,18 @@ def read_servo_logs(section: Mapping[str, Any], folder: Path, joints: Sequence[s
 
 def read_servo_log(path: Path, joints: Sequence[str], keys: Mapping[str, Any],
                    servo: Mapping[str, Any]) -> tuple[ServoLog, ...]:
-    """Read one log.
+    """Pieces without gaps of one log.
 
     Parameters
     ----------
     path : Path
         The table.
     joints : sequence of str
-        The joints, in order.
+        Joints, in order.
     keys : mapping
-        Names of the columns of each of `QUANTITIES`, one for each joint or one for all.
+        Names of the columns of each of `QUANTITIES`, one per joint or one for all.
     servo : mapping
         The law: ``proportional``, ``derivative``, ``limit``, ``supply``.
-
-    Returns
-    -------
-    tuple of ServoLog
-        Pieces without gaps.
     """
     header, values, broken = read_table(path)
     n = len(joints)
@@ -156,21 +150,21 @@ def read_servo_log(path: Path, joints: Sequence[str], keys: Mapping[str, Any],
 def arrays_log(time: FloatArray, position: FloatArray, goal: FloatArray, law: FloatArray, *,
                supply: float = 1.0, velocity: FloatArray | None = None, name: str = 'arrays'
                ) -> ServoLog:
-    """Make a log of arrays of shape (N,), (N, n) and (n, 3)."""
+    """Log of arrays of shape (N,), (N, n) and (n, 3)."""
     ones = np.ones_like(position)
     return ServoLog(name, time, position, goal, supply * ones, ones, law,
                     _slope(time, position) if velocity is None else velocity)
 
 
 def halves_of(logs: Sequence[ServoLog]) -> tuple[tuple[ServoLog, ...], tuple[ServoLog, ...]]:
-    """Return the first halves of all logs, and the second ones, which begin anew."""
+    """First halves of all logs, and second ones, which start anew."""
     return (tuple(log.cut(0, log.count // 2) for log in logs),
             tuple(log.cut(log.count // 2, log.count) for log in logs))
 
 
 def _pieces(path: Path, columns: Mapping[str, FloatArray], law: FloatArray, broken: int
             ) -> tuple[ServoLog, ...]:
-    """Leave out rows that cannot be used, and split where there is a gap."""
+    """Leave out unusable rows and split at gaps."""
     used = UsableRows(len(columns['time']), {'rows with missing or extra fields': broken})
     time = columns['time'][:, 0]
     needed = ('position', 'goal', 'supply')
@@ -192,7 +186,7 @@ def _pieces(path: Path, columns: Mapping[str, FloatArray], law: FloatArray, brok
 
 
 def _slope(time: FloatArray, position: FloatArray) -> FloatArray:
-    """Return the velocities at the beginning."""
+    """Velocities at the beginning."""
     t = time[:_FIRST_ROWS] - time[0]
     t = t - t.mean()
     return t @ position[:_FIRST_ROWS] / max(float(t @ t), 1e-300)
@@ -200,7 +194,7 @@ def _slope(time: FloatArray, position: FloatArray) -> FloatArray:
 
 def _column(header: Sequence[str], values: FloatArray, key: Any, quantity: str, n: int,
             path: Path) -> FloatArray:
-    """Return the columns of a quantity."""
+    """Columns of a quantity."""
     names = [key] if isinstance(key, str) else key
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise ParameterError(f'is {key!r}', subject=f'output_error.keys.{quantity}',

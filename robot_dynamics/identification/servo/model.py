@@ -1,5 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servo drives: which parameters they have, and the friction classes that leave some out."""
+"""Servo drives: their parameters, friction classes, and simulation along a recorded command.
+
+Of every joint, with the position q_m of its encoder, q = q_m + offset in the model::
+
+    u     = supply * clip(P (goal - q_m) - D v, +- limit)            law of the servo
+    tau_m = gain u - back_emf v            while enabled, else 0: an open circuit
+    tau_e = -(C v + g)                     effect of the bodies on the gear
+    F     = coulomb + stribeck s
+            + |(load_motor + load_motor_stribeck s) tau_m
+               - (load_external + load_external_stribeck s) tau_e|,  s = exp(-(v / speed)^2)
+
+    (M + armature) dv/dt = tau_m + tau_e - viscous v + f,   |f| <= F
+
+f is dry friction: the effort that stops the joint within the step, limited by F. It is found by
+projected Gauss-Seidel sweeps over the joints; one joint needs a single one. Steps are
+semi-implicit: terms linear in v are taken at the end of the step. With u in volts, gain is
+kt / R and back_emf kt^2 / R.
+
+References
+----------
+M. Duclusaud, G. Passault, V. Padois and O. Ly, "Extended friction models for the physics
+simulation of servo actuators", ICRA 2025: the load on the gear and the stopping torque.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +57,13 @@ class DriveParameter:
     Parameters
     ----------
     columns : tuple of int
-        Where it stands in the kernel's table; several columns are kept equal.
+        Columns in the table of the kernel, which are kept equal.
     low, high : float
-        Between what it is looked for.
+        Bounds.
     typical : float
-        Its scale: where searches begin, and what steps of derivatives are made of.
+        Scale of initial points and of finite differences.
     unit : str
-        With u in volts, of a joint that turns.
+        Unit for a revolute joint with u in volts.
     """
 
     columns: tuple[int, ...]
@@ -86,7 +108,7 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
 
 
 def friction_of(friction: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the friction parameters of a class, or those that are listed; refuse others."""
+    """Friction parameters of a class or of a list, or ParameterError."""
     known = [name for name in PARAMETERS if name not in DRIVE]
     if isinstance(friction, str):
         if friction not in CLASSES:
@@ -114,7 +136,7 @@ def friction_of(friction: str | Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Which parameters of which joint are estimated, in one vector.
+    """Estimated parameters of all joints in one vector.
 
     Parameters
     ----------
@@ -123,7 +145,7 @@ class Layout:
     names : tuple of str
         Names of the parameters of each joint.
     known : mapping of str to array, shape (n,)
-        Parameters that are given, and so not estimated.
+        Known parameters, which are not estimated.
     """
 
     joints: tuple[str, ...]
@@ -132,7 +154,7 @@ class Layout:
 
     @property
     def free(self) -> tuple[str, ...]:
-        """Parameters of a joint that are estimated."""
+        """Estimated parameters of a joint."""
         return tuple(name for name in self.names if name not in self.known)
 
     @property
@@ -141,7 +163,7 @@ class Layout:
         return tuple(f'{joint}/{name}' for joint in self.joints for name in self.free)
 
     def table(self, x: FloatArray) -> FloatArray:
-        """Return the table of the kernel, shape (n, COLUMNS), of a vector."""
+        """Table of the kernel, shape (n, COLUMNS), from a vector."""
         out = np.zeros((len(self.joints), COLUMNS))
         out[:, SPEED] = 1.0
         for name, values in self.known.items():
@@ -152,7 +174,7 @@ class Layout:
         return out
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Return between what the entries of the vector lie."""
+        """Lower and upper bounds of the vector."""
         low, high = ([getattr(PARAMETERS[name], side) for name in self.free]
                      for side in ('low', 'high'))
         n = len(self.joints)
@@ -160,14 +182,7 @@ class Layout:
 
     def scales(self, effort: FloatArray, inertia: FloatArray, command: FloatArray,
                speed: FloatArray) -> FloatArray:
-        """Return a typical size of each entry of the vector.
-
-        Parameters
-        ----------
-        effort, inertia, command, speed : ndarray, shape (n,)
-            What is typical of each joint: effort that its bodies ask for, inertia that it
-            moves, size of u, and speed.
-        """
+        """Typical size of each entry of the vector, from typical sizes of each joint, (n,)."""
         unit = {'gain': effort / command, 'back_emf': effort / speed, 'viscous': effort / speed,
                 'armature': inertia, 'coulomb': effort, 'stribeck': effort,
                 'stribeck_speed': speed}
@@ -178,14 +193,14 @@ class Layout:
 
 @helper
 def duty(law, j, goal, q, v):
-    """Return what the servo of joint j asks for, of its supply."""
+    """Command of the servo of joint j as a fraction of its supply."""
     asked = law[j, PROPORTIONAL] * (goal - q) - law[j, DERIVATIVE] * v
     return min(max(asked, -law[j, LIMIT]), law[j, LIMIT])
 
 
 @helper
 def dry_limit(joints, j, motor, external, v):
-    """Return F, the largest dry friction of joint j."""
+    """Largest dry friction F of joint j."""
     slow = v / joints[j, SPEED]
     s = math.exp(-slow * slow)
     load = ((joints[j, LOAD_MOTOR] + joints[j, LOAD_MOTOR_STRIBECK] * s) * motor
@@ -195,9 +210,9 @@ def dry_limit(joints, j, motor, external, v):
 
 @part
 def stop(W, largest, v, f):
-    """Find the dry friction f of all joints, v being the speeds that it leaves.
+    """Find the dry friction f of all joints, and the speeds v that it leaves.
 
-    W f is what friction adds to the speeds within the step.
+    W f is the change of the speeds by friction within the step.
     """
     n = v.size
     f[:] = 0.0
@@ -217,7 +232,7 @@ def stop(W, largest, v, f):
 
 @part
 def ask_drives(law, joints, q, v, goal, supply, enabled, C, g, drive, brake, largest):
-    """Write what the joints get beside friction, what brakes per unit of speed, and F."""
+    """Write drive efforts, braking per unit of speed, and F of all joints."""
     n = q.size
     for j in range(n):
         external = -g[j]
@@ -232,7 +247,7 @@ def ask_drives(law, joints, q, v, goal, supply, enabled, C, g, drive, brake, lar
 
 @part
 def advance(M, joints, drive, brake, largest, h, v, W, f, column):
-    """Move the speeds on by h; return whether all joints have something to move.
+    """Advance the speeds by h; return whether the mass matrix is regular.
 
     (M + armature + h brake) v_next = (M + armature) v + h (drive + f).
     """

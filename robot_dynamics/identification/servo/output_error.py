@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Drives of an arm out of where their servos went: closed-loop output error.
+"""Parameters of servo drives by closed-loop output error identification.
 
-Where efforts are not measured, or only as a coarse duty cycle, equations of efforts tell
-little. Here the whole loop is simulated from the commands, and the parameters of the drives
-are those with which the simulated positions are nearest to the measured ones::
+Without measured efforts, or with only a coarse duty cycle, equations of efforts determine
+little. Here the whole loop is simulated from the commands, and the drive parameters minimise
+the error of the simulated positions::
 
     minimise  sum_k rho(e_k),   e_k = (q_k - q(t_k; x)) / motion,   x between bounds
     rho(e) = 2 f^2 (sqrt(1 + (e / f)^2) - 1)
 
-rho counts errors by their size, and small ones by their square: one event of sticking that
-comes out differently moves a simulation away for seconds. No measured signal enters the
-simulation but for the first position, so that noise does not bias x, as it does in
-regressors (M. Gautier, A. Janot and P.-O. Vandanjon, "A new closed-loop
-output error method for parameter identification of robot dynamics", IEEE Transactions on
-Control Systems Technology 21(2), 2013). The bodies are those of the description: with them
-unknown too, only ratios could be told.
+rho is quadratic for small errors and linear for large ones: one different event of sticking
+shifts a simulation for seconds. No measured signal enters the simulation except the first
+position, so that noise does not bias x, as it does in regressors (M. Gautier, A. Janot and
+P.-O. Vandanjon, "A new closed-loop output error method for parameter identification of robot
+dynamics", IEEE Transactions on Control Systems Technology 21(2), 2013). The bodies are those
+of the description: otherwise only ratios would be determined.
 """
 
 from __future__ import annotations
@@ -76,21 +75,21 @@ VAGUE = 0.3
 
 @dataclass(frozen=True)
 class OutputErrorSettings:
-    """How to estimate drives.
+    """Settings of `identify_drives`.
 
     Parameters
     ----------
     friction : str or sequence of str
-        One of `output_error_model.CLASSES`, or names of parameters.
+        One of `robot_dynamics.identification.servo.model.CLASSES`, or names of parameters.
     known : mapping of str to float or sequence
-        Parameters that are given: ``{'back_emf': 0.01}``.
+        Known parameters: ``{'back_emf': 0.01}``.
     step : float
         Longest step of the simulation, s.
     starts : int
-        Searches, from the best of `SAMPLES` random points, and once more from near the best
+        Number of searches from the best of `SAMPLES` random points, and from near the best
         point found.
     seed : int
-        Of these points.
+        Seed of these points.
     """
 
     friction: Any = 'load'
@@ -112,28 +111,28 @@ class OutputErrorSettings:
 
 @dataclass(frozen=True, eq=False)
 class OutputError:
-    """Drives that explain where servos went.
+    """Result of `identify_drives`.
 
     Parameters
     ----------
     layout : Layout
-        Which parameters there are.
+        Parameters of the drives.
     x : ndarray, shape (p,)
-        The estimated ones.
+        Estimated parameters.
     deviations : ndarray, shape (p,)
-        Standard deviations, which count that errors of neighbouring rows are alike; nan at
-        a bound.
+        Standard deviations, which account for correlated errors of neighbouring rows; nan at a
+        bound.
     mean_error : ndarray, shape (n,)
         Mean absolute error of the simulated positions of all logs, rad or m.
     validation : ndarray, shape (n,)
-        The same, each half of every log simulated with what the other halves alone tell.
+        The same, each half of every log simulated with the parameters of the other halves.
     costs : tuple of float
-        What each search minimised, over rows and joints, by 2 f: about its mean absolute error
-        in parts of the motion. Best first.
+        Minimum of each search, divided by rows, joints and 2 f: about the mean absolute error
+        relative to the motion. Best first.
     findings : tuple of Finding
-        What a user should know.
+        Remarks for the user.
     halves : tuple of ndarray, shape (p,)
-        What the first halves of all logs tell, and the second ones.
+        Parameters from the first halves of all logs, and from the second ones.
     """
 
     layout: Layout
@@ -152,7 +151,7 @@ class OutputError:
 
     @property
     def standard_deviations(self) -> dict[str, float]:
-        """Their standard deviations."""
+        """Standard deviations by name."""
         return dict(zip(self.layout.labels, self.deviations.tolist(), strict=True))
 
 
@@ -169,21 +168,25 @@ def identify_drives(robot: Robot, logs: Sequence[ServoLog],
     Parameters
     ----------
     robot : Robot
-        The arm, of joints of one coordinate each, with its bodies as they are.
+        The arm, with joints of one coordinate and correct bodies.
     logs : sequence of ServoLog
         Commands and positions.
     settings : OutputErrorSettings, optional
-        Friction class and the like.
+        Friction class and search.
 
     Returns
     -------
     OutputError
-        Parameters and how well they explain the logs.
+        Parameters, and the errors of the simulated positions.
 
     Raises
     ------
     RecordingError
-        Where logs do not fit the robot, or a joint is lost whatever its drive.
+        If logs do not fit the robot, or a joint diverges for every drive.
+
+    See Also
+    --------
+    robot_dynamics.identification.servo.log.read_servo_logs
     """
     settings = OutputErrorSettings() if settings is None else settings
     layout = _layout(robot, settings)
@@ -211,26 +214,20 @@ def identify_drives(robot: Robot, logs: Sequence[ServoLog],
 
 def simulate_servos(robot: Robot, log: ServoLog, layout: Layout, x: FloatArray,
                     step: float = 1e-3) -> FloatArray:
-    """Return the positions that encoders would say, shape (N, n); nan where a joint ran away."""
+    """Simulated positions of the encoders, shape (N, n); nan after a joint diverged."""
     return _simulated(pack(robot), log, layout.table(x), step)
 
 
 def mean_error(robot: Robot, logs: Sequence[ServoLog], parameters: Mapping[str, Any],
                step: float = 1e-3) -> FloatArray:
-    """Return the mean absolute error of given drives, (n,): parameters by name, all others 0."""
+    """Mean absolute error of given drives, (n,): parameters by name, all others 0."""
     layout = Layout(robot.joint_names, tuple(parameters), {
         name: values_of_joints(name, value, robot.n) for name, value in parameters.items()})
     return _mean_error(robot, logs, layout, np.zeros(0), step)
 
 
 class Search:
-    """A search for the drives that explain logs best.
-
-    Parameters
-    ----------
-    robot, logs, layout, settings
-        As in `identify_drives`.
-    """
+    """Search for the drives of the smallest cost."""
 
     def __init__(self, robot: Robot, logs: Sequence[ServoLog], layout: Layout,
                  settings: OutputErrorSettings):
@@ -254,7 +251,7 @@ class Search:
         self._low, self._high = low / self._scales, high / self._scales
 
     def residual(self, z: FloatArray) -> FloatArray:
-        """Return the errors of all logs for parameters in scales, in parts of the motion."""
+        """Errors of all logs relative to the motion, for scaled parameters."""
         table = self.layout.table(z * self._scales)
         errors = []
         for log in self.logs:
@@ -264,7 +261,7 @@ class Search:
         return np.concatenate(errors)
 
     def slopes(self, z: FloatArray) -> FloatArray:
-        """Return the derivative of `residual`, by differences away from the nearer bound."""
+        """Derivative of `residual` by differences away from the nearer bound."""
         here = self.residual(z)
         out = np.empty((len(here), len(z)))
         for k in range(len(z)):
@@ -275,7 +272,7 @@ class Search:
         return out
 
     def best(self) -> list[tuple[FloatArray, float]]:
-        """Return what searches from several points found, and their costs."""
+        """Parameters and costs of the searches from several points, best first."""
         random = np.random.default_rng(self.settings.seed)
         points = np.exp(SPREAD * random.normal(size=(SAMPLES, len(self._scales))))
         points[0] = 1.0
@@ -288,7 +285,7 @@ class Search:
         return sorted(found + self.from_points(found[0][0] * near), key=lambda one: one[1])
 
     def from_points(self, points: Iterable[FloatArray]) -> list[tuple[FloatArray, float]]:
-        """Return what searches from points found, and their costs, best first."""
+        """Parameters and costs of the searches from given points, best first."""
         from scipy.optimize import least_squares
         found = []
         for point in points:
@@ -304,12 +301,12 @@ class Search:
         return sorted(found, key=lambda one: one[1])
 
     def deviations(self, x: FloatArray) -> FloatArray:
-        """Return the standard deviations of parameters, nan at bounds.
+        """Standard deviations of parameters, nan at bounds.
 
         Those of an M-estimator, B^-1 S B^-1: B = sum rho''/2 de^T de, and S the covariance of
-        sum rho'/2 de as W. K. Newey and K. D. West have it, over a second, for errors of a
-        simulation are alike for long, or that of independent errors where it is larger (P. J.
-        Huber, "Robust statistics", 1981, section 6.3).
+        sum rho'/2 de by W. K. Newey and K. D. West over a second, as simulation errors are
+        correlated for long, or that for independent errors if larger (P. J. Huber, "Robust
+        statistics", 1981, section 6.3).
         """
         z = x / self._scales
         free = (z - self._low > AT_BOUND) & (self._high - z > AT_BOUND)
@@ -349,7 +346,7 @@ def _layout(robot: Robot, settings: OutputErrorSettings) -> Layout:
 
 def _typical(robot: Robot, logs: Sequence[ServoLog]
              ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return typical efforts, inertias, commands and speeds of the joints."""
+    """Typical efforts, inertias, commands and speeds of the joints."""
     dynamics = Dynamics(robot)
     q = np.concatenate([log.position for log in logs])
     q = np.ascontiguousarray(q[::max(1, len(q) // 500)])
@@ -366,7 +363,7 @@ def _typical(robot: Robot, logs: Sequence[ServoLog]
 
 
 def _asked(log: ServoLog) -> FloatArray:
-    """Return the size of u that the law asks for at the measured positions."""
+    """Magnitude of u by the law at the measured positions."""
     error = np.abs(log.goal - log.position) * log.law[:, PROPORTIONAL]
     return log.supply * np.minimum(error, log.law[:, LIMIT]) * log.enabled
 
@@ -416,22 +413,21 @@ def _findings(layout: Layout, x: FloatArray, deviations: FloatArray, costs: Sequ
 
 @dataclass(frozen=True, eq=False)
 class DriveVerdict:
-    """Whether to use drives.
+    """Verdict on identified drives.
 
     Parameters
     ----------
     verdict : {'good', 'fair', 'poor'}
-        Whether to.
+        Whether to use them.
     reasons : tuple of str
-        Why.
+        Reasons of the verdict.
     motion : ndarray, shape (n,)
-        Mean absolute deviation of the measured positions from their mean, rad or m: what a
-        servo that stands still would be off by.
+        Mean absolute deviation of the measured positions from their mean, rad or m.
     in_sample, validation : float
-        Mean errors of simulated positions by that, of all joints: of the logs as they are, and
-        of halves simulated with what the other halves tell.
+        Mean errors of simulated positions of all joints, relative to the motion: of the whole
+        logs, and of halves simulated with the parameters of the other halves.
     worst : (str, float)
-        The joint that is furthest off where nothing was seen, and its error by its motion.
+        Joint with the largest validation error, and that error relative to its motion.
     """
 
     verdict: str
@@ -444,17 +440,16 @@ class DriveVerdict:
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """One log, and where its servos would have gone.
+    """One log and its simulated positions.
 
     Parameters
     ----------
     log : ServoLog
         The log.
     fitted : ndarray, shape (N, n)
-        Positions with the drives identified; nan where a joint ran away.
+        Positions with the identified drives; nan after a joint diverged.
     held : ndarray, shape (N, n)
-        The same with the drives that the other halves of all logs tell, begun anew in the
-        middle.
+        The same with the drives from the other halves of all logs, restarted in the middle.
     """
 
     log: ServoLog
@@ -463,15 +458,7 @@ class Simulated:
 
 
 def judge_drives(found: OutputError, logs: Sequence[ServoLog]) -> DriveVerdict:
-    """Judge drives by how far simulated positions are off, in parts of the motion.
-
-    Parameters
-    ----------
-    found : OutputError
-        The drives.
-    logs : sequence of ServoLog
-        What they were identified from.
-    """
+    """Verdict on drives from the errors of simulated positions relative to the motion."""
     position = np.concatenate([log.position for log in logs])
     motion = np.mean(np.abs(position - np.mean(position, axis=0)), axis=0)
     inside, outside = (float(np.mean(error / motion))
@@ -495,19 +482,7 @@ def judge_drives(found: OutputError, logs: Sequence[ServoLog]) -> DriveVerdict:
 
 def simulated(robot: Robot, found: OutputError, logs: Sequence[ServoLog], step: float
               ) -> tuple[Simulated, ...]:
-    """Return where servos would have gone.
-
-    Parameters
-    ----------
-    robot : Robot
-        The arm.
-    found : OutputError
-        Its drives.
-    logs : sequence of ServoLog
-        What they were identified from.
-    step : float
-        Longest step of the simulation, s.
-    """
+    """Simulated positions of all logs, with steps of at most ``step`` s."""
     out = []
     for log in logs:
         middle = log.count // 2

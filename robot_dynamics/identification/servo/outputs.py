@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``drive_files``: what an identification of servo drives leaves behind but the report."""
+"""Files of an identification of servo drives."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from robot_dynamics.identification.friction import PlainFriction
 from robot_dynamics.identification.identified_urdf import identified_urdf
 from robot_dynamics.identification.outputs import PARAMETERS as PARAMETER_FILE
 from robot_dynamics.identification.outputs import RESULT, URDF, finite, parameter_file
+from robot_dynamics.identification.result import findings_list
 from robot_dynamics.identification.servo.log import ServoLog
 from robot_dynamics.identification.servo.model import PARAMETERS
 from robot_dynamics.identification.servo.output_error import DriveVerdict, OutputError
@@ -25,15 +26,15 @@ def drive_files(found: OutputError, judged: DriveVerdict, logs: Sequence[ServoLo
                 urdf: str) -> dict[str, bytes]:
     """Make ``identified.urdf``, ``parameters.yaml`` and ``result.json`` of drives.
 
-    A description says viscous and Coulomb friction and the rotor inertia; the bodies are those
-    that it had. What is electrical, and friction that grows with the load, stands in the result.
+    A URDF contains viscous and Coulomb friction and the rotor inertia, with the bodies of the
+    description. Electrical parameters and load-dependent friction are in the result.
 
     Parameters
     ----------
     found, judged : OutputError, DriveVerdict
         The drives, and the verdict on them.
     logs : sequence of ServoLog
-        What they were identified from.
+        Their logs.
     robot : Robot
         The arm.
     urdf : str
@@ -57,14 +58,14 @@ def drive_files(found: OutputError, judged: DriveVerdict, logs: Sequence[ServoLo
 
 
 def drive_values(found: OutputError, name: str) -> FloatArray:
-    """Return a parameter of every joint, shape (n,); 0 where the friction class has none."""
+    """A parameter of every joint, shape (n,); 0 if the friction class does not contain it."""
     layout = found.layout
     return layout.table(found.x)[:, PARAMETERS[name].columns[0]]
 
 
 def drive_content(found: OutputError, judged: DriveVerdict, logs: Sequence[ServoLog]
                   ) -> Mapping[str, Any]:
-    """Return all that ``result.json`` says of drives."""
+    """Content of ``result.json`` of drives."""
     return {
         'verdict': judged.verdict, 'verdict_reasons': list(judged.reasons),
         'joints': list(found.layout.joints),
@@ -75,8 +76,7 @@ def drive_content(found: OutputError, judged: DriveVerdict, logs: Sequence[Servo
         'known': {name: np.asarray(value).tolist()
                   for name, value in found.layout.known.items()},
         'costs': list(found.costs),
-        'findings': [{'severity': f.severity.value, 'subject': f.subject,
-                      'message': f.message, 'remedy': f.remedy} for f in found.findings],
+        'findings': findings_list(found.findings),
         'sources': list(dict.fromkeys(log.name for log in logs)),
         'rows': sum(log.count for log in logs),
     }

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Resonances of a joint or an arm, from a torque and what it moves.
+"""Resonances of a joint or an arm, from a torque and the resulting motion.
 
-A linear difference equation between both is fitted by least squares, its order by how well it
-goes on by itself (L. Ljung, "System Identification: Theory for the User", 1999, section 4.2)::
+A linear difference equation between both is fitted by least squares; its order is selected by
+the error of its free simulation (L. Ljung, "System Identification: Theory for the User", 1999,
+section 4.2)::
 
     y(t) = sum_i a_i y(t - i) + sum_i b_i u(t - i)
 
-and its poles z tell resonances: with s = rate log z the frequency |s| / 2 pi and the damping
+Its poles z give the resonances: with s = rate log z, the frequency |s| / 2 pi and the damping
 ratio -Re s / |s|. An inertia J on a spring K resonates at sqrt(K / J).
 """
 
@@ -37,7 +38,7 @@ class Mode:
     Parameters
     ----------
     frequency : float
-        Hz, or cycles a sample where nothing tells the rate.
+        Hz, or cycles per sample if the sampling rate is unknown.
     damping : float
         Damping ratio.
     """
@@ -48,24 +49,24 @@ class Mode:
 
 @dataclass(frozen=True, eq=False)
 class ModesReport:
-    """What a torque and what it moves tell.
+    """Resonances between a torque and a motion.
 
     Parameters
     ----------
     modes : tuple of Mode
         By frequency.
     order : int
-        Of the difference equation.
+        Order of the difference equation.
     one_step : float
         Error of predictions of the next sample, relative to the output.
     simulated : float
-        Error where the equation goes on by itself from the torque alone.
+        Error of the free simulation from the torque alone.
     has_rate : bool
         Whether frequencies are in Hz.
     stiffness : float
         J (2 pi f)^2 of the lowest resonance, nan without an inertia or a rate.
     frequency, gain : ndarray, shape (m,)
-        What the equation makes of a frequency: amplitude of the output per torque.
+        Amplitude of the output per torque by the equation.
     measured : ndarray, shape (m,)
         The same from spectra.
     """
@@ -88,13 +89,13 @@ def examine_modes(torque: FloatArray, output: FloatArray, rate: float, *, has_ra
     Parameters
     ----------
     torque, output : ndarray, shape (N,)
-        What drives, and an acceleration (or velocity, or position) that answers.
+        Torque, and the resulting acceleration (or velocity, or position).
     rate : float
-        Samples a second, Hz; 1 where nothing tells.
+        Sampling rate, Hz; 1 if unknown.
     has_rate : bool
         Whether the rate is known.
     inertia : float, optional
-        Of what the spring carries, kg m^2 or kg.
+        Inertia that the spring carries, kg m^2 or kg.
     name : str
         For messages.
     """
@@ -128,7 +129,7 @@ def examine_modes(torque: FloatArray, output: FloatArray, rate: float, *, has_ra
 
 
 def _fitted(u: FloatArray, y: FloatArray, order: int) -> tuple[FloatArray, FloatArray]:
-    """Return denominators (1, -a_1 ...) and numerators (b_0 ...)."""
+    """Denominators (1, -a_1 ...) and numerators (b_0 ...)."""
     count = len(y)
     past = [y[order - i:count - i] for i in range(1, order + 1)]
     drive = [u[order - i:count - i] for i in range(order + 1)]
@@ -140,7 +141,7 @@ def _fitted(u: FloatArray, y: FloatArray, order: int) -> tuple[FloatArray, Float
 
 
 def _gone_on(a: FloatArray, b: FloatArray, u: FloatArray, y: FloatArray) -> FloatArray:
-    """Return the output as the equation goes on from the first samples that were measured."""
+    """Free simulation of the output from the first measured samples."""
     from scipy.signal import lfilter, lfiltic
     order = len(a) - 1
     begun = lfiltic(b, a, y[order - 1::-1], u[order - 1::-1])
@@ -148,7 +149,7 @@ def _gone_on(a: FloatArray, b: FloatArray, u: FloatArray, y: FloatArray) -> Floa
 
 
 def _modes(a: FloatArray, b: FloatArray, rate: float) -> tuple[Mode, ...]:
-    """Return the resonances that the output shows."""
+    """Resonances that contribute to the output."""
     from scipy.signal import residuez
     residues, poles, _ = residuez(b, a)
     found = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``examine``: what a log tells of the stiffness of its joints, and what it does not."""
+"""``examine``: ratio, lost motion, stiffness and resonances of the joints of a log."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from robot_dynamics.identification.stiffness.spring import DIRECTION, SpringRepo
 
 @dataclass(frozen=True, eq=False)
 class JointReport:
-    """What a log tells of a joint.
+    """Results of a joint.
 
     Parameters
     ----------
     name : str
-        Of the joint.
+        Name of the joint.
     samples : int
-        How many rows.
+        Number of rows.
     duration : float
-        s, or samples where nothing tells their rate.
+        s, or samples if the sampling rate is unknown.
     has_rate : bool
         Whether times are seconds.
     spring : SpringReport, optional
-        By two encoders.
+        From two encoders.
     modes : ModesReport, optional
-        By a torque and an acceleration.
+        From a torque and an acceleration.
     missing : tuple of str
-        What cannot be told, and what it would take.
+        Undetermined quantities, and what a log needs for them.
     """
 
     name: str
@@ -46,7 +46,7 @@ class JointReport:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What was found, line by line."""
+        """Results in lines of text."""
         unit = 's' if self.has_rate else 'samples'
         out = [f'{self.name}: {self.samples} rows, {self.duration:.4g} {unit}']
         out += _of_spring(self.spring) if self.spring is not None else []
@@ -54,20 +54,14 @@ class JointReport:
         return (*out, *(f'  not told: {text}' for text in self.missing))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in plain types, without the series; nan is None."""
+        """Results in plain types, without time series; nan becomes None."""
         return {'joint': self.name, 'samples': self.samples, 'duration': self.duration,
                 'has_rate': self.has_rate, 'spring': _plain(self.spring),
                 'modes': _plain(self.modes), 'missing': list(self.missing)}
 
 
 def examine(logs: Sequence[JointLog]) -> tuple[JointReport, ...]:
-    """Examine joints.
-
-    Parameters
-    ----------
-    logs : sequence of JointLog
-        Their signals.
-    """
+    """Examine joints."""
     return tuple(_examined(log) for log in logs)
 
 

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Ratio, lost motion and stiffness of a joint with encoders before and behind its gear.
+"""Ratio, lost motion and stiffness of a joint with encoders before and after its gear.
 
-With theta_m the angle of the motor, k its turns in a turn of the joint, q the angle of the
-joint and tau the torque between them::
+With theta_m the angle of the motor, k the gear ratio, q the angle of the joint and tau the
+torque between them::
 
     theta_m / k - q = c + tau / K + h/2 s
 
-s being the sign of what the lost motion h follows: the way the motor goes (hysteresis, or play
-of a joint that resists), or the way the torque goes (backlash, a dead zone of the spring); the
-one that explains more is taken. Rows within the play are left out. Of the torque of a motor
-its inertia, viscous and dry friction are taken away, which are estimated with it::
+s is the sign that the lost motion h follows: the direction of motion (hysteresis, or play of a
+joint with friction) or the sign of the torque (backlash, a dead zone of the spring). The one
+that explains more is used. Rows within the play are left out. From the torque of a motor its
+inertia, viscous and dry friction are subtracted, which are estimated together::
 
     tau = tau_m - J theta'' - B theta' - F sign(theta')
 
-so that rows of a motor at rest, whose dry friction may be anything, are left out; and F / K looks
-like lost motion that follows the way it goes, of which only the difference can be told. Left out,
-too, is when brakes carry the joint: its torque is zero then, for long.
+Rows of a motor at standstill, with undetermined dry friction, are left out. F / K looks like
+lost motion that follows the direction: only the difference is determined. Rows in which brakes
+carry the joint, with zero torque for long, are left out too.
 """
 
 from __future__ import annotations
@@ -55,35 +55,35 @@ _FEWEST = 32
 
 @dataclass(frozen=True, eq=False)
 class SpringReport:
-    """What two encoders tell of a joint.
+    """Results from the two encoders of a joint.
 
     Parameters
     ----------
     ratio, ratio_deviation : float
-        k; the deviation is nan where k was given.
+        k; the deviation is nan if k was given.
     measured_ratio : float
-        k by straight regression, whether given or not.
+        k by linear regression, whether given or not.
     lost_motion, lost_deviation : float
-        h, rad or m, seen from the joint.
+        h, rad or m, on the side of the joint.
     follows : {'direction', 'load', ''}
-        What the lost motion follows; nothing where none was seen.
+        Sign that the lost motion follows; empty without lost motion.
     stiffness, stiffness_deviation : float
-        K, N m/rad or N/m; nan without a torque, or where nothing gave way.
+        K, N m/rad or N/m; nan without a torque or a deflection.
     dry_friction, dry_deviation : float
-        F - K h / 2 of a motor whose own torque is given, seen from the joint, N m or N; else nan.
+        F - K h / 2 for the torque of a motor, on the side of the joint, N m or N; else nan.
     braked : float
-        How long brakes carried the joint, s, which was left out.
+        Duration for which brakes carried the joint, s, left out.
     steps : tuple of (float, float)
-        Steps of the encoders of motor and joint, seen from the joint.
+        Resolution of the encoders of motor and joint, on the side of the joint.
     residual : float
-        Root mean square of the deflection that is not explained.
+        RMS of the unexplained deflection.
     cutoff : float
-        Of the filter, Hz.
+        Cut-off of the filter, Hz.
     deflection, load, explained : ndarray, shape (m,)
-        theta_m / k - q without its constant, the torque (nan where there is none) and the
-        deflection explained, in rows.
+        theta_m / k - q without its constant, the torque (nan if missing) and the explained
+        deflection, in rows.
     way : ndarray, shape (m,)
-        Which way the motor goes.
+        Direction of the motor.
     time : ndarray, shape (m,)
         s.
     """
@@ -110,13 +110,7 @@ class SpringReport:
 
 
 def examine_spring(log: JointLog) -> SpringReport:
-    """Return what two encoders tell of a joint.
-
-    Parameters
-    ----------
-    log : JointLog
-        With motor and link, and a torque where there is one.
-    """
+    """Results from the encoders of motor and link, and a torque if there is one."""
     rows = _Rows(log)
     fits = {follows: rows.fit(follows) for follows in ('', *rows.kinds)}
     chosen = follows = _best(fits)
@@ -150,7 +144,7 @@ def examine_spring(log: JointLog) -> SpringReport:
 
 
 def _best(fits: dict[str, tuple[LinearFit, list[str]]]) -> str:
-    """Return what the lost motion follows, nothing where none is seen."""
+    """Sign that the lost motion follows, empty without lost motion."""
     squares = {follows: float(np.mean(fit.residual**2)) for follows, (fit, _) in fits.items()}
     best = min(squares, key=squares.__getitem__)
     fit = fits[best][0]
@@ -221,13 +215,13 @@ class _Rows:
                                  remedy='record some more seconds of its motion')
 
     def column(self, name: str, follows: str) -> FloatArray:
-        """Return a column."""
+        """A column by name."""
         if name == 'lost':
             return self.way if follows == DIRECTION else self._load_sign
         return self._columns[name]
 
     def fit(self, follows: str) -> tuple[LinearFit, list[str]]:
-        """Return least squares of the deflection, and the names of its columns."""
+        """Least squares of the deflection, and the names of its columns."""
         names = [*self._columns, *(['lost'] if follows else [])]
         used = self._usable
         for _ in range(_PASSES):
@@ -251,7 +245,7 @@ class _Rows:
         return fit, names
 
     def _leave_out(self, log: JointLog, time: FloatArray, is_motor: bool) -> None:
-        """Leave out when brakes carry the joint, and when its motor stands still."""
+        """Leave out rows in which brakes carry the joint or its motor stands still."""
         free = np.interp(time, log.time, (log.signals['torque'] == 0.0).astype(float)) > 0.5
         free = lasting(free, BRAKED * self._rate)
         self.braked = float(np.count_nonzero(free)) / self._rate
@@ -262,7 +256,7 @@ class _Rows:
             self._usable &= np.abs(self._columns['dry']) > 0.9
 
     def _find_load(self, value: dict[str, float]) -> None:
-        """Find which way the spring is loaded: the motor takes a part of its own torque."""
+        """Update the sign of the load: the motor takes a part of its own torque."""
         if value['torque'] > 0.0:
             across = sum(value[name] * whole for name, whole in self._whole.items())
             self._load_sign = self._filtered(np.sign(across))
@@ -272,21 +266,9 @@ class _Rows:
 
 
 def direction(position: FloatArray, least: float) -> tuple[FloatArray, FloatArray]:
-    """Return which way something goes, and how far it went since it turned.
+    """Direction of motion, 1 or -1 (0 before the first motion), and distance since the last turn.
 
-    Parameters
-    ----------
-    position : ndarray, shape (N,)
-        Where it is.
-    least : float
-        It turned when it came back by this.
-
-    Returns
-    -------
-    way : ndarray, shape (N,)
-        1 or -1; 0 before it first moved.
-    since : ndarray, shape (N,)
-        Distance from where it turned.
+    A turn counts once the position came back by ``least``.
     """
     way, since = np.zeros(len(position)), np.zeros(len(position))
     going, furthest, turned = 0.0, position[0], position[0]
@@ -303,6 +285,6 @@ def direction(position: FloatArray, least: float) -> tuple[FloatArray, FloatArra
 
 
 def _step(signal: FloatArray) -> float:
-    """Return the step of an encoder: the smallest change that is no rounding."""
+    """Resolution of an encoder: its smallest change above rounding."""
     changes = np.abs(np.diff(signal))
     return float(np.min(changes, initial=np.inf, where=changes > 1e-9 * np.ptp(signal)))
