@@ -30,9 +30,9 @@ from sections import DOCS, write_section
 from robot_dynamics.bringup.commands.identify_inputs import described
 from robot_dynamics.identification.dataset import Dataset, load_dataset, read_settings
 from robot_dynamics.identification.filters import low_pass
-from robot_dynamics.identification.identify import estimate_settings, identify
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.result import Identification
+from robot_dynamics.identification.rigid import estimate_settings, identify
 from robot_dynamics.identification.signals import motions_of
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot

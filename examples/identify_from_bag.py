@@ -19,7 +19,7 @@ from rosbags.typesys import Stores, get_typestore
 from robot_dynamics import Dynamics, Robot
 from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.identification.dataset import load_dataset
-from robot_dynamics.identification.identify import identify
+from robot_dynamics.identification.rigid import identify
 
 RATE = 200          # Hz
 

@@ -16,7 +16,7 @@ import numpy as np
 from robot_dynamics import Dynamics, Robot
 from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.identification.dataset import load_dataset
-from robot_dynamics.identification.identify import identify
+from robot_dynamics.identification.rigid import identify
 
 RATE = 200.0        # Hz
 

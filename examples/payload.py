@@ -12,8 +12,8 @@ from robot_dynamics import Dynamics, Robot
 from robot_dynamics.control.feedback.loaded_model import Payload
 from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.identification.dataset import dataset_from_arrays
-from robot_dynamics.identification.identify import identify
 from robot_dynamics.identification.payload import identify_payload
+from robot_dynamics.identification.rigid import identify
 
 
 def log_of(arm: Robot, seed: int):

@@ -15,8 +15,8 @@ import numpy as np
 from robot_dynamics import Dynamics, Robot
 from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.identification.dataset import dataset_from_arrays
-from robot_dynamics.identification.identify import identify
 from robot_dynamics.identification.outputs import make_outputs
+from robot_dynamics.identification.rigid import identify
 
 URDF = Path(__file__).parents[1] / 'urdf' / 'planar_2r.urdf'
 

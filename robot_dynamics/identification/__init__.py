@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from robot_dynamics.identification.excitation.design import Design, DesignSettings, design
     from robot_dynamics.identification.excitation.limits import MotionLimits
     from robot_dynamics.identification.excitation.plan import ExcitationPlan
-    from robot_dynamics.identification.identify import EstimateSettings, identify
     from robot_dynamics.identification.model import Model
     from robot_dynamics.identification.outputs import make_outputs
     from robot_dynamics.identification.payload import Payload, identify_payload
     from robot_dynamics.identification.result import Identification, Residuals
+    from robot_dynamics.identification.rigid import EstimateSettings, identify
     from robot_dynamics.identification.servo.log import read_servo_logs
     from robot_dynamics.identification.servo.output_error import (
         OutputError,
@@ -66,7 +66,7 @@ _MODULES = {
     'excitation.design': ('Design', 'DesignSettings', 'design'),
     'excitation.limits': ('MotionLimits',),
     'excitation.plan': ('ExcitationPlan',),
-    'identify': ('EstimateSettings', 'identify'),
+    'rigid': ('EstimateSettings', 'identify'),
     'model': ('Model',),
     'outputs': ('make_outputs',),
     'payload': ('Payload', 'identify_payload'),

@@ -22,11 +22,11 @@ from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification.dataset import Dataset, load_dataset
 from robot_dynamics.identification.dataset.settings import settings_from
 from robot_dynamics.identification.filters import low_pass
-from robot_dynamics.identification.identify import estimate_settings, identify
 from robot_dynamics.identification.least_squares import Equations, estimate
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.observation_matrix import ROWS_PER_CUTOFF, TRIM
 from robot_dynamics.identification.result import Identification
+from robot_dynamics.identification.rigid import estimate_settings, identify
 from robot_dynamics.identification.signals import SignalSettings, motions_of
 from robot_dynamics.model.arrays import FloatArray, IntArray
 from robot_dynamics.model.inertia import transform_parameters

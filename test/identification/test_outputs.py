@@ -10,7 +10,6 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import InertiaError, ModelError, RecordingError
 from robot_dynamics.identification.friction import PlainFriction
 from robot_dynamics.identification.identified_urdf import identified_urdf, require_bodies
-from robot_dynamics.identification.identify import EstimateSettings, identify
 from robot_dynamics.identification.observation_matrix import Feature
 from robot_dynamics.identification.outputs import (
     ARRAYS,
@@ -18,6 +17,7 @@ from robot_dynamics.identification.outputs import (
     parameter_file,
     read_covariance,
 )
+from robot_dynamics.identification.rigid import EstimateSettings, identify
 from robot_dynamics.identification.signals import SignalSettings, motions_of
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot

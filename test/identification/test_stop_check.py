@@ -7,8 +7,8 @@ import numpy as np
 
 from robot_dynamics.identification.dataset import dataset_from_arrays
 from robot_dynamics.identification.friction import FAMILIES
-from robot_dynamics.identification.identify import take_back
 from robot_dynamics.identification.observation_matrix import Stack
+from robot_dynamics.identification.rigid import take_back
 from robot_dynamics.identification.signals import SignalSettings
 
 

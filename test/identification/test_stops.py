@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from robot_dynamics.identification.dataset import dataset_from_arrays
-from robot_dynamics.identification.identify import EstimateSettings, identify
 from robot_dynamics.identification.least_squares import ESTIMATORS
+from robot_dynamics.identification.rigid import EstimateSettings, identify
 from robot_dynamics.identification.signals import Motion
 from robot_dynamics.identification.stops import on_stops, stops_of
 

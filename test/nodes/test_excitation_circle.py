@@ -17,7 +17,7 @@ from robot_dynamics.identification.excitation.design import (
 )
 from robot_dynamics.identification.excitation.limits import MotionLimits
 from robot_dynamics.identification.excitation.plan import ExcitationPlan
-from robot_dynamics.identification.identify import EstimateSettings, identify
+from robot_dynamics.identification.rigid import EstimateSettings, identify
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot

@@ -9,8 +9,8 @@ import pytest
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.dataset import dataset_from_arrays
 from robot_dynamics.identification.friction import columns_of
-from robot_dynamics.identification.identify import EstimateSettings, identify
 from robot_dynamics.identification.outputs import make_outputs
+from robot_dynamics.identification.rigid import EstimateSettings, identify
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot, effort_units
 from robot_dynamics.model.shipped import resolve_robot

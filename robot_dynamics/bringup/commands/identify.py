@@ -134,7 +134,6 @@ def identified_files(folder: str) -> Path:
 def _arm_results(inputs: Inputs, options: argparse.Namespace
                  ) -> tuple[dict[str, bytes], str, int, Exception | None]:
     """Return files, the verdict for a terminal, rows, and why there is no URDF."""
-    from robot_dynamics.identification.identify import estimate_settings, identify
     from robot_dynamics.identification.outputs import (
         PAYLOAD,
         make_outputs,
@@ -142,6 +141,7 @@ def _arm_results(inputs: Inputs, options: argparse.Namespace
         payload_text,
     )
     from robot_dynamics.identification.payload import identify_payload_from
+    from robot_dynamics.identification.rigid import estimate_settings, identify
     from robot_dynamics.report.identification_page import identification_page, summary_text
     estimate = estimate_settings(inputs.content)
     dataset, kept = _dataset(inputs, options)

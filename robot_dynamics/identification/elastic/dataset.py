@@ -132,7 +132,7 @@ def load_elastic_dataset(source: str | Path, robot: ElasticRobot,
     >>> from robot_dynamics.elastic.robot import ElasticJoints, ElasticRobot
     >>> from robot_dynamics.identification import load_elastic_dataset
     >>> links = Robot.from_urdf('urdf/planar_2r.urdf')
-    >>> robot = ElasticRobot(links, ElasticJoints([500.0, 500.0], [0.01, 0.01]))
+    >>> robot = ElasticRobot(links, ElasticJoints([50.0, 50.0], [0.01, 0.01], [500.0, 500.0]))
     >>> t = np.arange(0.0, 2.0, 0.01)
     >>> q = np.sin(np.outer(t, [1.0, 2.0, 1.0, 2.0]))
     >>> path = Path(tempfile.mkdtemp()) / 'log.npz'

@@ -25,11 +25,11 @@ from robot_dynamics.identification.elastic.problem import (
 )
 from robot_dynamics.identification.elastic.result import ElasticIdentification
 from robot_dynamics.identification.filters import evenly, low_pass
-from robot_dynamics.identification.identify import require_motion
 from robot_dynamics.identification.least_squares import LinearFit
 from robot_dynamics.identification.plausibility import EXPLAINED, driving_finding, scale_findings
 from robot_dynamics.identification.quality import CONDITION, grade
 from robot_dynamics.identification.result import POOR, Residuals
+from robot_dynamics.identification.rigid import require_motion
 from robot_dynamics.identification.signals import OF_RATE, WIDER, SignalSettings, cutoff_of
 
 #: What is left of a column that counts as nothing, in the columns of a recording.

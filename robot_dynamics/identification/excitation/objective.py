@@ -353,7 +353,7 @@ class Penalty:
         self._sizes = (half, limits.velocity, limits.acceleration)
 
     def of_motion(self, x: FloatArray) -> tuple[float, FloatArray]:
-        """Penalty of position, velocity and acceleration of coefficients (count, n), and gradient."""
+        """Penalty of position, velocity and acceleration of coefficients, and its gradient."""
         value, slope = 0.0, np.zeros_like(x)
         for k, (rows, size) in enumerate(zip(self._rows, self._sizes, strict=True)):
             share = rows @ x / size

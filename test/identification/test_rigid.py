@@ -12,16 +12,16 @@ from robot_dynamics.identification import consistent
 from robot_dynamics.identification.consistent import prior_of
 from robot_dynamics.identification.dataset import DatasetSettings, dataset_from_arrays
 from robot_dynamics.identification.friction import FAMILIES
-from robot_dynamics.identification.identify import (
+from robot_dynamics.identification.least_squares import Equations, estimate
+from robot_dynamics.identification.model_selection import Chooser
+from robot_dynamics.identification.observation_matrix import Stack
+from robot_dynamics.identification.rigid import (
     EstimateSettings,
     base_estimate,
     estimate_settings,
     identify,
     model_equations,
 )
-from robot_dynamics.identification.least_squares import Equations, estimate
-from robot_dynamics.identification.model_selection import Chooser
-from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.identification.signals import SignalSettings
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot
@@ -253,9 +253,9 @@ def test_what_one_joint_does_not_tell(make_arm):
     described = arm.robot.with_gravity((9.81 * np.sin(0.15), 0.0, -9.81 * np.cos(0.15)))
     found = identify(log, described, replace(PLAIN, lag=None, gravity='estimate'))
     assert found.signals.lag == 0.0
-    assert any('does not tell a lag' in choice.reason for choice in found.choices)
+    assert any('does not separate lag' in choice.reason for choice in found.choices)
     doubt, = (finding for finding in found.findings if finding.subject == 'gravity')
-    assert 'more than an arm is usually mounted off' in doubt.message
+    assert 'more than usual for a mounted arm' in doubt.message
     np.testing.assert_allclose(found.model.gravity, arm.robot.gravity, atol=1.5)
 
 
