@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of settings that the guards of this room share."""
+"""Checks of settings, shared by the guards and laws of this room."""
 
 from __future__ import annotations
 
@@ -15,66 +15,60 @@ from robot_dynamics.model.arrays import FloatArray, real_array
 
 
 def number(name: str, value: Any, unit: str = '') -> float:
-    """Return a setting as a float, which may be nan or infinite, or refuse what is no number.
+    """Setting as a float, which may be nan or infinite.
 
     Raises
     ------
     ParameterError
-        Where it is a text, a list, nothing or too large for a float.
+        Where it is not a number, or too large for a float.
     """
     try:
         if isinstance(value, (str, bytes)) or np.ndim(value) != 0:
             raise TypeError
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f'is {reprlib.repr(value)}, which is no number', subject=name,
+        raise ParameterError(f'must be a number, got {reprlib.repr(value)}', subject=name,
                              remedy='set it to a number' + (f' in {unit}' if unit else '')
                              ) from None
 
 
 def positive(name: str, value: float, unit: str = '') -> float:
-    """Return a setting as a float, or refuse one that is not finite and positive.
-
-    Raises
-    ------
-    ParameterError
-        Where it is no number, zero, negative or not finite.
-    """
+    """Setting as a finite float above zero; raises ParameterError for anything else."""
     value = number(name, value, unit)
     # Written so that NaN fails.
     if not (value > 0.0 and math.isfinite(value)):
-        raise ParameterError(f'is {value:g}, which is not a positive number', subject=name,
+        raise ParameterError(f'must be a positive number, got {value:g}', subject=name,
                              remedy='set it to a finite value above zero'
                                     + (f' in {unit}' if unit else ''))
     return value
 
 
 def not_negative(name: str, value: float, unit: str = '') -> float:
-    """Return a setting as a float, or refuse one that is not finite or below zero."""
+    """Setting as a finite float from zero up; raises ParameterError for anything else."""
     value = number(name, value, unit)
     if not (value >= 0.0 and math.isfinite(value)):
-        raise ParameterError(f'is {value:g}, which is not zero or a positive number',
+        raise ParameterError(f'must be zero or a positive number, got {value:g}',
                              subject=name, remedy='set it to a finite value from zero up'
                                                   + (f' in {unit}' if unit else ''))
     return value
 
 
 def count(name: str, value: int) -> int:
-    """Return a setting that counts something, or refuse one that is no whole number from 1 up."""
+    """Setting as a whole number from 1 up; raises ParameterError for anything else."""
     counted = positive(name, value)
     if counted != int(counted):
-        raise ParameterError(f'is {counted:g}, which is no whole number', subject=name,
+        raise ParameterError(f'must be a whole number, got {counted:g}', subject=name,
                              remedy='set it to a whole number from 1 up')
     return int(counted)
 
 
 def exceeds(value: float, largest: float) -> bool:
-    """Whether a value is beyond a bound by more than rounding."""
+    """Whether a value is above a bound by more than rounding."""
     return value > largest * (1.0 + 1e-9)
 
 
 def rounded_down(largest: float) -> float:
-    """Return a positive bound, or 0, with three digits: to tell somebody who may use it."""
+    """Positive bound, or 0, rounded down to three digits, for messages."""
     if not largest > 0.0:
         return 0.0
     rounded = float(f'{largest:.3g}')
@@ -83,22 +77,22 @@ def rounded_down(largest: float) -> float:
 
 
 def finite_array(name: str, value: ArrayLike) -> FloatArray:
-    """Return finite real numbers as a float64 array, or refuse them.
+    """Finite real numbers as a float64 array.
 
     Raises
     ------
     DimensionError, ControlError
-        Where there are none, or one is not a finite number.
+        Where the value is not an array of numbers, or one is not finite.
     """
     array = real_array(value, name)
     if not np.all(np.isfinite(array)):
-        raise ControlError('holds a value that is not finite', subject=name,
+        raise ControlError('contains NaN or inf', subject=name,
                            remedy='give finite numbers in SI units')
     return array
 
 
 def each_joint(name: str, value: ArrayLike, n: int) -> FloatArray:
-    """Return one value a joint, shape (n,), of one or of n values that are not nan.
+    """One value a joint, shape (n,), from one or from n values that are not nan.
 
     Raises
     ------
@@ -107,8 +101,8 @@ def each_joint(name: str, value: ArrayLike, n: int) -> FloatArray:
     """
     array = real_array(value, name)
     if array.shape not in ((), (n,)):
-        raise DimensionError(f'has shape {array.shape}, not ({n},)', subject=name,
+        raise DimensionError(f'must have shape ({n},), got {array.shape}', subject=name,
                              remedy='give one value, or one for each joint')
     if np.any(np.isnan(array)):
-        raise ControlError('holds nan', subject=name, remedy='give numbers in SI units')
+        raise ControlError('contains NaN', subject=name, remedy='give numbers in SI units')
     return np.broadcast_to(array, (n,)).copy()

@@ -1,5 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gains of the tracking controllers, and the rules they have to keep."""
+"""Gains of the tracking controllers, their stability rules, and the update laws by name.
+
+============  ============================================================================
+name          update of the estimates by Yr^T s
+============  ============================================================================
+gradient      Gamma Yr^T s, as Slotine and Li wrote it; within a ball about the prior
+projection    the same, kept physically consistent, with leakage to the prior
+dead_zone     the same, kept physically consistent, zero for small s
+composite     kept physically consistent, and the prediction error added
+memory        composite, and the regressor memory of past motion (concurrent learning)
+natural       on pseudo-inertias, in the metric of the estimate, prediction error added
+natural_memory  natural, and the regressor memory of past motion
+============  ============================================================================
+
+References
+----------
+J.-J. E. Slotine and W. Li, "On the adaptive control of robot manipulators", International
+Journal of Robotics Research 6(3), 1987. "Composite adaptive control of robot manipulators",
+Automatica 25(4), 1989.
+
+P. A. Ioannou and P. V. Kokotovic, "Instability analysis and improvement of robustness of
+adaptive control", Automatica 20(5), 1984: leakage and dead zone.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +32,19 @@ from robot_dynamics.control.checks import exceeds, not_negative, number, positiv
 from robot_dynamics.dynamics.joint_terms import check_terms
 from robot_dynamics.errors import ControlError, ParameterError
 
-#: Largest omega_D (T/2 + delay). Half of it rings, the whole of it is a limit cycle.
+#: Largest omega_D (T/2 + delay). At 0.5 the loop rings, at 1 it is in a limit cycle.
 FEEDBACK_MARGIN = 0.5
-#: Largest rate of position errors times (T/2 + delay), beside a bandwidth at its own limit.
-#: At 0.6 an arm that learns shakes with all it has, at 1 any.
+#: Largest rate of position errors times (T/2 + delay), with a bandwidth at its own limit.
+#: At 0.6 an arm that learns oscillates with its full effort, at 1 any arm does.
 RATE_MARGIN = 0.3
-#: Largest part of a prediction error that one sample may correct, beyond 1 overshooting
-#: and at 2 unstable.
+#: Largest share of a prediction error that one sample may correct: above 1 it overshoots, at 2
+#: it is unstable.
 COMPOSITE_MARGIN = 1.5
-#: Slower than this nothing is learnt in a year, and gains, its square, vanish. rad/s.
+#: Lowest frequency of the adaptation; gains go with its square. rad/s.
 SLOWEST = 1e-6
-#: A share of the arm beyond this is none: squares of it overflow. 1.
+#: Largest share of the mass or length of an arm; its square must not overflow.
 LARGEST_SHARE = 1e6
-#: In what the estimates are learnt.
+#: Coordinates of the estimates.
 COORDINATES = ('links', 'base')
 
 
@@ -35,11 +57,16 @@ class FeedbackGains:
     bandwidth : float
         omega_D: rate at which s = e_dot + lambda e decays. 1/s.
     error_rate : float
-        lambda: rate at which the position error decays on s = 0. A fifth of the
-        bandwidth separates the two. 1/s.
+        lambda: rate at which the position error decays on s = 0. A fifth of the bandwidth
+        separates the two. 1/s.
     position_gain : float
-        K_P, the same for every joint, on top of what omega_D and lambda make. N m/rad
-        or N/m.
+        K_P, the same for every joint, in addition to omega_D and lambda. The nodes call it
+        ``feedback.stiffness``. N m/rad or N/m.
+
+    Examples
+    --------
+    >>> FeedbackGains(bandwidth=40.0, error_rate=8.0).position_gain
+    0.0
     """
 
     bandwidth: float = 60.0
@@ -49,7 +76,7 @@ class FeedbackGains:
     def __post_init__(self) -> None:
         for name, check, unit in (('bandwidth', positive, '1/s'), ('error_rate', positive, '1/s'),
                                   ('position_gain', not_negative, 'N m/rad')):
-            # Kernels take no integers.
+            # Compiled kernels need floats.
             object.__setattr__(self, name, check(name, getattr(self, name), unit))
 
 
@@ -60,33 +87,32 @@ class AdaptationGains:
     Parameters
     ----------
     law : str
-        Name of the update law, see `robot_dynamics.control.feedback.gains`.
+        Name of the update law, see the table of this module.
     coordinates : str
-        ``links``: every link's estimate stays one that a body can have. ``base``: only
-        base parameters are learnt, and nothing that efforts do not depend on drifts.
+        ``links``: every link's estimate stays physically consistent. ``base``: only base
+        parameters are learnt, and parameters without influence on the efforts do not drift.
     frequency : float
-        w_A: how fast the estimates may close the loop, by which the gain of all of
-        them together is chosen; see `robot_dynamics.control.adaptation.metric`. rad/s.
+        w_A: largest frequency of the loop that the estimates close, from which the common
+        gain follows; see `robot_dynamics.control.adaptation.metric`. rad/s.
     payload : float
-        Mass that a tip link may carry beyond what the model says, as a share of the
-        mass of all moving links: it sets the share of a tip in what is learnt.
+        Mass that a tip link may carry beyond the model, as a share of the mass of all moving
+        links: it sets the share of a tip in what is learnt.
     spread : float
-        Distance from the link frame within which unknown mass is thought to sit, as a
-        share of the length of the arm.
+        Assumed distance of unknown mass from the link frame, as a share of the arm length.
     terms : tuple of str
         Joint terms that are learnt beside the inertial parameters, see
         `robot_dynamics.dynamics.joint_terms`.
     term_frequency : float
-        How fast one such term may close the loop of its joint. rad/s.
+        Largest frequency of the loop that one such term closes at its joint. rad/s.
     composite : float
         Weight of the prediction error in the law; zero for the tracking error alone.
     composite_cutoff : float
         Cut-off of the filter of the prediction error. Hz.
     leakage : float
-        sigma: rate at which estimates return to the prior, under laws that leak. 1/s.
+        sigma: rate at which estimates return to the prior, under laws with leakage. 1/s.
     dead_zone : float
-        Length of s below which nothing is learnt from it, under laws that have a dead
-        zone. rad/s or m/s.
+        Length of s below which it is not learnt from, under laws with a dead zone. rad/s or
+        m/s.
     coulomb_velocity : float
         Speed below which Coulomb friction fades out. rad/s or m/s.
     largest_payload : float
@@ -96,11 +122,10 @@ class AdaptationGains:
     largest_sliding : float
         Largest plausible entry of s, either sign. rad/s or m/s.
     rest_after : float
-        Time without desired motion after which the arm is at rest, and nothing is learnt;
-        inf for never. s.
+        Time without desired motion after which the arm counts as at rest and the estimates
+        stay; inf for never. s.
     rest_sliding : float
-        Entry of s, either sign, beyond which an arm at rest learns all the same. rad/s or
-        m/s.
+        Entry of s, either sign, beyond which an arm at rest learns all the same. rad/s or m/s.
     """
 
     law: str = 'memory'
@@ -132,55 +157,57 @@ class AdaptationGains:
         for name in ('rest_after', 'rest_sliding'):
             # Written so that NaN fails; inf is never.
             if not number(name, getattr(self, name)) >= 0.0:
-                raise ParameterError(f'is {getattr(self, name)}', subject=name,
-                                     remedy='set it to zero or a positive number')
+                raise ParameterError(f'must be zero or a positive number, got '
+                                     f'{getattr(self, name)}', subject=name,
+                                     remedy='use inf for never')
         for name in ('payload', 'spread', 'largest_payload'):
             if getattr(self, name) > LARGEST_SHARE:
-                raise ParameterError(f'is {getattr(self, name):g} times the arm', subject=name,
+                raise ParameterError(f'must not be above {LARGEST_SHARE:g}, got '
+                                     f'{getattr(self, name):g}', subject=name,
                                      remedy='give a share of the mass or the length of the arm')
         update_law(self.law)
         if self.coordinates not in COORDINATES:
-            raise ParameterError(f'is {self.coordinates!r}', subject='coordinates',
-                                 remedy='choose ' + ' or '.join(COORDINATES))
+            raise ParameterError(f'must be {" or ".join(COORDINATES)}, got {self.coordinates!r}',
+                                 subject='coordinates', remedy='choose one of them')
         if self.coordinates == 'base' and self.parts.is_natural:
-            raise ParameterError('is base, but the natural law moves whole bodies',
+            raise ParameterError('must be links for the natural law, which moves whole bodies',
                                  subject='coordinates',
                                  remedy='choose links, or another law')
         for name in ('frequency', 'term_frequency'):
             if getattr(self, name) < SLOWEST:
-                raise ParameterError(f'is {getattr(self, name):g}', subject=name,
-                                     remedy=f'set it to {SLOWEST:g} rad/s or more, or switch '
-                                            'adaptation off')
+                raise ParameterError(f'must be {SLOWEST:g} rad/s or more, got '
+                                     f'{getattr(self, name):g}', subject=name,
+                                     remedy='raise it, or switch adaptation off')
         object.__setattr__(self, 'terms', check_terms(self.terms))
 
     @property
     def parts(self) -> UpdateLaw:
-        """What the law is made of."""
+        """Parts of the update law."""
         return UPDATE_LAWS[self.law]
 
     @property
     def composite_weight(self) -> float:
-        """Weight of the prediction error, zero under a law that does not use it."""
+        """Weight of the prediction error, zero under a law without it."""
         return self.composite if self.parts.is_composite else 0.0
 
 
 def dead_time(period: float, delay: float) -> float:
-    """Return T/2 + delay: how late a torque acts on average that is held for a period T. s."""
+    """Mean delay T/2 + delay of an effort that is held for a period T, s."""
     return 0.5 * period + delay
 
 
 def largest_frequency(bandwidth: float, period: float, delay: float) -> float:
-    """Return the w_A beyond which feedback and adaptation together are unstable.
+    """Largest w_A of a stable loop of feedback and adaptation, rad/s.
 
     To first order s obeys a PI loop with dead time tau, whose open loop is
-    ``(omega_D p + w_A^2) / p^2 exp(-p tau)``: stable while w_A^2 tau < omega_D. rad/s.
+    ``(omega_D p + w_A^2) / p^2 exp(-p tau)``: stable while w_A^2 tau < omega_D.
     """
     return math.sqrt(bandwidth / dead_time(period, delay))
 
 
 def check_gains(feedback: FeedbackGains, adaptation: AdaptationGains | None, *, period: float,
                 delay: float) -> None:
-    """Refuse gains that are unstable at a sampling period and delay.
+    """Reject gains that are unstable at a sampling period and delay.
 
     Parameters
     ----------
@@ -191,12 +218,12 @@ def check_gains(feedback: FeedbackGains, adaptation: AdaptationGains | None, *, 
     period : float
         Sampling period. s.
     delay : float
-        Time from the measurement of a state to the torque that answers it. s.
+        Time from the measurement of a state to the effort that answers it. s.
 
     Raises
     ------
     ControlError
-        Names the gain and the largest value it may have.
+        Names the gain and its largest value.
     """
     positive('period', period, 's')
     not_negative('delay', delay, 's')
@@ -204,16 +231,16 @@ def check_gains(feedback: FeedbackGains, adaptation: AdaptationGains | None, *, 
     for name, margin in (('bandwidth', FEEDBACK_MARGIN), ('error_rate', RATE_MARGIN)):
         rate, most = getattr(feedback, name), margin / tau
         if exceeds(rate, most):
-            raise ControlError(f'is {rate:g} 1/s, too much for a period of {1e3 * period:g} ms '
+            raise ControlError(f'is {rate:g} 1/s, too large for a period of {1e3 * period:g} ms '
                                f'and a delay of {1e3 * delay:g} ms', subject=name,
                                remedy=f'set it to {rounded_down(most):g} 1/s or less')
     if adaptation is not None:
         if exceeds(period, adaptation.longest_step):
-            raise ControlError(f'is {adaptation.longest_step:g} s, and states come every '
-                               f'{period:g} s: nothing would ever be learnt',
+            raise ControlError(f'is {adaptation.longest_step:g} s, too short to learn from '
+                               f'states that come every {period:g} s',
                                subject='longest_step',
-                               remedy=f'set it to {float(f"{2.0 * period:.2g}"):g} s, or have '
-                                      'states come more often')
+                               remedy=f'set it to {float(f"{2.0 * period:.2g}"):g} s, or raise '
+                                      'the rate of the states')
         limit = largest_frequency(feedback.bandwidth, period, delay)
         if adaptation.frequency >= limit:
             raise ControlError(f'is {adaptation.frequency:g} rad/s, beyond the stability limit '
@@ -224,33 +251,33 @@ def check_gains(feedback: FeedbackGains, adaptation: AdaptationGains | None, *, 
         if together >= limit:
             left = math.sqrt((limit**2 - adaptation.frequency**2) / len(adaptation.terms))
             raise ControlError(f'is {adaptation.term_frequency:g} rad/s for each of '
-                               f'{len(adaptation.terms)} terms: with all that is learnt beside '
-                               f'them beyond the stability limit of {limit:.3g} rad/s',
+                               f'{len(adaptation.terms)} terms, together with the inertial '
+                               f'parameters beyond the stability limit of {limit:.3g} rad/s',
                                subject='term_frequency',
                                remedy=f'set it to {0.5 * left:.2g} rad/s or less')
         most = COMPOSITE_MARGIN * feedback.bandwidth / (adaptation.frequency**2 * period)
         if adaptation.composite_weight > most:
-            raise ControlError(f'is {adaptation.composite:g}, too much for a period of '
+            raise ControlError(f'is {adaptation.composite:g}, too large for a period of '
                                f'{1e3 * period:g} ms', subject='composite',
                                remedy=f'set it to {most:.2g} or less')
 
 
 @dataclass(frozen=True)
 class UpdateLaw:
-    """What an update law is made of.
+    """Parts of an update law.
 
     Parameters
     ----------
     keeps_bodies : bool
-        Whether every body's estimate stays one that a body can have.
+        Whether every body's estimate stays physically consistent.
     leaks : bool
         Whether the estimates return to the prior.
     has_dead_zone : bool
-        Whether a small s teaches nothing.
+        Whether a small s is ignored.
     is_composite : bool
-        Whether the prediction error is learnt from.
+        Whether the prediction error is used.
     remembers : bool
-        Whether past motion is.
+        Whether past motion is used.
     is_natural : bool
         Whether the metric is that of the estimate.
     """
@@ -275,14 +302,8 @@ UPDATE_LAWS = {
 
 
 def update_law(name: str) -> UpdateLaw:
-    """Return the law of a name.
-
-    Raises
-    ------
-    ParameterError
-        Where there is none.
-    """
+    """Update law by its name; raises ParameterError where it is unknown."""
     if not isinstance(name, str) or name not in UPDATE_LAWS:
-        raise ParameterError(f'is {name!r}, which is no update law', subject='law',
-                             remedy='choose among ' + ', '.join(UPDATE_LAWS))
+        raise ParameterError(f'must be one of {", ".join(UPDATE_LAWS)}, got {name!r}',
+                             subject='law', remedy='choose one of them')
     return UPDATE_LAWS[name]

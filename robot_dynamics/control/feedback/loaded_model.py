@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""``LoadedModel``: equations of an arm whose load changes while it is under control.
+r"""The model of an arm whose payload changes while it is under control.
 
-Everything that a model says of efforts is linear in its inertial parameters. So between
-the parameters of before and of after,
+All efforts of a model are linear in its inertial parameters. Between the parameters before
+and after a change,
 
 .. math::
 
@@ -10,8 +10,8 @@ the parameters of before and of after,
     \tau(\pi) = (1 - w) \tau(\pi_0) + w \tau(\pi_1),
 
 with w going from 0 to 1 as :math:`3 x^2 - 2 x^3`, x the share of the time that is over: no
-effort jumps, and none changes faster than 1.5 times its whole change over the time. Sets of
-parameters that bodies can have are convex, so that bodies can have all those in between.
+effort jumps, and none changes faster than 1.5 times its whole change over the time.
+Physically consistent parameters are a convex set, so that all those in between are too.
 """
 
 from __future__ import annotations
@@ -33,21 +33,30 @@ from robot_dynamics.model.robot import Robot
 
 
 class LoadedModel:
-    """Equations of motion of an arm with what it carries.
+    """Equations of motion of an arm with its payload.
 
     Parameters
     ----------
     dynamics : Dynamics
-        Equations of the arm that carries nothing.
+        Equations of the arm without payload.
 
     Attributes
     ----------
     empty : Dynamics
         The same.
     load : ndarray, shape (nb, 10)
-        Inertial parameters carried on top, or on the way to be.
+        Inertial parameters of the payload, at the end of a change.
     share : float
-        w, 1 when nothing changes.
+        w, 1 where nothing changes.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Dynamics, Robot
+    >>> robot = Robot.from_urdf('planar_2r')
+    >>> model = LoadedModel(Dynamics(robot))
+    >>> model.carry(Payload(1.0).load_on(robot), seconds=2.0)
+    >>> model.advance(1.0), model.share
+    (True, 0.5)
     """
 
     def __init__(self, dynamics: Dynamics):
@@ -60,37 +69,37 @@ class LoadedModel:
 
     @property
     def changes(self) -> bool:
-        """Whether a change of the load is under way."""
+        """Whether a change of the payload is under way."""
         return self._before is not None
 
     @property
     def is_loaded(self) -> bool:
-        """Whether it differs from the empty arm."""
+        """Whether it differs from the arm without payload."""
         return self._before is not None or self._after is not self.empty
 
     @property
     def parameters(self) -> FloatArray:
-        """Inertial parameters as they are now, shape (nb, 10)."""
+        """Present inertial parameters, shape (nb, 10)."""
         after = self._after.robot.inertial_parameters
         if self._before is None:
             return after
         return (1.0 - self.share) * self._before.robot.inertial_parameters + self.share * after
 
     def carry(self, load: FloatArray, seconds: float) -> None:
-        """Begin to take the arm to carry something.
+        """Begin a change of the payload.
 
         Parameters
         ----------
         load : ndarray, shape (nb, 10)
-            Inertial parameters on top of those of the arm that carries nothing, zeros for
-            no load; see `robot_dynamics.control.feedback.loaded_model.Payload.load_on`.
+            Inertial parameters on top of those of the arm without payload, zeros for none; see
+            `Payload.load_on`.
         seconds : float
-            Time over which the efforts go over; 0 for at once. s.
+            Duration of the change; 0 for at once. s.
 
         Raises
         ------
         InertiaError
-            Where no body can have the parameters of a link with its load. Nothing changes.
+            Where a link with its load would not be physically consistent. Nothing changes.
         """
         not_negative('seconds', seconds, 's')
         robot = self.empty.robot
@@ -105,10 +114,10 @@ class LoadedModel:
             self.advance(1.0)
 
     def advance(self, dt: float) -> bool:
-        """Go on with a change for a time in s; return whether the parameters changed."""
+        """Continue a change for a time, s; return whether the parameters changed."""
         if self._before is None:
             return False
-        # Written so that NaN and time that goes back change nothing.
+        # Written so that NaN and negative time change nothing.
         self._progress = min(self._progress + (self._rate * dt if dt > 0.0 else 0.0), 1.0)
         x = self._progress
         self.share = x * x * (3.0 - 2.0 * x)
@@ -117,26 +126,26 @@ class LoadedModel:
         return True
 
     def gravity_torque(self, q: FloatArray) -> FloatArray:
-        """Efforts that hold the arm and its load, shape (n,). N m or N."""
+        """Gravity efforts of the arm and its payload, shape (n,). N m or N."""
         if self._before is None:
             return self._after.gravity_torque(q)
         return self._between(self._before.gravity_torque(q), self._after.gravity_torque(q))
 
     def inverse_dynamics(self, q: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:
-        """Efforts that a motion asks for, shape (n,). N m or N."""
+        """Efforts of a motion, shape (n,). N m or N."""
         if self._before is None:
             return self._after.inverse_dynamics(q, v, a)
         return self._between(self._before.inverse_dynamics(q, v, a),
                              self._after.inverse_dynamics(q, v, a))
 
     def mass_matrix(self, q: FloatArray) -> FloatArray:
-        """Mass matrix, shape (n, n), an array of the caller's own."""
+        """Mass matrix, shape (n, n), a new array."""
         if self._before is None:
             return self._after.mass_matrix(q)
         return self._between(self._before.mass_matrix(q), self._after.mass_matrix(q))
 
     def mass_and_gravity(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mass matrix of the empty arm, and gravity with the load; the caller's own.
+        """Mass matrix without payload, and gravity with it, new arrays.
 
         For feedback: see `robot_dynamics.control.laws.model_based`.
         """
@@ -148,36 +157,36 @@ class LoadedModel:
 
 
 def checked_load(robot: Robot, load: ArrayLike) -> FloatArray:
-    """Return a load that a robot is to carry as an array, shape (nb, 10); see `LoadedModel.carry`.
+    """Payload as an array, shape (nb, 10); see `LoadedModel.carry`.
 
     Raises
     ------
     InertiaError
-        Where no body can have the parameters of a link with its load.
+        Where a link with its load would not be physically consistent.
     """
     load = np.array(load, dtype=np.float64)
     if load.shape != (robot.n_bodies, 10):
-        raise DimensionError(f'has shape {load.shape}, not ({robot.n_bodies}, 10)',
+        raise DimensionError(f'must have shape ({robot.n_bodies}, 10), got {load.shape}',
                              subject='load', remedy='give ten inertial parameters for each '
                              'of: ' + ', '.join(robot.body_names))
     for name, added, parameters in zip(robot.body_names, load,
                                        robot.inertial_parameters + load, strict=True):
         verdict = check_body(parameters)
-        # A link that carries nothing is what the description says, sound or not.
+        # A link without load is as described, physically consistent or not.
         if np.any(added) and not verdict.is_consistent:
-            raise InertiaError(f'with its load cannot be: {verdict.violation}', subject=name,
+            raise InertiaError(f'cannot carry this load: {verdict.violation}', subject=name,
                                remedy='give the mass, centre and inertia of a real body')
     return load
 
 
 class Carrier(Protocol):
-    """A law that can be told at run time what the arm carries."""
+    """A law with a payload that can be changed at run time."""
 
     def carry(self, load: FloatArray, seconds: float) -> None:
-        """Take the arm to carry a load, shape (nb, 10), over a time; zeros for nothing."""
+        """Begin a change of the payload, shape (nb, 10), over a time; zeros for none."""
 
     def advance(self, dt: float) -> None:
-        """Go on with such a change for a time; called before a state is answered."""
+        """Continue the change for a time; called before a state is answered."""
 
 
 @dataclass(frozen=True)
@@ -187,19 +196,26 @@ class Payload:
     Parameters
     ----------
     mass : float
-        Its mass; 0 for nothing. kg.
+        Its mass; 0 for none. kg.
     com : sequence of float, length 3
         Its centre of mass in the frame that carries it. m.
     inertia : sequence of float, length 6 or 0
-        ``ixx ixy ixz iyy iyz izz`` about its centre of mass, in the axes of that frame;
-        that of a point by default. kg m^2.
+        ``ixx ixy ixz iyy iyz izz`` about its centre of mass, in the axes of that frame; a point
+        mass by default. kg m^2.
     frame : str
         Link or frame that carries it; by default the only link that carries no other.
 
     Raises
     ------
     ParameterError
-        Where a number is missing or no body is like that.
+        Where a number is missing, or the body is not physically consistent.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> load = Payload(1.5, com=(0.0, 0.0, 0.1)).load_on(Robot.from_urdf('arm7'))
+    >>> load.shape, float(load[-1, 0])
+    ((7, 10), 1.5)
     """
 
     mass: float = 0.0
@@ -210,12 +226,13 @@ class Payload:
     def __post_init__(self) -> None:
         not_negative('payload.mass', self.mass, 'kg')
         if np.shape(self.com) != (3,):
-            raise ParameterError(f'has {np.size(self.com)} values', subject='payload.com',
-                                 remedy='give x, y and z in m')
+            raise ParameterError(f'must have 3 values, got {np.size(self.com)}',
+                                 subject='payload.com', remedy='give x, y and z in m')
         if np.shape(self.inertia) not in ((0,), (6,)):
-            raise ParameterError(f'has {np.size(self.inertia)} values', subject='payload.inertia',
+            raise ParameterError(f'must have 6 values or none, got {np.size(self.inertia)}',
+                                 subject='payload.inertia',
                                  remedy='give ixx ixy ixz iyy iyz izz in kg m^2, or nothing for '
-                                        'a point')
+                                        'a point mass')
         if self.mass > 0.0:
             try:
                 payload_parameters(self.mass, self.com, self.tensor)
@@ -223,7 +240,7 @@ class Payload:
                 raise ParameterError(error.message, subject=error.subject,
                                      remedy=error.remedy) from error
         elif np.any(self.inertia):
-            raise ParameterError('is given without a mass', subject='payload.inertia',
+            raise ParameterError('needs a mass', subject='payload.inertia',
                                  remedy='set payload.mass, too')
 
     @property
@@ -233,12 +250,12 @@ class Payload:
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
     def load_on(self, robot: Robot) -> FloatArray:
-        """Return what it adds to the inertial parameters of a robot, shape (nb, 10).
+        """Inertial parameters that it adds to a robot, shape (nb, 10).
 
         Raises
         ------
         ModelError
-            Where there is no such frame, or it does not move.
+            Where the frame does not exist or does not move.
         """
         if self.mass == 0.0:
             return np.zeros((robot.n_bodies, 10))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every tracking controller of this package offers to the session that runs it."""
+"""Interface of a tracking controller, and its wrapper for hardware that compensates gravity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Gravity = Callable[[FloatArray], FloatArray]
 
 
 class TrackingController(Protocol):
-    """A joint-space torque law with its own memory; pure, deterministic, no clock of its own.
+    """A joint-space control law; pure and deterministic, without a clock.
 
     All vectors have shape (n,) in ``robot.joint_names`` order, SI units.
     """
@@ -25,7 +25,7 @@ class TrackingController(Protocol):
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
-        """Return the effort for this state and desired motion.
+        """Effort for a state and desired motion.
 
         Parameters
         ----------
@@ -34,58 +34,57 @@ class TrackingController(Protocol):
         q_d, v_d, a_d : ndarray, shape (n,)
             Desired motion at the stamp of the state.
         dt : float
-            Time since the last update in seconds, already bounded; 0 on the first.
+            Time since the last update, already bounded; 0 on the first. s.
         adapt : bool
             Whether the estimates may change in this step.
 
         Returns
         -------
         tau : ndarray, shape (n,)
-            Effort command before limits. A buffer of the controller, valid until the
-            next call.
+            Effort before limits, N m or N. A buffer of the controller, valid until the next call.
         """
 
     def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
-        """Return PD + gravity at a fixed pose, without any adaptation."""
+        """Feedback to a fixed pose plus gravity, without any adaptation, shape (n,), N m or N."""
 
     def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Return gravity plus damping: the effort to send when in doubt."""
+        """Gravity plus damping, for the safe command, shape (n,), N m or N."""
 
     def note_applied(self, tau: FloatArray) -> None:
-        """Say what was really sent after limits (the composite law needs it)."""
+        """Take the effort that was sent after limits; composite adaptation needs it."""
 
 
 class HardwareGravityController:
-    r"""Turn joint efforts into what to send to hardware that adds gravity itself.
+    r"""Control law in the efforts of hardware that adds gravity by itself.
 
     .. math::
 
         \tau_{sent} = \tau - \hat g(q), \qquad \tau = \tau_{sent} + g_{hardware}(q)
 
-    Everything after it, limits, safe command and start gate, then speaks of efforts
-    sent: at rest they are zero, the safe command is pure damping, and the effort to
-    fall back on is none at all. Where the hardware's idea of gravity is not the
-    model's, the difference is an error like any other, which the law learns.
+    Limits, safe command and start gate then apply to the efforts sent: at rest these are zero,
+    the safe command is pure damping, and the fallback is no effort at all. Where the gravity
+    of the hardware differs from that of the model, the difference is an error that the law
+    learns.
 
-    Implements `robot_dynamics.control.feedback.protocol.TrackingController`.
+    Implements `TrackingController`.
 
     Parameters
     ----------
     controller : TrackingController
         The law, in joint efforts.
     gravity : callable
-        g of the model the law starts from.
-    carried : ndarray, shape (n,)
-        Where to leave what the hardware adds at the state last answered, so that
-        limits can take it into account. N m or N.
+        g of the model that the law starts from.
+    hardware_gravity : ndarray, shape (n,)
+        Receives the gravity that the hardware adds at the last state, for the limits. N m or N.
     """
 
-    def __init__(self, controller: TrackingController, gravity: Gravity, carried: FloatArray):
+    def __init__(self, controller: TrackingController, gravity: Gravity,
+                 hardware_gravity: FloatArray):
         self._controller = controller
         self._gravity = gravity
-        self._carried = carried
-        self._tau = np.zeros_like(carried)
-        self._applied = np.zeros_like(carried)
+        self._hardware_gravity = hardware_gravity
+        self._tau = np.zeros_like(hardware_gravity)
+        self._applied = np.zeros_like(hardware_gravity)
 
     def reset(self, q: FloatArray, v: FloatArray) -> None:
         """Forget filters and finite differences; keep what was learnt."""
@@ -93,25 +92,25 @@ class HardwareGravityController:
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
-        """Return the effort to send for this state and desired motion."""
+        """Effort to send for a state and desired motion."""
         return self._less_gravity(q, self._controller.update(q, v, q_d, v_d, a_d, dt,
                                                              adapt=adapt))
 
     def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
-        """Return the effort to send to hold a pose."""
+        """Effort to send to hold a pose."""
         return self._less_gravity(q, self._controller.holding_effort(q, v, q_hold))
 
     def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Return the effort to send in doubt: damping."""
+        """Effort to send in the safe mode: damping."""
         return self._less_gravity(q, self._controller.safe_effort(q, v))
 
     def note_applied(self, tau: FloatArray) -> None:
-        """Tell the law what the joints got: what was sent and what the hardware adds."""
-        np.add(tau, self._carried, out=self._applied)
+        """Pass on the joint efforts: those sent plus the gravity that the hardware adds."""
+        np.add(tau, self._hardware_gravity, out=self._applied)
         self._controller.note_applied(self._applied)
 
     def _less_gravity(self, q: FloatArray, tau: FloatArray) -> FloatArray:
         gravity = self._gravity(q)
-        # Limits need a finite number; an effort that is none is refused further on.
-        np.copyto(self._carried, gravity, where=np.isfinite(gravity))
+        # Limits need finite numbers; an effort that is not finite is rejected by the limiter.
+        np.copyto(self._hardware_gravity, gravity, where=np.isfinite(gravity))
         return np.subtract(tau, gravity, out=self._tau)

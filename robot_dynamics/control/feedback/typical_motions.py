@@ -12,11 +12,11 @@ from robot_dynamics.errors import InertiaError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot, prismatic_joints
 
-#: Motions at which w_A and effective inertias are looked for, and their speed as a share
-#: of the velocity limit (of 1 rad/s or 1 m/s where there is none).
+#: Number of typical motions, and their speed as a share of the velocity limit (of 1 rad/s or
+#: 1 m/s where there is none).
 MOTIONS = 200
 SPEED_SHARE = 0.5
-#: A mass matrix whose eigenvalues are this far apart is singular but for rounding.
+#: Ratio of eigenvalues below which a mass matrix is singular but for rounding.
 SINGULAR = 1e-12
 
 
@@ -30,10 +30,10 @@ class Motions:
 
 
 def typical_motions(robot: Robot) -> Motions:
-    """Return motions all over the joint ranges, the same ones at every call.
+    """Motions all over the joint ranges, the same ones at every call.
 
-    Speeds are uniform up to a share of the velocity limits, accelerations up to twice
-    that per second.
+    Speeds are uniform up to a share of the velocity limits, accelerations up to twice that per
+    second.
     """
     random = np.random.default_rng(0)
     free = np.where(prismatic_joints(robot), 1.0, np.pi)
@@ -47,16 +47,16 @@ def typical_motions(robot: Robot) -> Motions:
 
 
 def effective_inertias(dynamics: Dynamics, motions: Motions) -> FloatArray:
-    """Return the least 1/(M^-1)_ii of each joint over some postures, shape (n,).
+    """Least 1/(M^-1)_ii of each joint over some postures, shape (n,), kg m^2 or kg.
 
-    The inertia a joint moves while all others are free to follow. kg m^2 or kg.
+    The inertia a joint moves while all others are free to follow.
     """
     inverse = np.linalg.inv(mass_matrices(dynamics, motions.q))
     return 1.0 / np.diagonal(inverse, axis1=1, axis2=2).max(axis=0)
 
 
 def mass_matrices(dynamics: Dynamics, q: FloatArray) -> FloatArray:
-    """Return M at many postures with the rotor inertias of the description, (k, n, n).
+    """M with rotor inertias at many postures, shape (k, n, n).
 
     Raises
     ------

@@ -1,26 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Gains of PD control with on-line gravity compensation for robots with elastic joints.
+"""Gains of PD control with on-line gravity compensation for robots with elastic joints.
 
-Stiffness. De Luca, Siciliano, Zollo, "PD control with on-line gravity compensation for
-robots with elastic joints: Theory and experiments", Automatica 41(10), 2005: the set point is
-the only equilibrium, and stable for every damping, where with alpha >= ||dg/dq||::
+Stiffness. The set point is the only equilibrium, and stable for every damping, where with
+alpha >= ||dg/dq||::
 
     lambda_min([[K, -K], [-K, K + K_P]]) > alpha
 
-Damping. What a sampled loop damps first is the motor against its spring, with the inertia
-1/(B^-1)_ii that it has when nothing holds the links: less than its own by the coupling with
-them. A speed that is answered a period late and held for a period is damped while::
+Damping. A sampled loop damps first the motor against its spring, with the inertia
+1/(B^-1)_ii that it has when the links are free: less than its own by the coupling with them.
+A speed that is answered a period late and held for a period is damped while::
 
     K_D,i < 2 / ((B^-1)_ii (T + delay))
 
-which is necessary (exact where the delay is none or a whole period); whether a set of gains
-is stable is told by the spectrum of the sampled loop with its delay at many poses.
+which is necessary (exact where the delay is zero or a whole period). The sufficient check is
+the spectrum of the sampled loop with its delay at many poses.
 
-Late answers. Springs swing so fast that an answer a few milliseconds late drives them instead
-of damping them, so it is told up to which delay the loop is stable. At worst a damping K gives
-a mode phi of the springs what it was to take; the arm's own damping D takes more while::
+Late answers. Springs oscillate so fast that an answer a few milliseconds late excites instead
+of damping them: the longest delay of a stable loop is reported. At worst a damping K adds to
+a mode phi of the springs the energy it was to remove; the arm's own damping D removes more
+while::
 
     sum_i K_i phi_i^2 < phi^T D phi        i over the motors
+
+References
+----------
+A. De Luca, B. Siciliano and L. Zollo, "PD control with on-line gravity compensation for
+robots with elastic joints: Theory and experiments", Automatica 41(10), 2005.
 """
 
 from __future__ import annotations
@@ -37,28 +42,28 @@ from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.errors import ControlError
 from robot_dynamics.model.arrays import FloatArray
 
-#: Poses at which gains are judged.
+#: Poses at which gains are checked.
 POSES = 64
 #: Poses at which they are designed.
 _DESIGN_POSES = 6
-#: Where a joint has no limits, poses are drawn from here. rad or m.
+#: Range of the poses of a joint without limits, to each side. rad or m.
 _UNLIMITED = np.pi
 #: Shares of the bound of the damping that the design tries.
 _SHARES = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
 #: Least stiffness over that of the softest spring.
 _LEAST_SHARE = 0.02
-#: Share it begins with, and how much faster the slowest motion has to become for another one:
-#: a damping that makes no difference stays small, for the sake of states that come late.
+#: First share, and how much faster the slowest motion must become for another one: a damping
+#: without effect stays small, because of late states.
 _FIRST_SHARE, _WORTH_IT = 0.15, 0.001
-#: How late an answer may come for which `ElasticLoop.patient_damping` is made: slower motions are
-#: braked by it however late it is. s.
+#: Longest delay for which `ElasticLoop.patient_damping` is made: it brakes slower motions at any
+#: delay. s.
 _LATEST = 0.025
-#: Least share of the damping that it keeps: an arm with no damping of its own has to stop, too.
+#: Least share of the damping that it keeps: an arm without damping of its own must stop, too.
 _LEAST_PATIENT = 0.02
-#: Delays are looked at in steps of half a period, up to so many periods.
+#: Longest delay that is checked, in periods; the steps are half periods.
 _MOST_PERIODS = 15
-#: Stiffness over the least that is sufficient; the stiffer one asks for more damping than a
-#: slow loop has to give.
+#: Tried stiffnesses over the least that is sufficient; a stiffer one needs more damping than a
+#: slow loop can give.
 _STIFFNESS_MARGINS = (1.1, 1.5, 2.2)
 
 
@@ -72,17 +77,17 @@ class ElasticPDGains:
 
 @dataclass(frozen=True, eq=False)
 class ElasticGainReport:
-    """What is known of a set of gains before it is used.
+    """Stability of a set of gains.
 
     Parameters
     ----------
     gravity_slope : float
-        alpha, largest norm of dg/dq at the poses looked at. N m/rad.
+        alpha, largest norm of dg/dq at the poses checked. N m/rad.
     spring_slope : float
         lambda_min of the stiffness condition. N m/rad.
     least_stiffness : float
-        Equal K_P of all motors at which that condition holds; inf where the springs
-        themselves are too soft for it. N m/rad.
+        Equal K_P of all motors at which that condition holds; inf where the springs are too soft
+        for it. N m/rad.
     damping_bound : ndarray, shape (n,)
         2 / ((B^-1)_ii (T + delay)), the least over all poses. N m s/rad.
     radius : float
@@ -90,7 +95,7 @@ class ElasticGainReport:
     slowest : float
         Longest time constant of that loop; inf where it is unstable. s.
     longest_delay : float
-        Up to which delay it is stable; none is tried beyond 15 periods. s.
+        Longest delay of a stable loop, up to 15 periods. s.
     """
 
     gravity_slope: float
@@ -116,11 +121,11 @@ class ElasticGainReport:
                 f'{self.slowest:.2g} s, stable up to {1e3 * self.longest_delay:.3g} ms late')
 
 
-class _Remembering(LinearModel):
+class _CachedModel(LinearModel):
     """A linear model that is discretised once for each period."""
 
     def discrete(self, period: float, order: int | None = None) -> tuple[FloatArray, FloatArray]:
-        """Return Phi and Gamma; see `LinearModel.discrete`."""
+        """Phi and Gamma; see `LinearModel.discrete`."""
         known = self.__dict__.setdefault('known', {})
         if (period, order) not in known:
             known[period, order] = super().discrete(period, order)
@@ -157,8 +162,8 @@ class ElasticLoop:
         rest = np.zeros_like(qbar)
         held = np.concatenate([still, g], axis=1)
         model = dynamics.linearise(qbar, rest, held)
-        self.model = _Remembering(model.A, np.ascontiguousarray(model.B[..., self.n:]))
-        self._few = _Remembering(self.model.A[:_DESIGN_POSES], self.model.B[:_DESIGN_POSES])
+        self.model = _CachedModel(model.A, np.ascontiguousarray(model.B[..., self.n:]))
+        self._few = _CachedModel(self.model.A[:_DESIGN_POSES], self.model.B[:_DESIGN_POSES])
         inertia = dynamics.inertia_matrix(qbar)
         inverse = np.linalg.inv(inertia)
         self._modes = _spring_modes(inertia, dynamics)
@@ -169,7 +174,7 @@ class ElasticLoop:
 
     def radius(self, gains: ElasticPDGains, *, delay: float | None = None, quickly: bool = False
                ) -> float:
-        """Return the largest spectral radius at all poses, or at some; nan is unstable.
+        """Largest spectral radius over the poses; inf without a finite one.
 
         Parameters
         ----------
@@ -178,7 +183,7 @@ class ElasticLoop:
         delay : float, optional
             Another delay than that of the loop. s.
         quickly : bool
-            Whether some poses are enough.
+            Check only a few poses.
         """
         n, model = self.n, self._few if quickly else self.model
         poses = len(model.A)
@@ -192,7 +197,7 @@ class ElasticLoop:
         return worst if np.isfinite(worst) else np.inf
 
     def longest_delay(self, gains: ElasticPDGains) -> float:
-        """Return up to which delay the loop is stable, in steps of half a period. s."""
+        """Longest delay of a stable loop, in steps of half a period, s."""
         longest, step = 0.0, 0.5 * self.period
         for k in range(2 * _MOST_PERIODS + 1):
             if not self.radius(gains, delay=k * step, quickly=True) < 1.0:
@@ -201,7 +206,7 @@ class ElasticLoop:
         return longest
 
     def patient_damping(self, gains: ElasticPDGains) -> FloatArray:
-        """Return the share of a damping that does not drive springs, however late, shape (n,).
+        """Damping that does not excite the springs at any delay, shape (n,), N m s/rad or N s/m.
 
         To first order in the damping, and for the modes that are faster than `_LATEST`.
         """
@@ -210,7 +215,7 @@ class ElasticLoop:
         return gains.damping * float(np.clip((own / taken).min(initial=1.0), _LEAST_PATIENT, 1.0))
 
     def report(self, gains: ElasticPDGains) -> ElasticGainReport:
-        """Return what is known of gains."""
+        """Stability of gains."""
         radius = self.radius(gains)
         slowest = -self.period / np.log(radius) if 0.0 < radius < 1.0 else np.inf
         return ElasticGainReport(self.gravity_slope, self._spring_slope(gains.stiffness),
@@ -218,7 +223,7 @@ class ElasticLoop:
                                  self.longest_delay(gains))
 
     def least_stiffness(self) -> float:
-        """Return the equal K_P of all motors from which the sufficient condition holds."""
+        """Equal K_P of all motors from which the sufficient condition holds, N m/rad or N/m."""
         K, alpha = self.dynamics.robot.joints.stiffness, self.gravity_slope
         if np.any(K <= alpha):
             return np.inf
@@ -226,9 +231,7 @@ class ElasticLoop:
         return float(np.max(K**2 / (K - alpha) - (K - alpha)))
 
     def design(self, stiffness: ArrayLike | None = None) -> ElasticPDGains:
-        """Return gains under which the slowest motion of the sampled loop is fastest.
-
-        Whether that is fast enough to be stable is for `require` to say.
+        """Gains under which the slowest motion of the sampled loop is fastest; see `require`.
 
         Parameters
         ----------
@@ -245,8 +248,8 @@ class ElasticLoop:
             if not np.isfinite(least):
                 raise ControlError('are too soft for the sufficient condition of PD control with '
                                    'on-line gravity compensation', subject='springs',
-                                   remedy='give the stiffness K_P of the motors yourself')
-            # An arm that gravity does not bend has to be held all the same.
+                                   remedy='set the stiffness K_P of the motors')
+            # An arm without gravity load has to be held, too.
             least = max(least, _LEAST_SHARE * float(self.dynamics.robot.joints.stiffness.min()))
             tried = [self._damped(np.full(self.n, margin * least))
                      for margin in _STIFFNESS_MARGINS]
@@ -255,7 +258,7 @@ class ElasticLoop:
         return min(tried, key=self.radius)
 
     def _damped(self, K_P: FloatArray) -> ElasticPDGains:
-        """Return a stiffness with the damping that suits it, joint by joint."""
+        """Stiffness with the damping that suits it, joint by joint."""
         shares = np.full(self.n, _FIRST_SHARE)
         best = self.radius(ElasticPDGains(K_P, shares * self.damping_bound), quickly=True)
         for _ in range(2):
@@ -270,7 +273,7 @@ class ElasticLoop:
         return ElasticPDGains(K_P, shares * self.damping_bound)
 
     def require(self, gains: ElasticPDGains) -> ElasticGainReport:
-        """Return the report of gains, or refuse them.
+        """Report of gains that are stable.
 
         Raises
         ------
@@ -280,9 +283,9 @@ class ElasticLoop:
         names = self.dynamics.robot.links.joint_names
         for name, damping, bound in zip(names, gains.damping, self.damping_bound, strict=True):
             if not 0.0 < damping < bound:
-                raise ControlError(f'damping {damping:.4g} is not between 0 and {bound:.4g}, what '
-                                   f'a loop with a period of {self.period:g} s and a delay of '
-                                   f'{self.delay:g} s can damp', subject=name,
+                raise ControlError(f'must have a damping between 0 and {bound:.4g}, the bound '
+                                   f'for a period of {self.period:g} s and a delay of '
+                                   f'{self.delay:g} s, got {damping:.4g}', subject=name,
                                    remedy='choose it within, or leave it to the design')
         report = self.report(gains)
         if not report.radius < 1.0:
@@ -293,27 +296,16 @@ class ElasticLoop:
         return report
 
     def _spring_slope(self, K_P: FloatArray) -> float:
-        """Return lambda_min([[K, -K], [-K, K + K_P]])."""
+        """lambda_min([[K, -K], [-K, K + K_P]]), N m/rad or N/m."""
         K = np.diag(self.dynamics.robot.joints.stiffness)
         return float(np.linalg.eigvalsh(np.block([[K, -K], [-K, K + np.diag(K_P)]]))[0])
 
 
 def _spring_modes(inertia: FloatArray, dynamics: ElasticDynamics) -> tuple[FloatArray, FloatArray]:
-    """Return the modes that springs make fast: how motors take part, and their own damping.
+    """Fast modes of the springs: motor parts phi for phi^T B phi = 1, and own damping, 1/s.
 
-    Parameters
-    ----------
-    inertia : ndarray, shape (k, 2 n, 2 n)
-        B at the poses.
-    dynamics : ElasticDynamics
-        The robot.
-
-    Returns
-    -------
-    shapes : ndarray, shape (m, n)
-        phi of the motors, for phi^T B phi = 1.
-    own : ndarray, shape (m,)
-        phi^T D phi, D of the springs and the viscous friction of the motors. 1/s.
+    For B at k poses, shape (k, 2 n, 2 n), the result has shapes (m, n) and (m,). The own damping
+    is phi^T D phi, D of the springs and the viscous friction of the motors.
     """
     joints, n = dynamics.robot.joints, dynamics.n
 

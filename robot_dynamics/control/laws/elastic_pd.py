@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PD control with on-line gravity compensation for robots with elastic joints."""
+"""Control of robots with elastic joints: PD with on-line gravity compensation, and feedforward."""
 
 from __future__ import annotations
 
@@ -18,25 +18,24 @@ from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.model.arrays import FloatArray
 
-#: Most substitutions for links at rest, and the change below which they are. rad or m.
+#: Largest number of substitutions for links at rest, and the change at which they end. rad or m.
 _SUBSTITUTIONS, _AT_REST = 20, 1e-9
 
 
 class ElasticPDController:
-    """Bring the links to a set point by what the motors' encoders say.
+    """PD control of the motors with on-line gravity compensation: brings the links to a set point.
 
-    De Luca, Siciliano, Zollo, "PD control with on-line gravity compensation for robots with
-    elastic joints: Theory and experiments", Automatica 41(10), 2005::
+    ::
 
         u = K_P (theta_d - theta) + K_D (v_d - theta') + g(theta - K^-1 g(q_d))
         theta_d = q_d + K^-1 g(q_d)
 
-    Gravity is that of the links as the motors show them, corrected by what springs give
-    way under gravity at the set point, so that in equilibrium it is exact. Along a motion
-    q_d is the desired one of the links, and `feedforward` adds the efforts it asks for.
+    Gravity is that of the links at the motor positions, corrected by the deflection of the
+    springs under gravity at the set point, so that in equilibrium it is exact. Along a motion
+    q_d is the desired one of the links.
 
-    Implements `robot_dynamics.control.feedback.protocol.TrackingController`, where q and v are the
-    *motors'*, q_d, v_d and a_d the links'.
+    Implements `robot_dynamics.control.feedback.protocol.TrackingController`, where q and v are
+    those of the *motors*, q_d, v_d and a_d those of the links.
 
     Parameters
     ----------
@@ -52,20 +51,26 @@ class ElasticPDController:
     gains : ElasticPDGains
         Gains in use.
     report : ElasticGainReport
-        What is known of them.
+        Stability of the gains.
     patient_damping : ndarray, shape (n,)
-        Damping that does not drive springs however late it comes. N m s/rad or N s/m.
+        Damping that does not excite the springs at any delay. N m s/rad or N s/m.
     is_patient : bool
-        Whether answers come so late that the safe effort has to have that one. Yours to set.
+        Whether the safe effort uses `patient_damping`, because answers come too late; set by
+        the session.
     model : LoadedModel
-        Equations of the links with what they carry.
+        Equations of the links with their payload.
     judged_load : ndarray, shape (nb, 10)
-        What they carried when the gains were judged.
+        Payload with which the gains were checked.
 
     Raises
     ------
     ControlError
         Where the gains are outside their bounds or the sampled loop is not stable.
+
+    References
+    ----------
+    A. De Luca, B. Siciliano and L. Zollo, "PD control with on-line gravity compensation for
+    robots with elastic joints: Theory and experiments", Automatica 41(10), 2005.
     """
 
     frozen = False
@@ -97,7 +102,7 @@ class ElasticPDController:
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
-        """Return the effort of the motors; see `TrackingController`.
+        """Effort of the motors, shape (n,), N m or N; see `TrackingController`.
 
         Parameters
         ----------
@@ -106,26 +111,26 @@ class ElasticPDController:
         q_d, v_d, a_d : ndarray, shape (n,)
             Desired motion of the links.
         """
-        given_way = self.model.gravity_torque(q_d) / self._stiffness
-        np.subtract(q_d + given_way, q, out=self.e)
+        deflection = self.model.gravity_torque(q_d) / self._stiffness
+        np.subtract(q_d + deflection, q, out=self.e)
         np.subtract(v_d, v, out=self.e_dot)
         tau = self.gains.stiffness * self.e + self.gains.damping * self.e_dot
-        return tau + self.model.gravity_torque(q - given_way)
+        return tau + self.model.gravity_torque(q - deflection)
 
     def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
-        """Return the effort that keeps the links where they are asked to be, shape (n,)."""
+        """Effort that holds the links at a pose, shape (n,), N m or N."""
         return self.update(q, v, q_hold, self._still, self._still, 0.0, adapt=False)
 
     def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Return gravity plus damping -K_D theta', or `patient_damping` instead, shape (n,)."""
+        """Gravity plus damping -K_D theta', or `patient_damping` instead, shape (n,), N m or N."""
         damping = self.patient_damping if self.is_patient else self.gains.damping
         return self.model.gravity_torque(self.links_at_rest(q)) - damping * v
 
     def links_at_rest(self, theta: FloatArray) -> FloatArray:
-        """Return where the links hang when the motors stand somewhere, shape (n,).
+        """Equilibrium of the links at motor positions, shape (n,), rad or m.
 
-        q + K^-1 g(q) = theta, by substitution: each one brings it nearer by the ratio of
-        the slope of gravity and the stiffness of springs.
+        q + K^-1 g(q) = theta, by substitution: each step reduces the error by the ratio of the slope
+        of gravity and the stiffness of the springs.
 
         Parameters
         ----------
@@ -140,20 +145,20 @@ class ElasticPDController:
         return q
 
     def carry(self, load: FloatArray, seconds: float) -> None:
-        """Take the arm to carry something; see `LoadedModel.carry`. Gains stay."""
+        """Begin a change of the payload; see `LoadedModel.carry`. Gains stay."""
         self.model.carry(load, seconds)
 
     def advance(self, dt: float) -> None:
-        """Go on with a change of what is carried; see `LoadedModel.advance`."""
+        """Continue a change of the payload; see `LoadedModel.advance`."""
         self.model.advance(dt)
 
     def judge(self) -> None:
-        """Judge the gains with what is carried.
+        """Check the gains with the present payload.
 
         Raises
         ------
         ControlError
-            Where they do not hold with it.
+            Where they are not stable with it.
         """
         load = self.model.load
         links = self.robot.with_parameters(self.robot.inertial_parameters + load)
@@ -174,8 +179,8 @@ class MotorMotion:
     effort : ndarray
         u. N m or N.
     link_residual : ndarray
-        Effort that the links would still need: what inertial coupling of rotors with links
-        takes, which theta does not take into account. Zero in Spong's model. N m or N.
+        Effort missing at the links, due to the inertial coupling of rotors with links, which
+        theta does not take into account. Zero in Spong's model. N m or N.
     """
 
     theta: FloatArray
@@ -187,7 +192,7 @@ class MotorMotion:
 
 def motor_motion(dynamics: ElasticDynamics, q: ArrayLike, v: ArrayLike, a: ArrayLike,
                  jerk: ArrayLike, snap: ArrayLike) -> MotorMotion:
-    """Return what motors have to do for a motion of the links.
+    """Motor motion and effort that realise a motion of the links: feedforward.
 
     Parameters
     ----------
@@ -207,10 +212,13 @@ def motor_motion(dynamics: ElasticDynamics, q: ArrayLike, v: ArrayLike, a: Array
 
         theta = q + K^-1 tau,    theta' = v + K^-1 tau',    theta'' = a + K^-1 tau''
 
-    and u follows from the motors' equations. De Luca, "Feedforward/feedback laws for the
-    control of flexible robots", ICRA 2000; tau' and tau'' by
-    `Dynamics.inverse_dynamics_rates`. Exact without inertial coupling and without damping of
-    the springs; with them `MotorMotion.link_residual` says how much is missing.
+    and u follows from the motors' equations; tau' and tau'' by
+    `Dynamics.inverse_dynamics_rates`. Exact without inertial coupling and without damping of the
+    springs; otherwise see `MotorMotion.link_residual`.
+
+    References
+    ----------
+    A. De Luca, "Feedforward/feedback laws for the control of flexible robots", ICRA 2000.
     """
     tau, tau_dot, tau_ddot = dynamics.links.inverse_dynamics_rates(q, v, a, jerk, snap)
     K = dynamics.robot.joints.stiffness

@@ -1,32 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Gravity compensation: an arm that weighs nothing and follows the hand.
+r"""Gravity compensation: an arm without weight that follows the hand.
 
 .. math::
 
     \tau = g(q) + b + M(q) u + \rho (D v + F \tanh(v / \epsilon))
 
-A part of the friction of the joints, rho, is made up for, and u holds what is asked for
-beside that, as accelerations, so that a heavy shoulder and a light wrist feel alike:
+A share rho of the joint friction is compensated, and u holds the rest as accelerations, so
+that a heavy shoulder and a light wrist feel alike:
 
 =====================================  ==================================================
 :math:`-d\,v`                          damping, small and adjustable
-:math:`-\omega_D(\dot z + \lambda z)`  grip: what rests stays where it is
+:math:`-\omega_D(\dot z + \lambda z)`  grip: a joint at rest stays where it is
 :math:`-\omega_D(v - v_c)`             brake above the speed v_c allowed
 =====================================  ==================================================
 
 *Grip.* A model is never exact, and an arm that weighs almost nothing creeps away. So each
-joint has a friction of its own whose state z is how far it has yielded. Below 0.7 z_max it
-is a spring and damper fixed to the ground, which does not creep whatever the noise; from
-there on it slips, smoothly, and at z_max it takes no more than its breakaway acceleration
-:math:`\omega_D \lambda z_{max}`. As long as it sticks it is the very feedback that held the
-pose before.
+joint has a friction whose state z is its deflection. Below 0.7 z_max it is a spring and
+damper fixed to the ground, which does not creep under noise. From there on it slips,
+smoothly, and at z_max its acceleration reaches the breakaway value
+:math:`\omega_D \lambda z_{max}`. As long as it sticks it is the feedback that held the pose.
 
-*Handover.* What that feedback carries when the arm is handed over is what the model does
-not know, a payload for example. It stays, as b, and is no motion.
+*Handover.* The effort of that feedback when guiding begins is what the model does not
+contain, a payload for example. It stays, as b, and causes no motion.
 
 *Speed.* v_c is v within the speed allowed, which goes to zero ahead of a joint limit,
-:math:`\lambda (q_{max} - q)`, and turns back behind it. An arm faster than twice the speed
-is no longer guided: an error is raised.
+:math:`\lambda (q_{max} - q)`, and turns back behind it. For an arm faster than twice the
+speed an error is raised.
 
 References
 ----------
@@ -55,34 +54,31 @@ from robot_dynamics.model.robot import Robot, position_units
 #: Share of z_max up to which nothing slips.
 STICKS = 0.7
 
-#: Halvings of z_max until nothing of it is left in doubt.
+#: Halvings of z_max in the search for the deflection.
 BISECTIONS = 40
 
-#: Speed, over the one allowed, at which an arm is no longer guided.
+#: Speed, over the one allowed, from which an arm is no longer guided.
 RUNAWAY = 2.0
 
 
 @dataclass(frozen=True)
 class GuidingSettings:
-    """How an arm feels in the hand.
+    """Settings of guiding by hand.
 
     Parameters
     ----------
     damping : float
-        d: rate at which an arm that is let go slows down. 1/s.
+        d: rate at which a released arm slows down. 1/s.
     friction_help : float
-        rho: share of the friction of the description that is made up for, below 1.
+        rho: share of the described friction that is compensated, below 1.
     grip : float
-        Acceleration that a joint has to be given before it gives way; 0 for none. rad/s^2
-        or m/s^2.
+        Breakaway acceleration of a joint; 0 for none. rad/s^2 or m/s^2.
     largest_speed : float or sequence of float
         Speed from which a joint is braked. rad/s or m/s.
     largest_handover : float
-        Most effort that is taken over from holding a pose, as a share of the effort
-        limits.
+        Largest effort taken over from holding a pose, as a share of the effort limits.
     coulomb_velocity : float
-        epsilon: speed below which the help against Coulomb friction fades out. rad/s or
-        m/s.
+        epsilon: speed below which the compensation of Coulomb friction fades out. rad/s or m/s.
     """
 
     damping: float = 1.0
@@ -100,28 +96,40 @@ class GuidingSettings:
         for speed in np.ravel(self.largest_speed):
             positive('largest_speed', speed, 'rad/s')
         if self.friction_help >= 1.0:
-            raise ParameterError(f'is {self.friction_help:g}', subject='friction_help',
-                                 remedy='set it below 1: an arm without friction does not stop')
+            raise ParameterError(f'must be below 1, got {self.friction_help:g}',
+                                 subject='friction_help',
+                                 remedy='keep some friction, so that the arm stops')
 
 
 class GuidingController(ModelController):
-    """The law above; `robot_dynamics.control.feedback.protocol.TrackingController`.
+    """Controller of an arm that is guided by hand; desired motions are ignored.
 
-    It follows no reference: desired motions are ignored.
+    Implements `robot_dynamics.control.feedback.protocol.TrackingController`.
 
     Parameters
     ----------
     robot, feedback, period, delay, dynamics
         As for `ModelController`.
     settings : GuidingSettings, optional
-        How it feels.
+        Damping, friction compensation, grip and speed.
 
     Attributes
     ----------
     rest : ndarray, shape (n,)
-        Where the grip holds the arm. rad or m.
+        Pose at which the grip holds the arm. rad or m.
     offset : ndarray, shape (n,)
         b. N m or N.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Dynamics, Robot
+    >>> robot = Robot.from_urdf('arm7')
+    >>> controller, q, rest = GuidingController(robot), np.full(7, 0.3), np.zeros(7)
+    >>> controller.reset(q, rest)
+    >>> tau = controller.update(q, rest, q, rest, rest, 0.002, adapt=False)
+    >>> bool(np.allclose(tau, Dynamics(robot).gravity_torque(q)))
+    True
     """
 
     _user = 'hand guiding'
@@ -137,7 +145,7 @@ class GuidingController(ModelController):
         self.check_damping(self.settings.damping)
         speed = np.asarray(self.settings.largest_speed, dtype=np.float64)
         if speed.shape not in ((), (n,)):
-            raise ParameterError(f'has {speed.size} values for {n} joints',
+            raise ParameterError(f'must have 1 or {n} values, got {speed.size}',
                                  subject='largest_speed', remedy='give one value, or one for '
                                  'each of: ' + ', '.join(robot.joint_names))
         #: Lowest and highest positions, and speeds.
@@ -153,20 +161,14 @@ class GuidingController(ModelController):
         self._held: FloatArray | None = None
 
     def check_damping(self, damping: float) -> None:
-        """Refuse a damping that is unstable at this period and delay.
-
-        Raises
-        ------
-        ParameterError
-            With the largest that is not.
-        """
+        """Reject a damping that is unstable at this period and delay with a ParameterError."""
         if exceeds(damping, self._most_damping):
-            raise ParameterError(f'is {damping:g} 1/s, too much for this rate and delay',
+            raise ParameterError(f'is {damping:g} 1/s, too large for this rate and delay',
                                  subject='damping', remedy='set it to '
                                  f'{rounded_down(self._most_damping):g} 1/s or less')
 
     def adjust(self, *, damping: float | None = None, friction_help: float | None = None) -> None:
-        """Change from the next update on how the arm feels.
+        """Change damping and friction compensation from the next update on.
 
         Raises
         ------
@@ -180,12 +182,12 @@ class GuidingController(ModelController):
         self.settings = settings
 
     def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
-        """Return the feedback to rest at a pose plus gravity, shape (n,)."""
+        """Feedback to rest at a pose plus gravity, shape (n,), N m or N."""
         self._held = np.array(q_hold)
         return super().holding_effort(q, v, q_hold)
 
     def reset(self, q: FloatArray, v: FloatArray) -> None:
-        """Take the arm over from the pose that was held last, with what that took."""
+        """Begin guiding at the pose held last, with the effort that held it."""
         self.rest[:] = q
         self.offset[:] = 0.0
         if self._held is None:
@@ -201,12 +203,12 @@ class GuidingController(ModelController):
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
-        """Return the effort for this state, whatever motion is desired.
+        """Effort for this state, shape (n,), N m or N; the desired motion is ignored.
 
         Raises
         ------
         ControlError
-            Where the arm runs away; names the joint.
+            Where the arm is too fast; names the joint.
         StateError
             Where the state is not finite.
         """
@@ -232,10 +234,10 @@ class GuidingController(ModelController):
         return self._tau
 
     def _refuse(self, q: FloatArray, v: FloatArray, joint: int) -> NoReturn:
-        """Say why an arm is not guided."""
+        """Raise the error of a joint that is too fast or has no finite state."""
         name = self.robot.joint_names[joint]
         if not np.isfinite(q[joint] + v[joint]):
-            raise StateError('the state is not finite', subject=name,
+            raise StateError('has a state that is not finite', subject=name,
                              remedy='pass only complete, finite states to a controller')
         unit = position_units(self.robot)[joint]
         raise ControlError(f'moves at {v[joint]:.3g} {unit}/s, more than twice the '
@@ -245,18 +247,18 @@ class GuidingController(ModelController):
 
 @helper
 def slip_of(share):
-    """Return how much of a motion slips at a share of z_max that is yielded, 0 to 1."""
+    """Share of a motion that slips at a deflection, as a share of z_max; 0 to 1."""
     x = min(max((share - STICKS) / (1.0 - STICKS), 0.0), 1.0)
     return x * x * (3.0 - 2.0 * x)
 
 
 @helper
 def give_way(share, motion):
-    """Return the share of z_max that is left after a motion, and how much of that slips.
+    """Deflection after a motion, as a share of z_max, and the share of the motion that slips.
 
-    The z that fits its own slip, z + slip(z) motion = z before + motion: a step as short as a
-    late state leaves to the next one, or as long, slides like any other. Taken at the z before
-    slipping, short steps of a sliding joint would grip, with a jerk.
+    The z that fits its own slip, z + slip(z) motion = z before + motion, so that steps of any
+    length slide alike. With the slip at the z before, a sliding joint would grip at short steps,
+    with a jerk.
     """
     low, high = min(share, STICKS), min(share, 1.0)
     if high + slip_of(high) * motion > share:
@@ -274,11 +276,11 @@ def give_way(share, motion):
 def guide(q, v, dt, turns, allowed, bandwidth, error_rate, most, damping, rest, u):
     """Move the rest poses and write the accelerations u; return a bad joint, or -1.
 
-    Rows of what is allowed are the lowest and highest positions and the speeds.
+    Rows of `allowed` are the lowest and highest positions and the speeds.
     """
     for i in range(q.size):
         speed = allowed[2, i]
-        # Written so that NaN is bad.
+        # Written so that NaN is rejected.
         if not (abs(v[i]) <= RUNAWAY * speed and np.isfinite(q[i])):
             return i
         z = q[i] - rest[i]
@@ -303,7 +305,7 @@ def guide(q, v, dt, turns, allowed, bandwidth, error_rate, most, damping, rest, 
 @kernel('void(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1])',
         on_demand=True, nogil=True)
 def feel(mass, rotors, u, offset, gravity, feedback, tau):
-    """Write M u + b with rotors in M, and that on top of gravity."""
+    """Write M u + b with rotors in M, and its sum with gravity."""
     for i in range(u.size):
         total = offset[i] + rotors[i] * u[i]
         for j in range(u.size):

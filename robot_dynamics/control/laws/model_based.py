@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the controllers share that know a model and learn nothing.
+"""Controllers with a model and without adaptation: PD with gravity, and computed torque.
 
-Their feedback is weighted by the mass matrix of the arm that carries nothing, whatever it
-is told to carry. With that of a payload a light wrist would have several times its gain as
-long as the payload is not in the hand yet, or was never there, and ring; without, the
-feedback is a little softer when it is.
+Their feedback is weighted by the mass matrix of the arm without payload, whatever it carries.
+With that of a payload, a light wrist would have several times its gain while the payload is
+not in the hand yet, and ring. Without it, the feedback is a little softer when it is.
 """
 
 from __future__ import annotations
@@ -14,12 +13,8 @@ from abc import abstractmethod
 import numpy as np
 
 from robot_dynamics.control.checks import positive
-from robot_dynamics.control.feedback.gains import FeedbackGains, check_gains
-from robot_dynamics.control.feedback.linear_feedback import (
-    LinearFeedback,
-    WithFeedback,
-    check_position_gain,
-)
+from robot_dynamics.control.feedback.gains import FeedbackGains
+from robot_dynamics.control.feedback.linear_feedback import WithFeedback, make_feedback
 from robot_dynamics.control.feedback.loaded_model import LoadedModel
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import kernel
@@ -28,10 +23,7 @@ from robot_dynamics.model.robot import Robot
 
 
 class ModelController(WithFeedback):
-    """A law out of feedback and the equations of a model; a subclass says which.
-
-    A subclass implements `robot_dynamics.control.feedback.protocol.TrackingController` once it has
-    an `update`.
+    """Base class of laws of feedback and model: a `TrackingController` without `update`.
 
     Parameters
     ----------
@@ -40,7 +32,7 @@ class ModelController(WithFeedback):
     feedback : FeedbackGains, optional
         Gains of the feedback.
     period, delay : float
-        Sampling period, and time from the measurement of a state to the torque that
+        Sampling period, and time from the measurement of a state to the effort that
         answers it; the gains are checked against them. s.
     dynamics : Dynamics, optional
         Equations of the robot, where they exist already.
@@ -48,9 +40,9 @@ class ModelController(WithFeedback):
     Attributes
     ----------
     model : LoadedModel
-        Equations of the arm with what it carries.
+        Equations of the arm with its payload.
     tau_model, tau_feedback : ndarray, shape (n,)
-        Parts of the last effort: what the model asks for, and the rest.
+        Parts of the last effort: that of the model, and the rest.
     estimate, estimate_names
         Empty: nothing is learnt.
 
@@ -59,29 +51,27 @@ class ModelController(WithFeedback):
     ControlError
         Where the gains are unstable at this period and delay.
     InertiaError
-        Where some motion of the model moves no mass: no feedback would hold it.
+        Where some motion of the model moves no mass.
     """
 
     frozen = False
     frozen_reason = ''
-    #: What a robot with joints of several coordinates is refused for.
+    #: Name of the law in the error for joints of several coordinates.
     _user = 'control'
 
     def __init__(self, robot: Robot, *, feedback: FeedbackGains | None = None,
                  period: float = 0.002, delay: float = 0.001, dynamics: Dynamics | None = None):
         robot.require_single_coordinates(self._user)
-        feedback = FeedbackGains() if feedback is None else feedback
-        check_gains(feedback, None, period=period, delay=delay)
         self.robot = robot
         self.model = LoadedModel(Dynamics(robot) if dynamics is None else dynamics)
-        check_position_gain(self.model.empty, feedback, period=period, delay=delay)
-        self.feedback = LinearFeedback(robot, self.model.empty, feedback)
+        self.feedback = make_feedback(robot, self.model.empty, feedback, period=period,
+                                      delay=delay)
         self.estimate = np.zeros(0)
         self.estimate_names: tuple[str, ...] = ()
         self.tau_model = np.zeros(robot.n)
         self.tau_feedback = self.feedback.effort
         self._tau, self._still = np.zeros(robot.n), np.zeros(robot.n)
-        # What has to be compiled must not wait for the loop.
+        # Compile before the loop starts.
         self.holding_effort(self._still, self._still, self._still)
 
     def reset(self, q: FloatArray, v: FloatArray) -> None:
@@ -93,41 +83,55 @@ class ModelController(WithFeedback):
     @abstractmethod
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
-        """Return the effort for this state and desired motion; see `TrackingController`."""
+        """Effort for a state and desired motion; see `TrackingController`."""
 
     def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
-        """Return the feedback to rest at a pose plus gravity, shape (n,)."""
+        """Feedback to rest at a pose plus gravity, shape (n,), N m or N."""
         self.feedback.note_errors(q, v, q_hold, self._still, self._still)
         mass, gravity = self.model.mass_and_gravity(q)
         return self.feedback.answer_errors(mass) + gravity
 
     def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Return gravity plus damping -K_D v, shape (n,)."""
+        """Gravity plus damping -K_D v, shape (n,), N m or N."""
         return self.model.gravity_torque(q) + self.feedback.damping(q, v)
 
     def carry(self, load: FloatArray, seconds: float) -> None:
-        """Take the arm to carry something; see `LoadedModel.carry`."""
+        """Begin a change of the payload; see `LoadedModel.carry`."""
         self.model.carry(load, seconds)
 
     def advance(self, dt: float) -> None:
-        """Go on with a change of what is carried; see `LoadedModel.advance`."""
+        """Continue a change of the payload; see `LoadedModel.advance`."""
         self.model.advance(dt)
 
 
 class PDGravityController(ModelController):
-    """tau = omega_D M0(q) (e_dot + lambda e) + K_P e + g0(q).
+    """PD control with gravity: tau = omega_D M0(q) (e_dot + lambda e) + K_P e + g0(q).
 
     Implements `robot_dynamics.control.feedback.protocol.TrackingController`. Its feedback is that
-    of `robot_dynamics.control.laws.slotine_li.AdaptiveController`, to the last digit, so that
-    the two differ by what is fed forward and learnt alone. Parameters are those of
-    `ModelController`.
+    of `robot_dynamics.control.laws.slotine_li.AdaptiveController`, to the last digit. Parameters
+    are those of `ModelController`.
+
+    See Also
+    --------
+    ComputedTorqueController, robot_dynamics.control.laws.slotine_li.AdaptiveController
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Dynamics, Robot
+    >>> robot = Robot.from_urdf('planar_2r')
+    >>> controller = PDGravityController(robot)
+    >>> q, rest = np.array([0.3, 0.4]), np.zeros(2)
+    >>> tau = controller.update(q, rest, q, rest, rest, 0.002, adapt=False)
+    >>> bool(np.allclose(tau, Dynamics(robot).gravity_torque(q)))
+    True
     """
 
     _user = 'PD control'
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
-        """Return the effort for this state and desired motion; see `TrackingController`."""
+        """Effort for a state and desired motion; see `TrackingController`."""
         self.feedback.note_errors(q, v, q_d, v_d, a_d)
         mass, self.tau_model = self.model.mass_and_gravity(q)
         self.feedback.answer_errors(mass)
@@ -136,7 +140,17 @@ class PDGravityController(ModelController):
 
 
 class ComputedTorqueController(ModelController):
-    """The law above; `robot_dynamics.control.feedback.protocol.TrackingController`.
+    r"""Computed torque: the model cancels the dynamics, and errors decay at chosen rates.
+
+    .. math::
+
+        \tau = M(q) u + C(q, v) v + g(q) + D v_d + F \tanh(v_d / \epsilon) + K_P e, \qquad
+        u = a_d + (\omega_D + \lambda) \dot e + \omega_D \lambda e
+
+    With the true model and without K_P, :math:`\ddot e + (\omega_D + \lambda) \dot e + \omega_D
+    \lambda e = 0`: the rates are those of the other laws with the same gains, :math:`u = a_r +
+    \omega_D s`. Friction is that of the desired motion, which does not chatter with the sign of a
+    measured speed. Implements `robot_dynamics.control.feedback.protocol.TrackingController`.
 
     Parameters
     ----------
@@ -144,6 +158,20 @@ class ComputedTorqueController(ModelController):
         As for `ModelController`.
     coulomb_velocity : float
         epsilon: speed below which Coulomb friction fades out. rad/s or m/s.
+
+    References
+    ----------
+    J. Y. S. Luh, M. W. Walker and R. P. C. Paul, "Resolved-acceleration control of mechanical
+    manipulators", IEEE Transactions on Automatic Control 25(3), 1980.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Robot
+    >>> controller = ComputedTorqueController(Robot.from_urdf('planar_2r'))
+    >>> q, rest = np.array([0.3, 0.4]), np.zeros(2)
+    >>> controller.update(q, rest, q, rest, rest, 0.002, adapt=False).shape
+    (2,)
     """
 
     _user = 'computed torque'
@@ -160,13 +188,13 @@ class ComputedTorqueController(ModelController):
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
-        """Return the effort for this state and desired motion; see `TrackingController`."""
+        """Effort for a state and desired motion; see `TrackingController`."""
         feedback, gains = self.feedback, self.feedback.gains
         feedback.note_errors(q, v, q_d, v_d, a_d)
         u = self._u
         self._accelerate(feedback.a_r, feedback.s, gains.bandwidth, u)
         if self.model.is_loaded:
-            # The feedback is that of the empty arm, see `control.model_controller`.
+            # The feedback is that of the arm without payload.
             self.tau_model = self.model.inverse_dynamics(q, v, a_d) \
                 + self.model.empty.mass_matrix(q) @ (u - a_d)
         else:
@@ -187,7 +215,7 @@ def accelerate(a_r, s, bandwidth, u):
 
 @kernel('void(f8[::1], f8[::1], f8, f8[::1], f8[::1])')
 def close(model, e, position_gain, feedback, tau):
-    """Write K_P e, and that on top of what the model asks for."""
+    """Write K_P e, and its sum with the effort of the model."""
     for i in range(tau.size):
         feedback[i] = position_gain * e[i]
         tau[i] = model[i] + feedback[i]

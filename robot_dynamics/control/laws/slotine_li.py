@@ -11,10 +11,17 @@ With the true parameters pi_true, along the exact motion::
     V     = 1/2 s^T M s + 1/2 K_P |e|^2 + 1/2 |pi - pi_true|^2 (in Gamma^-1)
     dV/dt = -s^T K_D s - lambda K_P |e|^2 <= 0
 
-so that the error converges to zero, whether the parameters do or not. Two more things
-are learnt from, neither of which lets V grow: the prediction error of the last moments
-(`robot_dynamics.control.adaptation.learning`) and the memory of past motion
-(`robot_dynamics.control.adaptation.regressor_memory`).
+so that the error converges to zero, whether the parameters do or not. The law also learns from
+the prediction error of the last moments (`robot_dynamics.control.adaptation.learning`) and from
+the memory of past motion (`robot_dynamics.control.adaptation.regressor_memory`); V does not
+grow by either.
+
+The gains follow from rules: K_D = omega_D M0(q), and Gamma from a covariance of the prior,
+scaled so that the estimates close the loop no faster than w_A
+(`robot_dynamics.control.adaptation.metric`). `loop_report` evaluates both along a motion, with
+the model as given and with the largest expected payload, joint terms included::
+
+    w_A^2 = lambda_max(M^-1 Y Gamma Y^T) < omega_D / (T/2 + delay)
 
 References
 ----------
@@ -53,11 +60,9 @@ from robot_dynamics.control.feedback.gains import (
     largest_frequency,
 )
 from robot_dynamics.control.feedback.linear_feedback import (
-    JointFeedback,
     JointGains,
-    LinearFeedback,
     WithFeedback,
-    check_position_gain,
+    make_feedback,
 )
 from robot_dynamics.control.feedback.loaded_model import LoadedModel
 from robot_dynamics.control.feedback.typical_motions import Motions, mass_matrices, typical_motions
@@ -70,9 +75,9 @@ from robot_dynamics.model.inertia import check_body
 from robot_dynamics.model.modify import with_payload
 from robot_dynamics.model.robot import Robot
 
-#: Share of the stability limit of w_A that a natural law may use once it has learnt.
+#: Share of the stability limit of w_A that a natural law may use.
 NATURAL_SHARE = 0.7
-#: Points of a reference that are looked at, and how much of an endless one. s.
+#: Points of a reference in a loop report, and the section of an endless one, s.
 POINTS, LONGEST = 200, 60.0
 
 
@@ -86,41 +91,56 @@ class AdaptiveController(WithFeedback):
     robot : Robot
         The model as given: prior of the estimates and source of K_D.
     feedback : FeedbackGains or JointGains, optional
-        Gains of the feedback: omega_D M0(q) s + K_P e, or K_P e + K_D e_dot with diagonal
-        K_P and K_D.
+        Gains of the feedback: omega_D M0(q) s + K_P e, or K_P e + K_D e_dot with diagonal K_P
+        and K_D.
     adaptation : AdaptationGains, optional
         Gains of the adaptation, its update law and coordinates.
     known : PartialKnowledge, optional
-        What of the model is known: the rest is learnt.
+        Known part of the model: the rest is learnt.
     period, delay : float
-        Sampling period, and time from the measurement of a state to the torque that
-        answers it; the gains are checked against them. s.
+        Sampling period, and time from the measurement of a state to the effort that answers
+        it; the gains are checked against them. s.
     allow_unphysical : bool
-        Start from a model whose links no body can have, namely from the nearest that
-        bodies can have. Such a model is refused otherwise.
+        Accept a model whose links are not physically consistent, and start from the nearest
+        consistent one. Such a model is rejected otherwise.
     dynamics : Dynamics, optional
         Equations of the robot, where they exist already.
 
     Attributes
     ----------
     estimate : ndarray
-        Inertial parameters and joint terms as learnt so far, without what the arm is told
-        to carry; a view, in the order of `estimate_names`.
+        Inertial parameters and joint terms as learnt so far, without payload; a view, in the
+        order of `estimate_names`.
     parameters : ndarray
-        The same with that, as of the last update.
+        The same with the payload, as of the last update.
     model : LoadedModel
-        The model as given, with what the arm is told to carry.
+        The model as given, with its payload.
     tau_model, tau_feedback : ndarray, shape (n,)
         Parts of the last effort: Yr pi with the joint terms, and feedback.
     learning : Learning
-        What moves the estimates; a refused step freezes them until `release`.
+        Update of the estimates; a rejected step freezes them until `release`.
 
     Raises
     ------
     InertiaError
-        Where a link of the model is unphysical and that is not allowed.
+        Where a link of the model is not physically consistent and that is not allowed.
     ControlError
         Where the gains are unstable at this period and delay.
+
+    See Also
+    --------
+    loop_report : Stability of the gains along a motion.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Robot
+    >>> controller = AdaptiveController(Robot.from_urdf('planar_2r'))
+    >>> q, rest, wanted = np.array([0.3, 0.4]), np.zeros(2), np.array([0.31, 0.4])
+    >>> for _ in range(2):
+    ...     tau = controller.update(q, rest, wanted, rest, rest, 0.002, adapt=True)
+    >>> controller.frozen, bool(np.any(controller.estimate != controller.adaptation.prior))
+    (False, True)
     """
 
     def __init__(self, robot: Robot, *, feedback: FeedbackGains | JointGains | None = None,
@@ -146,7 +166,7 @@ class AdaptiveController(WithFeedback):
                                           limit)
         self.estimate = self.adaptation.estimate
         self.parameters, self._load = self.estimate.copy(), np.zeros(self.estimate.size)
-        # A rotor inertia that is not learnt is taken for known.
+        # A rotor inertia that is not learnt is known.
         self._rotors = np.where('armature' in gains.terms, 0.0, robot.armature)
         self._has_rotors = bool(np.any(self._rotors))
         self.learning = Learning(dynamics, self.adaptation, self.feedback, gains,
@@ -160,7 +180,7 @@ class AdaptiveController(WithFeedback):
 
     @property
     def frozen_reason(self) -> str:
-        """Why the last update that should have adapted did not; empty when it did."""
+        """Reason why the last update did not adapt although it was allowed to; empty when it did."""
         return self.learning.frozen_reason
 
     @property
@@ -169,10 +189,10 @@ class AdaptiveController(WithFeedback):
         return bool(self.learning.frozen_reason)
 
     def reset(self, q: FloatArray, v: FloatArray) -> None:
-        """Forget filters and finite differences; keep what was learnt, unless it is in doubt.
+        """Forget filters and finite differences; keep what was learnt, unless it is frozen.
 
-        Where a refused step has frozen the estimates, what led there is among them: an arm
-        that is about to be moved anew starts over from the model.
+        Estimates that were frozen by a rejected step may be wrong: the arm then starts again from
+        the model.
         """
         if self.learning.is_latched:
             self.learning.forget()
@@ -184,7 +204,7 @@ class AdaptiveController(WithFeedback):
         self.learning.forget()
 
     def save(self, path: str | Path) -> None:
-        """Write what was learnt to a file; see `robot_dynamics.control.adaptation.estimates_file`.
+        """Write the estimates to a file; see `robot_dynamics.control.adaptation.estimates_file`.
 
         Raises
         ------
@@ -195,13 +215,13 @@ class AdaptiveController(WithFeedback):
                        self.estimate)
 
     def restore(self, path: str | Path) -> None:
-        """Go on from what was learnt before; what is remembered of past motion is forgotten.
+        """Continue from saved estimates; the memory of past motion is cleared.
 
         Raises
         ------
         ParameterError
-            Where the file cannot be read, is of another robot or model, contradicts what is
-            known, or has a link that no body can be.
+            Where the file cannot be read, is of another robot or model, contradicts what is known,
+            or has a link that is not physically consistent.
         """
         prior = self.adaptation.prior
         estimate = load_estimates(path, self.robot, self.estimate_names, prior)
@@ -210,25 +230,26 @@ class AdaptiveController(WithFeedback):
         moved = self._constraints @ (estimate - prior)
         size = np.abs(self._constraints) @ np.maximum(np.abs(estimate), np.abs(prior))
         if np.any(np.abs(moved) > SAME * size):
-            raise ParameterError('has another value of what is known', subject=str(path),
-                                 remedy='name the same as known as when it was saved, or start '
-                                        'from the model')
+            raise ParameterError('has another value of a known parameter', subject=str(path),
+                                 remedy='declare the same parameters as known as when it was '
+                                        'saved, or start from the model')
         self.learning.forget()
         outcome = self.adaptation.move_to(estimate)
         if outcome is not StepOutcome.ACCEPTED \
                 or np.any(np.abs(self.estimate - estimate) > SAME * np.abs(estimate).max()):
             self.adaptation.reset()
-            raise ParameterError('is beyond what estimates may be', subject=str(path),
+            raise ParameterError('has values beyond the range of the estimates',
+                                 subject=str(path),
                                  remedy='raise adaptation.largest_payload, or start from the '
                                         'model')
 
     def release(self) -> None:
-        """Let the estimates change again after a refused step."""
+        """Let the estimates change again after a rejected step."""
         self.learning.release()
 
     def known_and_unknown(self, q: FloatArray, v: FloatArray, v_r: FloatArray, a_r: FloatArray,
                           ) -> tuple[FloatArray, FloatArray]:
-        """Return Y_U, shape (n, u), and Y_K a_K, shape (n,), of a state and reference motion.
+        """Y_U, shape (n, u), and Y_K a_K, shape (n,), of a state and reference motion.
 
         tau = Y_U a_U + Y_K a_K + feedback, with a_U the coordinates of the estimate in
         `robot_dynamics.control.adaptation.partial_knowledge.unknown_directions`.
@@ -239,12 +260,12 @@ class AdaptiveController(WithFeedback):
         return known_and_unknown(Y, directions, prior - directions @ (directions.T @ prior))
 
     def note_applied(self, tau: FloatArray) -> None:
-        """Say what was really sent after limits: the prediction error needs it."""
+        """Take the effort that was sent after limits, for the prediction error."""
         self._applied[:] = tau
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
-        """Return the effort for this state and desired motion; see `TrackingController`."""
+        """Effort for a state and desired motion; see `TrackingController`."""
         feedback = self.feedback
         feedback.update(q, v, q_d, v_d, a_d)
         self._sum(self.estimate, self._load, self.parameters)
@@ -252,7 +273,7 @@ class AdaptiveController(WithFeedback):
             q, v, feedback.v_r, feedback.a_r, feedback.s, self.parameters, self.gains.terms)
         if self._has_rotors:
             self.tau_model += self._rotors * feedback.a_r
-        # Until efforts have gone over to what is carried, they differ from what is true.
+        # While the payload changes, the efforts of the model differ from the true ones.
         self.learning.learn(q, v, v_d, self._applied, dt, gradient,
                             adapt=adapt and not self.model.changes)
         self._sum(self.tau_model, self.tau_feedback, self._tau)
@@ -260,34 +281,32 @@ class AdaptiveController(WithFeedback):
         return self._tau
 
     def carry(self, load: FloatArray, seconds: float) -> None:
-        """Take the arm to carry something; see `LoadedModel.carry`.
+        """Begin a change of the payload; see `LoadedModel.carry`.
 
-        It is known, and no part of the estimates: these stay those of the arm, and what is
-        remembered of it stays true.
+        The payload is known and no part of the estimates, so that the memory of the arm stays valid.
         """
         self.model.carry(load, seconds)
         self._note_load()
 
     def advance(self, dt: float) -> None:
-        """Go on with a change of what is carried; see `LoadedModel.advance`."""
+        """Continue a change of the payload; see `LoadedModel.advance`."""
         if self.model.advance(dt):
             self._note_load()
 
     def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
-        """Return the feedback to rest at a pose plus gravity as estimated, shape (n,)."""
+        """Feedback to rest at a pose plus gravity as estimated, shape (n,), N m or N."""
         still = np.zeros(self.robot.n)
         return self.feedback.update(q, v, q_hold, still, still) + self._gravity(q)
 
     def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Return gravity plus damping -K_D v, shape (n,).
+        """Gravity plus damping -K_D v, shape (n,), N m or N.
 
-        Gravity as estimated; as in the prior where the estimates froze over a refused
-        step and are in doubt themselves.
+        Gravity as estimated, or as in the prior where a rejected step froze the estimates.
         """
         return self._gravity(q) + self.feedback.damping(q, v)
 
     def _load_kernels(self) -> None:
-        """Use every equation once: what has to be compiled must not wait for the loop."""
+        """Use every equation once, so that all is compiled before the loop starts."""
         still = np.zeros(self.robot.n)
         for _ in range(2):
             self.update(still, still, still, still, still, self.gains.longest_step, adapt=False)
@@ -296,13 +315,13 @@ class AdaptiveController(WithFeedback):
         self.reset(still, still)
 
     def _note_load(self) -> None:
-        """Take over what is carried now."""
-        carried = self.model.parameters - self.robot.inertial_parameters
-        self._load[:carried.size] = carried.ravel()
+        """Update the parameters of the payload."""
+        load = self.model.parameters - self.robot.inertial_parameters
+        self._load[:load.size] = load.ravel()
         self.learning.prediction.known[:] = self._load
 
     def _gravity(self, q: FloatArray) -> FloatArray:
-        """Return the effort that holds the arm, by the estimates unless these are in doubt."""
+        """Gravity effort, by the estimates unless a rejected step froze them."""
         if self.learning.is_latched:
             return self.model.gravity_torque(q)
         still, bodies = np.zeros(self.robot.n), self.adaptation.bodies
@@ -317,21 +336,10 @@ def sum_of(one, other, out):
         out[i] = one[i] + other[i]
 
 
-def make_feedback(robot: Robot, dynamics: Dynamics, gains: FeedbackGains | JointGains | None, *,
-                  period: float, delay: float) -> LinearFeedback:
-    """Return the feedback that gains of either form describe."""
-    if isinstance(gains, JointGains):
-        return JointFeedback(robot, dynamics, gains, period=period, delay=delay)
-    feedback = FeedbackGains() if gains is None else gains
-    check_gains(feedback, None, period=period, delay=delay)
-    check_position_gain(dynamics, feedback, period=period, delay=delay)
-    return LinearFeedback(robot, dynamics, feedback)
-
-
 def make_adaptation(robot: Robot, dynamics: Dynamics, gains: AdaptationGains,
                     known: PartialKnowledge, constraints: FloatArray, limit: float
                     ) -> Adaptation | NaturalAdaptation:
-    """Return the estimates with the update law that the gains name.
+    """Estimates with the update law of the gains.
 
     Parameters
     ----------
@@ -339,17 +347,17 @@ def make_adaptation(robot: Robot, dynamics: Dynamics, gains: AdaptationGains,
         The prior and its equations.
     gains : AdaptationGains
         The law and its gains.
-    known : Known
+    known : PartialKnowledge
         What is known, by name.
     constraints : ndarray, shape (k, p)
         The same as equations.
     limit : float
-        Frequency w_A beyond which the loop is unstable. rad/s.
+        Largest frequency w_A of a stable loop. rad/s.
 
     Raises
     ------
     ParameterError
-        Where the natural law is told of single parameters that are known.
+        Where single parameters are known under a natural law.
     """
     parts, prior = gains.parts, robot.inertial_parameters
     bodies, terms = body_metric(robot, dynamics, gains), term_metric(robot, dynamics, gains)
@@ -359,9 +367,9 @@ def make_adaptation(robot: Robot, dynamics: Dynamics, gains: AdaptationGains,
                           keeps_bodies=keeps_bodies,
                           leakage=gains.leakage if parts.leaks else 0.0)
     if known.parameters or known.combinations:
-        raise ParameterError('are known, but the natural law moves whole bodies',
-                             subject=', '.join(known.parameters + known.combinations),
-                             remedy='name whole links as known, or choose the law composite '
+        raise ParameterError('cannot be known alone under the natural law, which moves whole '
+                             'bodies', subject=', '.join(known.parameters + known.combinations),
+                             remedy='declare whole links as known, or choose the law composite '
                                     'or memory')
     learnt = np.array([name not in known.links for name in robot.body_names])
     return NaturalAdaptation(prior, bodies, terms, learnt=learnt,
@@ -369,7 +377,7 @@ def make_adaptation(robot: Robot, dynamics: Dynamics, gains: AdaptationGains,
 
 
 def refuse_unphysical(robot: Robot) -> None:
-    """Raise InertiaError for the first link that no rigid body can be."""
+    """Raise InertiaError for the first link that is not physically consistent."""
     for name, parameters in zip(robot.body_names, robot.inertial_parameters, strict=True):
         verdict = check_body(parameters)
         if not verdict.is_consistent:
@@ -387,13 +395,13 @@ class LoopReport:
     bandwidth : float
         omega_D. 1/s.
     largest_bandwidth : float
-        What it may be at this period and delay. 1/s.
+        Its largest value at this period and delay. 1/s.
     frequency : float
         w_A at the worst point, without and with the payload. rad/s.
     limit : float
-        Where the loop is unstable. rad/s.
+        Largest w_A of a stable loop. rad/s.
     payload : float
-        Largest payload expected. kg.
+        Largest expected payload. kg.
     law : str
         Name of the update law.
     """
@@ -406,7 +414,7 @@ class LoopReport:
     law: str
 
     def __str__(self) -> str:
-        """Return it in one line."""
+        """The report in one line."""
         return (f'update law {self.law}: feedback {self.bandwidth:.3g} of at most '
                 f'{self.largest_bandwidth:.3g} 1/s, adaptation {self.frequency:.3g} of less than '
                 f'{self.limit:.3g} rad/s, with up to {self.payload:.3g} kg at the tip')
@@ -415,29 +423,27 @@ class LoopReport:
         """Raise ControlError where the loop is not stable."""
         # Written so that NaN fails.
         if not self.frequency < self.limit:
-            raise ControlError(f'lets the estimates close the loop at {self.frequency:.3g} rad/s '
-                               f'along this motion, beyond the stability limit of '
-                               f'{self.limit:.3g} rad/s', subject='adaptation.frequency',
-                               remedy='lower it in proportion')
+            raise ControlError(f'gives a loop of {self.frequency:.3g} rad/s along this motion, '
+                               f'beyond the stability limit of {self.limit:.3g} rad/s',
+                               subject='adaptation.frequency', remedy='lower it in proportion')
 
 
 def loop_report(law: AdaptiveController, reference: Reference | None = None, *,
                 period: float = 0.002, delay: float = 0.001, payload: float | None = None,
                 ) -> LoopReport:
-    """Return what the gains of a law come to along a motion.
+    """Frequencies of the loop of a law along a motion.
 
     Parameters
     ----------
     law : AdaptiveController
         The law with its gains.
     reference : Reference, optional
-        The motion; motions all over the joint ranges where not given.
+        The motion; motions all over the joint ranges by default.
     period, delay : float
-        Sampling period, and time from the measurement of a state to the torque that
-        answers it. s.
+        Sampling period, and time from the measurement of a state to the effort that answers
+        it. s.
     payload : float, optional
-        Largest payload expected at the tips; the one that gains take for possible where not
-        given. kg.
+        Largest expected payload at the tips; that of the gains by default. kg.
     """
     robot, gains = law.robot, law.gains
     motions = typical_motions(robot) if reference is None else _along(reference)
@@ -457,14 +463,14 @@ def loop_report(law: AdaptiveController, reference: Reference | None = None, *,
 
 
 def _along(reference: Reference) -> Motions:
-    """Return points of a reference."""
+    """Points of a reference."""
     end = min(reference.duration, LONGEST)
     return Motions(*reference.sample_many(np.linspace(0.0, end, POINTS)))
 
 
 def _frequency(dynamics: Dynamics, gain: np.ndarray, motions: Motions,
                terms: tuple[str, ...]) -> float:
-    """Return w_A with the joint terms, at the worst of some motions. rad/s."""
+    """w_A with the joint terms, at the worst of some motions, rad/s."""
     Y = dynamics.regressor(motions.q, motions.v, motions.a, terms)
     stiffness = Y @ gain @ np.swapaxes(Y, -1, -2)
     mass = mass_matrices(dynamics, motions.q)

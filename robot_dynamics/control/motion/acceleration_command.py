@@ -7,10 +7,19 @@ r"""Joint accelerations for an acceleration of the end effector, within bounds.
     u = \arg\min \|u - u_0\| \;\; \text{with} \;\; J u = \ddot p - \dot J v, \;
     u_{min} \le u \le u_{max}
 
-A. De Luca, Robotics 2, July 12, 2021, Exercise 1, eqs. 3-5. Its Algorithm 1 saturates the
-largest command, once: it gives up although there is an answer where bounds differ between
-joints or several have to be saturated. Here the answer is found for any redundancy and
-any dimension of the task, whenever there is one.
+Source: A. De Luca, Robotics 2, July 12, 2021, Exercise 1, eqs. 3-5. Its Algorithm 1 saturates
+the largest command, once, and gives up in solvable cases where bounds differ between joints
+or several have to be saturated. Here the solution is found for any redundancy and any
+dimension of the task, whenever it exists.
+
+With a rank-revealing factorisation of the Jacobian, every solution of J w = b is w = w0 + N z:
+the least one and a part in the null space, N with orthonormal columns. The bounds then cut a
+polytope out of the space of z, and the answer is its point nearest to zero, found by the dual
+method of D. Goldfarb and A. Idnani, "A numerically stable dual method for solving strictly
+convex quadratic programs", Mathematical Programming 27, 1983: from the nearest point without
+bounds, one violated bound after the other is made to hold. The distance grows with every
+step, so that the search ends: at the answer, or at a bound that cannot hold together with
+those held already.
 """
 
 from __future__ import annotations
@@ -29,45 +38,44 @@ from robot_dynamics.model.arrays import FloatArray
 
 # Outcomes.
 EXACT, UNREACHABLE, OUT_OF_BOUNDS, STALLED = 0, 1, 2, 3
-#: A direction of the task below this share of the largest does not count.
+#: A direction of the task below this share of the largest is neglected.
 RANK_TOLERANCE = 1e-10
 #: Part of a task that no acceleration reaches, relative to the task or to 1.
 RANGE_TOLERANCE = 1e-9
 #: Excess over a bound that is rounding, relative to the accelerations or to 1.
 BOUND_TOLERANCE = 1e-11
-#: A joint that moves by less than this share of a self-motion is not moved by it: what rounding
-#: leaves of one that is held by others, or by the task.
+#: Share of a self-motion below which a joint is fixed by the task and the bounds held, but for
+#: rounding.
 DEPENDENT = 1e-9
 #: Changes of the set of bounds held, a joint.
 MOST_CHANGES = 50
 
 
 class Outcome(Enum):
-    """Whether a task acceleration can be had."""
+    """Outcome of an acceleration command."""
 
     #: The task is met within the bounds.
     EXACT = EXACT
     #: The Jacobian is singular and no acceleration meets the task, bounds or not. The answer
-    #: comes as near to it as any, the least such within the bounds.
+    #: is the least acceleration, within the bounds, that comes nearest to the task.
     UNREACHABLE = UNREACHABLE
-    #: No acceleration within the bounds meets the task, or comes as near as is possible
-    #: without them.
+    #: No acceleration within the bounds meets the task, or comes as near to it as without them.
     OUT_OF_BOUNDS = OUT_OF_BOUNDS
 
 
 @dataclass(frozen=True)
 class AccelerationCommand:
-    """The answer to one task.
+    """Joint accelerations for one task.
 
     Attributes
     ----------
     u : ndarray, shape (n,)
-        Joint accelerations, nan where there is no answer. rad/s^2 or m/s^2.
+        Joint accelerations, nan without a solution. rad/s^2 or m/s^2.
     outcome : Outcome
-        What they are.
+        Kind of the solution.
     held : ndarray of int, shape (n,)
-        -1 where a joint is held at its lower bound, 1 at its upper, else 0. Where there is
-        no answer: the bounds that cannot be kept together with the task.
+        -1 where a joint is held at its lower bound, 1 at its upper, else 0. Without a solution:
+        the bounds that cannot be kept together with the task.
     """
 
     u: FloatArray
@@ -76,14 +84,14 @@ class AccelerationCommand:
 
     @property
     def meets_task(self) -> bool:
-        """Whether the end effector gets the acceleration that was asked for."""
+        """Whether the end effector gets the desired acceleration."""
         return self.outcome is Outcome.EXACT
 
 
 class AccelerationSolver:
-    """Find bounded accelerations again and again, without checks of what is passed.
+    """Repeated solution for control loops, without checks of the arguments.
 
-    For control loops; `bounded_acceleration` does the same for whoever calls it once.
+    See `bounded_acceleration` for single calls.
 
     Parameters
     ----------
@@ -99,7 +107,7 @@ class AccelerationSolver:
 
     def solve(self, J: FloatArray, task: FloatArray, lower: FloatArray, upper: FloatArray,
               preferred: FloatArray | None = None) -> Outcome:
-        """Write the answer to `u` and `held`; return what it is.
+        """Write the solution to `u` and `held`; return its outcome.
 
         Parameters
         ----------
@@ -108,34 +116,34 @@ class AccelerationSolver:
         task : ndarray, shape (m,)
             Acceleration of the task less the rate of J times velocity.
         lower, upper : ndarray, shape (n,)
-            Bounds, finite or infinite, none below the other.
+            Bounds, finite or infinite, lower <= upper.
         preferred : ndarray, shape (n,), optional
-            The answer is the nearest to this; zero by default.
+            The solution is the nearest to this; zero by default.
 
         Raises
         ------
         ControlError
-            Where the search does not end, as with values that are not numbers.
+            Where the search does not end, as with NaN.
         """
-        wish = self._still if preferred is None else preferred
-        outcome = self._solve(J, task, wish, lower, upper, self.u, self.held)
+        nearest_to = self._still if preferred is None else preferred
+        outcome = self._solve(J, task, nearest_to, lower, upper, self.u, self.held)
         if outcome == STALLED:
-            raise ControlError('has no answer that could be computed', subject='task',
-                               remedy='check that Jacobian, task and bounds are sound numbers')
+            raise ControlError('could not be solved', subject='task',
+                               remedy='check Jacobian, task and bounds for NaN')
         if outcome == OUT_OF_BOUNDS:
             self.u[:] = np.nan
         return Outcome(outcome)
 
 
 def minimum_norm_acceleration(J: ArrayLike, task: ArrayLike) -> AccelerationCommand:
-    """Return the least joint acceleration for a task, without bounds: u = J^# task.
+    """Least joint acceleration for a task, without bounds: u = J^# task, rad/s^2 or m/s^2.
 
     Parameters
     ----------
     J : array_like, shape (m, n)
         Jacobian of the task; it may be singular.
     task : array_like, shape (m,)
-        Acceleration of the task less the rate of J times velocity: -h where the end effector
+        Acceleration of the task less the rate of J times velocity: -h for an end effector that
         is not to accelerate. De Luca, eq. 4.
     """
     return bounded_acceleration(J, task, np.inf)
@@ -144,12 +152,12 @@ def minimum_norm_acceleration(J: ArrayLike, task: ArrayLike) -> AccelerationComm
 def bounded_acceleration(J: ArrayLike, task: ArrayLike, upper: ArrayLike,
                          lower: ArrayLike | None = None, *, preferred: ArrayLike = 0.0
                          ) -> AccelerationCommand:
-    """Return the least joint acceleration for a task within bounds, if there is any.
+    """Least joint acceleration for a task within bounds, rad/s^2 or m/s^2.
 
     Parameters
     ----------
     J : array_like, shape (m, n)
-        Jacobian of the task; it may be singular, and m may be anything from 1 up.
+        Jacobian of the task; it may be singular, and m may be any number from 1 up.
     task : array_like, shape (m,)
         Acceleration of the task less the rate of J times velocity.
     upper : array_like, scalar or shape (n,)
@@ -157,38 +165,45 @@ def bounded_acceleration(J: ArrayLike, task: ArrayLike, upper: ArrayLike,
     lower : array_like, scalar or shape (n,), optional
         Least accelerations; -upper by default.
     preferred : array_like, scalar or shape (n,)
-        The answer is the nearest to this.
+        The solution is the nearest to this.
 
     Raises
     ------
     DimensionError, ControlError
         Where shapes or values are wrong.
+
+    Examples
+    --------
+    >>> command = bounded_acceleration([[1.0, 1.0]], [3.0], upper=[1.0, 5.0])
+    >>> command.u, command.held
+    (array([1., 2.]), array([1, 0], dtype=int8))
     """
     J = finite_array('Jacobian', J)
     if J.ndim != 2 or 0 in J.shape:
-        raise DimensionError(f'has shape {J.shape}', subject='Jacobian',
+        raise DimensionError(f'must have shape (m, n), got {J.shape}', subject='Jacobian',
                              remedy='give one row a task coordinate and one column a joint')
     m, n = J.shape
     task = finite_array('task', task)
     if task.shape != (m,):
-        raise DimensionError(f'has shape {task.shape}, not ({m},)', subject='task',
+        raise DimensionError(f'must have shape ({m},), got {task.shape}', subject='task',
                              remedy='give one value for each row of the Jacobian')
     highest = each_joint('upper bounds', upper, n)
     lowest = -highest if lower is None else each_joint('lower bounds', lower, n)
     if not np.all(lowest <= highest):
         joint = int(np.argmin(lowest <= highest))
-        raise ControlError(f'of joint {joint} are {lowest[joint]:g} to {highest[joint]:g}',
-                           subject='bounds', remedy='give no upper bound below the lower one')
-    wish = finite_array('preferred', each_joint('preferred', preferred, n))
+        raise ControlError(f'must not be below the lower ones, got {lowest[joint]:g} to '
+                           f'{highest[joint]:g} for joint {joint}', subject='upper bounds',
+                           remedy='swap them')
+    nearest_to = finite_array('preferred', each_joint('preferred', preferred, n))
     solver = AccelerationSolver(n)
-    outcome = solver.solve(np.ascontiguousarray(J), task, lowest, highest, wish)
+    outcome = solver.solve(np.ascontiguousarray(J), task, lowest, highest, nearest_to)
     return AccelerationCommand(solver.u, outcome, solver.held)
 
 
 def end_effector_acceleration(dynamics: Dynamics, q: ArrayLike, v: ArrayLike, link: str,
                               acceleration: ArrayLike, upper: ArrayLike = np.inf,
                               lower: ArrayLike | None = None) -> AccelerationCommand:
-    """Return the least joint acceleration that gives a link an acceleration, within bounds.
+    """Least joint acceleration that gives a link an acceleration, within bounds.
 
     Parameters
     ----------
@@ -207,7 +222,7 @@ def end_effector_acceleration(dynamics: Dynamics, q: ArrayLike, v: ArrayLike, li
     dynamics.robot.require_single_coordinates('acceleration commands')
     wanted = finite_array('acceleration', acceleration)
     if wanted.shape not in ((3,), (6,)):
-        raise DimensionError(f'has shape {wanted.shape}, not (3,) or (6,)',
+        raise DimensionError(f'must have shape (3,) or (6,), got {wanted.shape}',
                              subject='acceleration', remedy='give the linear acceleration, or '
                              'linear and angular acceleration')
     q, v = finite_array('q', q), finite_array('v', v)
@@ -221,22 +236,9 @@ def end_effector_acceleration(dynamics: Dynamics, q: ArrayLike, v: ArrayLike, li
 def solve(J, b, preferred, lower, upper, u, held):
     """Write the u nearest to preferred with J u = b and lower <= u <= upper.
 
-    Parameters
-    ----------
-    J, b : (m, n), (m,)
-        Task. Where b is not in the range of J, the nearest that is takes its place.
-    preferred, lower, upper : (n,)
-        Wish and bounds.
-    u : (n,)
-        Answer; what it holds where there is none, means nothing.
-    held : (n,)
-        -1 where u is held at its lower bound, 1 at its upper; where there is no answer, the
-        bounds that contradict each other.
-
-    Returns
-    -------
-    int
-        EXACT, UNREACHABLE (the nearest task was taken), OUT_OF_BOUNDS or STALLED.
+    Where b is not in the range of J, the nearest that is takes its place. `held` gets -1 where u
+    is held at its lower bound, 1 at its upper; without a solution, the bounds that contradict
+    each other. Returns EXACT, UNREACHABLE (the nearest task was taken), OUT_OF_BOUNDS or STALLED.
     """
     m, n = J.shape
     wanted = np.empty(m)
@@ -270,7 +272,7 @@ def solve(J, b, preferred, lower, upper, u, held):
 
 @routine
 def solve_task(J, b):
-    """Return the least w with J w nearest to b, a basis of the null space, whether J w = b."""
+    """The least w with J w nearest to b, a basis of the null space, and whether J w = b."""
     m, n = J.shape
     A = np.empty((n, m))
     for i in range(m):
@@ -359,7 +361,7 @@ def turn_back(A, scales, rank, x):
 
 @routine
 def nearest_in_range(A, rank, right, w):
-    """Write the y with R^T y nearest to right to w[:rank]; return what is missing.
+    """Write the y with R^T y nearest to right to w[:rank]; return the largest residual.
 
     R^T, lower trapezoidal of full column rank, is brought to Z S by Gram-Schmidt, twice.
     """
@@ -392,7 +394,7 @@ def nearest_in_range(A, rank, right, w):
 
 @routine
 def orthogonalise(Z, S, k):
-    """Make row k of Z orthonormal to those before; S gets its shares. Return its length."""
+    """Make row k of Z orthonormal to those before; S gets its components. Returns its length."""
     width = Z.shape[1]
     for _ in range(2):
         for j in range(k):
@@ -417,18 +419,8 @@ def orthogonalise(Z, S, k):
 def nearest_point(N, lowest, highest, least, z, held):
     """Write the z nearest to zero with lowest <= N z <= highest; return an outcome.
 
-    Parameters
-    ----------
-    N : (n, k)
-        One row a joint, none longer than 1.
-    lowest, highest : (n,)
-        Bounds.
-    least : (n,)
-        Accelerations whose rounding the bounds carry.
-    z : (k,)
-        Zero; the answer.
-    held : (n,)
-        Zero; as for `solve`.
+    N has one row a joint, none longer than 1; z and held are zero before. The rounding of the
+    accelerations `least` counts as rounding of the bounds.
     """
     n, width = N.shape
     active = np.empty(width + 1, dtype=np.int64)
@@ -457,7 +449,7 @@ def nearest_point(N, lowest, highest, least, z, held):
 
 @routine
 def most_violated(N, lowest, highest, z, size, active, count):
-    """Return the bound exceeded most, not held yet: joint or -1, side, excess."""
+    """The bound exceeded most that is not held: joint or -1, side, excess."""
     n, width = N.shape
     worst, side, excess = -1, 0.0, BOUND_TOLERANCE * size
     for j in range(n):
@@ -478,13 +470,13 @@ def most_violated(N, lowest, highest, z, size, active, count):
 
 @routine
 def hold(N, joint, joint_side, excess, active, side, price, count, z):
-    """Move z until one more bound holds, letting go of others; return outcome and count."""
+    """Move z until one more bound holds, releasing others; return outcome and count."""
     width = z.size
     Z, S = np.empty((width + 1, width)), np.empty((width + 1, width + 1))
     shares = np.empty(width + 1)
     cost = 0.0
     while True:
-        # The new normal last: what Gram-Schmidt leaves of it is the way to go.
+        # The new normal last: its component orthogonal to the others is the direction to go.
         S[:] = 0.0
         for k in range(count):
             for i in range(width):
@@ -524,7 +516,7 @@ def hold(N, joint, joint_side, excess, active, side, price, count, z):
 
 @routine
 def settle(N, lowest, highest, active, side, count, z):
-    """Write the z nearest to zero on the bounds held: what many steps have rounded, anew."""
+    """Compute the z nearest to zero on the bounds held, without the rounding of many steps."""
     width = z.size
     Z, S = np.empty((count, width)), np.zeros((count, count))
     z[:] = 0.0

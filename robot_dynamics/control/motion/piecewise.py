@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions made of polynomial pieces, which end at rest."""
+"""Motions of polynomial pieces that end at rest."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from robot_dynamics.model.arrays import FloatArray
 
 #: A trajectory whose last velocity is below this ends at rest. rad/s or m/s.
 AT_REST = 1e-4
-#: A motion whose points run out goes on with its last acceleration for this long before
+#: Time for which a motion that ran out of points continues with its last acceleration before
 #: it stops: the next point of a stream may be about to come. s.
 COAST = 0.05
-#: Shortest way to a stop. s.
+#: Shortest duration of a stop. s.
 SHORTEST_STOP = 0.05
 #: Peak deceleration of the stop is 3/2 v/T.
 STOP_PEAK = 1.5
@@ -29,7 +29,7 @@ QUINTIC_PEAK_ACCELERATION = 10.0 / np.sqrt(3.0)
 
 
 class Stage(Enum):
-    """What a piece is for."""
+    """Purpose of a piece."""
 
     REST = 'rest'
     MOVE = 'move'
@@ -38,18 +38,18 @@ class Stage(Enum):
 
 @dataclass(frozen=True, eq=False)
 class PiecewiseMotion:
-    """A motion for all times after it begins: its last piece is a rest.
+    """A motion for all times after its start; its last piece is a rest.
 
     Parameters
     ----------
     begins : ndarray, shape (m,)
-        When each piece takes over, increasing. s.
+        Start of each piece, increasing. s.
     origins : ndarray, shape (m,)
         Zero of each piece's own time. s.
     coefficients : ndarray, shape (m, 6, n)
         Of the powers of its own time.
     stages : list of Stage, length m
-        What each piece is for.
+        Purpose of each piece.
     """
 
     begins: FloatArray
@@ -58,20 +58,20 @@ class PiecewiseMotion:
     stages: list[Stage]
 
     def until(self, t: float, now: float) -> PiecewiseMotion:
-        """Return the pieces that are needed from now until t."""
+        """The pieces from now until t."""
         first = max(int(np.searchsorted(self.begins, now, side='right')) - 1, 0)
         last = int(np.searchsorted(self.begins, t, side='left'))
         return self._part(slice(first, last))
 
     def since(self, t: float) -> PiecewiseMotion:
-        """Return the same motion from t on."""
+        """The same motion from t on."""
         first = max(int(np.searchsorted(self.begins, t, side='right')) - 1, 0)
         part = self._part(slice(first, None))
         part.begins[0] = t
         return part
 
     def followed_by(self, other: PiecewiseMotion) -> PiecewiseMotion:
-        """Return these pieces with others after them."""
+        """These pieces with others after them."""
         return PiecewiseMotion(np.concatenate((self.begins, other.begins)),
                       np.concatenate((self.origins, other.origins)),
                       np.concatenate((self.coefficients, other.coefficients)),
@@ -83,19 +83,19 @@ class PiecewiseMotion:
 
 
 def resting(q: FloatArray) -> PiecewiseMotion:
-    """Return a rest at q, shape (n,), for ever."""
+    """A rest at q, shape (n,), for all times."""
     return PiecewiseMotion(np.array([-np.inf]), np.zeros(1), rest(q)[None], [Stage.REST])
 
 
 def pieces_through(times: FloatArray, q: FloatArray, v: FloatArray | None, a: FloatArray | None,
                    stop_acceleration: float, *, coast: float = COAST,
                    before: tuple[float, FloatArray, FloatArray] | None = None) -> PiecewiseMotion:
-    """Return the motion through points, with a stop after them if they end in motion.
+    """Motion through points, with a stop after them if they end in motion.
 
     Parameters
     ----------
     times : ndarray, shape (m,)
-        When. s.
+        Times of the points. s.
     q : ndarray, shape (m, n)
         Positions.
     v, a : ndarray, shape (m, n), or None
@@ -103,11 +103,11 @@ def pieces_through(times: FloatArray, q: FloatArray, v: FloatArray | None, a: Fl
     stop_acceleration : float
         Deceleration of the stop. rad/s^2 or m/s^2.
     coast : float
-        How long the motion goes on before the stop; 0 to brake at once, without the
-        part of the last acceleration that would make a joint faster. s.
+        How long the motion goes on before the stop; 0 to brake at once, without the part of
+        the last acceleration that would make a joint faster. s.
     before : (float, ndarray, ndarray), optional
-        Time, position and velocity of a point before the first one, which positions
-        without velocities are led away from.
+        Time, position and velocity of a point before the first one, from which positions
+        without velocities are interpolated.
     """
     if v is None:
         v, a = _derivatives(times, q, before)
@@ -127,7 +127,7 @@ def pieces_through(times: FloatArray, q: FloatArray, v: FloatArray | None, a: Fl
 
 def _ending(t: float, q: FloatArray, v: FloatArray, a: FloatArray, stop_acceleration: float,
             coast: float) -> PiecewiseMotion:
-    """Return the way to rest from a motion at t, and the rest."""
+    """Pieces from a motion at t to rest, and the rest."""
     begins: list[float] = []
     coefficients: list[FloatArray] = []
     stages: list[Stage] = []
@@ -157,7 +157,7 @@ def _ending(t: float, q: FloatArray, v: FloatArray, a: FloatArray, stop_accelera
 def _derivatives(times: FloatArray, q: FloatArray,
                  before: tuple[float, FloatArray, FloatArray] | None
                  ) -> tuple[FloatArray, FloatArray]:
-    """Return derivatives of positions that come without: a spline that ends at rest."""
+    """Derivatives of positions without velocities: of a spline that ends at rest."""
     knots, values = times, q
     v_start = np.zeros(q.shape[1])
     if before is not None:
@@ -167,14 +167,14 @@ def _derivatives(times: FloatArray, q: FloatArray,
     if knots.size == 1:
         return np.zeros_like(q), np.zeros_like(q)
     v, a = spline_derivatives(knots, values, v_start)
-    # The spline would stop with a jerk; the last piece ends without acceleration instead.
+    # The spline would end with an acceleration; the last piece ends without.
     a[-1] = 0.0
     return v[-q.shape[0]:], a[-q.shape[0]:]
 
 
 def quintic(duration: FloatArray, q0: FloatArray, v0: FloatArray, a0: FloatArray,
             q1: FloatArray, v1: FloatArray, a1: FloatArray) -> FloatArray:
-    """Return pieces that meet position, velocity and acceleration at both ends.
+    """Pieces that meet position, velocity and acceleration at both ends.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def quintic(duration: FloatArray, q0: FloatArray, v0: FloatArray, a0: FloatArray
 
 def cubic(duration: FloatArray, q0: FloatArray, v0: FloatArray, q1: FloatArray,
           v1: FloatArray) -> FloatArray:
-    """Return pieces that meet position and velocity at both ends, as `quintic` does."""
+    """Pieces that meet position and velocity at both ends, as `quintic` does."""
     h = np.asarray(duration, dtype=np.float64)[:, None]
     distance = q1 - q0 - v0 * h
     speed = (v1 - v0) * h
@@ -210,38 +210,28 @@ def cubic(duration: FloatArray, q0: FloatArray, v0: FloatArray, q1: FloatArray,
 
 
 def stop(duration: float, q0: FloatArray, v0: FloatArray, a0: FloatArray) -> FloatArray:
-    """Return the piece that comes to rest wherever that is, shape (6, n).
-
-    Velocity is the cubic from (v0, a0) to (0, 0).
-
-    Parameters
-    ----------
-    duration : float
-        Time to rest. s.
-    q0, v0, a0 : ndarray, shape (n,)
-        Motion at its start.
-    """
+    """Piece from a motion to rest, shape (6, n); its velocity is a cubic."""
     h = duration
     return np.stack((q0, v0, 0.5 * a0, -(3.0 * v0 + 2.0 * a0 * h) / (3.0 * h**2),
                      (2.0 * v0 + a0 * h) / (4.0 * h**3), np.zeros_like(q0)))
 
 
 def uniform(q0: FloatArray, v0: FloatArray, a0: FloatArray) -> FloatArray:
-    """Return the piece of constant acceleration, shape (6, n)."""
+    """Piece of constant acceleration, shape (6, n)."""
     coefficients = np.zeros((ORDER, q0.size))
     coefficients[0], coefficients[1], coefficients[2] = q0, v0, 0.5 * a0
     return coefficients
 
 
 def rest(q: FloatArray) -> FloatArray:
-    """Return the piece that stays where it is, shape (6, n)."""
+    """Piece that stays where it is, shape (6, n)."""
     coefficients = np.zeros((ORDER, q.size))
     coefficients[0] = q
     return coefficients
 
 
 def evaluate(coefficients: FloatArray, t: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return position, velocity and acceleration of one piece, each of shape (n,)."""
+    """Position, velocity and acceleration of one piece, each of shape (n,)."""
     c0, c1, c2, c3, c4, c5 = coefficients
     return (c0 + t * (c1 + t * (c2 + t * (c3 + t * (c4 + t * c5)))),
             c1 + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4 + t * 5.0 * c5))),
@@ -250,10 +240,10 @@ def evaluate(coefficients: FloatArray, t: float) -> tuple[FloatArray, FloatArray
 
 def spline_derivatives(times: FloatArray, q: FloatArray, v_start: FloatArray
                        ) -> tuple[FloatArray, FloatArray]:
-    """Return velocities and accelerations at the points of the clamped cubic spline.
+    """Velocities and accelerations at the points of the clamped cubic spline.
 
-    The spline has continuous acceleration, the given velocity at the first point and
-    none at the last.
+    The spline has continuous acceleration, the given velocity at the first point and none at
+    the last.
 
     Parameters
     ----------
@@ -284,7 +274,7 @@ def spline_derivatives(times: FloatArray, q: FloatArray, v_start: FloatArray
         before, after = h[:-1], h[1:]
         right = np.ascontiguousarray(3.0 * (after * slope[:-1] + before * slope[1:]))
         right[0] -= after[0] * v[0]
-        # Compiled: a controller waits for it, and a trajectory may have a thousand points.
+        # Compiled: a control loop waits for it, and a trajectory may have a thousand points.
         solve_tridiagonal.load()(after.ravel(), 2.0 * (before + after).ravel(), before.ravel(),
                                  right)
         v[1:-1] = right
@@ -296,7 +286,7 @@ def spline_derivatives(times: FloatArray, q: FloatArray, v_start: FloatArray
 
 @helper
 def _piece_at(begins, count, t):
-    """Return the last piece that has begun at t, the first one before all of them."""
+    """Index of the last piece that has begun at t, 0 before all of them."""
     low, high = 0, count
     while high - low > 1:
         middle = (low + high) // 2
@@ -327,23 +317,9 @@ def _acceleration(c, k, i, t):
 
 @kernel('i8(f8[::1], f8[::1], f8[:,:,::1], f8, f8[::1], f8[::1], f8[::1])')
 def evaluate_pieces(begins, origins, coefficients, t, q, v, a):
-    """Write the motion at t and return the index of its piece.
-
-    Parameters
-    ----------
-    begins : ndarray, shape (m,)
-        When each piece takes over, increasing. s.
-    origins : ndarray, shape (m,)
-        Zero of each piece's own time. s.
-    coefficients : ndarray, shape (m, 6, n)
-        Of the powers of each piece's own time.
-    t : float
-        When. s.
-    q, v, a : ndarray, shape (n,)
-        Where the motion goes.
-    """
+    """Write the motion at t to q, v, a (n,); return the index of its piece."""
     k = _piece_at(begins, begins.size, t)
-    # The first piece may have begun for ever: before its origin it stands there.
+    # The first piece may begin at -inf: before its origin the motion rests.
     s = max(t - origins[k], 0.0)
     for i in range(q.size):
         q[i] = _position(coefficients, k, i, s)
@@ -354,15 +330,9 @@ def evaluate_pieces(begins, origins, coefficients, t, q, v, a):
 
 @kernel('(f8[::1], f8[::1], f8[::1], f8[:,::1])')
 def solve_tridiagonal(lower, diagonal, upper, right):
-    """Solve a diagonally dominant tridiagonal system by elimination, in place.
+    """Solve the rows lower[k] x[k-1] + diagonal[k] x[k] + upper[k] x[k+1] = right[k] in place.
 
-    Parameters
-    ----------
-    lower, diagonal, upper : ndarray, shape (m,)
-        The rows: lower[k] x[k-1] + diagonal[k] x[k] + upper[k] x[k+1]. The diagonal is
-        overwritten.
-    right : ndarray, shape (m, n)
-        Right sides, and afterwards the solutions.
+    The system must be diagonally dominant; right has shape (m, n). The diagonal is overwritten.
     """
     m, n = right.shape
     for k in range(1, m):

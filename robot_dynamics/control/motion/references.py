@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Desired motions as functions of time: rest, quintic moves, and one after the other."""
+"""Desired motions as functions of time: rests, quintic moves, sequences and Fourier series."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from robot_dynamics.model.robot import Robot
 
 #: Largest jump of position, velocity and acceleration between members of a `Sequence`.
 CONTINUITY = 1e-6
-#: Shortest time a quintic move takes, however short the way. s.
+#: Shortest duration of a quintic move. s.
 SHORTEST_MOVE = 0.1
-#: And the longest one may take. s.
+#: Longest duration of a quintic move. s.
 LONGEST_MOVE = 1e9
-#: Points a period of the highest harmonic at which extremes of a series are looked for, and in
-#: the whole period at least.
+#: Points at which extremes of a series are searched: per period of the highest harmonic, and at
+#: least per period.
 POINTS_PER_HARMONIC, FEWEST_POINTS = 100, 4096
 #: Range taken for a joint without position limits, about its centre. rad or m.
 FREE_RANGE = math.pi / 2.0
@@ -45,7 +45,7 @@ FREE_RANGE = math.pi / 2.0
 class Reference(ABC):
     """A desired motion q(t) with its exact derivatives, from t = 0 to `duration`.
 
-    Before 0 it stands at its start, after `duration` at its end.
+    Before 0 it rests at its start, after `duration` at its end.
     """
 
     #: Number of joints.
@@ -62,17 +62,17 @@ class Reference(ABC):
         t : float
             Time since the start. s.
         q, v, a : ndarray, shape (n,)
-            Where position, velocity and acceleration go.
+            Receive position, velocity and acceleration.
         """
 
     def sample(self, t: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the motion at a time as new arrays q, v, a of shape (n,)."""
+        """Motion at a time as new arrays q, v, a of shape (n,)."""
         q, v, a = np.empty(self.n), np.empty(self.n), np.empty(self.n)
         self.sample_into(t, q, v, a)
         return q, v, a
 
     def sample_many(self, times: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the motion at m times as arrays of shape (m, n)."""
+        """Motion at m times as arrays of shape (m, n)."""
         times = np.asarray(times, dtype=np.float64)
         q, v, a = (np.empty((times.size, self.n)) for _ in range(3))
         for k, t in enumerate(times):
@@ -81,14 +81,14 @@ class Reference(ABC):
 
 
 class Hold(Reference):
-    """Stand still.
+    """A rest at a pose.
 
     Parameters
     ----------
     q : array_like, shape (n,)
-        Where.
+        The pose. rad or m.
     duration : float
-        How long. s.
+        Its duration. s.
     """
 
     def __init__(self, q: ArrayLike, duration: float = math.inf):
@@ -97,8 +97,8 @@ class Hold(Reference):
         self.duration = number('duration', duration, 's')
         # Written so that NaN fails.
         if not self.duration >= 0.0:
-            raise ParameterError(f'is {self.duration:g}', subject='duration',
-                                 remedy='set it to zero or more, in s')
+            raise ParameterError(f'must be zero or more, got {self.duration:g}',
+                                 subject='duration', remedy='set it in s')
 
     def sample_into(self, t: float, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
         """Write the pose and zeros."""
@@ -108,26 +108,35 @@ class Hold(Reference):
 
 
 class PointToPoint(Reference):
-    """Move from rest to rest along a straight line in joint space, by a quintic.
+    """A quintic move from rest to rest along a straight line in joint space.
 
-    q(t) = start + (goal - start)(10 x^3 - 15 x^4 + 6 x^5), x = t/duration. All joints
-    start and end together.
+    q(t) = start + (goal - start)(10 x^3 - 15 x^4 + 6 x^5), x = t/duration. All joints start and
+    end together.
 
     Parameters
     ----------
     start, goal : array_like, shape (n,)
         Poses. rad or m.
     velocity_limit, acceleration_limit : array_like, scalar or shape (n,)
-        Bounds; nan for none. They choose the duration. rad/s, rad/s^2.
+        Bounds, nan for none, from which the duration follows. rad/s, rad/s^2.
     duration : float, optional
-        At least this long. s.
+        Least duration. s.
+
+    Examples
+    --------
+    >>> move = PointToPoint([0.0, 0.0], [1.0, -1.0], velocity_limit=1.875)
+    >>> move.duration
+    1.0
+    >>> q, v, a = move.sample(0.5)
+    >>> q, v
+    (array([ 0.5, -0.5]), array([ 1.875, -1.875]))
     """
 
     def __init__(self, start: ArrayLike, goal: ArrayLike, *, velocity_limit: ArrayLike = np.nan,
                  acceleration_limit: ArrayLike = np.nan, duration: float = SHORTEST_MOVE):
         start, goal = _pose('start', start), _pose('goal', goal)
         if start.shape != goal.shape:
-            raise DimensionError(f'have shapes {start.shape} and {goal.shape}',
+            raise DimensionError(f'must have the same shape, got {start.shape} and {goal.shape}',
                                  subject='start and goal',
                                  remedy='give both one position a joint')
         self.n = start.size
@@ -143,8 +152,9 @@ class PointToPoint(Reference):
             self._coefficients = quintic(np.array([self.duration]), start[None], still,
                                                      still, goal[None], still, still)[0]
         if not self.duration <= LONGEST_MOVE or not np.all(np.isfinite(self._coefficients)):
-            raise TrajectoryError(f'goes {np.max(way):.3g} rad or m in {self.duration:.3g} s',
-                                  subject='move', remedy='give a nearer goal, or other limits')
+            raise TrajectoryError(f'must end within {LONGEST_MOVE:g} s, got {np.max(way):.3g} '
+                                  f'rad or m in {self.duration:.3g} s', subject='move',
+                                  remedy='give a nearer goal, or other limits')
         self._goal = goal
 
     def sample_into(self, t: float, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
@@ -158,7 +168,7 @@ class PointToPoint(Reference):
 
 
 class Sequence(Reference):
-    """One reference after another, where each begins as the one before it ends.
+    """One reference after another, each beginning as the one before it ends.
 
     Parameters
     ----------
@@ -192,14 +202,14 @@ class Sequence(Reference):
 
 
 class Repeat(Reference):
-    """The same closed motion again and again.
+    """A closed motion, repeated.
 
     Parameters
     ----------
     member : Reference
         It must end as it begins.
     times : int, optional
-        How often; without end where not given.
+        Number of repetitions; endless by default.
     """
 
     def __init__(self, member: Reference, times: int | None = None):
@@ -220,7 +230,7 @@ class Repeat(Reference):
 
 def through_poses(poses: SequenceOf[ArrayLike], *, velocity_limit: ArrayLike,
                   acceleration_limit: ArrayLike, dwell: float = 0.0) -> Sequence:
-    """Return quintic moves from pose to pose, with a rest at each.
+    """Quintic moves from pose to pose, with a rest at each.
 
     Parameters
     ----------
@@ -230,10 +240,16 @@ def through_poses(poses: SequenceOf[ArrayLike], *, velocity_limit: ArrayLike,
         As for `PointToPoint`.
     dwell : float
         Rest at each pose but the first. s.
+
+    Examples
+    --------
+    >>> through_poses([[0.0], [1.0], [0.0]], velocity_limit=1.875,
+    ...               acceleration_limit=100.0, dwell=0.5).duration
+    3.0
     """
     if len(poses) < 2:
-        raise TrajectoryError('needs at least two poses', subject='poses',
-                              remedy='give where the motion starts and where it goes')
+        raise TrajectoryError(f'must be at least two, got {len(poses)}', subject='poses',
+                              remedy='give the start and at least one goal')
     dwell = not_negative('dwell', dwell, 's')
     members: list[Reference] = []
     for start, goal in pairwise(poses):
@@ -244,32 +260,32 @@ def through_poses(poses: SequenceOf[ArrayLike], *, velocity_limit: ArrayLike,
 
 
 def _pose(name: str, value: ArrayLike) -> FloatArray:
-    """Return a pose of its own, shape (n,)."""
+    """Pose as a new array, shape (n,)."""
     pose = np.array(finite_array(name, value))
     if pose.ndim != 1 or pose.size == 0:
-        raise DimensionError(f'has shape {pose.shape}', subject=name,
+        raise DimensionError(f'must have shape (n,), got {pose.shape}', subject=name,
                              remedy='give one position a joint')
     return pose
 
 
 def _usable(name: str, limits: ArrayLike, n: int) -> FloatArray:
-    """Return limits of n joints with inf for nan, all of them positive."""
+    """Limits of n joints with inf for nan, all of them positive."""
     limits = real_array(limits, name)
     limits = each_joint(name, np.where(np.isnan(limits), np.inf, limits), n)
     if not np.all(limits > 0.0):
-        raise TrajectoryError('is not positive', subject=name,
+        raise TrajectoryError('must be positive', subject=name,
                               remedy='give a limit above zero, or nan where there is none')
     return limits
 
 
 def _check_continuous(member: Reference, following: Reference) -> None:
-    """Refuse a jump between the end of one reference and the start of another."""
+    """Reject a jump between the end of one reference and the start of another."""
     if member.n != following.n:
-        raise DimensionError(f'have {member.n} and {following.n} joints',
-                             subject='members of a sequence',
-                             remedy='let all of them move the same joints')
+        raise DimensionError('must have the same number of joints, got '
+                             f'{member.n} and {following.n}', subject='members of a sequence',
+                             remedy='give references of the same robot')
     if not math.isfinite(member.duration):
-        raise TrajectoryError('never ends, so nothing can follow it',
+        raise TrajectoryError('is endless and cannot be followed by another reference',
                               subject=type(member).__name__,
                               remedy='put it at the end of the sequence')
     for name, end, start in zip(('position', 'velocity', 'acceleration'),
@@ -277,27 +293,23 @@ def _check_continuous(member: Reference, following: Reference) -> None:
                                 strict=True):
         gap = float(np.max(np.abs(end - start)))
         if not gap <= CONTINUITY:
-            raise TrajectoryError(f'{name} jumps by {gap:.3g} between '
+            raise TrajectoryError(f'has a jump of {name} by {gap:.3g} between '
                                   f'{type(member).__name__} and {type(following).__name__}',
                                   subject='sequence',
-                                  remedy='let each member begin where the one before it ends')
+                                  remedy='begin each member where the one before it ends')
 
 
 class FourierSeries(Reference):
-    r"""A periodic motion that begins at rest.
+    r"""A periodic motion that begins at rest: a finite Fourier series.
 
     .. math::
 
         q(\phi) = q_0 + \sum_{k=1}^{h} \frac{a_k}{k w} \sin(k w \phi)
                   + \frac{b_k}{k w} (1 - \cos(k w \phi)),  \quad w = 2 \pi f
 
-    so that q = q_0 at phi = 0. Time is stretched at the beginning: dphi/dt rises from 0
-    to 1 over `ramp` as 10 x^3 - 15 x^4 + 6 x^5, x = t/ramp, so that the motion starts
-    with zero velocity and acceleration; then
-
-        v = q' dphi/dt,   a = q'' (dphi/dt)^2 + q' d2phi/dt2
-
-    are exact.
+    so that q = q_0 at phi = 0. Time is stretched at the beginning: dphi/dt rises from 0 to 1
+    over `ramp` as 10 x^3 - 15 x^4 + 6 x^5, x = t/ramp, so that the motion starts with zero
+    velocity and acceleration; v = q' dphi/dt, a = q'' (dphi/dt)^2 + q' d2phi/dt2 are exact.
 
     Parameters
     ----------
@@ -309,6 +321,12 @@ class FourierSeries(Reference):
         f. Hz.
     ramp : float
         Duration of the start; 0 for none (q' is then the velocity at once). s.
+
+    References
+    ----------
+    J. Swevers, C. Ganseman, D. B. Tuekel, J. De Schutter and H. Van Brussel, "Optimal robot
+    excitation and identification", IEEE Transactions on Robotics and Automation 13(5), 1997,
+    eq. (9).
     """
 
     def __init__(self, start: ArrayLike, sine: ArrayLike, cosine: ArrayLike, *,
@@ -319,8 +337,9 @@ class FourierSeries(Reference):
         self.n = self.start.size
         if self.sine.ndim != 2 or self.sine.shape != self.cosine.shape \
                 or self.start.shape != (self.sine.shape[0],) or self.n == 0:
-            raise DimensionError(f'have shapes {self.sine.shape} and {self.cosine.shape} for '
-                                 f'{self.n} joints', subject='sine and cosine',
+            raise DimensionError(f'must have shape (n, h), got {self.sine.shape} and '
+                                 f'{self.cosine.shape} for {self.n} joints',
+                                 subject='sine and cosine',
                                  remedy='give both one row a joint and one column a harmonic')
         self.base_frequency = positive('base_frequency', base_frequency, 'Hz')
         self.ramp = not_negative('ramp', ramp, 's')
@@ -362,7 +381,7 @@ class FourierSeries(Reference):
         a += slope * change
 
     def _phase(self, t: float) -> tuple[float, float, float]:
-        """Return phi, dphi/dt and d2phi/dt2."""
+        """phi, dphi/dt and d2phi/dt2."""
         if t >= self.ramp:
             return t - 0.5 * self.ramp, 1.0, 0.0
         x = t / self.ramp
@@ -375,10 +394,10 @@ def exciting_fourier(robot: Robot, seed: int, *, start: ArrayLike | None = None,
                      harmonics: int = 5, base_frequency: float = 0.1, speed: float = 0.9,
                      acceleration: float = 3.0, margin: float = 0.1,
                      ramp: float = 2.0) -> FourierSeries:
-    """Return a random exciting motion within a robot's limits.
+    """Random exciting motion within a robot's limits.
 
-    Each joint gets random amplitudes, then the largest scale at which position, speed
-    and acceleration stay within bounds all the time.
+    Each joint gets random amplitudes, then the largest scale at which position, speed and
+    acceleration stay within bounds all the time.
 
     Parameters
     ----------
@@ -387,18 +406,18 @@ def exciting_fourier(robot: Robot, seed: int, *, start: ArrayLike | None = None,
     seed : int
         Seed of the amplitudes.
     start : array_like, shape (n,), optional
-        Where the motion starts; where not given, where it is centred between the
-        position limits (about zero for a joint that has none or room for it).
+        Start of the motion; by default the motion is centred between the position limits
+        (about zero for a joint without limits).
     harmonics : int
         Harmonics of the base frequency.
     base_frequency : float
         Hz.
     speed, acceleration : float
-        Bounds for every joint; a robot's lower speed limit, less the margin, goes
-        first. rad/s, rad/s^2.
+        Bounds for every joint; a robot's lower speed limit, less the margin, goes first.
+        rad/s, rad/s^2.
     margin : float
-        Distance kept from every limit, as a fraction of the joint's range, and of its
-        speed limit.
+        Distance kept from every limit, as a fraction of the joint's range, and of its speed
+        limit.
     ramp : float
         Duration of the start. s.
 
@@ -406,6 +425,15 @@ def exciting_fourier(robot: Robot, seed: int, *, start: ArrayLike | None = None,
     ------
     TrajectoryError
         Where the start lies outside the position limits less the margin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Robot
+    >>> motion = exciting_fourier(Robot.from_urdf('planar_2r'), seed=0, speed=0.9)
+    >>> q, v, a = motion.sample_many(np.linspace(0.0, 30.0, 500))
+    >>> bool(np.abs(v).max() <= 0.9)
+    True
     """
     robot.require_single_coordinates('a Fourier series')
     speed = positive('speed', speed, 'rad/s')
@@ -413,8 +441,8 @@ def exciting_fourier(robot: Robot, seed: int, *, start: ArrayLike | None = None,
     margin, ramp = not_negative('margin', margin), not_negative('ramp', ramp, 's')
     harmonics = count('harmonics', harmonics)
     if not margin < 0.5:
-        raise ParameterError(f'is {margin:g}', subject='margin',
-                             remedy='set it below 0.5: twice of it is left out of each range')
+        raise ParameterError(f'must be below 0.5, got {margin:g}', subject='margin',
+                             remedy='twice the margin is left out of each range')
     generator = np.random.default_rng(seed)
     shape = (robot.n, harmonics)
     sine, cosine = generator.standard_normal(shape), generator.standard_normal(shape)
@@ -448,10 +476,10 @@ def exciting_fourier(robot: Robot, seed: int, *, start: ArrayLike | None = None,
 
 def _usable_range(robot: Robot, margin: float, start: ArrayLike | None
                   ) -> tuple[FloatArray, FloatArray]:
-    """Return position bounds less the margin; a joint without gets `FREE_RANGE` to each side."""
+    """Position bounds less the margin; `FREE_RANGE` to each side for a joint without limits."""
     centre = np.zeros(robot.n) if start is None else real_array(start, 'start')
     if centre.shape != (robot.n,):
-        raise DimensionError(f'has shape {centre.shape}, not ({robot.n},)', subject='start',
+        raise DimensionError(f'must have shape ({robot.n},), got {centre.shape}', subject='start',
                              remedy='give one position for each of: '
                                     + ', '.join(robot.joint_names))
     lower, upper = robot.limits.lower, robot.limits.upper
@@ -463,11 +491,11 @@ def _usable_range(robot: Robot, margin: float, start: ArrayLike | None
 
 
 def _check_inside(robot: Robot, start: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
-    """Refuse a start from which there is no way in both directions."""
+    """Reject a start at or beyond a bound."""
     for name, value, least, most in zip(robot.joint_names, start, lower, upper, strict=True):
         # Written so that NaN fails.
         if not least < value < most:
-            raise TrajectoryError(f'{value:.3f} is not between {least:.3f} and {most:.3f}, the '
-                                  'position limits less the margin', subject=name,
-                                  remedy='move the arm away from its limit first, or let the '
-                                         'motion choose its start')
+            raise TrajectoryError(f'must start between {least:.3f} and {most:.3f}, the position '
+                                  f'limits less the margin, got {value:.3f}', subject=name,
+                                  remedy='move the arm away from its limit first, or leave '
+                                         'the start to the motion')

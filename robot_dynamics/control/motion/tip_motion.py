@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Joint motions that lead an end effector along a path, within the bounds of the joints.
 
-The motion is found at the level of accelerations: at every step the joints take, of all
+The motion is planned at the level of accelerations: at every step the joints take, of all
 accelerations within bounds that keep the end effector on its path, those nearest to
 
 .. math:: u_0 = \dot J^T \lambda - k (v - J^+ \dot p), \qquad J J^T \lambda = \dot p,
 
-so that v stays the least velocity for the path, v = J^+ pdot, as long as no bound is in
-the way: then its derivative is the solution of J u = pddot - Jdot v nearest to Jdot^T
-lambda. A joint at its bound is saturated in the null space; what remains of that when the
-bound lets go, dies out with rate k. See A. De Luca, Robotics 2, July 12, 2021, Exercise 1,
-eq. 5, and `robot_dynamics.control.motion.acceleration_command`.
+so that v stays the least velocity for the path, v = J^+ pdot, while no bound is active: then
+its derivative is the solution of J u = pddot - Jdot v nearest to Jdot^T lambda. A joint at
+its bound is saturated in the null space; what remains of that after the bound decays with
+rate k. See A. De Luca, Robotics 2, July 12, 2021, Exercise 1, eq. 5, and
+`robot_dynamics.control.motion.acceleration_command`.
 """
 
 from __future__ import annotations
@@ -44,27 +44,26 @@ from robot_dynamics.model.robot_data import JointLimits
 STEP = 0.004
 #: Rate at which what is off the path is corrected, and self-motion dies out. 1/s.
 PATH_RATE, SELF_MOTION_RATE = 20.0, 10.0
-#: What counts as standing still at the end, and how long that may take. rad/s or m/s, s.
+#: Speed of rest at the end, rad/s or m/s, and the longest time to reach it, s.
 STILL, LONGEST_SETTLING = 1e-6, 3.0
-#: How far the motion found may be off the path. m and rad.
+#: Largest deviation of the motion from the path. m and rad.
 PATH_TOLERANCE = 1e-4
-#: Longest motion that is planned ahead. s.
+#: Longest motion. s.
 LONGEST = 600.0
-_REMEDY = ('let it go more slowly, leave the orientation free, or begin at another pose or '
-           'with another path')
-#: A path is longer than the one and shorter than the other, as is the radius of a circle. m.
+_REMEDY = 'lower the speed, leave the orientation free, or choose another start pose or path'
+#: Bounds of the length of a path and of the radius of a circle. m.
 SHORTEST_PATH, LONGEST_PATH = 1e-6, 1e6
 #: How far from perpendicular the normal of a circle may be, as the sine of the angle.
 _PERPENDICULAR = 1e-6
-#: A speed limit is approached over so many steps, not in one.
+#: Number of steps over which a speed limit is approached.
 _APPROACH = 5.0
-#: Share of its acceleration with which a joint counts for stopping before its limit.
+#: Share of the acceleration bound with which a joint is assumed to brake before its limit.
 _BRAKING = 0.8
 
 
 @dataclass(frozen=True)
 class TipTask:
-    """What the end effector is to do.
+    """A task of the end effector.
 
     Parameters
     ----------
@@ -75,7 +74,7 @@ class TipTask:
     speed, acceleration : float
         Largest speed along the path; largest acceleration along it, and across. m/s, m/s^2.
     keeps_orientation : bool
-        Whether it must not turn.
+        Whether its orientation stays fixed.
     """
 
     link: str
@@ -86,7 +85,7 @@ class TipTask:
 
     @property
     def duration(self) -> float:
-        """Time that it takes, from rest to rest. s."""
+        """Duration from rest to rest, s."""
         speed = positive('speed', self.speed, 'm/s')
         acceleration = positive('acceleration', self.acceleration, 'm/s^2')
         if self.path.curvature > 0.0:
@@ -97,25 +96,36 @@ class TipTask:
 
 
 class TipMotion(Reference):
-    """The joint motion for a task, from rest to rest, planned ahead.
+    """Joint motion for a task, from rest to rest, planned ahead.
 
     Parameters
     ----------
     dynamics : Dynamics
         The arm's equations.
     start : array_like, shape (n,)
-        Where the arm stands; the path has to begin where its link is then. rad or m.
+        Pose of the arm; the path has to begin at the link's position then. rad or m.
     task : TipTask
-        What to do.
+        The task.
     bounds : JointBounds
-        What the joints may do.
+        Bounds of the joint motion.
     step : float
         Step of the plan. s.
 
     Raises
     ------
     TrajectoryError
-        Where it cannot be done within the bounds; the reason is in the message.
+        Where it cannot be done within the bounds; the message has the reason.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Dynamics, Robot
+    >>> robot = Robot.from_urdf('arm7')
+    >>> dynamics, start = Dynamics(robot), [0.0, 0.6, 0.0, -1.2, 0.0, 0.6, 0.0]
+    >>> tip = dynamics.forward_kinematics(start, robot.body_names[-1])[:3, 3]
+    >>> task = TipTask(robot.body_names[-1], Line(tip, [0.0, 0.1, 0.0]))
+    >>> motion = TipMotion(dynamics, start, task, JointBounds.for_robot(robot, acceleration=20.0))
+    >>> round(task.duration, 3), motion.n
+    (1.875, 7)
     """
 
     def __init__(self, dynamics: Dynamics, start: ArrayLike, task: TipTask, bounds: JointBounds,
@@ -124,12 +134,13 @@ class TipMotion(Reference):
         self.n = dynamics.n
         start = finite_array('start', each_joint('start', start, self.n))
         if not task.duration <= LONGEST:
-            raise TrajectoryError(f'takes {task.duration:.0f} s', subject='path of the tip',
-                                  remedy=f'let it take less than {LONGEST:.0f} s')
+            raise TrajectoryError(f'must take less than {LONGEST:.0f} s, got '
+                                  f'{task.duration:.0f} s', subject='path of the tip',
+                                  remedy='raise the speed, or shorten the path')
         plan = _Plan(dynamics, task, bounds, positive('step', step, 's'))
         times, q, v = plan.run(start)
         self.duration = float(times[-1])
-        # Accelerations of the plan are linear in each step, so between bounds if the ends are.
+        # Accelerations are linear in each step: within bounds where both ends are.
         cubics = cubic(np.diff(times), q[:-1], v[:-1], q[1:], v[1:])
         self._pieces = PiecewiseMotion(times, times, np.concatenate((cubics, rest(q[-1])[None])),
                               [Stage.MOVE] * len(cubics) + [Stage.REST])
@@ -147,8 +158,8 @@ class TipMotion(Reference):
 class Reversed(Reference):
     """Another reference from its end to its start.
 
-    What began and ended at rest does so again, and the joints come back to where they were:
-    those of a redundant arm do not when only its end effector goes back.
+    It begins and ends at rest where the other does, and the joints return to their start: those
+    of a redundant arm do not where only its end effector goes back.
 
     Parameters
     ----------
@@ -158,7 +169,7 @@ class Reversed(Reference):
 
     def __init__(self, member: Reference):
         if not np.isfinite(member.duration):
-            raise TrajectoryError('never ends, so it cannot go back',
+            raise TrajectoryError('is endless and cannot be reversed',
                                   subject=type(member).__name__, remedy='give one that ends')
         self._member = member
         self.n, self.duration = member.n, member.duration
@@ -170,11 +181,11 @@ class Reversed(Reference):
 
 
 class _Plan:
-    """Goes along a path step by step."""
+    """Integration along a path, step by step."""
 
     def __init__(self, dynamics: Dynamics, task: TipTask, bounds: JointBounds, step: float):
         if bounds.n != dynamics.n:
-            raise DimensionError(f'are for {bounds.n} joints, not {dynamics.n}',
+            raise DimensionError(f'must be for {dynamics.n} joints, got {bounds.n}',
                                  subject='bounds', remedy='give those of this robot')
         self._dynamics, self._task, self._bounds = dynamics, task, bounds
         self._rows = 6 if task.keeps_orientation else 3
@@ -184,13 +195,14 @@ class _Plan:
         self._orientation = np.eye(3)
 
     def run(self, q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return times (m,) and the motion there: q and v (m, n)."""
+        """Times (m,) and the motion there: q and v (m, n)."""
         pose = self._dynamics.forward_kinematics(q, self._task.link)
         self._orientation = pose[:3, :3].copy()
         off = float(np.linalg.norm(pose[:3, 3] - self._task.path.at(0.0)[0]))
         if not off <= PATH_TOLERANCE:
-            raise TrajectoryError(f'begins {off:.4f} m from where {self._task.link} is',
-                                  subject='path of the tip', remedy='begin it there')
+            raise TrajectoryError(f'must begin at the position of {self._task.link}, got a '
+                                  f'distance of {off:.4f} m', subject='path of the tip',
+                                  remedy='begin it there')
         v, t = np.zeros_like(q), 0.0
         times, motion = [], []
         while True:
@@ -215,17 +227,17 @@ class _Plan:
 
     def _advance(self, t: float, q: FloatArray, v: FloatArray, u: FloatArray, lower: FloatArray,
                  upper: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
-        """Return the state after a step: acceleration linear in time, predicted once."""
+        """State after a step: acceleration linear in time, predicted once."""
         q_ahead, v_ahead = q + step * v + 0.5 * step**2 * u, v + step * u
         low, high = self._bounds.accelerations(q_ahead, v_ahead, self._step)
-        # Within the bounds of its beginning all along, so that the step keeps the limits.
+        # Also within the bounds of its beginning, so that the step keeps the limits.
         ahead = self._acceleration(t + step, q_ahead, v_ahead, np.maximum(lower, low),
                                    np.minimum(upper, high))
         return (q + step * v + step**2 * (2.0 * u + ahead) / 6.0, v + 0.5 * step * (u + ahead))
 
     def _acceleration(self, t: float, q: FloatArray, v: FloatArray, lower: FloatArray,
                       upper: FloatArray) -> FloatArray:
-        """Return the accelerations that keep to the path, or say why there are none."""
+        """Accelerations that keep to the path; raises TrajectoryError where there are none."""
         link, rows = self._task.link, self._rows
         J = np.ascontiguousarray(self._dynamics.jacobian(q, link)[:rows])
         J_dot = self._dynamics.jacobian_dot(q, v, link)[:rows]
@@ -240,14 +252,14 @@ class _Plan:
         if outcome is Outcome.OUT_OF_BOUNDS:
             self._refuse(t, self._solver.held != 0, q, v)
         if outcome is Outcome.UNREACHABLE:
-            raise TrajectoryError(f'{self._where(t)} the arm cannot move {link} as it has to: it '
-                                  'is singular or has too few joints',
+            raise TrajectoryError(f'cannot be followed {self._where(t)} by {link}: the arm is '
+                                  'singular or has too few joints',
                                   subject='path of the tip', remedy=_REMEDY)
         return self._solver.u.copy()
 
     def _deviation(self, t: float, q: FloatArray, velocity: FloatArray
                    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return what is off the path, and the rate and acceleration wanted, shape (rows,)."""
+        """Deviation from the path, and the desired rate and acceleration, shape (rows,)."""
         pose = self._dynamics.forward_kinematics(q, self._task.link)
         length = self._task.path.length
         x = min(t / self._duration, 1.0)
@@ -262,16 +274,16 @@ class _Plan:
         if self._rows == 6:
             error[3:] = _rotation_to(pose[:3, :3], self._orientation)
         if not np.max(np.abs(error)) <= PATH_TOLERANCE:
-            raise TrajectoryError(f'{self._where(t)} it is left by {np.max(np.abs(error)):.2g} m '
+            raise TrajectoryError(f'is left {self._where(t)} by {np.max(np.abs(error)):.2g} m '
                                   'or rad', subject='path of the tip', remedy=_REMEDY)
         return error, rate, wanted
 
     def _refuse(self, t: float, joints: BoolArray, q: FloatArray, v: FloatArray) -> None:
-        """Say which joints cannot do what the path asks for."""
+        """Raise for the joints whose bounds the path exceeds."""
         names = self._dynamics.robot.joint_names
         reasons = ', '.join(f'{names[i]} ({self._bounds.tightest(i, q, v, self._step)})'
                             for i in np.flatnonzero(joints))
-        raise TrajectoryError(f'{self._where(t)} the joints would have to exceed their limits: '
+        raise TrajectoryError(f'exceeds the limits of the joints {self._where(t)}: '
                               + (reasons or 'all together'), subject='path of the tip',
                               remedy=_REMEDY)
 
@@ -280,21 +292,21 @@ class _Plan:
 
 
 def _rotation_to(here: FloatArray, there: FloatArray) -> FloatArray:
-    """Return the small rotation vector from one orientation to another, base axes. rad."""
+    """Small rotation vector from one orientation to another, base axes, rad."""
     turn = there @ here.T
     return 0.5 * np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0],
                            turn[1, 0] - turn[0, 1]])
 
 
 class TipPath(ABC):
-    """A smooth curve, in base axes.
+    """A smooth curve, in base axes, by the length travelled along it.
 
     Attributes
     ----------
     length : float
         m.
     curvature : float
-        Largest, 0 where it is straight. 1/m.
+        Largest curvature, 0 for a line. 1/m.
     """
 
     length: float
@@ -302,7 +314,7 @@ class TipPath(ABC):
 
     @abstractmethod
     def at(self, s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return point, its derivative along s and the second one, each of shape (3,).
+        """Point, and its first and second derivative along s, each of shape (3,).
 
         Parameters
         ----------
@@ -317,9 +329,9 @@ class Line(TipPath):
     Parameters
     ----------
     start : array_like, shape (3,)
-        Where it begins, base axes. m.
+        Its start, base axes. m.
     displacement : array_like, shape (3,)
-        From there to its end. m.
+        From the start to its end. m.
     """
 
     curvature = 0.0
@@ -329,11 +341,12 @@ class Line(TipPath):
         way = _vector('displacement', displacement)
         self.length, self._direction = _length_and_direction(way)
         if not SHORTEST_PATH < self.length < LONGEST_PATH:
-            raise TrajectoryError(f'is {self.length:.3g} m long', subject='displacement',
-                                  remedy='give where the line ends, counted from its start, in m')
+            raise TrajectoryError(f'must be {SHORTEST_PATH:g} to {LONGEST_PATH:g} m long, got '
+                                  f'{self.length:.3g} m', subject='displacement',
+                                  remedy='give the end of the line relative to its start, in m')
 
     def at(self, s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return point, tangent and curvature vector after some length."""
+        """Point, tangent and curvature vector after some length."""
         return self._start + s * self._direction, self._direction, np.zeros(3)
 
 
@@ -343,13 +356,13 @@ class Circle(TipPath):
     Parameters
     ----------
     start : array_like, shape (3,)
-        Where it begins and ends, base axes. m.
+        Its start and end, base axes. m.
     centre : array_like, shape (3,)
-        From there to its centre. m.
+        From the start to its centre. m.
     normal : array_like, shape (3,)
-        Axis round which it goes, right-handed, perpendicular to the way to the centre.
+        Its axis, right-handed, perpendicular to `centre`.
     turns : float
-        How often round.
+        Number of turns.
     """
 
     def __init__(self, start: ArrayLike, centre: ArrayLike, normal: ArrayLike,
@@ -360,20 +373,21 @@ class Circle(TipPath):
         radius, inward = _length_and_direction(inward)
         size, axis = _length_and_direction(axis)
         if not SHORTEST_PATH < radius < LONGEST_PATH:
-            raise TrajectoryError(f'is {radius:.3g} m from where the circle begins',
-                                  subject='centre',
-                                  remedy='give it counted from the start of the circle, in m')
+            raise TrajectoryError(f'must be {SHORTEST_PATH:g} to {LONGEST_PATH:g} m from the '
+                                  f'start of the circle, got {radius:.3g} m', subject='centre',
+                                  remedy='give it relative to the start of the circle, in m')
         if not size > 0.0:
-            raise TrajectoryError('is zero', subject='normal',
-                                  remedy='give the axis round which the circle goes')
+            raise TrajectoryError('must not be zero', subject='normal',
+                                  remedy='give the axis of the circle')
         if abs(axis @ inward) > _PERPENDICULAR:
-            raise TrajectoryError('is not perpendicular to the way to the centre',
+            raise TrajectoryError('must be perpendicular to the direction of the centre',
                                   subject='normal', remedy='give the axis of a circle through '
-                                  'its start, such as one to which the centre is perpendicular')
+                                  'its start')
         self.length = 2.0 * np.pi * radius * positive('turns', turns)
         if not SHORTEST_PATH < self.length < LONGEST_PATH:
-            raise TrajectoryError(f'make a path of {self.length:.3g} m', subject='turns',
-                                  remedy='go round more or less often, or a smaller circle')
+            raise TrajectoryError(f'must make a path of {SHORTEST_PATH:g} to {LONGEST_PATH:g} m, '
+                                  f'got {self.length:.3g} m', subject='turns',
+                                  remedy='change the number of turns or the radius')
         self.curvature = 1.0 / radius
         self._radius = radius
         self._centre = start + radius * inward
@@ -381,7 +395,7 @@ class Circle(TipPath):
         self._forward = np.cross(axis, self._outward)
 
     def at(self, s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return point, tangent and curvature vector after some length."""
+        """Point, tangent and curvature vector after some length."""
         c, d = np.cos(s / self._radius), np.sin(s / self._radius)
         out = c * self._outward + d * self._forward
         return (self._centre + self._radius * out,
@@ -389,21 +403,21 @@ class Circle(TipPath):
 
 
 def _length_and_direction(vector: FloatArray) -> tuple[float, FloatArray]:
-    """Return the length of a vector and its direction, zero where it has none."""
+    """Length of a vector and its direction, zero for a zero vector."""
     largest = float(np.max(np.abs(vector)))
     if not largest > 0.0:
         return 0.0, vector
-    # No square of it may be too large or too small for a float.
+    # Scaled, so that squares neither overflow nor underflow.
     scaled = vector / largest
     length = float(np.linalg.norm(scaled))
     return largest * length, scaled / length
 
 
 def _vector(name: str, value: ArrayLike) -> FloatArray:
-    """Return three finite numbers."""
+    """Three finite numbers."""
     vector = finite_array(name, value)
     if vector.shape != (3,):
-        raise DimensionError(f'has shape {vector.shape}, not (3,)', subject=name,
+        raise DimensionError(f'must have shape (3,), got {vector.shape}', subject=name,
                              remedy='give x, y and z in base axes')
     return vector
 
@@ -415,7 +429,7 @@ class JointBounds:
 
         u \le \min\left( A, \; \frac{V - v}{\tau}, \; u_{stop} \right),
 
-    and the like below. After a time tau, some steps long, at u_stop a joint still comes to
+    and the like below. After a time tau, several steps long, at u_stop a joint still comes to
     rest at its limit, d away now, by braking with A' < A:
 
     .. math::
@@ -425,8 +439,8 @@ class JointBounds:
         \quad x = 8 d - 4 v \tau,
 
     where that leaves it moving towards the limit, 2 d > v tau; else it stops there before tau,
-    u_stop = -v^2 / (2 d). So from a state in which it can stop before its limit every step
-    leads to one in which it can, whatever it does within the bounds.
+    u_stop = -v^2 / (2 d). So from a state in which it can stop before its limit every step leads
+    to one in which it can, for any acceleration within the bounds.
 
     Parameters
     ----------
@@ -446,27 +460,27 @@ class JointBounds:
         self.acceleration = each_joint('acceleration limits', acceleration, self.n)
         for name in ('velocity', 'acceleration'):
             if not np.all(getattr(self, name) > 0.0):
-                raise ControlError('hold a value that is not above zero',
-                                   subject=f'{name} limits', remedy='give inf where there is none')
+                raise ControlError('must be above zero', subject=f'{name} limits',
+                                   remedy='use inf for an unlimited joint')
         if not np.all(self.lower <= self.upper):
-            raise ControlError('are below the lower ones', subject='upper limits',
+            raise ControlError('must not be below the lower ones', subject='upper limits',
                                remedy='give the range of each joint')
 
     @classmethod
     def for_robot(cls, robot: Robot, *, velocity: ArrayLike = np.inf,
                   acceleration: ArrayLike = np.inf) -> JointBounds:
-        """Return the limits of a robot, speed and acceleration no higher than given."""
+        """Limits of a robot, with speed and acceleration no higher than given."""
         return cls(robot.limits.lower, robot.limits.upper,
                    np.fmin(velocity, robot.limits.velocity), acceleration)
 
     @property
     def limits(self) -> JointLimits:
-        """Ranges and speeds, as a robot has them; efforts are unknown."""
+        """Ranges and speeds as the limits of a robot; efforts are nan."""
         return JointLimits(self.lower, self.upper, self.velocity, np.full(self.n, np.nan))
 
     def accelerations(self, q: FloatArray, v: FloatArray, step: float
                       ) -> tuple[FloatArray, FloatArray]:
-        """Return the least and largest accelerations at a state, shape (n,) each.
+        """Least and largest accelerations at a state, shape (n,) each, rad/s^2 or m/s^2.
 
         Where the first is above the second, the joint cannot keep its limits any more.
         """
@@ -474,16 +488,16 @@ class JointBounds:
         return np.max(below, axis=0), np.min(above, axis=0)
 
     def tightest(self, joint: int, q: FloatArray, v: FloatArray, step: float) -> str:
-        """Return which limit of a joint bounds it most at a state: a word for messages."""
+        """Tightest limit of a joint at a state, as a word for messages."""
         below, above = self._kinds(q, v, step)
         kinds = ('acceleration', 'speed', 'range')
-        # The more a bound has moved in from that of acceleration alone, the more it matters.
+        # Measured by the distance to the bound of acceleration alone.
         low, high = below[:, joint], above[:, joint]
         return kinds[int(np.argmax(low))] if np.max(low) - low[0] > high[0] - np.min(high) \
             else kinds[int(np.argmin(high))]
 
     def _kinds(self, q: FloatArray, v: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
-        """Return the bounds from acceleration, speed and range, shape (3, n) each."""
+        """Bounds from acceleration, speed and range, shape (3, n) each."""
         tau = _APPROACH * step
         up = self._stopping(self.upper - q, v, tau)
         down = self._stopping(q - self.lower, -v, tau)
@@ -491,12 +505,12 @@ class JointBounds:
                 np.stack([self.acceleration, (self.velocity - v) / tau, up]))
 
     def _stopping(self, way: FloatArray, v: FloatArray, tau: float) -> FloatArray:
-        """Return the largest accelerations towards a limit that is so far away, u_stop."""
+        """Largest accelerations u_stop towards a limit at a distance."""
         with np.errstate(divide='ignore', invalid='ignore'):
             x = 8.0 * way - 4.0 * tau * v
             later = (x / (tau + np.sqrt(tau**2 + x / (_BRAKING * self.acceleration)))
                      - 2.0 * v) / (2.0 * tau)
             bound = np.where(x >= 0.0, later, -v**2 / (2.0 * way))
-        # Beyond its limit a joint comes to rest, or goes back no slower than it does.
+        # Beyond its limit a joint comes to rest, or returns no slower than it does now.
         bound = np.where(way > 0.0, bound, -v / tau)
         return np.where(np.isinf(way), np.inf, bound)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``TrajectoryBuffer``: the reference an arm follows, out of messages that may be wrong."""
+"""Trajectory buffer: the reference that an arm follows, from trajectory messages."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ AGREEMENT = (1e-5, 1e-3, 0.05)
 VELOCITY_BLEND_PEAK = 4.0
 #: Shortest blend. s.
 SHORTEST_BLEND = 0.02
-#: A trajectory that starts later than this from now was stamped by another clock. s.
+#: Longest time from now to the start of a trajectory; a later stamp is of another clock. s.
 LONGEST_WAIT = 600.0
 
 
 class Progress(Enum):
-    """Where a reference stands; the value is the text to show."""
+    """State of a reference; the value is the text to show."""
 
     RESTING = 'at rest'
     MOVING = 'moving'
@@ -69,11 +69,11 @@ class Junction:
     Parameters
     ----------
     t : float
-        When. s.
+        Time. s.
     q, v, a : ndarray, shape (n,)
         The motion under way then.
     measured : ndarray, shape (n,)
-        Where the arm is.
+        Measured pose of the arm.
     """
 
     t: float
@@ -86,26 +86,25 @@ class Junction:
 class TrajectoryBuffer:
     """Accept trajectories as a whole or not at all, and interpolate between their points.
 
-    Points with velocities and accelerations are joined by quintics, points with
-    velocities by cubics; positions alone are given the derivatives of the clamped
-    cubic spline that ends at rest. There is no linear interpolation: its velocity
-    jumps would reach the torque.
+    Points with velocities and accelerations are joined by quintics, points with velocities by
+    cubics. Positions alone are given the derivatives of the clamped cubic spline that ends at
+    rest. Linear interpolation is not used: its velocity jumps would reach the torque.
 
-    A new trajectory replaces what is under way from its start on (its stamp, or now);
-    the motion before that goes on. At the junction position, velocity and acceleration
-    stay continuous: a trajectory that agrees with the motion there (an overlapping
-    chunk of a stream) simply takes over, one that differs a little is blended in, one
-    that begins later is reached by a quintic. After its last point it rests, or, where
-    it ends in motion, comes to a smooth stop and says that it starves.
+    A new trajectory replaces the motion under way from its start on (its stamp, or now). At the
+    junction position, velocity and acceleration stay continuous: a trajectory that agrees with
+    the motion there (an overlapping chunk of a stream) takes over as it is, one that differs a
+    little is blended in, one that begins later is reached by a quintic. After its last point
+    the motion rests. A trajectory that ends in motion comes to a smooth stop, and `progress`
+    says so.
 
     Parameters
     ----------
     joint_names : sequence of str, length n
         The joints, in the order of every vector.
     limits : JointLimits
-        Position and speed limits that no trajectory may break.
+        Position and speed limits of all trajectories.
     continuous : array_like of bool, shape (n,), optional
-        Joints that turn without end: trajectories may start at any turn.
+        Whether each joint turns without limits: its trajectories may start at any turn.
     units : sequence of str, length n, optional
         Units of the positions, for messages; rad by default.
     start_tolerance : float
@@ -118,6 +117,22 @@ class TrajectoryBuffer:
         Deceleration when points run out. rad/s^2.
     max_points : int
         Largest number of points in one trajectory.
+
+    See Also
+    --------
+    robot_dynamics.control.motion.references : Desired motions as functions of time.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> robot = Robot.from_urdf('planar_2r')
+    >>> buffer = TrajectoryBuffer.for_robot(robot)
+    >>> buffer.anchor([0.0, 0.5])
+    >>> point = TrajectoryPoint(2.0, [0.2, 0.5], [0.0, 0.0])
+    >>> buffer.accept(robot.joint_names, [point], stamp=None, now=10.0)
+    10.0
+    >>> buffer.sample(12.0)[0]
+    array([0.2, 0.5])
     """
 
     def __init__(self, joint_names: Sequence[str], limits: JointLimits, *,
@@ -144,23 +159,23 @@ class TrajectoryBuffer:
 
     @classmethod
     def for_robot(cls, robot: Robot, **settings: float) -> TrajectoryBuffer:
-        """Return a buffer that keeps a robot's limits."""
+        """Buffer with the limits of a robot."""
         robot.require_single_coordinates('a JointTrajectory')
         return cls(robot.joint_names, robot.limits, continuous=robot.is_continuous,
                    units=position_units(robot), **settings)
 
     @property
     def progress(self) -> Progress:
-        """Where the reference stood when last sampled."""
+        """State of the reference when last sampled."""
         return _PROGRESS[self._stage]
 
     @property
     def end(self) -> float:
-        """When the motion is at rest for good, a stop after the last point included. s."""
+        """Time at which the motion has come to rest, a stop after the last point included, s."""
         return float(self._anchored().begins[-1])
 
     def anchor(self, q: FloatArray) -> None:
-        """Rest at a pose, shape (n,), and drop everything else."""
+        """Rest at a pose, shape (n,), and drop the motion under way."""
         self._pieces = resting(np.array(q, dtype=np.float64))
         self._stage = Stage.REST
 
@@ -184,14 +199,14 @@ class TrajectoryBuffer:
         self._stage = pieces.stages[index]
 
     def sample(self, t: float) -> Motion:
-        """Return the motion at a time as new arrays q, v, a of shape (n,)."""
+        """Motion at a time as new arrays q, v, a of shape (n,)."""
         n = len(self.joint_names)
         q, v, a = np.empty(n), np.empty(n), np.empty(n)
         self.sample_into(t, q, v, a)
         return q, v, a
 
     def sample_many(self, times: ArrayLike) -> Motion:
-        """Return the motion at m times to come as arrays of shape (m, n); `progress` stays."""
+        """Motion at m times to come as arrays of shape (m, n); `progress` stays."""
         pieces = self._anchored()
         times = np.asarray(times, dtype=np.float64)
         q, v, a = (np.empty((times.size, len(self.joint_names))) for _ in range(3))
@@ -211,17 +226,17 @@ class TrajectoryBuffer:
         points : sequence of TrajectoryPoint, or PointArrays
             The points.
         stamp : float or None
-            When it starts; None or 0 for now. s.
+            Start; None or 0 for now. s.
         now : float
             Time of the state last answered. s.
         measured : ndarray, shape (n,), optional
-            Pose measured then. A trajectory may start there as well as at the motion
-            under way, which a loaded arm does not follow exactly.
+            Pose measured then. A trajectory may start there as well as at the motion under way,
+            which a loaded arm does not follow exactly.
 
         Returns
         -------
         float
-            When it takes over. s.
+            Time at which it takes over. s.
 
         Raises
         ------
@@ -232,8 +247,9 @@ class TrajectoryBuffer:
         given = read_points(self.joint_names, names, points, max_points=self._max_points)
         start = stamp if stamp else now
         if not start <= now + LONGEST_WAIT:
-            raise TrajectoryError(f'lies {start - now:.3g} s ahead', subject='stamp of the '
-                                  'trajectory', remedy='compare the clocks')
+            raise TrajectoryError(f'must be within {LONGEST_WAIT:g} s from now, got '
+                                  f'{start - now:.3g} s', subject='stamp of the trajectory',
+                                  remedy='compare the clocks')
         t = max(now, start)
         times = start + given.times
         if times[-1] < t:
@@ -248,7 +264,8 @@ class TrajectoryBuffer:
             new = join(given, times, junction, COAST)
             self._limits.check_motion(new, junction.q, junction.measured)
         except TrajectoryError:
-            # What comes after the last point is ours: it may be what breaks a limit.
+            # The coasting after the last point, which the sender did not ask for, may be
+            # what breaks a limit.
             new = join(given, times, junction, 0.0)
             self._limits.check_motion(new, junction.q, junction.measured)
         self._pieces = old.until(t, now).followed_by(new)
@@ -256,7 +273,7 @@ class TrajectoryBuffer:
 
     def _connected(self, given: Points, times: FloatArray, junction: Junction,
                    coast: float) -> PiecewiseMotion:
-        """Return the motion that goes from the junction to the first point and on."""
+        """Motion from the junction to the first point and on."""
         q = given.q + self._turns(junction.q, given.q[0])
         new = pieces_through(times, q, given.v, given.a, self._stop_acceleration, coast=coast,
                              before=(junction.t, junction.q, junction.v))
@@ -264,7 +281,7 @@ class TrajectoryBuffer:
 
     def _taken_over(self, given: Points, times: FloatArray, junction: Junction,
                     coast: float) -> PiecewiseMotion:
-        """Return the motion that joins a trajectory already under way at the junction."""
+        """Motion that joins a trajectory already under way at the junction."""
         new = pieces_through(times, given.q, given.v, given.a, self._stop_acceleration,
                              coast=coast)
         q, v, a = self._motion(new, junction.t)
@@ -283,19 +300,18 @@ class TrajectoryBuffer:
         return self._bridge(junction, joined, new).followed_by(new.since(joined))
 
     def _check_start(self, junction: Junction, q: FloatArray) -> None:
-        """Refuse a trajectory that is neither where the arm is nor where it is led."""
+        """Reject a trajectory that begins neither at the measured nor at the desired pose."""
         away = np.maximum(np.minimum(junction.q, junction.measured) - q,
                           q - np.maximum(junction.q, junction.measured))
         if not away.max() <= self._start_tolerance:
             joint = int(np.argmax(away))
-            raise TrajectoryError(f'the trajectory is {away[joint]:.3f} '
-                                  f'{self._units[joint]} away from where the arm is',
-                                  subject=self.joint_names[joint],
-                                  remedy='start it at the measured pose, or let its first '
-                                         'point lie in the future to be moved there')
+            raise TrajectoryError(f'is {away[joint]:.3f} {self._units[joint]} away from the '
+                                  'start of the trajectory', subject=self.joint_names[joint],
+                                  remedy='start it at the measured pose, or give its first '
+                                         'point a later time to be moved there')
 
     def _bridge(self, junction: Junction, joined: float, new: PiecewiseMotion) -> PiecewiseMotion:
-        """Return the quintic from the junction to where a motion is when it is joined."""
+        """Quintic from the junction to the state of a motion when it is joined."""
         there = self._motion(new, joined)
         begin = np.array([junction.t])
         coefficients = quintic(joined - begin, junction.q[None], junction.v[None],
@@ -303,12 +319,12 @@ class TrajectoryBuffer:
         return PiecewiseMotion(begin, begin.copy(), coefficients, [Stage.MOVE])
 
     def _turns(self, here: FloatArray, there: FloatArray) -> FloatArray:
-        """Return the full turns that bring continuous joints nearest to where they are. rad."""
+        """Full turns that bring continuous joints nearest to their present position, rad."""
         return np.where(self._continuous,
                         2.0 * np.pi * np.round((here - there) / (2.0 * np.pi)), 0.0)
 
     def _motion(self, pieces: PiecewiseMotion, t: float) -> Motion:
-        """Return a motion at a time as new arrays."""
+        """Motion at a time as new arrays."""
         n = len(self.joint_names)
         q, v, a = np.empty(n), np.empty(n), np.empty(n)
         self._evaluate(pieces.begins, pieces.origins, pieces.coefficients, t, q, v, a)
@@ -316,6 +332,6 @@ class TrajectoryBuffer:
 
     def _anchored(self) -> PiecewiseMotion:
         if self._pieces is None:
-            raise StateError('has no pose to start from', subject='trajectory buffer',
-                             remedy='wait for the first joint state')
+            raise StateError('has no start pose', subject='trajectory buffer',
+                             remedy='call anchor with the first joint state')
         return self._pieces

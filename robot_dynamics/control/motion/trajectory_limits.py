@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits that no reference may break."""
+"""Position, speed and acceleration limits of references, checked at every time of a motion."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot_data import JointLimits
 
-#: What `find_violation` found.
+#: Findings of `find_violation`.
 NOTHING, POSITION, VELOCITY, ACCELERATION = range(4)
 #: Degree of a piece.
 DEGREE = 5
-#: Where an extreme is, is found to this many halvings; its value, flat there, to twice as many.
+#: Halvings by which the time of an extreme is found.
 HALVINGS = 30
 
 #: A limit may be exceeded by rounding: rad or m, and as a fraction of a speed or acceleration.
@@ -30,10 +30,10 @@ _NO_LIMIT = np.finfo(np.float64).max
 
 
 class TrajectoryLimits:
-    """Check points and whole motions against position, speed and acceleration.
+    """Check points and whole motions against position, speed and acceleration limits.
 
-    A joint that stands beyond a position limit, as an arm pushed onto its stop may,
-    can be led back from there, but not farther away.
+    A joint beyond a position limit, as that of an arm pushed onto its stop may be, can be led
+    back from there, but not farther away.
 
     Parameters
     ----------
@@ -59,19 +59,19 @@ class TrajectoryLimits:
         self._find_violation = find_violation.load()
 
     def check_points(self, given: Points, *poses: FloatArray) -> None:
-        """Refuse points that are themselves beyond a limit.
+        """Reject points that are beyond a limit.
 
         Parameters
         ----------
         given : Points
             The points.
         *poses : ndarray, shape (n,)
-            Where the arm stands, or is thought to.
+            Present pose of the arm, measured or desired.
 
         Raises
         ------
         TrajectoryError
-            Where one is, with its joint.
+            Names the joint.
         """
         lower, upper = self._range(poses)
         for field, values, low, high in (
@@ -84,13 +84,13 @@ class TrajectoryLimits:
             outside = ~((values >= low) & (values <= high))
             if outside.any():
                 k, joint = np.argwhere(outside)[0]
-                raise TrajectoryError(f'points[{k}].{field} {values[k, joint]:.4g} is outside '
+                raise TrajectoryError(f'has points[{k}].{field} {values[k, joint]:.4g} outside '
                                       f'{low[joint]:.4g} to {high[joint]:.4g}',
                                       subject=self._joint_names[joint],
                                       remedy='keep every point inside the limits')
 
     def check_motion(self, motion: PiecewiseMotion, *poses: FloatArray) -> None:
-        """Refuse a motion that breaks a limit at any time; parameters as `check_points`."""
+        """Reject a motion that breaks a limit at any time; parameters as `check_points`."""
         lower, upper = self._range(poses)
         kind, joint, t, value = self._find_violation(
             motion.begins, motion.origins, motion.coefficients, motion.begins[-1], lower, upper,
@@ -99,29 +99,28 @@ class TrajectoryLimits:
             return
         if kind == POSITION:
             what, limit = 'position', (lower if value < lower[joint] else upper)[joint]
-            remedy = ('keep the points, and the way to a stop after the last one, inside the '
-                      'position limits')
+            remedy = ('keep the points, and the stop after the last one, inside the position '
+                      'limits')
         elif kind == VELOCITY:
             what, limit = 'speed', self._velocity[joint]
             remedy = 'give the motion more time or a nearer start'
         else:
             what, limit = 'acceleration', self._acceleration[joint]
             remedy = 'give the motion more time, smoother points or a nearer start'
-        raise TrajectoryError(f'{what} {value:.4g} is beyond {limit:.4g}, '
+        raise TrajectoryError(f'has {what} {value:.4g} beyond {limit:.4g}, '
                               f'{t - motion.begins[0]:.3f} s after the trajectory takes over',
                               subject=self._joint_names[joint], remedy=remedy)
 
     def _range(self, poses: tuple[FloatArray, ...]) -> tuple[FloatArray, FloatArray]:
-        """Return the position limits, widened to where the arm stands."""
+        """Position limits, widened to the present pose."""
         return (np.minimum.reduce((self._lower, *poses)), np.maximum.reduce((self._upper, *poses)))
 
 
 @routine
 def taylor(c, k, i, start, rows):
-    """Write the coefficients of a joint's piece and its derivatives about a time in it.
+    """Write the coefficients of a joint's piece and of its derivatives about a time in it.
 
-    Row d of rows, shape (6, 6), gets those of derivative d; what is beyond its degree stays
-    zero.
+    Row d of rows, shape (6, 6), gets those of derivative d; entries beyond its degree stay zero.
     """
     for j in range(DEGREE + 1):
         rows[0, j] = c[k, j, i]
@@ -144,7 +143,7 @@ def _value(rows, d, s):
 
 @helper
 def _surely_within(rows, d, h, low, high):
-    """Whether derivative d is surely within limits from 0 to h.
+    """Whether the Bernstein coefficients of derivative d on [0, h] are within the limits.
 
     g_0 + g_1 x + ... + g_5 x^5 lies, from x = 0 to 1, between the least and the largest of its
     Bernstein coefficients b_i = sum_j binomial(i, j) / binomial(5, j) g_j.
@@ -162,22 +161,12 @@ def _surely_within(rows, d, h, low, high):
 
 @routine
 def farthest_outside(rows, d, length, low, high, knots):
-    """Return where derivative d is farthest outside low to high, and its value; -1 for nowhere.
+    """Time at which derivative d is farthest outside low to high, and its value; -1 for nowhere.
 
-    Between two neighbouring extremes of a polynomial there is one root at most, and the
-    extremes are the roots of its derivative: so the extremes of derivative d follow from
-    those of the derivatives above, of which the fifth is constant.
-
-    Parameters
-    ----------
-    rows : (6, 6)
-        As `taylor` leaves them.
-    d : int
-        Derivative.
-    length, low, high : float
-        Until when it is asked for, from 0 on. s. Limits.
-    knots : (2, 17)
-        For times between which derivatives are monotonic.
+    Between two neighbouring extremes of a polynomial there is one root at most, and the extremes
+    are the roots of its derivative: so the extremes of derivative d follow from those of the
+    derivatives above, of which the fifth is constant. `rows` is as `taylor` leaves it; `length`
+    is the end of the interval, s; `knots`, shape (2, 17), is work space.
     """
     knots[0, 0], knots[0, 1] = 0.0, length
     count, now = 2, 0
@@ -210,25 +199,17 @@ def farthest_outside(rows, d, length, low, high, knots):
 
 @kernel('(f8[::1], f8[::1], f8[:,:,::1], f8, f8[::1], f8[::1], f8[::1], f8[::1])')
 def find_violation(begins, origins, coefficients, end, lower, upper, velocity, acceleration):
-    """Return the first piece that breaks a limit, at any time of it.
+    """First piece that breaks a limit, at any time of it.
 
-    Comparisons are written so that NaN breaks a limit.
-
-    Parameters
-    ----------
-    begins, origins, coefficients : ndarray
-        As for `evaluate_pieces`.
-    end : float
-        End of the last piece. s.
-    lower, upper, velocity, acceleration : ndarray, shape (n,)
-        Limits, the largest float for none: infinity is beyond them.
+    Comparisons are written so that NaN breaks a limit. `end` is the end of the last piece, s;
+    limits have shape (n,), the largest float for none.
 
     Returns
     -------
     kind, joint : int
-        Which limit of which joint.
+        Limit and joint.
     t, value : float
-        When the joint is farthest beyond the limit in that piece, and what it is then.
+        Time at which the joint is farthest beyond the limit in that piece, and its value then.
     """
     m, n = begins.size, lower.size
     rows = np.zeros((DEGREE + 1, DEGREE + 1))
@@ -241,7 +222,7 @@ def find_violation(begins, origins, coefficients, end, lower, upper, velocity, a
             for d in range(3):
                 high = upper[i] if d == 0 else velocity[i] if d == 1 else acceleration[i]
                 low = lower[i] if d == 0 else -high
-                # Most pieces are far from their limits; where not, extremes are looked for.
+                # Most pieces are far from their limits; only the others need their extremes.
                 if _surely_within(rows, d, length, low, high):
                     continue
                 where, value = farthest_outside(rows, d, length, low, high, knots)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading the points of a trajectory message: all of them right, or none taken."""
+"""Points of a trajectory message, checked as a whole."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NAMES_SHOWN = 10
 
 @dataclass(frozen=True)
 class TrajectoryPoint:
-    """A point of a trajectory as messages carry it.
+    """A point of a trajectory as in messages.
 
     Parameters
     ----------
@@ -35,6 +35,12 @@ class TrajectoryPoint:
         Time after the start of the trajectory. s.
     positions, velocities, accelerations : sequence of float
         One value a joint of the message; the last two, or the last one, may be empty.
+
+    Examples
+    --------
+    >>> point = TrajectoryPoint(2.0, positions=[0.1, 0.2], velocities=[0.0, 0.0])
+    >>> PointArrays.of([point], 2).velocities
+    array([[0., 0.]])
     """
 
     time_from_start: float
@@ -45,7 +51,7 @@ class TrajectoryPoint:
 
 @dataclass(frozen=True, eq=False)
 class PointArrays:
-    """Points as messages carry them, in the order of the message's joints, a row a point.
+    """Points as in messages, in the order of the message's joints, a row a point.
 
     Parameters
     ----------
@@ -65,12 +71,12 @@ class PointArrays:
 
     @classmethod
     def of(cls, points: Sequence[TrajectoryPoint], count: int) -> PointArrays:
-        """Return points of count joints as arrays.
+        """Points of count joints as arrays.
 
         Raises
         ------
         TrajectoryError
-            Where a field has not one value a joint.
+            Where a field has a wrong length.
         """
         return cls(np.array([point.time_from_start for point in points], dtype=np.float64),
                    *(_stacked(points, field, count) for field in FIELDS))
@@ -98,14 +104,14 @@ class Points:
 
 def sample_points(reference: Reference, start: float, duration: float,
                   step: float) -> list[TrajectoryPoint]:
-    """Return a stretch of a reference as points, the first one at its beginning.
+    """Points of a section of a reference, the first one at its beginning.
 
     Parameters
     ----------
     reference : Reference
-        What to sample.
+        Reference to sample.
     start : float
-        Where on the reference the stretch begins. s.
+        Begin of the section on the reference. s.
     duration, step : float
         Its length, and the time between points. s.
     """
@@ -117,10 +123,7 @@ def sample_points(reference: Reference, start: float, duration: float,
 
 def read_points(joint_names: tuple[str, ...], names: Sequence[str],
                 points: Sequence[TrajectoryPoint] | PointArrays, *, max_points: int) -> Points:
-    """Return the points in the order of `joint_names`.
-
-    Arrays are read in a time that hardly depends on the number of points; points one by
-    one take some microseconds each.
+    """Points in the order of `joint_names`.
 
     Raises
     ------
@@ -136,56 +139,51 @@ def read_points(joint_names: tuple[str, ...], names: Sequence[str],
                               remedy='give every point one position a joint')
     if v is None and a is not None:
         raise TrajectoryError('has accelerations without velocities', subject='trajectory',
-                              remedy='give velocities, too, or leave the accelerations out')
+                              remedy='add velocities, or leave the accelerations out')
     times = arrays.times
     if not np.isfinite(times).all():
         k = int(np.argmin(np.isfinite(times)))
-        raise TrajectoryError(f'is {times[k]:g}', subject=f'points[{k}].time_from_start',
+        raise TrajectoryError(f'must be finite, got {times[k]:g}',
+                              subject=f'points[{k}].time_from_start',
                               remedy='send finite times only')
     if times[-1] > LONGEST:
-        raise TrajectoryError(f'is {times[-1]:g}, more than {LONGEST:g}',
+        raise TrajectoryError(f'must not be above {LONGEST:g}, got {times[-1]:g}',
                               subject=f'points[{times.size - 1}].time_from_start',
                               remedy='send it in parts')
     if times[0] < 0.0:
-        raise TrajectoryError(f'is {times[0]:g}, not zero or later',
+        raise TrajectoryError(f'must be zero or later, got {times[0]:g}',
                               subject='points[0].time_from_start',
-                              remedy='let no point lie before the stamp of the trajectory')
+                              remedy='begin at or after the stamp of the trajectory')
     wrong = np.flatnonzero(~(np.diff(times) >= SHORTEST_SEGMENT))
     if wrong.size:
         k = int(wrong[0]) + 1
-        raise TrajectoryError(f'is {times[k]:g} after {times[k - 1]:g}',
-                              subject=f'points[{k}].time_from_start',
+        raise TrajectoryError(f'must be later than the point before, got {times[k]:g} after '
+                              f'{times[k - 1]:g}', subject=f'points[{k}].time_from_start',
                               remedy='let the times increase from point to point')
     return Points(times, q[:, order], None if v is None else v[:, order],
                   None if a is None else a[:, order])
 
 
 def check_count(count: int, max_points: int) -> None:
-    """Refuse a trajectory of no or of too many points.
-
-    Raises
-    ------
-    TrajectoryError
-        Naming both numbers.
-    """
+    """Reject a trajectory of no or of too many points with a TrajectoryError."""
     if count == 0:
         raise TrajectoryError('has no point', subject='trajectory',
                               remedy='send at least one point')
     if count > max_points:
-        raise TrajectoryError(f'has {count} points, more than {max_points}',
+        raise TrajectoryError(f'must have at most {max_points} points, got {count}',
                               subject='trajectory', remedy='send it in parts')
 
 
 def wrong_length(k: int, field: str, length: int, count: int) -> TrajectoryError:
-    """Return what is wrong with a field of another length than there are joints."""
+    """Error of a field of another length than there are joints."""
     return TrajectoryError(f'has {length} values for {count} joints',
                            subject=f'points[{k}].{field}',
                            remedy='give every point one value a joint, or none of them')
 
 
 def _order(joint_names: tuple[str, ...], names: Sequence[str]) -> list[int]:
-    """Return where each of our joints stands in the message."""
-    # A message may hold names by the ten thousand, and a controller waits for this.
+    """Position of each joint of the robot in the message."""
+    # Linear in the number of names, which may be ten thousand: a control loop waits for this.
     places = {name: place for place, name in enumerate(names)}
     missing = [name for name in joint_names if name not in places]
     unknown = places.keys() - set(joint_names)
@@ -203,7 +201,7 @@ def _order(joint_names: tuple[str, ...], names: Sequence[str]) -> list[int]:
 
 
 def _stacked(points: Sequence[TrajectoryPoint], field: str, count: int) -> FloatArray | None:
-    """Return one field of all points, shape (m, count), or None where all have it empty."""
+    """One field of all points, shape (m, count), or None where all have it empty."""
     rows = [getattr(point, field) for point in points]
     lengths = [len(row) for row in rows]
     if not any(lengths):
@@ -215,9 +213,9 @@ def _stacked(points: Sequence[TrajectoryPoint], field: str, count: int) -> Float
 
 
 def _finite(array: FloatArray | None, field: str, names: Sequence[str]) -> FloatArray | None:
-    """Return one field of all points as it is, or say which value is not finite."""
+    """One field of all points as it is; raises for the first value that is not finite."""
     if array is not None and not np.isfinite(array).all():
         k, column = np.argwhere(~np.isfinite(array))[0]
-        raise TrajectoryError(f'points[{k}].{field} is {array[k, column]:g}',
+        raise TrajectoryError(f'must have finite points[{k}].{field}, got {array[k, column]:g}',
                               subject=names[column], remedy='send finite values only')
     return array

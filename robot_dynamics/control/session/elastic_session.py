@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ElasticSession``: a session that hears of motors and leads the links behind springs."""
+"""Control session of an arm with elastic joints: states of the motors, references of the links."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from robot_dynamics.control.session.modes import Cause, Mode
 from robot_dynamics.control.session.session import ControlSession
 from robot_dynamics.model.arrays import FloatArray
 
-#: States over which late ones are counted, and the share of them from which on, and down to
-#: which, they are too many. Single ones a loop survives: springs have some damping of their own.
+#: States over which late ones are counted; share of late states at which the session goes
+#: safe, and share at which it returns. The damping of the springs covers single late states.
 _COUNTED, _TOO_MANY, _FEW = 50, 0.2, 0.05
 
 
 class ElasticSession(ControlSession):
     """A control session whose states are those of motors, and whose references those of links.
 
-    Poses that are held, and errors, are those of links at rest behind the springs: what is
-    held sags no more when it is taken over, and in equilibrium there is no error but that
-    of the links. While the arm moves, what springs give way to its acceleration is left out.
+    Held poses and errors are those of links at rest behind the springs: the arm does not
+    sag further when it is taken over, and in equilibrium the only error is that of the
+    links. The deflection by the acceleration of a moving arm is neglected.
 
-    It goes safe where too many states are older, or farther apart, than the loop is stable with
-    (`ElasticGainReport.longest_delay`): the feedback would drive the springs. As long as that
-    is so it stays safe, and the controller is told to be patient.
+    The session goes safe where too many states are older, or farther apart, than the
+    longest delay of a stable loop (`ElasticGainReport.longest_delay`): the feedback would
+    excite the springs. While that lasts it stays safe, with the `patient_damping` of the
+    controller.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class ElasticSession(ControlSession):
 
     @property
     def pose(self) -> FloatArray:
-        """Where the links hang when the motors stand where they are, shape (n,)."""
+        """Equilibrium of the links at the present motor positions, shape (n,), rad or m."""
         return self.controller.links_at_rest(self.monitor.q)
 
     def _change_mode(self, silence: float) -> None:
@@ -54,16 +55,12 @@ class ElasticSession(ControlSession):
                                               f'{self.controller.report.longest_delay:.4f} s')
 
     def _lateness(self) -> float:
-        """Return how much older than in a regular loop the effort on the arm becomes. s.
-
-        By the age of the last state when it came, and by what it came later than a period after
-        the one before.
-        """
+        """Age of the last state plus its delay beyond one period, s."""
         monitor = self.monitor
         return self._last_receive - monitor.stamp + max(0.0, monitor.dt - self.settings.period)
 
     def _count_lateness(self) -> None:
-        """Decide whether the controller has to be patient."""
+        """Update the share of late states and the damping of the safe command."""
         is_late = self._lateness() > self.controller.report.longest_delay
         self._late_share += (is_late - self._late_share) / _COUNTED
         was_patient = self.controller.is_patient

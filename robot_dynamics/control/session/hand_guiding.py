@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``HandGuidingSession``: a session whose arm is led by hand and follows no reference."""
+"""Control session of an arm that is guided by hand and follows no reference."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
+from robot_dynamics.control.motion.trajectory_points import PointArrays, TrajectoryPoint
 from robot_dynamics.control.session.modes import Command, Mode
 from robot_dynamics.control.session.session import ControlSession
 from robot_dynamics.errors import TrajectoryError
 
-#: An arm that moves less than this for so long is at rest: what holds it then is what it takes.
+#: An arm that moves less than this distance (rad or m) for this time (s) is at rest.
 REST_DISTANCE, REST_TIME = 0.005, 0.5
 
 
 class HandGuidingSession(ControlSession):
-    """A control session that goes on from holding to `Mode.GUIDED`, not to tracking.
+    """A control session that goes from holding to `Mode.GUIDED` instead of tracking.
 
-    It is held until it rests, so that what holding it takes is known when it is given away.
-    An arm that is led may be anywhere. So the desired motion, which stays at the pose that
-    was held before, is there to be looked at, and nobody is far from it. A halt holds the
-    arm by feedback where it comes to rest; ended, the hand has it again.
+    The arm is held until it rests, so that the effort that holds it is known when guiding
+    begins. A guided arm may be anywhere: the desired motion stays at the pose held before,
+    for display, and the tracking error is not limited. A stop holds the arm by feedback
+    where it comes to rest; `resume` returns to guiding.
     """
 
     def halt(self) -> str:
@@ -33,18 +33,20 @@ class HandGuidingSession(ControlSession):
         return f'at rest in {self._begin_halt():.3f} s'
 
     def resume(self) -> None:
-        """Let the arm be led again; see `ControlSession.resume`."""
+        """Return to guiding by hand; see `ControlSession.resume`."""
         super().resume()
         if self.mode is Mode.TRACKING:
             self.controller.reset(self.monitor.q, self.monitor.v)
             self._first_step = True
-            self._give_away()
+            self._begin_guiding()
 
-    def accept_trajectory(self, names: Sequence[str], points: Sequence[TrajectoryPoint],
+    def accept_trajectory(self, names: Sequence[str],
+                          points: Sequence[TrajectoryPoint] | PointArrays,
                           stamp: float | None = None) -> float:
-        """Refuse a trajectory: nobody would follow it."""
+        """Reject a trajectory: no reference is followed."""
         self.counts['trajectories_refused'] += 1
-        raise TrajectoryError('the arm is led by hand', subject='trajectory',
+        raise TrajectoryError('cannot be followed by an arm that is guided by hand',
+                              subject='trajectory',
                               remedy='switch to a controller that follows references')
 
     def _begin_holding(self) -> None:
@@ -58,22 +60,21 @@ class HandGuidingSession(ControlSession):
             return
         super()._begin_tracking()
         if self.mode is Mode.TRACKING:
-            self._give_away()
+            self._begin_guiding()
 
-    def _give_away(self) -> None:
-        """Let the hand have the arm."""
+    def _begin_guiding(self) -> None:
         self.mode, self.reason = Mode.GUIDED, 'the arm follows the hand'
 
     def _begin_halt(self) -> float:
-        """Begin where the hand has the arm, at the speed that it has."""
+        """Begin the stop at the measured pose and speed."""
         self.q_d[:], self.v_d[:] = self.monitor.q, self.monitor.v
         return super()._begin_halt()
 
-    def _desire(self) -> None:
+    def _update_desired_motion(self) -> None:
         if self.mode is Mode.GUIDED:
             self.trajectory.sample_into(self._stamp, self.q_d, self.v_d, self.a_d)
         else:
-            super()._desire()
+            super()._update_desired_motion()
 
     def _track(self, dt: float) -> Command:
         if self.mode is Mode.GUIDED:

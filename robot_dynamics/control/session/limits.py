@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``EffortLimiter``: what an arm may be told, at most and at what rate."""
+"""Limits of the efforts sent to an arm, and of its speed."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from robot_dynamics.model.robot import Robot
 
 
 @kernel('i8(f8[::1], f8[::1], f8[::1], f8[::1], f8, f8[::1], b1[::1])')
-def cut_efforts(tau, limit, carried, rate, dt, effort, saturated):
+def cut_efforts(tau, limit, hardware, rate, dt, effort, saturated):
     """Cut efforts to their limits and rates; return how many were cut, -1 for NaN or inf.
 
-    Neither an effort nor its sum with what the hardware carries is beyond the limit;
-    where the latter alone is, the effort is zero at least, never a push against it.
-    Nothing is written unless all of them are finite.
+    Neither an effort nor its sum with the effort that the hardware adds is beyond the limit.
+    Where the latter alone is, the effort is zero or against it. Nothing is written unless
+    all efforts are finite.
     """
     n = tau.size
     for i in range(n):
@@ -30,8 +30,8 @@ def cut_efforts(tau, limit, carried, rate, dt, effort, saturated):
             return -1
     count = 0
     for i in range(n):
-        low = min(0.0, -limit[i] - min(carried[i], 0.0))
-        high = max(0.0, limit[i] - max(carried[i], 0.0))
+        low = min(0.0, -limit[i] - min(hardware[i], 0.0))
+        high = max(0.0, limit[i] - max(hardware[i], 0.0))
         wanted = tau[i]
         if math.isfinite(rate[i]) and math.isfinite(dt):
             wanted = min(max(wanted, effort[i] - rate[i] * dt), effort[i] + rate[i] * dt)
@@ -43,7 +43,7 @@ def cut_efforts(tau, limit, carried, rate, dt, effort, saturated):
 
 @kernel('b1(f8[::1], f8[::1])')
 def all_within(values, limit):
-    """Whether no value is beyond its limit, either sign; NaN is."""
+    """Whether no value is beyond its limit, either sign; false for NaN."""
     for i in range(values.size):
         if not abs(values[i]) <= limit[i]:
             return False
@@ -51,7 +51,7 @@ def all_within(values, limit):
 
 
 class EffortLimiter:
-    """Clamp efforts to what each joint may bear; no NaN gets through.
+    """Clamp efforts to the limits of the joints and reject NaN and inf.
 
     Parameters
     ----------
@@ -60,14 +60,23 @@ class EffortLimiter:
     effort_limit : array_like, shape (n,)
         Largest absolute effort. N m or N.
     rate_limit : array_like, shape (n,), optional
-        Largest absolute change of effort. N m/s or N/s; unlimited where not given.
+        Largest absolute change of effort; unlimited by default. N m/s or N/s.
     hard_limit : array_like, shape (n,), optional
-        The robot's own limits, nan where it has none: no limit may be above them.
+        Limits of the robot itself, nan for none: no limit may be above them.
 
     Raises
     ------
     ParameterError
         Where a limit is missing, not finite, not positive or above the robot's own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> limiter = EffortLimiter(['shoulder', 'elbow'], [10.0, 5.0])
+    >>> limiter.apply(np.array([20.0, -1.0]), 0.002)
+    array([10., -1.])
+    >>> limiter.saturated
+    array([ True, False])
     """
 
     def __init__(self, joint_names: Sequence[str], effort_limit: ArrayLike, *,
@@ -79,14 +88,13 @@ class EffortLimiter:
             else self._limits('effort_rate_limit', rate_limit)
         if hard_limit is not None:
             self._check_below(self._of_joints('limits of the robot', hard_limit))
-        #: What the hardware adds to every effort by itself, shape (n,). Finite; for its
-        #: owner to overwrite in place before `apply`. N m or N.
+        #: Effort that the hardware adds by itself, shape (n,), finite; overwritten in place
+        #: by its owner before `apply`. N m or N.
         self.hardware_gravity = np.zeros(n)
-        #: The last effort let through, shape (n,). Overwritten in place. N m or N.
+        #: The last effort, shape (n,). Overwritten in place. N m or N.
         self.effort = np.zeros(n)
-        #: Which joints were cut in it, shape (n,).
+        #: Whether it was cut at each joint, shape (n,), and at any.
         self.saturated = np.zeros(n, dtype=np.bool_)
-        #: Whether any was.
         self.any_saturated = False
         self._has_last = False
         self._cut, self._within = cut_efforts.load(), all_within.load()
@@ -94,7 +102,7 @@ class EffortLimiter:
     @classmethod
     def for_robot(cls, robot: Robot, effort_limit: ArrayLike | None = None, *,
                   rate_limit: ArrayLike | None = None) -> EffortLimiter:
-        """Return a limiter at or below the limits of a robot.
+        """Limiter at or below the limits of a robot.
 
         Parameters
         ----------
@@ -117,25 +125,22 @@ class EffortLimiter:
         return self._limit.copy()
 
     def forget(self) -> None:
-        """Let the next effort start anywhere within the limits, as nothing precedes it."""
+        """Let the next effort start anywhere within the limits, without a rate limit."""
         self._has_last = False
 
     def begin_at(self, effort: FloatArray) -> None:
-        """Take an effort for the last one, so that the rate limit counts from there.
-
-        One that is not finite, or beyond the limits, tells nothing and is ignored.
-        """
+        """Count the rate limit from an effort; ignored where it is not within the limits."""
         if effort.shape == self.effort.shape and self.permits(effort):
             self.effort[:] = effort
             self._has_last = True
 
     def apply(self, tau: FloatArray, dt: float) -> FloatArray:
-        """Return the efforts that may be sent.
+        """Efforts within the limits, shape (n,).
 
         Parameters
         ----------
         tau : ndarray, shape (n,)
-            Efforts wanted. N m or N.
+            Wanted efforts. N m or N.
         dt : float
             Time since the last call, for the rate limit. s.
 
@@ -147,21 +152,20 @@ class EffortLimiter:
         Raises
         ------
         ControlError
-            Where an effort is not finite: nothing is sent then, `effort` stays.
+            Where an effort is not finite; `effort` stays as it was.
         """
         if tau.shape != self.effort.shape:
-            raise DimensionError(f'has shape {tau.shape}, not {self.effort.shape}',
+            raise DimensionError(f'must have shape {self.effort.shape}, got {tau.shape}',
                                  subject='effort command',
                                  remedy='give one effort for each of: '
                                         + ', '.join(self.joint_names))
-        # Before the first effort there is nothing its rate could be measured against.
-        # Time that goes back, or is not a number, allows no change.
+        # The first effort has no rate. Negative time and NaN allow no change.
         since = math.inf if not self._has_last else dt if dt > 0.0 else 0.0
         count = self._cut(tau, self._limit, self.hardware_gravity, self._rate, since, self.effort,
                           self.saturated)
         if count < 0:
             joint = self.joint_names[int(np.argmin(np.isfinite(tau)))]
-            raise ControlError('the effort computed is not finite', subject=joint,
+            raise ControlError('needs an effort that is not finite', subject=joint,
                                remedy='the command was withheld; check the gains and the '
                                       'model of this joint')
         self._has_last = True
@@ -173,55 +177,57 @@ class EffortLimiter:
         return self._within(effort, self._limit)
 
     def _limits(self, parameter: str, values: ArrayLike) -> FloatArray:
-        """Return limits as an array of their own, or name the joints they are wrong for."""
+        """Limits as a new array; raises for the joints where one is missing."""
         array = self._of_joints(parameter, values)
         bad = [name for name, value in zip(self.joint_names, array, strict=True)
                if not (value > 0.0 and math.isfinite(value))]
         if bad:
-            raise ParameterError('has no finite limit above zero', subject=', '.join(bad),
+            raise ParameterError('must have a finite effort limit above zero',
+                                 subject=', '.join(bad),
                                  remedy=f'set {parameter} to one value for each of: '
                                         + ', '.join(self.joint_names) + ' (in this order), or '
                                         'write <limit effort="..."> into the URDF')
         return array
 
     def _of_joints(self, parameter: str, values: ArrayLike) -> FloatArray:
-        """Return one number a joint, as an array of its own."""
+        """One number a joint, as a new array."""
         array = np.array(real_array(values, parameter))
         if array.shape != (len(self.joint_names),):
-            raise DimensionError(f'has shape {array.shape}, not ({len(self.joint_names)},)',
+            raise DimensionError(f'must have shape ({len(self.joint_names)},), got {array.shape}',
                                  subject=parameter, remedy='give one value for each of: '
                                  + ', '.join(self.joint_names))
         return array
 
     def _check_below(self, hard_limit: FloatArray) -> None:
-        """Refuse limits above the robot's own."""
+        """Reject limits above the robot's own."""
         for name, limit, own in zip(self.joint_names, self._limit, hard_limit, strict=True):
             if limit > own:
-                raise ParameterError(f'{limit:g} is above the limit {own:g} of the robot itself',
+                raise ParameterError(f'must not be above the limit {own:g} of the robot, got '
+                                     f'{limit:g}',
                                      subject=f'effort_limit.{name}',
                                      remedy=f'set it to {own:g} or less, or correct the effort '
                                             'limit in the robot description')
 
 
 class SpeedGuard:
-    """Watch the speed of an arm.
+    """Detect an arm that is faster than its speed limits.
 
-    References keep within the speed limits; who tracks them overshoots a little. A speed far
-    beyond that is what a feedback does whose answers come too late or too seldom, or that is
-    told wrong positions: it drives the arm to and fro with all it has.
+    References keep within the speed limits, and a tracking arm overshoots a little. A speed far
+    beyond that comes from a feedback with too much delay, too low a rate, or wrong positions:
+    it drives the arm to and fro with its full effort.
 
     Parameters
     ----------
     joint_names : sequence of str, length n
         The joints, for messages.
     velocity_limit : array_like, shape (n,)
-        Speed limits, nan where there is none. rad/s or m/s.
+        Speed limits, nan for none. rad/s or m/s.
     units : sequence of str, length n
         Units of the positions, for messages: 'rad' or 'm'.
     margin : float
-        Up to this multiple of its limit a joint may be fast.
+        Largest speed as a multiple of its limit.
     states : int
-        States in a row that must be faster: one may be a measurement gone wrong.
+        Consecutive states that must be faster: a single one may be a wrong measurement.
     """
 
     def __init__(self, joint_names: Sequence[str], velocity_limit: ArrayLike, *,
@@ -235,7 +241,7 @@ class SpeedGuard:
         self._within = all_within.load()
 
     def is_fast(self, v: FloatArray) -> bool:
-        """Whether the arm runs; to be called once a state, with its velocity, shape (n,)."""
+        """Whether the arm is too fast; to be called once a state, with v of shape (n,)."""
         if self._within(v, self._largest):
             self._in_row = 0
             return False
@@ -245,7 +251,7 @@ class SpeedGuard:
 
     @property
     def detail(self) -> str:
-        """The joint that was farthest beyond its limit in the last state that was, in words."""
+        """The joint farthest beyond its limit in the last state that was too fast, in words."""
         joint = int(np.argmax(self._speed / self._largest))
         return (f'{self._names[joint]} at {self._speed[joint]:.3g} {self._units[joint]}/s, '
                 f'{self._largest[joint]:.3g} at most')

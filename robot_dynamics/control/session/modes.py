@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a control session is doing, why it is safe, and what it sends."""
+"""Modes of a control session, causes of its safe mode, and its command."""
 
 from __future__ import annotations
 
@@ -11,32 +11,37 @@ from robot_dynamics.model.arrays import FloatArray
 
 
 class Mode(Enum):
-    """What a control session is doing; the value is its name on topics."""
+    """Mode of a control session; the value is its name on topics.
 
-    #: No state yet: nothing is sent.
+    Examples
+    --------
+    >>> [mode.value for mode in Mode if mode.follows]
+    ['tracking', 'guided', 'halted']
+    """
+
+    #: No joint state yet: no command is sent.
     WAITING = 'waiting'
     #: The measured pose is held, without adaptation, until the arm obeys.
     HOLDING = 'holding'
     #: The reference is followed.
     TRACKING = 'tracking'
-    #: The arm follows the hand that leads it, and no reference.
+    #: The arm is guided by hand and follows no reference.
     GUIDED = 'guided'
-    #: Somebody asked for a stop: the arm is led to rest and held there, and follows no
-    #: reference until somebody says that it may.
+    #: A stop was requested: the arm is led to rest and held there until a resume.
     HALTED = 'halted'
-    #: The safe command is sent, and only that.
+    #: Only the safe command is sent.
     SAFE = 'safe'
-    #: The safe command was sent; nothing follows.
+    #: The safe command was sent; no command follows.
     STOPPED = 'stopped'
 
     @property
     def follows(self) -> bool:
-        """Whether the law moves the arm, or lets it be moved, as it was built to."""
+        """Whether the control law moves the arm, or lets it be moved by hand."""
         return self in (Mode.TRACKING, Mode.GUIDED, Mode.HALTED)
 
 
 class Cause(Enum):
-    """Why a session went safe; the value is the text to show."""
+    """Cause of the safe mode; the value is the text to show."""
 
     STATES_STOPPED = 'joint states stopped'
     STATES_SLOW = 'joint states come too slowly'
@@ -49,7 +54,7 @@ class Cause(Enum):
 
     @property
     def passes(self) -> bool:
-        """Whether good states alone may end it; the others want somebody to look."""
+        """Whether good states alone may end it; the other causes need an operator."""
         return self in (Cause.STATES_STOPPED, Cause.STATES_SLOW, Cause.ANSWERS_LATE,
                         Cause.CLOCK_JUMPED, Cause.TOO_FAST)
 

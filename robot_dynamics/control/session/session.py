@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ControlSession``: everything between a joint state and an effort, with its guards.
+"""The control session: everything between a joint state and an effort, with its guards.
 
-The session has no clock and no messages: times come in with every call, commands go
-out as return values. What leaves it is finite and within limits, whatever came in.
+The session has no clock and no messages: times come in with every call, commands are
+return values. Every command is finite and within the effort limits.
 """
 
 from __future__ import annotations
@@ -23,49 +23,170 @@ from robot_dynamics.control.session.modes import Cause, Command, Mode
 from robot_dynamics.control.session.start_gate import StartGate
 from robot_dynamics.control.session.stop_motion import StopMotion
 from robot_dynamics.control.states.joint_state import JointStateMonitor, Outcome, Reason, Verdict
-from robot_dynamics.errors import ControlError, ParameterError, StopRequestedError, TrajectoryError
+from robot_dynamics.errors import (
+    ControlError,
+    ParameterError,
+    StopRequestedError,
+    TrajectoryError,
+)
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot, position_units
 
 #: A receive time may go back this much before it counts as a jump of the clock. s.
 CLOCK_TOLERANCE = 1e-3
-#: After a loss states are believed, and answered, from this one on that agrees with those before.
+#: Consistent states in a row after which states are accepted again after a loss.
 CONFIRMING_STATES = 5
-_ACTIVE = (Mode.HOLDING, Mode.TRACKING, Mode.GUIDED, Mode.HALTED)
-#: Least time-out, in periods: what comes a little late is no loss.
+#: Shortest state timeout, in periods: a state that comes a little late is not lost.
 SHORTEST_TIMEOUT = 1.5
+_ACTIVE = (Mode.HOLDING, Mode.TRACKING, Mode.GUIDED, Mode.HALTED)
+
+
+@dataclass(frozen=True)
+class SessionSettings:
+    """Settings of a control session.
+
+    Parameters
+    ----------
+    period : float
+        Nominal time between joint states. s.
+    state_timeout : float
+        Time without a good state after which the session goes safe. Until then the last
+        effort stays. s.
+    resume_after : int or None
+        Good states in a row after which the session holds the arm again, at the pose
+        measured then; None to wait for `ControlSession.reactivate`.
+    safe_kind : SafeKind
+        Kind of the safe command.
+    safe_repeats : int
+        Number of safe commands sent when joint states have stopped.
+    max_tracking_error : float
+        Largest distance of the arm from its reference. rad or m.
+    max_overruns : int
+        Largest number of consecutive states later than the longest step of `StepClock`.
+
+    Examples
+    --------
+    >>> SessionSettings(period=0.002).state_timeout
+    0.1
+    """
+
+    period: float
+    state_timeout: float = 0.1
+    resume_after: int | None = None
+    safe_kind: SafeKind = SafeKind.GRAVITY
+    safe_repeats: int = 5
+    max_tracking_error: float = 0.5
+    max_overruns: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ('period', 'state_timeout', 'safe_repeats', 'max_tracking_error',
+                     'max_overruns'):
+            positive(name, getattr(self, name))
+        shortest = SHORTEST_TIMEOUT * self.period
+        if exceeds(shortest, self.state_timeout):
+            raise ParameterError(f'is {self.state_timeout:g} s, too short for states that come '
+                                 f'every {self.period:g} s', subject='state_timeout',
+                                 remedy=f'set it to {float(f"{1.005 * shortest:.3g}"):g} s or '
+                                        'more, or raise the rate of the states')
+        if self.resume_after is not None:
+            positive('resume_after', self.resume_after)
+
+
+class StepClock:
+    """Time steps for the controller, bounded, and whether the law may learn from them.
+
+    A step as long as a gap would move the estimates as if the last error had lasted all
+    the time. A step much shorter than a period amplifies the noise of finite differences.
+    Both are answered with an effort, but not learnt from.
+
+    Parameters
+    ----------
+    period : float
+        Nominal time between states. s.
+    max_factor : float
+        Longest step counted, in periods.
+    gap_factor, short_factor : float
+        Steps longer or shorter than this many periods are not learnt from.
+    """
+
+    def __init__(self, period: float, *, max_factor: float = 5.0, gap_factor: float = 3.0,
+                 short_factor: float = 0.5):
+        self.period = positive('period', period, 's')
+        if not 0.0 < short_factor < 1.0 < gap_factor <= max_factor:
+            raise ParameterError(f'are {short_factor:g}, {gap_factor:g}, {max_factor:g}',
+                                 subject='short_factor, gap_factor, max_factor',
+                                 remedy='give 0 < short_factor < 1 < gap_factor <= max_factor')
+        self.max_dt = max_factor * period
+        self._gap, self._short = gap_factor * period, short_factor * period
+        #: Steps longer than `max_dt`: all, and consecutive ones up to now.
+        self.overruns, self.overruns_in_row = 0, 0
+        #: Steps of no or negative duration.
+        self.empty_steps = 0
+        #: The longest step so far. s.
+        self.worst = 0.0
+        #: Whether the law may learn from the last step.
+        self.is_regular = False
+
+    def step(self, dt: float) -> float:
+        """Time step within [0, `max_dt`], s; 0 for NaN."""
+        if not dt > 0.0:
+            self.empty_steps += 1
+            self.is_regular = False
+            return 0.0
+        self.worst = max(self.worst, dt)
+        self.is_regular = self._short <= dt <= self._gap
+        if dt > self.max_dt:
+            self.overruns += 1
+            self.overruns_in_row += 1
+            return self.max_dt
+        self.overruns_in_row = 0
+        return dt
 
 
 class ControlSession:
-    """Answer joint states with efforts: wait, hold, track, halt, and be safe when in doubt.
+    """Answer joint states with efforts: wait, hold, track, stop, and go safe on a fault.
 
     Parameters
     ----------
     robot : Robot
         The arm.
     controller : TrackingController
-        The law that tracks.
+        The control law.
     settings : SessionSettings
-        How to behave.
+        Settings of the session.
     monitor, limiter, gate, trajectory, stop_motion : optional
-        The guards, where those with default settings do not serve.
+        Guards with other than default settings.
 
     Attributes
     ----------
     mode : Mode
-        What it is doing.
+        Current mode.
     reason : str
-        Why, in words.
+        Reason of the mode, in words.
     cause : Cause or None
-        Why it is safe.
+        Cause of the safe mode.
     adapt_enabled : bool
-        Whether the controller may learn at all. Yours to set.
+        Whether the controller may learn at all; set by the caller.
     adapted : bool
-        Whether it was allowed to in the last step.
+        Whether the controller was allowed to learn in the last step.
     q_d, v_d, a_d : ndarray, shape (n,)
-        Desired motion last answered.
+        Desired motion of the last answer.
     counts : dict of str to int
-        What happened how often.
+        Number of events by name.
+
+    See Also
+    --------
+    JointStateMonitor, EffortLimiter, StartGate, TrajectoryBuffer, StopMotion
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.control import ControlSession, PDGravityController, SessionSettings
+    >>> robot = Robot.from_urdf('arm7')
+    >>> session = ControlSession(robot, PDGravityController(robot), SessionSettings(period=0.002))
+    >>> command = session.on_joint_state(1.0, 1.0, robot.joint_names, [0.1] * 7, [0.0] * 7)
+    >>> session.mode.value, command.effort.shape
+    ('holding', (7,))
     """
 
     def __init__(self, robot: Robot, controller: TrackingController, settings: SessionSettings, *,
@@ -82,9 +203,11 @@ class ControlSession:
         self.trajectory = trajectory or TrajectoryBuffer.for_robot(robot)
         self.stop_motion = stop_motion or StopMotion.for_robot(robot)
         self.clock = StepClock(settings.period)
+        self._units = position_units(robot)
         self._speed_guard = SpeedGuard(robot.joint_names, robot.limits.velocity,
-                                       units=position_units(robot))
-        self.mode, self.cause = Mode.WAITING, None
+                                       units=self._units)
+        self.mode: Mode = Mode.WAITING
+        self.cause: Cause | None = None
         self.reason = 'no joint state yet'
         self.adapt_enabled, self.adapted = True, False
         self.q_d, self.v_d, self.a_d = (np.zeros(robot.n) for _ in range(3))
@@ -94,7 +217,7 @@ class ControlSession:
         self._command_gate = CommandGate(
             self.limiter, SafeCommand(controller, robot.n, settings.safe_kind))
         self._error = np.zeros(robot.n)
-        self._reach = np.full(robot.n, settings.max_tracking_error)
+        self._largest_error = np.full(robot.n, settings.max_tracking_error)
         self._within = all_within.load()
         self._stamp = 0.0
         self._first_step = True
@@ -105,22 +228,22 @@ class ControlSession:
 
     @property
     def last_message(self) -> str:
-        """What became of the last message, for who asks why no further state is known."""
-        return 'nothing has come' if self.verdict is None else self.verdict.summary
+        """What became of the last joint state message, in words."""
+        return 'no joint state was received' if self.verdict is None else self.verdict.summary
 
     @property
     def has_command(self) -> bool:
-        """Whether something that was sent acts on the arm, and more will follow."""
+        """Whether a command acts on the arm, and more will follow."""
         return self._command_gate.has_sent
 
     @property
     def pose(self) -> FloatArray:
-        """Where the arm is by the last state, as references have it, shape (n,). rad or m."""
+        """Pose of the last state in the coordinates of references, shape (n,), rad or m."""
         return self.monitor.q
 
     @property
     def commands(self) -> int:
-        """How many commands were given."""
+        """Number of commands given."""
         return self._command_gate.commands
 
     def on_joint_state(self, receive_time: float, stamp: float | None, names: Sequence[str],
@@ -139,7 +262,7 @@ class ControlSession:
         Returns
         -------
         Command or None
-            What to send, if anything.
+            Command to send, if any.
         """
         steady = receive_time if steady_time is None else steady_time
         if receive_time < self._last_receive - CLOCK_TOLERANCE:
@@ -155,7 +278,7 @@ class ControlSession:
                     and self.verdict.reason is not Reason.FOREIGN:
                 self._good_states = 0
                 if self.verdict.reason is Reason.JUMP and self._is_lost(steady):
-                    # What it does not agree with may be what is wrong.
+                    # The state before, which it contradicts, may be the wrong one.
                     self.monitor.forget()
             if self.verdict.reason is Reason.FROZEN and self.mode in _ACTIVE:
                 # The last effort answers an error that is no longer known: it is not held.
@@ -173,9 +296,9 @@ class ControlSession:
         return self._answer(silence, self.clock.step(self.monitor.dt))
 
     def time_left(self, now: float) -> float:
-        """Return for how long states may stay away from a steady time on, before `on_tick` acts.
+        """Time after `now` (steady) until missing states make `on_tick` act, s.
 
-        Zero or less where they have stopped, or never came. s.
+        Zero or less where states have stopped or never came.
         """
         return self._last_good + self.settings.state_timeout - now
 
@@ -199,7 +322,7 @@ class ControlSession:
             self._go_safe(Cause.STATES_STOPPED, f'no good one for {now - self._last_good:.3f} s; '
                                                 f'{self.last_message}')
         if self._is_lost(now) and now - self._last_accepted > self.settings.state_timeout:
-            # A position that jumped for good is a first one when states are good again.
+            # After a permanent jump the next position counts as a first one.
             self.monitor.forget()
             self._good_states = 0
         if self.mode is not Mode.SAFE or self._repeats_left <= 0:
@@ -207,9 +330,9 @@ class ControlSession:
         return self._repeat_safe(now)
 
     def stop(self, reason: str) -> Command | None:
-        """End the session; return the safe command to send some times before silence.
+        """End the session and return the safe command, to be sent several times.
 
-        None where nothing was ever sent: the arm is not ours then.
+        None where nothing was ever sent: the arm is not under control of this session then.
         """
         self.mode, self.reason = Mode.STOPPED, reason
         self.adapted = False
@@ -221,10 +344,9 @@ class ControlSession:
         return command
 
     def wind_down(self, dt: float) -> Command | None:
-        """Return the next command on the way to the safe effort, None when it is there.
+        """Next command on the way to the safe effort at the rate limit; None at its end.
 
-        For somebody who stops in order: no effort changes faster than it may. The
-        velocity counts as zero, as in what `stop` returns.
+        The velocity counts as zero, as in what `stop` returns.
 
         Parameters
         ----------
@@ -235,17 +357,17 @@ class ControlSession:
         return command if self.limiter.any_saturated else None
 
     def take_over(self, effort: FloatArray) -> None:
-        """Go on from an effort that acts on the arm already; to be called after `reactivate`.
+        """Continue from an effort that already acts on the arm; call it after `reactivate`.
 
         Parameters
         ----------
         effort : ndarray, shape (n,)
-            Last command of whoever held the arm before. N m or N.
+            Last command of the controller that was active before. N m or N.
         """
         self.limiter.begin_at(effort)
 
     def reactivate(self) -> None:
-        """Start over with the next good state, at the pose it tells; a halt is over then."""
+        """Start over at the pose of the next good state; ends a requested stop."""
         self.mode, self.cause = Mode.WAITING, None
         self.reason = 'no joint state yet'
         self.monitor.forget()
@@ -254,8 +376,8 @@ class ControlSession:
     def halt(self) -> str:
         """Stop as fast as the acceleration bounds allow, then hold; return what happens.
 
-        Whatever the mode is: one that does not move the arm leads to `Mode.HALTED` where it
-        would lead to tracking. Only `resume` and `reactivate` end it.
+        In a mode that does not move the arm, the session will go on to `Mode.HALTED` instead
+        of tracking. Only `resume` and `reactivate` end it.
         """
         self.stop_motion.request()
         if self.mode is not Mode.TRACKING:
@@ -268,15 +390,15 @@ class ControlSession:
         Raises
         ------
         ControlError
-            Where nobody asked for a halt, or the arm is not at rest yet.
+            Where no stop was requested, or the arm is not at rest yet.
         """
         if not self.stop_motion.is_requested:
-            raise ControlError(f'nobody asked for one: it is {self.mode.value}', subject='halt',
-                               remedy='nothing has to be resumed')
+            raise ControlError(f'was not requested: the controller is {self.mode.value}',
+                               subject='stop', remedy='nothing has to be resumed')
         if self.mode is Mode.HALTED:
             if not self.stop_motion.is_over(self._stamp):
-                raise ControlError('the arm is still being stopped', subject='halt',
-                                   remedy='ask again when it is at rest')
+                raise ControlError('has not brought the arm to rest yet', subject='stop',
+                                   remedy='call resume again when the arm is at rest')
             self.trajectory.anchor(self.q_d)
             self.mode, self.reason = Mode.TRACKING, 'resumed: the arm follows'
         self.stop_motion.end()
@@ -298,8 +420,8 @@ class ControlSession:
         """
         try:
             if self.mode is not Mode.TRACKING:
-                raise TrajectoryError(f'the controller is {self.mode.value}: {self.reason}',
-                                      subject='trajectory',
+                raise TrajectoryError('cannot be followed, the controller is '
+                                      f'{self.mode.value}: {self.reason}', subject='trajectory',
                                       remedy='send it when the mode is tracking')
             takes_over = self.trajectory.accept(names, points, stamp=stamp,
                                                 now=self._stamp, measured=self.pose)
@@ -310,22 +432,22 @@ class ControlSession:
         return takes_over
 
     def _is_lost(self, now: float) -> bool:
-        """Whether states had stopped and none is believed again yet.
+        """Whether states had stopped and none is trusted again yet.
 
-        The first after a loss may be as wrong as those that made it: it is believed when
-        those that follow agree with it.
+        The first state after a loss may be as wrong as those before: it is trusted when those
+        that follow agree with it.
         """
         return self.mode is Mode.SAFE and now - self._last_good > self.settings.state_timeout
 
     def _change_mode(self, silence: float) -> None:
-        """Go where a good state leads."""
+        """Change the mode after a good state that came after some silence, s."""
         settings = self.settings
-        runs = self._speed_guard.is_fast(self.monitor.v)
+        is_fast = self._speed_guard.is_fast(self.monitor.v)
         if self.mode is Mode.WAITING:
             self._begin_holding()
         elif self.mode is Mode.SAFE:
             self._repeats_left = settings.safe_repeats
-            self._good_states = 0 if runs else self._good_states + 1
+            self._good_states = 0 if is_fast else self._good_states + 1
             if settings.resume_after is not None and self.cause.passes \
                     and self._good_states >= settings.resume_after:
                 self._begin_holding()
@@ -334,7 +456,7 @@ class ControlSession:
         elif self.monitor.dt > settings.state_timeout:
             self._go_safe(Cause.CLOCK_JUMPED, f'by {self.monitor.dt:.3f} s from one state to '
                                               'the next')
-        elif runs:
+        elif is_fast:
             self._go_safe(Cause.TOO_FAST, self._speed_guard.detail)
         elif self.mode.follows and self.clock.overruns_in_row > settings.max_overruns:
             self._go_safe(Cause.STATES_SLOW, f'the last {self.monitor.dt:.4f} s apart, '
@@ -351,8 +473,8 @@ class ControlSession:
         self.mode, self.cause, self.reason = Mode.HOLDING, None, self.gate.reason
 
     def _begin_tracking(self) -> None:
-        # The reference starts at the pose held, not the one measured now: the feedback that
-        # carries an unknown load at a small error must not let go of it.
+        # The reference starts at the pose held, not at the one measured now: the feedback
+        # that carries an unknown load by a small error must not drop it.
         self.controller.reset(self.monitor.q, self.monitor.v)
         self._first_step = True
         self.mode, self.reason = Mode.TRACKING, 'the arm follows'
@@ -360,8 +482,8 @@ class ControlSession:
             self._begin_halt()
 
     def _begin_halt(self) -> float:
-        """Lead the desired motion to rest; return how long that takes. s."""
-        self.mode, self.reason = Mode.HALTED, 'somebody asked for a stop'
+        """Lead the desired motion to rest; return how long that takes, s."""
+        self.mode, self.reason = Mode.HALTED, 'a stop was requested'
         self.adapted = False
         return self.stop_motion.begin(self._stamp, self.q_d, self.v_d)
 
@@ -375,18 +497,18 @@ class ControlSession:
         self._repeats_left = self.settings.safe_repeats
 
     def _answer(self, silence: float, dt: float) -> Command | None:
-        """Return the command of the mode; a controller that fails makes the session safe."""
+        """Command of the mode; a controller that raises makes the session safe."""
         try:
             self._change_mode(silence)
             if self.mode in _ACTIVE:
-                self._desire()
+                self._update_desired_motion()
             if self.mode is Mode.HOLDING:
                 return self._hold_pose(dt)
             if self.mode.follows:
                 return self._track(dt)
         except StopRequestedError as error:
             self._go_safe(Cause.CONTROLLER_STOPS, str(error))
-        # Whatever a controller raises, an arm hangs on the answer.
+        # Any exception: an arm depends on the answer.
         except Exception as error:
             self._go_safe(Cause.CONTROLLER_FAILED, f'{type(error).__name__}: {error}')
         return self._send_safe(dt, live=True)
@@ -399,17 +521,17 @@ class ControlSession:
         self.reason = self.gate.reason
         return command
 
-    def _desire(self) -> None:
-        """Work out the desired motion at the stamp; go safe where the arm is far from it."""
-        # While a pose is held, that is what the trajectory rests at.
-        way = self.stop_motion if self.mode is Mode.HALTED else self.trajectory
-        way.sample_into(self._stamp, self.q_d, self.v_d, self.a_d)
+    def _update_desired_motion(self) -> None:
+        """Sample the desired motion at the stamp; go safe where the arm is far from it."""
+        # While a pose is held, the trajectory rests at it.
+        motion = self.stop_motion if self.mode is Mode.HALTED else self.trajectory
+        motion.sample_into(self._stamp, self.q_d, self.v_d, self.a_d)
         np.subtract(self.q_d, self.pose, out=self._error)
-        if not self._within(self._error, self._reach):
+        if not self._within(self._error, self._largest_error):
             joint = int(np.abs(self._error).argmax())
             self._go_safe(Cause.FAR_FROM_REFERENCE, f'{self.robot.joint_names[joint]} by '
                                                     f'{self._error[joint]:.3f} '
-                                                    f'{position_units(self.robot)[joint]}')
+                                                    f'{self._units[joint]}')
 
     def _track(self, dt: float) -> Command:
         monitor = self.monitor
@@ -427,7 +549,7 @@ class ControlSession:
         return command
 
     def _repeat_safe(self, now: float) -> Command | None:
-        """Return the safe command where no state tells where the arm is."""
+        """Safe command where the state of the arm is unknown."""
         self._repeats_left -= 1
         dt, self._last_sent = now - self._last_sent, now
         return self._send_safe(dt, live=False)
@@ -435,101 +557,3 @@ class ControlSession:
     def _send_safe(self, dt: float, *, live: bool) -> Command | None:
         monitor = self.monitor
         return self._command_gate.send_safe(monitor.q, monitor.v, dt, self._stamp, live=live)
-
-
-@dataclass(frozen=True)
-class SessionSettings:
-    """How a session behaves.
-
-    Parameters
-    ----------
-    period : float
-        Nominal time between joint states. s.
-    state_timeout : float
-        Without a good state for this long the session goes safe; until then the arm
-        holds the last effort. s.
-    resume_after : int or None
-        Good states in a row after which it holds the arm again, at the pose then
-        measured; None to wait for `ControlSession.reactivate`.
-    safe_kind : SafeKind
-        What the safe command does.
-    safe_repeats : int
-        How often it is sent when no state comes any more.
-    max_tracking_error : float
-        An arm farther than this from its reference is not followed. rad or m.
-    max_overruns : int
-        States in a row that may be later than the step clock's longest step.
-    """
-
-    period: float
-    state_timeout: float = 0.1
-    resume_after: int | None = None
-    safe_kind: SafeKind = SafeKind.GRAVITY
-    safe_repeats: int = 5
-    max_tracking_error: float = 0.5
-    max_overruns: int = 10
-
-    def __post_init__(self) -> None:
-        for name in ('period', 'state_timeout', 'safe_repeats', 'max_tracking_error',
-                     'max_overruns'):
-            positive(name, getattr(self, name))
-        shortest = SHORTEST_TIMEOUT * self.period
-        if exceeds(shortest, self.state_timeout):
-            raise ParameterError(f'is {self.state_timeout:g} s, and states come every '
-                                 f'{self.period:g} s: all of them would be late',
-                                 subject='state_timeout',
-                                 remedy=f'set it to {float(f"{1.005 * shortest:.3g}"):g} s or '
-                                        'more, or have states come more often')
-        if self.resume_after is not None:
-            positive('resume_after', self.resume_after)
-
-
-class StepClock:
-    """Bound the time steps a controller sees, and say which are fit to learn from.
-
-    A step as long as a gap would move the estimates as if the last error had lasted
-    all the time; one much shorter than a period makes noise of a finite difference.
-    Both are answered with torque but not learnt from.
-
-    Parameters
-    ----------
-    period : float
-        Nominal time between states. s.
-    max_factor : float
-        Longest step counted, in periods.
-    gap_factor, short_factor : float
-        Steps longer or shorter than this many periods are not learnt from.
-    """
-
-    def __init__(self, period: float, *, max_factor: float = 5.0, gap_factor: float = 3.0,
-                 short_factor: float = 0.5):
-        self.period = positive('period', period, 's')
-        if not 0.0 < short_factor < 1.0 < gap_factor <= max_factor:
-            raise ParameterError(f'{short_factor:g}, {gap_factor:g}, {max_factor:g}',
-                                 subject='short_factor, gap_factor, max_factor',
-                                 remedy='give 0 < short_factor < 1 < gap_factor <= max_factor')
-        self.max_dt = max_factor * period
-        self._gap, self._short = gap_factor * period, short_factor * period
-        #: Steps longer than `max_dt`: all, and in a row up to now.
-        self.overruns, self.overruns_in_row = 0, 0
-        #: Steps without any time in them.
-        self.empty_steps = 0
-        #: The longest step met. s.
-        self.worst = 0.0
-        #: Whether the last step was fit to learn from.
-        self.is_regular = False
-
-    def step(self, dt: float) -> float:
-        """Return a time step between 0 and `max_dt`; one that is not a number counts 0."""
-        if not dt > 0.0:
-            self.empty_steps += 1
-            self.is_regular = False
-            return 0.0
-        self.worst = max(self.worst, dt)
-        self.is_regular = self._short <= dt <= self._gap
-        if dt > self.max_dt:
-            self.overruns += 1
-            self.overruns_in_row += 1
-            return self.max_dt
-        self.overruns_in_row = 0
-        return dt

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``StartGate``: wait until the arm really obeys before anything moves or learns.
+"""The gate at the start of control: hold the measured pose until the arm obeys.
 
-Discovery between two processes is not symmetric: a controller may receive joint
-states for a third of a second before its commands reach the arm. Whatever integrates
-during that time, an estimate or a moving reference, winds up against an arm that
-does not listen. So the controller holds the measured pose until there is evidence
-that its commands act.
+Discovery between two processes is not symmetric: a controller may receive joint states for
+a third of a second before its commands reach the arm. An estimate or a moving reference
+would wind up during that time. So the controller holds the measured pose until there is
+evidence that its commands act.
 """
 
 from __future__ import annotations
@@ -21,17 +20,16 @@ from robot_dynamics.model.arrays import FloatArray, real_array
 
 
 class StartGate:
-    """Decide from what the arm reports whether it applies what it was sent.
+    """Decide from the reported efforts whether the arm applies the commands.
 
-    The evidence is the reported effort: it must agree with one of the last commands,
-    at every joint and for `samples` states in a row. Agreement proves nothing where
-    the arm reported about that effort before it can have heard of any command (a
-    horizontal arm at rest needs none, an arm held by its own gravity compensation
-    applies the same); it does as soon as one joint disagreed then.
+    The evidence is the reported effort: it must agree with one of the last commands, at every
+    joint and for `samples` states in a row. Agreement proves nothing where the arm reported
+    about that effort before it can have received a command (a horizontal arm at rest needs
+    none, an arm held by its own gravity compensation applies the same); it does as soon as one
+    joint disagreed then.
 
-    Where the effort proves nothing, is not reported or is not comparable (a motor
-    current), the arm must stay still for `settle_time` instead, which is several
-    times what discovery takes.
+    Where the effort proves nothing, is not reported or is not comparable (a motor current), the
+    arm must stay still for `settle_time` instead, which is several times what discovery takes.
 
     Parameters
     ----------
@@ -42,7 +40,7 @@ class StartGate:
     tolerance : float
         Largest difference that counts as agreement, as a fraction of the limit.
     settle_time : float
-        How long the arm must stay still where efforts say nothing. s.
+        Time for which the arm must stay still where efforts prove nothing. s.
     still_tolerance : float
         Largest movement of a still arm. rad or m.
     compare_effort : bool
@@ -50,8 +48,17 @@ class StartGate:
     history : int
         Commands remembered: an effort reported now may answer an older one.
     as_sent : callable, optional
-        Takes positions and reported efforts and returns the command they answer to,
-        shape (n,) all; the reported efforts themselves by default.
+        Takes positions and reported efforts and returns the command they answer to, shape
+        (n,) all; the reported efforts themselves by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> gate = StartGate([10.0], samples=1)
+    >>> gate.begin(0.0, np.zeros(1), np.zeros(1))
+    >>> gate.note_sent(np.array([5.0]))
+    >>> gate.observe(0.002, np.zeros(1), np.array([5.0]))
+    True
     """
 
     def __init__(self, effort_limit: ArrayLike, *, samples: int = 50, tolerance: float = 0.03,
@@ -78,7 +85,7 @@ class StartGate:
         self.reason = 'no joint state yet'
 
     def begin(self, stamp: float, q: FloatArray, effort: FloatArray) -> None:
-        """Start over with the first state of an arm that was sent nothing yet.
+        """Start over with the first state of an arm that has received no command yet.
 
         Parameters
         ----------
@@ -102,7 +109,7 @@ class StartGate:
         self._next = (self._next + 1) % self._sent.shape[0]
 
     def observe(self, stamp: float, q: FloatArray, effort: FloatArray) -> bool:
-        """Look at a state after a command was sent.
+        """Whether the arm is known to obey, by a state after a command was sent.
 
         Parameters
         ----------
@@ -110,11 +117,6 @@ class StartGate:
             Its stamp. s.
         q, effort : ndarray, shape (n,)
             Its positions and reported efforts.
-
-        Returns
-        -------
-        bool
-            Whether the arm is known to obey.
         """
         if np.abs(q - self._still_at).max() > self._still_tolerance:
             self._still_at[:] = q
@@ -132,7 +134,7 @@ class StartGate:
             return False
         self._count += 1
         if not self._proven:
-            # A joint that reads our command now and read something else before.
+            # A joint that reports our command now and reported another effort before.
             self._proven = bool((np.abs(effort - self._effort_before)
                                  > 2.0 * self._tolerance).any())
         self.reason = 'the arm follows: counting states' if self._proven \
@@ -140,7 +142,7 @@ class StartGate:
         return self._count >= self._samples and (self._proven or settled)
 
     def _agrees(self, effort: FloatArray) -> bool:
-        """Whether a command was sent lately that each joint reports, shape (n,)."""
+        """Whether one of the last commands is the effort reported at each joint, shape (n,)."""
         np.abs(np.subtract(self._sent, effort, out=self._difference), out=self._difference)
-        # A place without a command holds nan, which is not close to anything.
+        # Unused rows hold nan, which agrees with nothing.
         return bool((self._difference <= self._tolerance).all(axis=1).any())

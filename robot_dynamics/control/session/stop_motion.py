@@ -1,5 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``Halt``: a stop that somebody asks for, and what has to happen before the arm moves again."""
+r"""Requested stops: the fastest motion to rest, and when the arm may move again.
+
+.. math:: u_i = -U_i \, \mathrm{sign}(v_i), \qquad t_i = |v_i| / U_i, \quad T = \max_i t_i
+
+is the only command that stops every joint as soon as it can. The arm as a whole stops no
+later where the faster joints brake less: `minimum_time_set`.
+
+References
+----------
+A. De Luca, Robotics 2, July 12, 2021, Exercise 1b, eq. 6.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +24,7 @@ from robot_dynamics.errors import ControlError, DimensionError, ParameterError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
-#: What a joint brakes with where nothing else is said. rad/s^2 or m/s^2.
+#: Default acceleration with which a joint brakes. rad/s^2 or m/s^2.
 STOP_ACCELERATION = 10.0
 
 
@@ -29,22 +39,17 @@ class StopKind(Enum):
 
     @classmethod
     def named(cls, name: str) -> StopKind:
-        """Return the kind of a name.
-
-        Raises
-        ------
-        ControlError
-            Where there is none.
-        """
+        """Kind by its name; raises ControlError where it is unknown."""
         try:
             return cls(name)
         except ValueError:
-            raise ControlError(f'is {name!r}', subject='kind of stop', remedy='choose one of: '
-                               + ', '.join(kind.value for kind in cls)) from None
+            raise ControlError('must be one of ' + ', '.join(kind.value for kind in cls)
+                               + f', got {name!r}', subject='kind of stop',
+                               remedy='choose how joints use their time') from None
 
 
 def stop_times(v: ArrayLike, bound: ArrayLike) -> FloatArray:
-    """Return when each joint can be at rest, shape (n,). s.
+    """Least time in which each joint comes to rest, shape (n,), s.
 
     Parameters
     ----------
@@ -59,7 +64,7 @@ def stop_times(v: ArrayLike, bound: ArrayLike) -> FloatArray:
 
 def stop_acceleration(v: ArrayLike, bound: ArrayLike, kind: StopKind = StopKind.EACH_JOINT
                       ) -> FloatArray:
-    """Return the accelerations that stop the joints, shape (n,); zero for one at rest.
+    """Accelerations that stop the joints, shape (n,), rad/s^2 or m/s^2; zero for a joint at rest.
 
     Parameters
     ----------
@@ -76,9 +81,9 @@ def stop_acceleration(v: ArrayLike, bound: ArrayLike, kind: StopKind = StopKind.
 
 
 def minimum_time_set(v: ArrayLike, bound: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return which constant accelerations stop the whole arm in the least time.
+    """Range of the constant accelerations that stop the whole arm in the least time.
 
-    A joint brakes with the acceleration chosen until it is at rest, and then stays there.
+    A joint brakes with the chosen acceleration until it is at rest, and then stays there.
 
     Parameters
     ----------
@@ -97,10 +102,10 @@ def minimum_time_set(v: ArrayLike, bound: ArrayLike) -> tuple[FloatArray, FloatA
 
 
 def discrete_stop_acceleration(v: ArrayLike, bound: ArrayLike, period: float) -> FloatArray:
-    """Return the accelerations of one sampling period that stop the joints, shape (n,).
+    """Accelerations of one sampling period that stop the joints, shape (n,), rad/s^2 or m/s^2.
 
-    Each joint is at its bound, and in its last period brakes by what is left, -v/T, so that
-    it does not swing back.
+    Each joint is at its bound. In its last period it brakes by the remaining -v/T, so that it
+    does not swing back.
 
     Parameters
     ----------
@@ -132,8 +137,8 @@ class FastestStop(Reference):
         self._q = np.array(finite_array('q', q))
         self._v, bound = _checked(v, bound)
         if self._q.shape != self._v.shape:
-            raise DimensionError(f'has shape {self._q.shape}, not {self._v.shape}', subject='q',
-                                 remedy='give one position for each velocity')
+            raise DimensionError(f'must have shape {self._v.shape}, got {self._q.shape}',
+                                 subject='q', remedy='give one position for each velocity')
         self.n = self._q.size
         with np.errstate(over='ignore'):
             times = np.abs(self._v) / bound
@@ -148,12 +153,12 @@ class FastestStop(Reference):
 
     @property
     def end(self) -> FloatArray:
-        """Where it comes to rest, shape (n,). rad or m."""
+        """Pose at rest, shape (n,), rad or m."""
         return self._q + 0.5 * self._v * self._times
 
     def sample_into(self, t: float, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
         """Write the motion at a time."""
-        # No joint swings back: its time ends when its velocity does.
+        # The time of each joint ends when its velocity is zero.
         elapsed = np.minimum(max(t, 0.0), self._times)
         moves = elapsed < self._times
         np.multiply(self._u, moves, out=a)
@@ -162,31 +167,30 @@ class FastestStop(Reference):
 
 
 def _checked(v: ArrayLike, bound: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return velocities and bounds as arrays of shape (n,)."""
+    """Velocities and bounds as arrays of shape (n,)."""
     v = np.array(finite_array('velocities', v))
     if v.ndim != 1 or v.size == 0:
-        raise DimensionError(f'have shape {v.shape}', subject='velocities',
+        raise DimensionError(f'must have shape (n,), got {v.shape}', subject='velocities',
                              remedy='give one value a joint')
     bound = each_joint('acceleration bounds', bound, v.size)
     if not np.all(bound > 0.0):
-        raise ControlError(f'of joint {int(np.argmin(bound > 0.0))} is not above zero',
+        raise ControlError(f'must be above zero, got {np.min(bound):g}',
                            subject='acceleration bounds',
-                           remedy='give what each joint may brake with')
+                           remedy='give the largest acceleration of each joint')
     return v, bound
 
 
 class StopMotion:
-    """Remember that the arm is to stop, and lead it to rest.
+    """A requested stop, and the motion that leads the arm to rest.
 
-    It is asked for at any time and stays so, whatever happens in between, until somebody
-    ends it.
+    A request lasts, whatever happens in between, until `end`.
 
     Parameters
     ----------
     n : int
         Number of joints.
     acceleration : array_like, scalar or shape (n,)
-        What the joints brake with. rad/s^2 or m/s^2.
+        Acceleration with which the joints brake. rad/s^2 or m/s^2.
     kind : StopKind
         Each joint as soon as it can, or all together.
     lower, upper : array_like, scalar or shape (n,)
@@ -195,7 +199,16 @@ class StopMotion:
     Attributes
     ----------
     is_requested : bool
-        Whether the arm is to stop, or to stay so.
+        Whether the arm is to stop, or to stay stopped.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stop = StopMotion(2, acceleration=4.0)
+    >>> stop.begin(10.0, np.zeros(2), np.array([1.0, -2.0]))
+    0.5
+    >>> stop.is_over(10.4), stop.is_over(10.5)
+    (False, True)
     """
 
     def __init__(self, n: int, acceleration: ArrayLike = STOP_ACCELERATION,
@@ -205,9 +218,11 @@ class StopMotion:
         self._upper = each_joint('upper limits', upper, n)
         self._bound = each_joint('stop_acceleration', acceleration, n)
         if not np.all((self._bound > 0.0) & np.isfinite(self._bound)):
-            raise ParameterError('holds a value that is not a positive number',
+            raise ParameterError('must hold positive numbers, got '
+                                 + ', '.join(f'{bound:g}' for bound in self._bound),
                                  subject='stop_acceleration',
-                                 remedy='set it to what the joints may brake with')
+                                 remedy='set it to the largest braking acceleration of each '
+                                        'joint')
         self._kind = kind
         self._motion: FastestStop | None = None
         self._since = 0.0
@@ -217,24 +232,19 @@ class StopMotion:
     @classmethod
     def for_robot(cls, robot: Robot, acceleration: ArrayLike = STOP_ACCELERATION,
                   kind: StopKind = StopKind.EACH_JOINT) -> StopMotion:
-        """Return a halt that keeps a robot's position limits."""
+        """Stop motion within the position limits of a robot."""
         return cls(robot.n, acceleration, kind, lower=robot.limits.lower,
                    upper=robot.limits.upper)
 
-    @property
-    def leads(self) -> bool:
-        """Whether there is a way to rest that the arm has to follow."""
-        return self._motion is not None
-
     def request(self) -> None:
-        """Ask for a stop."""
+        """Request a stop."""
         self.is_requested = True
 
     def begin(self, stamp: float, q: FloatArray, v: FloatArray) -> float:
-        """Lead the desired motion to rest from where it is at a time; return how long. s."""
+        """Lead the desired motion to rest from its state at a time; return the duration, s."""
         self._motion = FastestStop(q, v, self._bound, self._kind)
         self._since = stamp
-        # A sagging arm may hang a little outside; that is no reason to jump.
+        # An arm that sags a little beyond a limit must not jump.
         self._range = np.fmin(self._lower, q), np.fmax(self._upper, q)
         return self._motion.duration
 
@@ -252,10 +262,10 @@ class StopMotion:
         return self._motion is None or stamp - self._since >= self._motion.duration
 
     def abandon(self) -> None:
-        """Stop leading, as when the arm is somebody else's; what was asked for stays."""
+        """Drop the motion, as where another controller takes the arm; the request stays."""
         self._motion = None
 
     def end(self) -> None:
-        """Forget that a stop was asked for."""
+        """End the requested stop."""
         self._motion = None
         self.is_requested = False

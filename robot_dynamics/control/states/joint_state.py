@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``JointStateMonitor``: which joint states may move an arm, and what they say.
+"""Joint state monitor: complete, plausible states from a stream of joint state messages.
 
-Joint states come from outside: in any order, with other joints between ours,
-in several parts, with NaN while hardware starts, twice, late, or from a clock
-that is off. The monitor turns a stream of them into complete, plausible states
-in the order of the robot's joints, and counts by cause what it turned away.
+Messages come in any order of joints, with other joints between, in parts, with NaN while
+hardware starts, twice, late, or from a clock that is off. The monitor merges them by name,
+and counts by reason what it rejects.
 """
 
 from __future__ import annotations
@@ -26,34 +25,30 @@ from robot_dynamics.model.robot import Robot
 
 #: Speed taken for a joint whose description gives none. rad/s or m/s.
 UNKNOWN_SPEED_LIMIT = 10.0
-#: For so long, and in so many messages, a moving arm may be told to be at the same place: a driver
-#: that hears of its arm less often than it publishes repeats itself, too. s.
+#: Time (s) and messages for which the position of a moving arm may stay the same: a driver that
+#: publishes faster than it reads the arm repeats values, too.
 FROZEN_AFTER, FROZEN_COUNT = 0.05, 5
-#: Layouts of names remembered, and names in one of them; more than any sane topic has.
+#: Layouts of names remembered, and names in one of them.
 MAX_LAYOUTS, MAX_NAMES = 16, 1000
-
-
-#: A joint that is told to be faster than this moves; slower ones may be an offset of a sensor.
-#: rad/s or m/s.
+#: Reported speed above which a joint moves; a lower one may be an offset. rad/s or m/s.
 MOVING = 0.02
-#: What `absorb` found.
+#: Findings of `absorb`.
 ACCEPTED, WAITING, SKEW, NOT_FINITE, DUPLICATE, OUT_OF_ORDER, JUMP = range(7)
-#: Where a velocity comes from.
+#: Sources of a velocity.
 UNKNOWN, ESTIMATED, MEASURED = range(3)
-#: No joint of a working arm reads more than this: ten thousand turns, ten kilometres.
+#: Largest plausible position: ten thousand turns, a hundred kilometres. rad or m.
 POSITION_BOUND = 1e5
-#: A measured velocity is believed up to this multiple of the limit, a movement
-#: between two samples up to that one.
+#: Largest plausible multiple of the limit: of a measured velocity, of a movement between samples.
 VELOCITY_MARGIN = 3.0
 SPEED_MARGIN = 1.5
-#: Two stamps closer than this were one, before seconds became floats. s.
+#: Two stamps closer than this are the same but for rounding. s.
 STAMP_RESOLUTION = 1e-7
-#: A difference over less than this tells noise more than motion. s.
+#: Over a shorter time a difference of positions is mostly noise. s.
 SHORTEST_DIFFERENCE = 5e-4
 
 
 class Outcome(Enum):
-    """What became of a message."""
+    """Outcome of a message."""
 
     ACCEPTED = 'accepted'
     PARTIAL = 'partial'
@@ -61,12 +56,12 @@ class Outcome(Enum):
 
 
 class Reason(Enum):
-    """Why; the value is the text to show."""
+    """Reason of an outcome; the value is the text to show."""
 
     ACCEPTED = 'complete state'
     WAITING = 'waits for the other joints'
     SKEW = 'joints are too far apart in time'
-    FOREIGN = 'no joint of ours'
+    FOREIGN = 'no joint of this arm'
     REPEATED_NAME = 'a joint is named twice'
     NO_POSITION = 'no position'
     LENGTH = 'an array has another length than the names'
@@ -77,11 +72,11 @@ class Reason(Enum):
     FUTURE = 'stamp lies in the future'
     STALE = 'stamp is too old'
     JUMP = 'position jumped'
-    FROZEN = 'positions stand still, and tell a speed'
+    FROZEN = 'positions stand still while a speed is reported'
 
 
 class Note(Enum):
-    """What was noticed about a message without turning it away."""
+    """Anomaly of a message that was not rejected for it."""
 
     NO_STAMP = 'no stamp: receive time used'
     VELOCITY_IMPLAUSIBLE = 'velocity implausible: estimated instead'
@@ -89,7 +84,7 @@ class Note(Enum):
 
 
 class VelocitySource(Enum):
-    """Where the velocity of a joint comes from."""
+    """Source of the velocity of a joint."""
 
     UNKNOWN = UNKNOWN
     ESTIMATED = ESTIMATED
@@ -98,7 +93,7 @@ class VelocitySource(Enum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the monitor says about one message.
+    """Outcome of one message.
 
     Parameters
     ----------
@@ -107,7 +102,7 @@ class Verdict:
     reason : Reason
         Why, or why not.
     joint : str, optional
-        The joint it is about.
+        The joint concerned.
     """
 
     outcome: Outcome
@@ -121,12 +116,12 @@ class Verdict:
 
     @property
     def summary(self) -> str:
-        """What became of this message, for who asks why no further state is known."""
+        """Outcome of this message in words, to explain why no further state is known."""
         if self.accepted:
-            return 'nothing has come since the last, which was complete'
+            return 'no message was received since the last, which was complete'
         if self.outcome is Outcome.PARTIAL:
             return f'the last message made no complete state: {self}'
-        return f'the last message was turned away: {self}'
+        return f'the last message was rejected: {self}'
 
     def __str__(self) -> str:
         return self.reason.value if self.joint is None else f'{self.joint}: {self.reason.value}'
@@ -143,45 +138,56 @@ _NO_VALUES: tuple[float, ...] = ()
 
 
 class JointStateMonitor:
-    """Turn joint state messages into complete, plausible states by name.
+    """Merge joint state messages into complete, plausible states by joint name.
 
-    A message in parts (one for each half of an arm) is merged joint by joint; a
-    state is complete when every joint is newer than in the state before and the
-    oldest is at most `state_skew` older than the newest. A message that is turned
-    away changes nothing. A driver that has lost its arm and goes on to publish what it knew
-    last tells of an arm that moves and gets nowhere: that is turned away after
-    a while. (Of an arm at rest nobody can tell.)
+    A message in parts (one for each half of an arm) is merged joint by joint. A state is
+    complete when every joint is newer than in the state before and the oldest is at most
+    `state_skew` older than the newest. A rejected message changes nothing. A driver that has
+    lost its arm and repeats its last values reports an arm that moves and stays in place: such
+    messages are rejected after a while. (Of an arm at rest they look the same.)
 
     Positions of continuous joints are unwrapped, so that q never jumps by a turn.
 
-    All times are seconds on one clock whose origin the caller chooses. A float64
-    resolves 0.24 us at the age of the Unix epoch; counted from the start of the
-    process it resolves far better, which finite differences are grateful for.
+    All times are seconds on one clock. A float64 resolves 0.24 us at the age of the Unix epoch;
+    counted from the start of the process it resolves far better, which finite differences need.
 
     Parameters
     ----------
     joint_names : sequence of str, length n
-        The joints wanted, in the order wanted.
+        The joints, in the order of the states.
     continuous : array_like of bool, shape (n,)
-        Which of them turn without end.
+        Whether each joint turns without limits.
     velocity_limit : array_like, shape (n,), optional
         Largest speeds; nan where unknown (`UNKNOWN_SPEED_LIMIT` is taken). rad/s or m/s.
     dependent : sequence of DependentJoint
-        Mimic joints, to be compared with what they should be.
+        Mimic joints, which are compared with their joints.
     state_skew : float
         Largest age difference between the joints of one state. s.
     max_age, max_future : float
         How far a stamp may lie before and after the receive time. s.
     max_joint_step : float
-        A position may jump this much beyond 1.5 times what the velocity limit allows
-        since the last sample. rad or m.
+        A position may jump this much beyond 1.5 times what the velocity limit allows since the
+        last sample. rad or m.
     velocity_cutoff : float
         Corner frequency of the first-order filter on estimated velocities. Hz.
     mimic_tolerance : float
-        Largest difference of a mimic joint that passes without a note. rad or m.
+        Largest difference of a mimic joint that is not noted. rad or m.
     may_freeze : bool
-        Whether positions may stand still for longer than `FROZEN_AFTER` while a speed is told:
-        where nothing moves by what is made of it.
+        Accept positions that stand still for longer than `FROZEN_AFTER` while a speed is
+        reported: where nothing moves by the states.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> robot = Robot.from_urdf('arm7')
+    >>> monitor = JointStateMonitor.for_robot(robot)
+    >>> names = list(reversed(robot.joint_names))
+    >>> monitor.update(1.0, 1.0, names, [0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]).accepted
+    True
+    >>> monitor.q
+    array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
+    >>> print(monitor.update(1.0, 1.0, names, [0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]))
+    joint_1: stamp is a duplicate
     """
 
     def __init__(self, joint_names: Sequence[str], continuous: ArrayLike, *,
@@ -197,7 +203,7 @@ class JointStateMonitor:
             else np.array(velocity_limit, dtype=np.float64)
         for name, array in (('continuous', self._continuous), ('velocity_limit', speed)):
             if array.shape != (n,):
-                raise DimensionError(f'has shape {array.shape}, not ({n},)', subject=name,
+                raise DimensionError(f'must have shape ({n},), got {array.shape}', subject=name,
                                      remedy='give one value for each of: '
                                             + ', '.join(self.joint_names))
         self._speed = np.where(np.isnan(speed), UNKNOWN_SPEED_LIMIT, speed)
@@ -217,7 +223,7 @@ class JointStateMonitor:
         self.stamp, self.dt = -np.inf, 0.0
         #: Whether every velocity is measured or estimated, none assumed to be zero.
         self.velocity_known = False
-        #: How often each note was taken.
+        #: Number of each note.
         self.notes = dict.fromkeys(Note, 0)
         self._accepted = 0
         self._counts = dict.fromkeys(Reason, 0)
@@ -231,7 +237,7 @@ class JointStateMonitor:
     @classmethod
     def for_robot(cls, robot: Robot, names: Sequence[str] | None = None,
                   **settings: float) -> JointStateMonitor:
-        """Return a monitor of a robot's independent joints, under other names where given."""
+        """Monitor of the independent joints of a robot, under other names where given."""
         robot.require_single_coordinates('a JointState')
         return cls(robot.joint_names if names is None else names, robot.is_continuous,
                    velocity_limit=robot.limits.velocity, dependent=dependent_joints(robot),
@@ -239,7 +245,7 @@ class JointStateMonitor:
 
     @property
     def counts(self) -> dict[Reason, int]:
-        """How many messages ended with each reason."""
+        """Number of messages by reason."""
         return {**self._counts, Reason.ACCEPTED: self._accepted}
 
     @property
@@ -249,16 +255,16 @@ class JointStateMonitor:
 
     @property
     def velocity_sources(self) -> tuple[VelocitySource, ...]:
-        """Where the velocity of each joint in the last state came from."""
+        """Source of the velocity of each joint in the last state."""
         return tuple(VelocitySource(int(source)) for source in self._sources)
 
     @property
     def effort_available(self) -> bool:
-        """Whether the last state told the effort of every joint."""
+        """Whether the last state has the effort of every joint."""
         return not bool(np.isnan(self.effort).any())
 
     def forget(self) -> None:
-        """Start afresh: the next state is a first one. Counts stay."""
+        """Start over: the next state is a first one. Counts stay."""
         self._pending = new_pending(len(self.joint_names))
         self.stamp, self.dt, self.velocity_known = -np.inf, 0.0, False
 
@@ -321,7 +327,7 @@ class JointStateMonitor:
         return _ACCEPTED
 
     def _find_layout(self, names: Sequence[str]) -> Layout:
-        """Return where our joints stand among these names, worked out once a set of names."""
+        """Layout of a sequence of names, computed once for each."""
         key = tuple(names)
         layout = self._layouts.get(key)
         if layout is None:
@@ -365,42 +371,41 @@ class DependentJoint:
 
 
 def dependent_joints(robot: Robot) -> tuple[DependentJoint, ...]:
-    """Return the joints of a robot that mimic others."""
+    """Joints of a robot that mimic others."""
     return tuple(DependentJoint(name, robot.coupling[body], float(robot.coupling_offset[body]))
                  for body, name in enumerate(robot.body_joint_names)
                  if name not in robot.joint_names)
 
 
 class Layout:
-    """One set of names, and room for the values of a message that bears it.
+    """Positions of the joints in one sequence of names, with buffers for its messages.
 
-    Copying into arrays of its own makes every message look the same to compiled
-    code, whatever sequence its values came in.
+    Copying into buffers gives compiled code the same types for every message.
     """
 
     def __init__(self, names: list[str], source: IntArray,
                  dependent: Sequence[tuple[int, DependentJoint]], defect: str | None, joint: int):
         #: As a list, which is what messages carry: equal lists compare fastest.
         self.names = names
-        #: Index in the message of each of our joints, -1 where it has none, shape (n,).
+        #: Index in the message of each joint, -1 for a missing one, shape (n,).
         self.source = source
         #: Mimic joints in the message, with their index.
         self.dependent = tuple(dependent)
-        #: Name of the reason such messages are turned away with, and the joint meant.
+        #: Name of the reason for which such messages are rejected, and the joint concerned.
         self.defect, self.joint = defect, joint
         count = len(names)
         self.position, self.velocity = np.empty(count), np.empty(count)
         self.effort = np.empty(count)
         self._position, self._velocity, self._effort = map(
             memoryview, (self.position, self.velocity, self.effort))
-        #: Stamp of the first message that said what the last one says. s.
+        #: Stamp of the first message with the values of the last one. s.
         self.unchanged_since = -np.inf
-        self._told, self._repeats = b'', 0
+        self._values, self._repeats = b'', 0
 
     @classmethod
     def build(cls, names: tuple[str, ...], joint_names: tuple[str, ...],
               dependent: Sequence[DependentJoint]) -> Layout:
-        """Work out the layout of a set of names."""
+        """Layout of a sequence of names."""
         index = {name: i for i, name in enumerate(names)}
         source = np.array([index.get(name, -1) for name in joint_names], dtype=np.int64)
         defect, joint = None, -1
@@ -415,7 +420,7 @@ class Layout:
 
     def fill(self, position: Sequence[float], velocity: Sequence[float],
              effort: Sequence[float]) -> None:
-        """Copy the values of a message; what it does not tell becomes nan."""
+        """Copy the values of a message; missing ones become nan."""
         try:
             # What messages carry, arrays of doubles, is copied ten times faster like this.
             self._position[:] = position
@@ -427,41 +432,41 @@ class Layout:
             self.effort[:] = effort if len(effort) else np.nan
 
     def repeats(self, stamp: float) -> int:
-        """Return how many messages before this one said the same of positions and velocities."""
-        told = self.position.tobytes() + self.velocity.tobytes()
-        if told == self._told:
+        """Number of messages before this one with the same positions and velocities."""
+        values = self.position.tobytes() + self.velocity.tobytes()
+        if values == self._values:
             self._repeats += 1
         else:
-            self._told, self._repeats, self.unchanged_since = told, 0, stamp
+            self._values, self._repeats, self.unchanged_since = values, 0, stamp
         return self._repeats
 
     def reports_motion(self) -> bool:
-        """Whether the message says that one of our joints moves."""
+        """Whether the message reports a speed of a joint of this arm."""
         return bool(np.any(np.abs(self.velocity[self.source[self.source >= 0]]) > MOVING))
 
     def farthest_dependent(self, q: FloatArray) -> float:
-        """Return how far the worst mimic joint is from where q puts it. rad or m."""
+        """Largest distance of a mimic joint from where q puts it, rad or m."""
         worst = 0.0
         for index, joint in self.dependent:
             away = abs(self.position[index] - (joint.row @ q + joint.offset))
-            # A mimic joint that reports nothing says nothing.
+            # Written so that a NaN of a mimic joint is ignored.
             if away > worst:
                 worst = away
         return worst
 
 
 def new_pending(n: int) -> tuple[FloatArray, ...]:
-    """Return the memory of what each joint last said: nothing yet.
+    """Buffers for the last values of each joint.
 
     Returns
     -------
     stamps, reported, turns, q, v, effort : ndarray, shape (n,)
-        Stamp (-inf: never), position as reported, full turns to add to it,
-        unwrapped position, velocity, effort.
+        Stamp (-inf: never), position as reported, full turns to add to it, unwrapped position,
+        velocity, effort.
     origin : ndarray of int64, shape (n,)
-        Where v comes from.
+        Source of v.
     fresh : ndarray of bool, shape (n,)
-        Whether the joint spoke since the last complete state.
+        Whether a value came since the last complete state.
     """
     return (np.full(n, -np.inf), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n),
             np.full(n, np.nan), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.bool_))
@@ -469,7 +474,7 @@ def new_pending(n: int) -> tuple[FloatArray, ...]:
 
 @helper
 def _turns_passed(step, continuous):
-    """Return the whole turns in a step of a continuous joint, 0 for any other."""
+    """Whole turns in a step of a continuous joint, 0 for any other."""
     return round(step / (2.0 * math.pi)) if continuous else 0.0
 
 
@@ -480,34 +485,29 @@ def absorb(source, position, velocity, effort, stamp,
            stamps, reported, turns, q, v, tau, origin, fresh,
            continuous, speed, max_step, cutoff, state_skew,
            q_out, v_out, tau_out, origin_out):
-    """Check one message joint by joint, merge it, and hand out a state once complete.
+    """Check one message joint by joint, merge it, and write a state once complete.
 
-    First all joints are looked at, then all are written: a message that is turned
-    away leaves no trace.
-
-    A velocity that is missing is estimated by the filtered difference
+    First all joints are checked, then all are written: a rejected message leaves no trace. A
+    missing velocity is estimated by the filtered difference
 
         v <- v + (1 - exp(-w dt)) (dq/dt - v),
 
-    the exact response of a first-order low pass of corner w (rad/s) to an input
-    held over dt, which stays a mean for any dt. Where there is none to go on from,
-    v is dq/dt, less what a `SHORTEST_DIFFERENCE` takes off it: the first two states may
-    be a microsecond apart, and noise over that is a speed of any size.
+    the exact response of a first-order low pass of corner w (rad/s) to an input held over dt.
+    The first estimate is dq/dt, reduced over less than `SHORTEST_DIFFERENCE`: two states may be
+    a microsecond apart, and noise over that is a speed of any size.
 
     Parameters
     ----------
     source : ndarray of int64, shape (n,)
-        Index of each joint in the message, -1 where it is not in it.
+        Index of each joint in the message, -1 for a missing one.
     position, velocity, effort : ndarray, shape (message,)
-        The message; nan for what it does not tell.
+        The message; nan for missing values.
     stamp : float
         Its stamp. s.
     stamps, reported, turns, q, v, tau, origin, fresh : ndarray, shape (n,)
-        What `new_pending` returns.
-    continuous : ndarray of bool, shape (n,)
-        Which joints turn without end.
-    speed : ndarray, shape (n,)
-        Speed limits. rad/s or m/s.
+        See `new_pending`.
+    continuous, speed : ndarray, shape (n,)
+        Whether joints turn without limits; speed limits, rad/s or m/s.
     max_step, cutoff, state_skew : float
         Settings of the monitor: rad, rad/s, s.
     q_out, v_out, tau_out, origin_out : ndarray, shape (n,)
@@ -515,23 +515,19 @@ def absorb(source, position, velocity, effort, stamp,
 
     Returns
     -------
-    code : int
-        What was found.
-    joint : int
-        The joint it is about, -1 where it is about none.
+    code, joint : int
+        Finding, and the joint concerned (-1 for none).
     newest : float
         The newest stamp of a complete state. s.
-    implausible : bool
-        Whether a measured velocity was not believed.
-    known : bool
-        Whether every velocity of a complete state is known.
+    implausible, known : bool
+        Whether a measured velocity was rejected; whether every velocity of the state is known.
     """
     n = source.size
     for i in range(n):
         k = source[i]
         if k < 0:
             continue
-        # Comparisons are written so that NaN fails them.
+        # Comparisons are written so that NaN fails.
         if not abs(position[k]) <= POSITION_BOUND:
             return NOT_FINITE, i, stamp, False, False
         dt = stamp - stamps[i]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ReportedEffort``: what the ``effort`` of joint states means, which drivers disagree on."""
+"""Meaning of the ``effort`` of joint states, which differs between drivers."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from robot_dynamics.model.arrays import FloatArray
 
 
 class EffortKind(Enum):
-    """What is reported; the value is its name in parameters."""
+    """Meaning of the reported effort; the value is its name in parameters."""
 
     #: Torque or force of the joint, gravity included. N m or N.
     TORQUE = 'torque'
     #: Current of the motor. A.
     CURRENT = 'current'
-    #: Torque or force beyond what gravity needs: zero for an arm at rest. N m or N.
+    #: Torque or force without gravity: zero for an arm at rest. N m or N.
     GRAVITY_COMPENSATED = 'gravity_compensated'
-    #: Nothing that could be used.
+    #: Not usable.
     NONE = 'none'
 
 
 class ReportedEffort:
-    r"""Turn reported efforts r into joint efforts.
+    r"""Convert reported efforts r to joint efforts.
 
     .. math::
 
@@ -37,14 +37,14 @@ class ReportedEffort:
     Parameters
     ----------
     kind : EffortKind
-        What is reported.
+        Meaning of r.
     scale : array_like, shape (n,), optional
         s: N m or N per unit reported, negative where the driver counts the other way;
         one by default. A current needs it: torque constant times gear ratio.
     gravity : callable
         g of the model, for positions q, shape (n,) both. N m or N.
     hardware_gravity : bool
-        Whether the hardware adds gravity to what is sent to it.
+        Whether the hardware adds gravity to the commands.
 
     Raises
     ------
@@ -55,26 +55,26 @@ class ReportedEffort:
     def __init__(self, kind: EffortKind, scale: ArrayLike | None,
                  gravity: Callable[[FloatArray], FloatArray], *, hardware_gravity: bool = False):
         if scale is None and kind is EffortKind.CURRENT:
-            raise ParameterError('is missing, so a current says nothing about torque',
-                                 subject='effort_scale',
+            raise ParameterError('must be given for currents', subject='effort_scale',
                                  remedy='give torque constant times gear ratio of each joint, '
                                         'N m per A, or set effort_kind to none')
         self.kind = kind
         self._scale = np.array(1.0 if scale is None else scale, dtype=np.float64)
         bad = [value for value in self._scale.flat if value == 0.0 or not math.isfinite(value)]
         if bad:
-            raise ParameterError(f'holds {bad[0]:g}', subject='effort_scale',
-                                 remedy='give the joint effort per unit reported, not zero')
+            raise ParameterError(f'must hold finite numbers other than zero, got {bad[0]:g}',
+                                 subject='effort_scale',
+                                 remedy='give the joint effort per reported unit')
         self._gravity = gravity
         self._hardware_gravity = hardware_gravity
 
     @property
     def comparable(self) -> bool:
-        """Whether it can be compared with what was commanded; friction is in a current."""
+        """Whether it can be compared with commands; a current contains friction."""
         return self.kind in (EffortKind.TORQUE, EffortKind.GRAVITY_COMPENSATED)
 
     def joint_effort(self, q: FloatArray, reported: FloatArray) -> FloatArray:
-        """Return the efforts of the joints, gravity included, nan where unknown.
+        """Joint efforts with gravity, shape (n,), N m or N; nan where unknown.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class ReportedEffort:
         return effort + self._gravity(q) if self.kind is EffortKind.GRAVITY_COMPENSATED else effort
 
     def as_sent(self, q: FloatArray, reported: FloatArray) -> FloatArray:
-        """Return the command that the reported efforts answer to, nan where unknown.
+        """Command that the reported efforts answer to, shape (n,), N m or N; nan where unknown.
 
         Parameters
         ----------
