@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was learnt, kept from one run to the next: YAML of named parameters.
+"""File of the estimates, kept from one run to the next: YAML of named parameters.
 
-A file names the robot, every parameter and its value. It is read back only for the same
-robot with the same parameters: an estimate of another arm, or of this one with another
-payload model, is worse than none. What does not fit is refused with the reason.
+A file names the robot, every parameter and its value. It is accepted only for the same robot
+with the same parameters and prior. The error of a rejected file has the reason.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from robot_dynamics.model.yaml_text import read_yaml
 #: Version of the format.
 FORMAT = 1
 
-#: How far values that are the same may be apart, as a share of them.
+#: Relative difference of equal values.
 SAME = 1e-6
 
-#: Rounding of the prior, against its largest value: what is zero but for that is no other model.
+#: Rounding of a zero of the prior, against its largest value.
 ZERO = 1e-12
 
-#: Violation, against the largest principal moment, that counts as rounding.
+#: Rounding in the check of physical consistency, against the largest principal moment.
 ROUNDING = 1e-5
 
 _REMEDY = 'give a file that was saved for this robot, or none to start from the model'
@@ -38,18 +37,18 @@ _REMEDY = 'give a file that was saved for this robot, or none to start from the 
 
 def save_estimates(path: str | Path, robot: Robot, names: Sequence[str], prior: FloatArray,
                    estimate: FloatArray) -> None:
-    """Write estimates to a file, whole or not at all.
+    """Write estimates to a file, completely or not at all.
 
     Parameters
     ----------
     path : str or Path
-        Where to; its folder has to exist.
+        The file; its folder has to exist.
     robot : Robot
-        Whose they are.
+        The robot.
     names : sequence of str
         Name of each parameter.
     prior, estimate : ndarray, shape (p,)
-        What learning started from, and what was learnt.
+        Prior and estimate.
 
     Raises
     ------
@@ -59,10 +58,10 @@ def save_estimates(path: str | Path, robot: Robot, names: Sequence[str], prior: 
     path = Path(path)
     if not np.all(np.isfinite(estimate)):
         raise ParameterError('is not finite', subject=names[int(np.argmin(np.isfinite(estimate)))],
-                             remedy='let the law return to its prior before saving')
-    lines = ['# What an adaptive controller has learnt; see docs/control.md.',
+                             remedy='return to the prior before saving')
+    lines = ['# Estimates of an adaptive controller; see docs/control.md.',
              f'format: {FORMAT}', f'robot: {_quoted(robot.name)}', 'parameters:']
-    # 17 digits come back as they were; a number of YAML has a point, whatever its exponent.
+    # 17 digits are exact; a number of YAML has a point before its exponent.
     lines += [f'  {_quoted(name)}: {{prior: {before:.16e}, estimate: {value:.16e}}}'
               for name, before, value in zip(names, prior, estimate, strict=True)]
     partial = path.with_name(f'.{path.name}.{os.getpid()}')
@@ -80,23 +79,23 @@ def save_estimates(path: str | Path, robot: Robot, names: Sequence[str], prior: 
 
 def load_estimates(path: str | Path, robot: Robot, names: Sequence[str], prior: FloatArray,
                    ) -> FloatArray:
-    """Return the estimates of a file, shape (p,), in the order of the names.
+    """Estimates of a file, shape (p,), in the order of the names.
 
     Parameters
     ----------
     path : str or Path
         The file.
     robot : Robot
-        The robot they have to be of.
+        The robot they must belong to.
     names : sequence of str
-        The parameters they have to be of, no more and no less.
+        Name of each parameter.
     prior : ndarray, shape (p,)
-        What learning starts from: the model of the file has to be this one.
+        Prior of the present model, which must be that of the file.
 
     Raises
     ------
     ParameterError
-        Where the file cannot be read or does not fit; says what does not.
+        Where the file cannot be read or does not fit; with the reason.
     """
     path = Path(path)
 
@@ -105,7 +104,7 @@ def load_estimates(path: str | Path, robot: Robot, names: Sequence[str], prior: 
 
     content = read_yaml(path, ParameterError, _REMEDY)
     if not isinstance(content, dict) or content.get('format') != FORMAT:
-        raise refuse(f'is no file of estimates of format {FORMAT}')
+        raise refuse(f'is not a file of estimates of format {FORMAT}')
     if content.get('robot') != robot.name:
         raise refuse(f'is of the robot {shown(content.get("robot"))}, not of {robot.name!r}')
     entries = content.get('parameters')
@@ -128,17 +127,17 @@ def load_estimates(path: str | Path, robot: Robot, names: Sequence[str], prior: 
 
 
 def require_bodies(path: str | Path, robot: Robot, estimate: FloatArray) -> None:
-    """Raise ParameterError for the first link whose estimate no body can have."""
+    """Raise ParameterError for the first link whose estimate is not physically consistent."""
     bodies = estimate[:10 * robot.n_bodies].reshape(-1, 10)
     for name, parameters in zip(robot.body_names, bodies, strict=True):
         verdict = check_body(parameters, tolerance=ROUNDING)
         if not verdict.is_consistent:
-            raise ParameterError(f'has a link {name!r} that no rigid body can be: '
+            raise ParameterError(f'has a link {name!r} that is not physically consistent: '
                                  f'{verdict.violation}', subject=str(path), remedy=_REMEDY)
 
 
 def _pair(entry: object, name: str, refuse) -> tuple[float, float]:
-    """Return prior and estimate of an entry."""
+    """Prior and estimate of an entry."""
     values = [entry.get(key) for key in ('prior', 'estimate')] if isinstance(entry, dict) else []
     if len(values) != 2 or not all(
             isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -148,6 +147,6 @@ def _pair(entry: object, name: str, refuse) -> tuple[float, float]:
 
 
 def _quoted(text: str) -> str:
-    """Return a text as a scalar of YAML in double quotes."""
+    """Text as a YAML scalar in double quotes."""
     return '"' + ''.join(c if c.isprintable() and c not in '"\\' and ord(c) < 0xd800
                          else f'\\U{ord(c):08x}' for c in text) + '"'

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The adaptation law: a gradient in the metric of the prior, kept physical.
+"""The gradient update law: in the metric of the prior, kept physically consistent.
 
-Each body's estimate is seen as its 4x4 pseudo-inertia P (see
-`robot_dynamics.model.inertia`), and its size is measured against a fixed matrix
-Q = L L^T > 0, the pseudo-inertia of what is thought possible for that body: in the
-coordinates X = L^-1 P L^-T a distance is ``|dX|_F``. Masses and inertias, heavy and light
-links become comparable, whatever units and frames they are in. With y = Yr^T s the
-gradient of a body, and U(y) the symmetric matrix for which tr(U P) = y . pi for every P,
-the steepest way in this metric is::
+Each body's estimate is seen as its 4x4 pseudo-inertia P (see `robot_dynamics.model.inertia`),
+and its size is measured against a fixed matrix Q = L L^T > 0, the pseudo-inertia of what is
+considered possible for that body: in the coordinates X = L^-1 P L^-T a distance is
+``|dX|_F``. Masses and inertias, heavy and light links become comparable, in any units and
+frames. With y = Yr^T s the gradient of a body, and U(y) the symmetric matrix for which
+tr(U P) = y . pi for every P, the steepest descent in this metric is::
 
     dP/dt = gamma Q U(y) Q        or        dpi/dt = Gamma y
 
@@ -15,22 +14,26 @@ with Gamma constant, symmetric and positive definite. So V = 1/2 s^T M s +
 |X - X_true|_F^2 / (2 gamma) does not grow, and the gain of the loop does not change with
 what is learnt.
 
-The estimate is then moved to the nearest point, in the same metric, of convex sets that
-hold the true parameters: a largest mass, a largest spread of mass, and P >= 0 (some body
-of positive mass has them). A projection on a convex set brings the estimate closer to
-every point of the set, so V does not grow by it either.
+The estimate is then moved to the nearest point, in the same metric, of convex sets that hold
+the true parameters: a largest mass, a largest spread of mass, and P >= 0. A projection on a
+convex set brings the estimate closer to every point of the set, so V does not grow by it.
+Friction coefficients and other joint terms follow the same law with a diagonal gain, between
+a least and a largest value. A leakage sigma adds -sigma (pi - pi_0), which ends the drift
+that errors of the model's structure cause, at the price of a small bias.
 
-Friction coefficients and other joint terms follow the same law with a diagonal gain,
-between a least and a largest value.
+Where some combinations are known, C (pi - pi_0) = 0, the steepest descent among the others
+has the gain, and a point is brought back to them, the shortest way in the metric, by::
 
-Where some combinations are known the gain is restricted to the others
-(`control.adaptation.gradient`). A leakage sigma adds -sigma (pi - pi_0), which ends
-the drift that errors of the model's structure cause, at the price of a small bias.
+    Gamma_U = Gamma - Gamma C^T (C Gamma C^T)^-1 C Gamma
+    pi_0 + (1 - Gamma C^T (C Gamma C^T)^-1 C) (pi - pi_0)
 
-A law without projection, and one in base coordinates, keeps its estimates within a ball
-about the prior instead. Without projection pi only moves along Gamma Yr^T: in the metric
-of Gamma^-1 at right angles to everything the efforts do not depend on, so that exactly the
-base parameters are learnt and nothing else drifts.
+With N a basis of the null space of C, Gamma_U = N (N^T Gamma^-1 N)^-1 N^T: the law of Slotine
+and Li in the coordinates a_U, with the Lyapunov function that belongs to it.
+
+A law without projection, and one in base coordinates, keeps its estimates within a ball about
+the prior instead. Without projection pi only moves along Gamma Yr^T: in the metric of
+Gamma^-1 orthogonal to everything without influence on the efforts, so that exactly the base
+parameters are learnt and nothing else drifts.
 
 References
 ----------
@@ -38,8 +41,8 @@ J.-J. E. Slotine and W. Li, "On the adaptive control of robot manipulators",
 International Journal of Robotics Research 6(3), 1987, eq. (12).
 
 T. Lee, J. Kwon and F. C. Park, "A natural adaptive control law for robot manipulators",
-IROS 2018, eqs. (14)-(18): the pseudo-inertia as coordinates. There the metric is that of
-the present estimate.
+IROS 2018, eqs. (14)-(18): the pseudo-inertia as coordinates. There the metric is that of the
+present estimate.
 """
 
 from __future__ import annotations
@@ -58,12 +61,12 @@ from robot_dynamics.model.inertia import (
     pseudo_inertia,
 )
 
-#: Longest step of a body's estimate in one update, |dX|_F against 1 + tr X. Sound gains
-#: move it by less than 0.01; more than this is a loop gone unstable.
+#: Longest step of a body's estimate in one update, |dX|_F against 1 + tr X. Stable gains move
+#: it by less than 0.01; a longer step is one of an unstable loop.
 LARGEST_RELATIVE_STEP = 0.3
 #: Least eigenvalue of X after a projection: not zero, so that rounding stays inside.
 CONE_FLOOR = 1e-9
-#: Sweeps of Jacobi rotations; the fourth already finds nothing left in a 4x4 matrix.
+#: Sweeps of Jacobi rotations; four are enough for a 4x4 matrix.
 JACOBI_SWEEPS = 5
 # Outcomes: the values of `robot_dynamics.control.adaptation.gradient.StepOutcome`.
 ACCEPTED, NOT_FINITE, TOO_LARGE = 0, 1, 2
@@ -78,16 +81,16 @@ ROOT = 153        # 16, L with Q = L L^T, row after row
 INVERSE = 169     # 16, L^-1
 METRIC = 185      # 10, parameters of Q
 WIDTH = 195
-#: How often a point is brought back to the bodies and to what is known, in turn.
+#: Alternating projections on the consistent bodies and on the known combinations.
 SWEEPS = 8
-#: How often a step is halved that is not admissible even so.
+#: Halvings of a step that is not admissible after them.
 HALVINGS = 20
-#: Slack of what counts as admissible: rounding, against Q and against a largest value.
+#: Rounding of admissible values, against Q and against a largest value.
 SLACK = 1e-7
 
 
 class StepOutcome(IntEnum):
-    """What became of one adaptation step."""
+    """Outcome of one adaptation step."""
 
     ACCEPTED = ACCEPTED
     NOT_FINITE = NOT_FINITE
@@ -99,7 +102,7 @@ _OUTCOMES = tuple(StepOutcome)
 
 @dataclass(frozen=True, eq=False)
 class BodyMetric:
-    """The metric of the bodies' estimates and how far these may go.
+    """Metric of the bodies' estimates, and their largest values.
 
     Parameters
     ----------
@@ -110,8 +113,8 @@ class BodyMetric:
     largest_mass : ndarray, shape (nb,)
         Largest mass. kg.
     largest_spread : ndarray, shape (nb,)
-        Largest tr Sigma: the integral over the mass of the squared distance from the
-        origin of the link frame. kg m^2.
+        Largest tr Sigma: the integral over the mass of the squared distance from the origin of
+        the link frame. kg m^2.
     """
 
     matrices: FloatArray
@@ -120,7 +123,7 @@ class BodyMetric:
     largest_spread: FloatArray
 
     def gain_blocks(self) -> FloatArray:
-        """Return Gamma of each body in its ten parameters, shape (nb, 10, 10).
+        """Gamma of each body in its ten parameters, shape (nb, 10, 10).
 
         Column k is the parameters of gamma Q U(e_k) Q.
         """
@@ -136,7 +139,7 @@ class TermMetric:
     Parameters
     ----------
     prior : ndarray
-        Values to start from: N m s/rad, N m, kg m^2 ...
+        Start values: N m s/rad, N m, kg m^2 ...
     gain : ndarray
         Their entries on the diagonal of Gamma: squared unit of the value over J.
     least, largest : ndarray
@@ -150,17 +153,10 @@ class TermMetric:
 
 
 def dual_matrix(weights: FloatArray) -> FloatArray:
-    """Return the symmetric U with tr(U P) = weights . parameters for every P.
+    """The symmetric U, shape (4, 4), with tr(U P) = weights . parameters for every P.
 
-    Parameters
-    ----------
-    weights : ndarray, shape (10,)
-        Weights of ``[m, mx, my, mz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz]``.
-
-    Returns
-    -------
-    ndarray, shape (4, 4)
-        From J = tr(Sigma) 1 - Sigma: Sigma_xx counts in Jyy and Jzz, Sigma_xy is -Jxy.
+    `weights` are those of ``[m, mx, my, mz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz]``. From J = tr(Sigma) 1
+    - Sigma: Sigma_xx counts in Jyy and Jzz, Sigma_xy is -Jxy.
     """
     m, mx, my, mz, xx, xy, xz, yy, yz, zz = weights
     return 0.5 * np.array([[2.0 * (yy + zz), -xy, -xz, mx],
@@ -170,13 +166,7 @@ def dual_matrix(weights: FloatArray) -> FloatArray:
 
 
 def weights_from_dual(dual: FloatArray) -> FloatArray:
-    """Return the ten weights with weights . parameters = tr(U P): the way back.
-
-    Parameters
-    ----------
-    dual : ndarray, shape (4, 4)
-        U, symmetric.
-    """
+    """The ten weights with weights . parameters = tr(U P), the inverse of `dual_matrix`."""
     x, y, z = dual[0, 0], dual[1, 1], dual[2, 2]
     return np.array([dual[3, 3], 2.0 * dual[0, 3], 2.0 * dual[1, 3], 2.0 * dual[2, 3],
                      0.5 * (y + z - x), -2.0 * dual[0, 1], -2.0 * dual[0, 2],
@@ -184,12 +174,12 @@ def weights_from_dual(dual: FloatArray) -> FloatArray:
 
 
 class Estimates:
-    """Estimates of bodies and joint terms, where they start, and their metric.
+    """Estimates of bodies and joint terms, their prior and their metric.
 
     Parameters
     ----------
     inertial : ndarray, shape (nb, 10)
-        Inertial parameters to start from, of real bodies.
+        Inertial parameters of the prior, physically consistent.
     bodies : BodyMetric
         Metric, gain and largest values of the bodies.
     terms : TermMetric
@@ -207,48 +197,48 @@ class Estimates:
         self._target = np.empty_like(self.estimate)
 
     def reset(self) -> None:
-        """Forget what was learnt."""
+        """Return to the prior."""
         self.estimate[:] = self.prior
 
     def gain(self) -> FloatArray:
-        """Return Gamma before any restriction, shape (10 nb + k n, 10 nb + k n)."""
-        return metric_gain(self.metric, self.term_metric)
+        """Gamma before any restriction, shape (10 nb + k n, 10 nb + k n)."""
+        return _block_diagonal(self.metric.gain_blocks(), self.term_metric.gain)
 
     def precision(self) -> FloatArray:
-        """Return Gamma^-1 before any restriction, shape (10 nb + k n, 10 nb + k n)."""
-        return metric_precision(self.metric, self.term_metric)
+        """Gamma^-1 before any restriction, shape (10 nb + k n, 10 nb + k n)."""
+        return _block_diagonal(np.linalg.inv(self.metric.gain_blocks()),
+                               1.0 / self.term_metric.gain)
 
 
 class Adaptation(Estimates):
-    """The estimates and their law; memory without a clock.
+    """The estimates and their gradient law.
 
     Parameters
     ----------
     prior : ndarray, shape (nb, 10)
-        Inertial parameters to start from. Where no body can have them, the nearest
-        that a body can have.
+        Inertial parameters of the prior; the nearest physically consistent ones are used.
     bodies : BodyMetric
         Metric, gain and largest values of the bodies.
     terms : TermMetric
         The same for the joint terms.
     constraints : ndarray, shape (k, 10 nb + k n), optional
-        Combinations that are known; nothing is where not given.
+        Known combinations; none by default.
     keeps_bodies : bool
-        Whether every body's estimate stays one that a body can have. Otherwise all stay
-        within a ball about the prior that holds the largest payload.
+        Whether every body's estimate stays physically consistent. Otherwise all stay within a
+        ball about the prior that holds the largest payload.
     leakage : float
         sigma, rate of the return to the prior. 1/s.
 
     Attributes
     ----------
     prior : ndarray, shape (10 nb + k n,)
-        Where the estimates start.
+        Start of the estimates.
     estimate : ndarray, shape (10 nb + k n,)
         Every estimate, in the order of `Dynamics.parameter_names`.
     bodies : ndarray, shape (10 nb,)
-        The part of it that belongs to the bodies.
+        Its part of the bodies.
     terms : ndarray, shape (k, n)
-        The part of it that belongs to the joint terms.
+        Its part of the joint terms.
     """
 
     def __init__(self, prior: FloatArray, bodies: BodyMetric, terms: TermMetric, *,
@@ -266,7 +256,7 @@ class Adaptation(Estimates):
         self.reset()
 
     def _load_kernels(self) -> None:
-        """Load what this law needs, and nothing else: each takes seconds to compile."""
+        """Load only the kernels of this law: each takes seconds to compile."""
         if self._restriction is None:
             self._propose = propose.load()
         else:
@@ -279,43 +269,36 @@ class Adaptation(Estimates):
             self._settle_restricted = settle_restricted.load()
 
     def step(self, gradient: FloatArray, dt: float) -> StepOutcome:
-        """Move the estimates along a gradient for a time, or refuse to.
+        """Move the estimates along a gradient for a time.
 
         Parameters
         ----------
         gradient : ndarray, shape (10 nb + k n,)
-            Yr^T s and what a composite law adds. W per unit of the parameter.
+            Yr^T s and the prediction error of a composite law. W per unit of the parameter.
         dt : float
             Time. s.
 
         Returns
         -------
         StepOutcome
-            Unless it is ``ACCEPTED`` the estimates are as they were.
+            Unless it is ``ACCEPTED`` the estimates are unchanged.
         """
         if self._restriction is None:
-            refused = self._propose(self.estimate, gradient, dt, self._constants,
-                                    self._term_gains, self._target)
+            rejected = self._propose(self.estimate, gradient, dt, self._constants,
+                                     self._term_gains, self._target)
         else:
-            refused = self._propose_restricted(self.estimate, gradient, dt, self._constants,
-                                               self._restriction.gain, self._target)
-        if not refused and self.leakage > 0.0:
-            # Exact over the step: however fast it is, it does not lead beyond the prior.
+            rejected = self._propose_restricted(self.estimate, gradient, dt, self._constants,
+                                                self._restriction.gain, self._target)
+        if not rejected and self.leakage > 0.0:
+            # Exact over the step: at any rate it does not lead beyond the prior.
             self._target -= math.expm1(-self.leakage * dt) * (self.prior - self.estimate)
-        return _OUTCOMES[refused or self._settle_target()]
+        return _OUTCOMES[rejected or self._settle_target()]
 
     def move_to(self, target: FloatArray) -> StepOutcome:
-        """Move the estimates to the admissible ones that are nearest to others.
+        """Move the estimates to the admissible ones nearest to a target, shape (10 nb + k n,).
 
-        Parameters
-        ----------
-        target : ndarray, shape (10 nb + k n,)
-            The others, with what is known as it is.
-
-        Returns
-        -------
-        StepOutcome
-            Unless it is ``ACCEPTED`` the estimates are as they were.
+        The target agrees with what is known. Unless the outcome is ``ACCEPTED`` the estimates are
+        unchanged.
         """
         self._target[:] = target
         return _OUTCOMES[self._settle_target()]
@@ -333,7 +316,7 @@ class Adaptation(Estimates):
                                        self.estimate)
 
     def distance(self, bodies: FloatArray, terms: FloatArray) -> float:
-        """Return half the squared distance in the metric of Gamma^-1: its share in V. J.
+        """Half the squared distance in the metric of Gamma^-1: the share in V, J.
 
         Parameters
         ----------
@@ -349,28 +332,18 @@ class Adaptation(Estimates):
                            + np.sum((terms - self.terms)**2 / self.term_metric.gain))
 
 
-def metric_gain(bodies: BodyMetric, terms: TermMetric) -> FloatArray:
-    """Return Gamma, shape (10 nb + k n, 10 nb + k n)."""
-    count = 10 * len(bodies.matrices)
-    matrix = np.diag(np.concatenate([np.zeros(count), terms.gain.ravel()]))
-    for body, block in enumerate(bodies.gain_blocks()):
+def _block_diagonal(blocks: FloatArray, diagonal: FloatArray) -> FloatArray:
+    """Matrix of blocks (nb, 10, 10), followed by a diagonal."""
+    count = 10 * len(blocks)
+    matrix = np.diag(np.concatenate([np.zeros(count), diagonal.ravel()]))
+    for body, block in enumerate(blocks):
         part = slice(10 * body, 10 * body + 10)
         matrix[part, part] = block
     return matrix
 
 
-def metric_precision(bodies: BodyMetric, terms: TermMetric) -> FloatArray:
-    """Return Gamma^-1, shape (10 nb + k n, 10 nb + k n)."""
-    count = 10 * len(bodies.matrices)
-    matrix = np.diag(np.concatenate([np.zeros(count), 1.0 / terms.gain.ravel()]))
-    for body, block in enumerate(bodies.gain_blocks()):
-        part = slice(10 * body, 10 * body + 10)
-        matrix[part, part] = np.linalg.inv(block)
-    return matrix
-
-
 def body_constants(metric: BodyMetric) -> FloatArray:
-    """Return the constants of `propose`, a row a body."""
+    """Constants of `propose`, a row a body."""
     rows = []
     gains = metric.gain_blocks()
     for body, matrix in enumerate(metric.matrices):
@@ -387,7 +360,7 @@ def body_constants(metric: BodyMetric) -> FloatArray:
 
 
 def _radius(metric: BodyMetric, prior: FloatArray) -> float:
-    """Return |X|_F of the largest masses and spreads beyond the prior, of all bodies."""
+    """|X|_F of the largest masses and spreads beyond the prior, of all bodies."""
     P = pseudo_inertia(prior)
     mass = metric.largest_mass - P[:, 3, 3]
     spread = metric.largest_spread - np.trace(P[:, :3, :3], axis1=1, axis2=2)
@@ -425,7 +398,7 @@ class RestrictedGain:
         back = unit_gain @ C.T @ np.linalg.inv(C @ unit_gain @ C.T)
         projection = np.eye(len(gain)) - back @ C
         restricted = projection @ unit_gain @ projection.T
-        # Parameters known by themselves: exactly zero, so that rounding cannot move them.
+        # Single known parameters: exactly zero, so that rounding cannot move them.
         alone = (constraints != 0.0).sum(axis=1) == 1
         fixed = np.flatnonzero(constraints[alone].any(axis=0))
         restricted[fixed], restricted[:, fixed] = 0.0, 0.0
@@ -436,19 +409,7 @@ class RestrictedGain:
 
 @kernel('i8(f8[::1], f8[::1], f8, f8[:, ::1], f8[::1], f8[::1])')
 def propose(estimate, gradient, dt, constants, gains, target):
-    """Write estimate + dt Gamma gradient to target; return an outcome.
-
-    Parameters
-    ----------
-    estimate, gradient, target : (10 nb + m,)
-        Bodies, then m joint terms.
-    dt : float
-        Time. s.
-    constants : (nb, WIDTH)
-        Of each body.
-    gains : (m,)
-        Of each joint term.
-    """
+    """Write estimate + dt Gamma gradient to target, bodies then joint terms; return an outcome."""
     bodies = constants.shape[0]
     for k in range(gradient.size):
         if not np.isfinite(gradient[k]):
@@ -466,7 +427,7 @@ def propose(estimate, gradient, dt, constants, gains, target):
 def settle(target, constants, ranges, estimate):
     """Move target to the nearest admissible point, and the estimate there; return an outcome.
 
-    Arguments as for `propose`, and the least and largest values of the joint terms, (2, m).
+    `ranges`, shape (2, m), are the least and largest values of the joint terms.
     """
     for k in range(target.size):
         if not np.isfinite(target[k]):
@@ -523,10 +484,9 @@ def keep_below(target, b, constants, weights, largest, way_back):
 
 @helper
 def is_positive_definite(target, b):
-    """Whether the pseudo-inertia of body b is, by the pivots of its L D L^T.
+    """Whether the pseudo-inertia of body b is positive definite, by the pivots of its L D L^T.
 
-    The mass is the first pivot, so that what is left is the second moment about the
-    centre of mass.
+    The mass is the first pivot; the rest is the second moment about the centre of mass.
     """
     o = 10 * b
     m, mx, my, mz = target[o], target[o + 1], target[o + 2], target[o + 3]
@@ -603,7 +563,7 @@ def congruence(constants, b, root, matrix, out):
 
 @part
 def rotate(a, vectors, p, q):
-    """Zero a[p, q] by a plane rotation, and gather it in the eigenvectors.
+    """Zero a[p, q] by a plane rotation, and apply it to the eigenvectors.
 
     Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 4th edition, 8.5.2.
     """
@@ -626,19 +586,7 @@ def rotate(a, vectors, p, q):
 
 @kernel('i8(f8[::1], f8[::1], f8, f8[:, ::1], f8[:, ::1], f8[::1])', on_demand=True)
 def propose_restricted(estimate, gradient, dt, constants, gain, target):
-    """Write estimate + dt Gamma_U gradient to target; return an outcome.
-
-    Parameters
-    ----------
-    estimate, gradient, target : (10 nb + m,)
-        Bodies, then m joint terms.
-    dt : float
-        Time. s.
-    constants : (nb, WIDTH)
-        Of each body.
-    gain : (10 nb + m, 10 nb + m)
-        Gamma_U.
-    """
+    """Write estimate + dt Gamma_U gradient to target; return an outcome."""
     count, inertial = gradient.size, 10 * constants.shape[0]
     for k in range(count):
         if not np.isfinite(gradient[k]):
@@ -663,10 +611,10 @@ def propose_restricted(estimate, gradient, dt, constants, gain, target):
 
 @kernel('i8(f8[::1], f8[:, ::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[::1])', on_demand=True)
 def settle_restricted(target, constants, ranges, prior, projection, estimate):
-    """Move the estimate near target, among the bodies that have what is known.
+    """Move the estimate near target, among the consistent bodies that have what is known.
 
-    Projections on the two sets in turn bring a point closer to every common point. What
-    little is then missing is made up for on the way back to the estimate before.
+    Alternating projections on the two sets bring a point closer to every common point. The rest
+    is corrected by halving the step from the estimate before.
     """
     count = target.size
     for k in range(count):
@@ -695,7 +643,7 @@ def settle_restricted(target, constants, ranges, prior, projection, estimate):
 
 @part
 def is_admissible(target, constants, ranges):
-    """Whether every body is one, to rounding, and every value in its range."""
+    """Whether every body is physically consistent, to rounding, and every value in its range."""
     bodies = constants.shape[0]
     raised = np.empty(target.size)
     for b in range(bodies):
@@ -718,10 +666,10 @@ def is_admissible(target, constants, ranges):
 
 @kernel('i8(f8[::1], f8[:, ::1], f8[:, ::1], f8[::1], f8, f8[::1])', on_demand=True)
 def settle_in_ball(target, constants, ranges, prior, radius, estimate):
-    """Move the estimate to the point next to target that is not too far from the prior.
+    """Move the estimate to the point nearest to target within a ball about the prior.
 
-    All bodies together are moved towards the prior, so that no combination moves alone;
-    joint terms keep their ranges. ``radius`` bounds |X - X_0|_F of all bodies together.
+    All bodies together are moved towards the prior, so that no combination moves alone; joint
+    terms keep their ranges. ``radius`` bounds |X - X_0|_F of all bodies together.
     """
     inertial = 10 * constants.shape[0]
     for k in range(target.size):
@@ -742,10 +690,7 @@ def settle_in_ball(target, constants, ranges, prior, radius, estimate):
 
 @part
 def squared_distance(target, prior, b, constants, d, p, work):
-    """Return |L^-1 dP L^-T|_F^2 of body b, for the difference of its parameters.
-
-    d (10,), p and work (4, 4) are for work.
-    """
+    """|L^-1 dP L^-T|_F^2 of body b, for the difference of its parameters (with buffers)."""
     o = 10 * b
     for i in range(10):
         d[i] = target[o + i] - prior[o + i]

@@ -1,11 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What moves the estimates of the adaptive law, and what keeps them from moving.
+"""Update of the estimates of the adaptive law, and the rules that freeze them.
 
-The gradient Yr^T s of the tracking error, the prediction error of the last moments and
-the memory of past motion, as the update law (`robot_dynamics.control.feedback.gains`) has
-them. Nothing is learnt while the caller forbids it, from a time step that is none, from an
-error no sound loop has, or when the arm has come to rest; a step that is not finite or
-implausibly large is refused, and freezes the estimates until they are released.
+The gradient Yr^T s of the tracking error, the prediction error of the last moments and the
+memory of past motion are combined as the update law (`robot_dynamics.control.feedback.gains`)
+says. The estimates stay while the caller forbids adaptation, at time steps that are too long,
+at implausible errors, and while the arm is at rest. A step that is not finite or implausibly
+large is rejected, and freezes the estimates until they are released.
+
+*Prediction error.* Over one sampling interval the mean acceleration is known from two
+velocities. With Y_m the regressor at the middle of the interval and tau the effort that acted
+during it, both through the same first-order low-pass filter, true parameters satisfy
+tau_f = Y_f pi. The gradient of the weighted squared error, which only ever lowers V, is added to
+Yr^T s::
+
+    Y_f^T W (tau_f - Y_f pi)        W = diag(w / (omega_D M_ii))
+
+*Velocity filter.* Least squares with a noisy regressor underestimate a parameter, and the
+feedback answers noise: efforts of K_D times it follow each noisy velocity, as if friction or
+mass did. The desired velocity has no noise, and is wrong by the tracking error alone. So, with
+e = v - v_d of each joint::
+
+    v_filtered = v_d + g e,      g = max(0, 1 - c sigma^2 / mean e^2)
+
+which for c = 1 is the gain of the least mean square error where noise of variance sigma^2 is in
+e and independent of the rest. The variance follows from second differences, which the motion
+itself hardly has within three samples::
+
+    6 sigma^2 = mean (v_k - 2 v_{k-1} + v_{k-2})^2
+
+for samples at equal intervals. Means fade with a time constant. Without noise, and with errors
+far above the noise, v_filtered is the measured velocity.
+
+References
+----------
+J.-J. E. Slotine and W. Li, "Composite adaptive control of robot manipulators",
+Automatica 25(4), 1989, eqs. (16)-(20).
+
+N. Wiener, "Extrapolation, Interpolation, and Smoothing of Stationary Time Series", MIT Press,
+1949, chapter 3.
+
+N. Sadegh and R. Horowitz, "Stability and robustness analysis of a class of adaptive controllers
+for robotic manipulators", International Journal of Robotics Research 9(3), 1990: regressors of
+the desired motion.
 """
 
 from __future__ import annotations
@@ -25,7 +61,7 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import kernel, part
 from robot_dynamics.model.arrays import FloatArray
 
-#: Why an arm at rest learns nothing.
+#: Reason for frozen estimates of an arm at rest.
 AT_REST = 'the arm is at rest'
 _REFUSALS = {
     StepOutcome.NOT_FINITE: 'a step of the estimates was not finite',
@@ -33,7 +69,7 @@ _REFUSALS = {
 }
 #: Time constant of the means. s.
 FADING = 0.5
-#: c: both means are estimates, and an error that noise explains shall count as none.
+#: c, above 1 because both means are estimates: an error that noise explains counts as zero.
 MARGIN = 1.5
 # Rows of what is kept of each joint.
 LAST, BEFORE, NOISE, ERROR = range(4)
@@ -42,7 +78,7 @@ STILL = 1e-4
 
 
 class Learning:
-    """Moves the estimates, or says why not.
+    """Update of the estimates, or the reason why they stay.
 
     Parameters
     ----------
@@ -53,25 +89,25 @@ class Learning:
     feedback : LinearFeedback
         The errors of the last update.
     gains : AdaptationGains
-        The choices of the user.
+        The gains.
     constraints : ndarray, shape (k, p)
-        What is known.
+        Known combinations.
     rotors : ndarray, shape (n,)
-        Rotor inertias that are taken for known. kg m^2 or kg.
+        Known rotor inertias. kg m^2 or kg.
 
     Attributes
     ----------
     frozen_reason : str
-        Why the last update that should have adapted did not; empty when it did.
+        Reason why the last update did not adapt although allowed to; empty when it did.
     is_latched : bool
-        Whether a refused step keeps the estimates frozen until `release`.
+        Whether a rejected step keeps the estimates frozen until `release`.
     """
 
     def __init__(self, dynamics: Dynamics, adaptation: Adaptation | NaturalAdaptation,
                  feedback: LinearFeedback, gains: AdaptationGains, constraints: FloatArray,
                  rotors: FloatArray):
         self.adaptation, self.gains = adaptation, gains
-        # None where steps need not be shortened.
+        # None for the gradient law, whose steps are not shortened.
         self._natural = adaptation if isinstance(adaptation, NaturalAdaptation) else None
         self._has_dead_zone = gains.parts.has_dead_zone
         self._feedback = feedback
@@ -95,30 +131,26 @@ class Learning:
     def forget(self) -> None:
         """Return to the prior and let the estimates change again."""
         self.adaptation.reset()
-        self.forget_past()
-        self.release()
-
-    def forget_past(self) -> None:
-        """Forget what is remembered of past motion: the arm is another one now."""
         if self.memory is not None:
             self.memory.forget()
         self.reset()
+        self.release()
 
     def release(self) -> None:
-        """Let the estimates change again after a refused step."""
+        """Let the estimates change again after a rejected step."""
         self.is_latched = False
         self.frozen_reason = ''
 
     def learn(self, q: FloatArray, v: FloatArray, v_d: FloatArray, effort: FloatArray,
               dt: float, gradient: FloatArray, *, adapt: bool) -> None:
-        """Take in the last interval, and move the estimates if they may.
+        """Add the last interval, and move the estimates where allowed.
 
         Parameters
         ----------
         q, v, v_d : ndarray, shape (n,)
             State and desired velocity at its end.
         effort : ndarray, shape (n,)
-            What acted during it. N m or N.
+            Effort during it. N m or N.
         dt : float
             Its length. s.
         gradient : ndarray, shape (p,)
@@ -147,7 +179,7 @@ class Learning:
         self._take(self._move(gradient, dt))
 
     def _move(self, gradient: FloatArray, dt: float) -> StepOutcome:
-        """Move the estimates along the gradients, and to where the memory leads."""
+        """Move the estimates along the gradients, and to the target of the memory."""
         feedback = self._feedback
         if self._has_dead_zone:
             gradient *= _beyond(feedback.s, self.gains.dead_zone)
@@ -167,7 +199,7 @@ class Learning:
 
 
 class _Memory:
-    """The memory of past motion, in the coordinates that are not known.
+    """The regressor memory in the coordinates that are not known.
 
     Parameters
     ----------
@@ -176,7 +208,7 @@ class _Memory:
     weights : ndarray, shape (n,)
         Weights of the prediction error.
     constraints : ndarray, shape (k, p)
-        What is known.
+        Known combinations.
     """
 
     def __init__(self, adaptation: Adaptation, weights: FloatArray, constraints: FloatArray):
@@ -196,15 +228,15 @@ class _Memory:
 
     @property
     def contradictions(self) -> int:
-        """How often everything was forgotten because the present contradicted it."""
+        """How often the memory was cleared because the present contradicted it."""
         return self._memory.contradictions
 
     def forget(self) -> None:
-        """Forget everything."""
+        """Clear the memory."""
         self._memory.forget()
 
     def move(self, filtered: FloatArray, dt: float) -> StepOutcome:
-        """Take in a sample; move the estimates when a step has been worked out."""
+        """Add a sample; move the estimates when a step is ready."""
         adaptation, N = self._adaptation, self._directions
         if N is None:
             if self._memory.observe(filtered, dt):
@@ -220,13 +252,13 @@ class _Memory:
 
 
 def _beyond(s: FloatArray, zone: float) -> float:
-    """Return the share of s that lies beyond a ball: it grows from zero, without a jump."""
+    """Share of s beyond a ball: it grows from zero, without a jump."""
     length = float(np.sqrt(s @ s))
     return max(0.0, 1.0 - zone / length) if length > 0.0 else 0.0
 
 
 class PredictionError:
-    """Filtered regressor and effort, and the gradient they give.
+    """Filtered regressor and effort, and the gradient of the prediction error.
 
     Parameters
     ----------
@@ -237,15 +269,15 @@ class PredictionError:
     cutoff : float
         Cut-off of the filter. Hz.
     known_rotors : ndarray, shape (n,)
-        Rotor inertias that are taken for known: their effort is no error. kg m^2 or kg.
+        Known rotor inertias, whose effort is no error. kg m^2 or kg.
 
     Attributes
     ----------
     filtered : ndarray, shape (n, 10 nb + k n + 1)
         Y_f and, in the last column, tau_f.
     known : ndarray, shape (10 nb + k n,)
-        Parameters that are known on top of those estimated, such as those of a payload:
-        their effort is taken off tau before it is filtered. To be overwritten in place.
+        Known parameters on top of the estimates, such as those of a payload: their effort is
+        subtracted from tau before the filter. Overwritten in place.
     """
 
     def __init__(self, dynamics: Dynamics, terms: tuple[str, ...], cutoff: float,
@@ -266,17 +298,17 @@ class PredictionError:
         self._is_first = True
 
     def reset(self) -> None:
-        """Forget the last state and what the filter holds."""
+        """Forget the last state and the filter."""
         self.filtered[:] = 0.0
         self._is_first = True
 
     def skip(self, v: FloatArray) -> None:
-        """Take note of a velocity after an interval that says nothing, e.g. a gap."""
+        """Store the velocity after an interval that is not used, e.g. a gap."""
         self._motion[3] = v
         self._is_first = False
 
     def observe(self, q: FloatArray, v: FloatArray, effort: FloatArray, dt: float) -> None:
-        """Take in one interval.
+        """Add one interval.
 
         Parameters
         ----------
@@ -293,8 +325,8 @@ class PredictionError:
         motion = self._motion
         self._describe(q, v, dt, motion)
         self._dynamics.regressor(*self._middle, self._terms, self._sample)
-        # From zero on: regressor and effort are late alike, and what is true of the ones
-        # not filtered is true of these from the first sample.
+        # Both filters start at zero: regressor and effort are delayed alike, so that
+        # tau_f = Y_f pi holds from the first sample.
         share = 1.0 - math.exp(-self._rate * dt)
         self._filter(self._sample, motion, effort, self._rotors, self.known, share,
                      self.filtered)
@@ -306,7 +338,7 @@ class PredictionError:
         Parameters
         ----------
         estimate, gradient : ndarray, shape (10 nb + k n,)
-            pi, and where to add.
+            pi, and the sum.
         weight : float
             w / omega_D. s.
         mass_matrix : ndarray, shape (n, n)
@@ -329,7 +361,7 @@ def describe_interval(q, v, dt, motion):
 
 @kernel('void(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8, f8[:, ::1])')
 def filter_interval(sample, motion, effort, rotors, known, share, filtered):
-    """Move what is filtered by a share of the way to the new interval."""
+    """Low pass: move the filtered regressor and effort by a share of the way to the interval."""
     last = sample.shape[1]
     for i in range(sample.shape[0]):
         moved = effort[i] - rotors[i] * motion[2, i] - row_times(sample, i, known)
@@ -351,10 +383,7 @@ def add_prediction_error(filtered, estimate, weight, mass_matrix, gradient):
 
 @part
 def row_times(matrix, i, x):
-    """Return the product of the first entries of a row with x.
-
-    In four sums side by side: an addition waits for none but the fourth before it.
-    """
+    """Product of the first entries of a row with x, in four independent sums."""
     whole = np.uint64(x.size - x.size % 4)
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     for k in range(np.uint64(0), whole, np.uint64(4)):
@@ -369,7 +398,7 @@ def row_times(matrix, i, x):
 
 
 class VelocityFilter:
-    """Keeps the means of each joint.
+    """Filtered velocity of each joint from the measured and the desired one.
 
     Parameters
     ----------
@@ -379,7 +408,7 @@ class VelocityFilter:
     Attributes
     ----------
     value : ndarray, shape (n,)
-        Likely velocity of the last sample. rad/s or m/s.
+        Filtered velocity of the last sample. rad/s or m/s.
     """
 
     def __init__(self, n: int):
@@ -394,11 +423,11 @@ class VelocityFilter:
         self.skip()
 
     def skip(self) -> None:
-        """Begin anew after a gap, with the means of before."""
+        """Start over after a gap, with the means of before."""
         self._samples, self._span = 0, 1.0
 
     def observe(self, v: FloatArray, v_d: FloatArray, dt: float) -> FloatArray:
-        """Take in a sample and return `value`.
+        """Add a sample and return `value`.
 
         Parameters
         ----------
@@ -420,10 +449,10 @@ class VelocityFilter:
 
 @kernel('void(f8[::1], f8[::1], f8, f8, f8[:, ::1], f8[::1])')
 def weigh_velocity(v, v_d, ratio, share, kept, likely):
-    """Move the means by a share of the way to a sample, and write the likely velocities.
+    """Move the means by a share of the way to a sample, and write the filtered velocities.
 
-    ``ratio`` is the length of the last interval over that of the one before: what a steady
-    acceleration adds to the velocity is no bend.
+    ``ratio`` is the length of the last interval over that of the one before: the velocity change
+    of a constant acceleration is no second difference.
     """
     spread = 1.0 + (1.0 + ratio) * (1.0 + ratio) + ratio * ratio
     for i in range(v.size):
@@ -439,7 +468,11 @@ def weigh_velocity(v, v_d, ratio, share, kept, likely):
 
 
 class RestDetector:
-    """Watches for rest.
+    """Detects an arm at rest with nothing more to correct.
+
+    The measurements of an arm at rest contain little about its parameters, and friction that holds
+    it lets an integral wind up without end. So learning ends some time after the desired motion
+    has, and begins again when it moves, or when the error shows a change such as a payload.
 
     Parameters
     ----------
@@ -455,11 +488,11 @@ class RestDetector:
         self._still = 0.0
 
     def reset(self) -> None:
-        """Start to count anew."""
+        """Restart the time without motion."""
         self._still = 0.0
 
     def observe(self, v_d: FloatArray, largest_s: float, dt: float) -> bool:
-        """Take in one sample; return whether the arm is at rest.
+        """Whether the arm is at rest, after one more sample.
 
         Parameters
         ----------
@@ -481,7 +514,7 @@ class RestDetector:
 
 @kernel('f8(f8[::1])')
 def largest_entry(vector):
-    """Return the largest entry of a vector, either sign."""
+    """Largest entry of a vector, either sign."""
     largest = 0.0
     for i in range(vector.size):
         largest = max(largest, abs(vector[i]))

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast which parameter is learnt: the metric of the estimates, and its gain.
+"""Metric of the estimates: their relative gains, and the common gain from the loop frequency.
 
-The metric matrix of a body is the pseudo-inertia of its prior plus that of mass it may
-carry unknown to the model, spread around its frame: Q = P0 + m diag(r^2, r^2, r^2, 1).
-The one gain gamma of all bodies follows from the loop they close. Linearised about the
-desired motion, s' = -omega_D s - M^-1 Y Gamma Y^T (integral of s), so that::
+The metric matrix of a body is the pseudo-inertia of its prior plus that of possible unknown
+mass, spread around its frame: Q = P0 + m diag(r^2, r^2, r^2, 1). The common gain gamma of all
+bodies follows from the loop they close. Linearised about the desired motion,
+s' = -omega_D s - M^-1 Y Gamma Y^T (integral of s), so that::
 
     w_A^2 = lambda_max(M^-1 Y Gamma Y^T)        Gamma = gamma x (function of Q)
 
-is the square of the fastest frequency with which the estimates answer a tracking error;
-gamma is chosen for a given w_A at the worst of many motions.
+is the square of the fastest frequency with which the estimates answer a tracking error; gamma
+is chosen for a given w_A at the worst of many motions.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import project_to_consistent, pseudo_inertia
 from robot_dynamics.model.robot import Robot
 
-#: Share of the mass of all links that every link may carry unknown to the model.
+#: Possible unknown mass of every link, as a share of the mass of all links.
 UNKNOWN_SHARE = 0.005
 
 
 def arm_length(robot: Robot) -> float:
-    """Return the length of the longest chain of links beyond the first joint. m.
+    """Length of the longest chain of links beyond the first joint, m.
 
-    Where all joints share a point, twice the largest radius of gyration; for links
-    without extent 1 m.
+    Where all joints share a point, twice the largest radius of gyration; for links without extent
+    1 m.
     """
     steps = np.linalg.norm(robot.placements[:, :3, 3], axis=1)
     steps += np.linalg.norm(robot.link_offsets, axis=1)
@@ -55,7 +55,7 @@ def arm_length(robot: Robot) -> float:
 
 
 def body_metric(robot: Robot, dynamics: Dynamics, gains: AdaptationGains) -> BodyMetric:
-    """Return the metric of a robot's bodies, its gain and how far estimates may go.
+    """Metric of a robot's bodies, its gain and the largest values of the estimates.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def body_metric(robot: Robot, dynamics: Dynamics, gains: AdaptationGains) -> Bod
     dynamics : Dynamics
         Its equations.
     gains : AdaptationGains
-        The choices of the user.
+        The gains.
     """
     prior = pseudo_inertia(project_to_consistent(robot.inertial_parameters))
     total = float(robot.inertial_parameters[:, 0].sum())
@@ -84,11 +84,11 @@ def body_metric(robot: Robot, dynamics: Dynamics, gains: AdaptationGains) -> Bod
 
 
 def term_metric(robot: Robot, dynamics: Dynamics, gains: AdaptationGains) -> TermMetric:
-    """Return prior, gain and range of the joint terms that are learnt.
+    """Prior, gain and range of the joint terms that are learnt.
 
-    The gain of a term is chosen for the frequency with which it may close the loop of
-    its joint alone: Gamma_ii = w^2 m_i / y_i^2, with m_i the least effective inertia of
-    the joint and y_i the largest entry of the column at typical motions.
+    The gain of a term follows from the frequency with which it may close the loop of its joint
+    alone: Gamma_ii = w^2 m_i / y_i^2, with m_i the least effective inertia of the joint and y_i
+    the largest entry of the column at typical motions.
     """
     motions = typical_motions(robot)
     shape = (len(gains.terms), robot.n)
@@ -98,14 +98,14 @@ def term_metric(robot: Robot, dynamics: Dynamics, gains: AdaptationGains) -> Ter
     gain = gains.term_frequency**2 * effective_inertias(dynamics, motions) / sizes**2
     effort = np.where(np.isfinite(robot.limits.effort), robot.limits.effort, np.inf)
     is_signed = np.array([term == 'offset' for term in gains.terms], dtype=bool)
-    # A term that alone asks for all the effort of its joint is no longer a joint term.
+    # At most the value at which the term alone takes all the effort of its joint.
     largest = np.maximum(effort / sizes, prior)
     return TermMetric(prior, gain, np.where(is_signed[:, None], -largest, 0.0), largest)
 
 
 def adaptive_loop_frequency(dynamics: Dynamics, gain_blocks: FloatArray,
                             motions: Motions) -> float:
-    """Return w_A at the worst of some motions: sqrt(lambda_max(M^-1 Y Gamma Y^T)). rad/s.
+    """w_A at the worst of some motions: sqrt(lambda_max(M^-1 Y Gamma Y^T)), rad/s.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def adaptive_loop_frequency(dynamics: Dynamics, gain_blocks: FloatArray,
     gain_blocks : ndarray, shape (nb, 10, 10)
         Gamma, block by block.
     motions : Motions
-        Where to look.
+        The motions.
     """
     mass = mass_matrices(dynamics, motions.q)
     regressors = dynamics.regressor(motions.q, motions.v, motions.a)

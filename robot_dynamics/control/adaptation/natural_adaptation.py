@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The natural adaptation law: on pseudo-inertia matrices, in the metric of the estimate.
+"""The natural update law: on pseudo-inertia matrices, in the metric of the estimate.
 
-The estimate of a body is its 4x4 pseudo-inertia P > 0. With y = Yr^T s and U(y) the
-symmetric matrix for which tr(U P) = y . pi for every P, the law is::
+The estimate of a body is its 4x4 pseudo-inertia P > 0. With y = Yr^T s and U(y) the symmetric
+matrix for which tr(U P) = y . pi for every P, the law is::
 
     dP/dt = gamma P U(y) P
 
@@ -10,20 +10,18 @@ and with the Bregman divergence of -log det P from the truth,
 
     V = 1/2 s^T M s + (1/gamma) sum (log det P - log det P_true + tr(P^-1 P_true) - 4),
 
-the derivative of V is that of the law of Slotine and Li. A step is taken by P+ = (L S)
-(L S)^T with P = L L^T, A = dt gamma L^T U L and S = 1 + A/2 + A^2/8, which is L exp(A) L^T
-to third order and positive definite whatever A is: an estimate is the pseudo-inertia of a
-body at every step, and no projection is needed. Largest masses and second moments are
-kept by projections in the same divergence, which do not let V grow.
+the derivative of V is that of the law of Slotine and Li. A step is P+ = (L S)(L S)^T with
+P = L L^T, A = dt gamma L^T U L and S = 1 + A/2 + A^2/8: it is L exp(A) L^T to third order and
+positive definite for any A, so that no projection is needed. Largest masses and second moments
+are kept by projections in the same divergence, which do not let V grow.
 
-The gain of the loop grows with the estimate, as P (x) P. gamma is chosen where the metric
-matrix Q is (`robot_dynamics.control.adaptation.metric`). What is learnt may make the loop faster::
+The gain of the loop grows with the estimate, as P (x) P. gamma is chosen at the metric matrix Q
+(`robot_dynamics.control.adaptation.metric`). The frequency of the loop in the direction of s,
 
     w_s^2 = y . Gamma(P) y / (s^T M s),     y = Yr^T s
 
-is its frequency in the direction of s, at most w_A. Where it is beyond a largest one the
-step is shortened by the ratio of the squares, so that the loop stays within its stability
-limit whatever is learnt.
+is at most w_A. Where it is above its largest value, the step is shortened by the ratio of the
+squares, so that the loop stays stable whatever is learnt.
 
 References
 ----------
@@ -54,13 +52,13 @@ from robot_dynamics.model.inertia import (
     pseudo_inertia,
 )
 
-#: Least part of Q in every prior, so that a thin body can be learnt to be thick.
+#: Least share of Q in every prior, so that the estimate of a thin body can become thick.
 LEAST_SHARE = 1e-6
 _OUTCOMES = tuple(StepOutcome)
-#: Largest |A|_F of one step, the relative change of a pseudo-inertia. Sound gains stay
-#: below 0.01; more than this is a loop gone unstable.
+#: Largest |A|_F of one step, the relative change of a pseudo-inertia. Stable gains stay below
+#: 0.01; a longer step is one of an unstable loop.
 LARGEST_EXPONENT = 0.3
-#: What is added of the metric's matrix to a pseudo-inertia that rounding made singular.
+#: Share of the metric's matrix added to a pseudo-inertia that rounding made singular.
 FLOOR = 1e-9
 # Offsets in the row of constants of a body.
 LEARNT = 0         # 1, zero where the body is known
@@ -71,21 +69,20 @@ CONE_WIDTH = 22
 
 
 class NaturalAdaptation(Estimates):
-    """The estimates and the natural law; memory without a clock.
+    """The estimates and the natural law.
 
     Parameters
     ----------
     prior : ndarray, shape (nb, 10)
-        Inertial parameters to start from. Where no body can have them, the nearest
-        that a body can have.
+        Inertial parameters of the prior; the nearest physically consistent ones are used.
     bodies : BodyMetric
         Q, gain and largest values of the bodies.
     terms : TermMetric
         Gains and ranges of the joint terms.
     learnt : ndarray of bool, shape (nb,), optional
-        Which bodies are not known.
+        Whether each body is learnt.
     largest_frequency : float
-        Frequency w_s of the loop beyond which steps are shortened. rad/s.
+        Frequency w_s of the loop above which steps are shortened. rad/s.
 
     Attributes
     ----------
@@ -93,7 +90,7 @@ class NaturalAdaptation(Estimates):
         As those of `robot_dynamics.control.adaptation.gradient.Adaptation`.
     """
 
-    #: Every body's estimate stays one that a body can have.
+    #: Every body's estimate stays physically consistent.
     keeps_bodies = True
 
     def __init__(self, prior: FloatArray, bodies: BodyMetric, terms: TermMetric, *,
@@ -113,7 +110,7 @@ class NaturalAdaptation(Estimates):
         self.reset()
 
     def share(self, gradient: FloatArray, s: FloatArray, mass_matrix: FloatArray) -> float:
-        """Return by how much steps have to be shortened at this gradient: 1 for not at all.
+        """Factor in (0, 1] by which steps are shortened at this gradient.
 
         Parameters
         ----------
@@ -128,41 +125,20 @@ class NaturalAdaptation(Estimates):
                            self._constants, self._term_gains)
 
     def step(self, gradient: FloatArray, dt: float) -> StepOutcome:
-        """Move the estimates along a gradient for a time, or refuse to.
-
-        Parameters
-        ----------
-        gradient : ndarray, shape (10 nb + k n,)
-            Yr^T s and what a composite law adds. W per unit of the parameter.
-        dt : float
-            Time. s.
-
-        Returns
-        -------
-        StepOutcome
-            Unless it is ``ACCEPTED`` the estimates are as they were.
-        """
+        """Move the estimates along a gradient for a time; see `Adaptation.step`."""
         return _OUTCOMES[self._step(self.estimate, gradient, dt, self._constants, self._term_gains,
                                     self._term_ranges, self._target)]
 
     def move_to(self, target: FloatArray) -> StepOutcome:
-        """Move the estimates to the bodies that are nearest to others, in the metric of Q.
+        """Move the estimates to the consistent bodies nearest to a target, in the metric of Q.
 
-        Parameters
-        ----------
-        target : ndarray, shape (10 nb + k n,)
-            The others, with the bodies that are known as they are.
-
-        Returns
-        -------
-        StepOutcome
-            Unless it is ``ACCEPTED`` the estimates are as they were.
+        See `Adaptation.move_to`.
         """
         self._target[:] = target
         return _OUTCOMES[self._settle(self._target, self._cone, self._term_ranges, self.estimate)]
 
     def distance(self, bodies: FloatArray, terms: FloatArray) -> float:
-        """Return the divergence from other parameters over gamma: their share in V. J.
+        """Divergence from other parameters over gamma: the share in V, J.
 
         Parameters
         ----------
@@ -182,19 +158,7 @@ class NaturalAdaptation(Estimates):
 
 @kernel('i8(f8[::1], f8[::1], f8, f8[:, ::1], f8[::1], f8[:, ::1], f8[::1])', on_demand=True)
 def natural_step(estimate, gradient, dt, constants, gains, ranges, target):
-    """Move the estimate along the natural gradient; return an outcome.
-
-    Parameters
-    ----------
-    estimate, gradient, target : (10 nb + m,)
-        Bodies, then m joint terms; target is for work.
-    dt : float
-        Time. s.
-    constants : (nb, CONE_WIDTH)
-        Of each body.
-    gains, ranges : (m,), (2, m)
-        Of the joint terms.
-    """
+    """Move the estimate, bodies then joint terms, along the natural gradient."""
     bodies = constants.shape[0]
     for k in range(gradient.size):
         if not np.isfinite(gradient[k]):
@@ -238,19 +202,7 @@ def natural_step(estimate, gradient, dt, constants, gains, ranges, target):
 
 @kernel('f8(f8[::1], f8[::1], f8[::1], f8[:, ::1], f8, f8[:, ::1], f8[::1])', on_demand=True)
 def allowed_share(estimate, gradient, s, mass_matrix, fastest, constants, gains):
-    """Return min(1, w^2 s^T M s / (y . Gamma(P) y)) for the largest frequency w.
-
-    Parameters
-    ----------
-    estimate, gradient : (10 nb + m,)
-        Bodies, then m joint terms; y = Yr^T s.
-    s, mass_matrix : (n,), (n, n)
-        Sliding variable, and M.
-    fastest : float
-        w. rad/s.
-    constants, gains : (nb, CONE_WIDTH), (m,)
-        Of each body and of the joint terms.
-    """
+    """Factor min(1, w^2 s^T M s / (y . Gamma(P) y)) for the largest frequency w, rad/s."""
     momentum = 0.0
     for i in range(s.size):
         for j in range(s.size):
@@ -262,7 +214,7 @@ def allowed_share(estimate, gradient, s, mass_matrix, fastest, constants, gains)
 
 @part
 def loop_power(estimate, gradient, constants, gains):
-    """Return y . Gamma(P) y: gamma tr(U P U P) of every body, and what the joint terms add."""
+    """Power y . Gamma(P) y: gamma tr(U P U P) of every body, and that of the joint terms."""
     bodies = constants.shape[0]
     P, U, W = np.empty((4, 4)), np.empty((4, 4)), np.empty((4, 4))
     power = 0.0
@@ -310,7 +262,7 @@ def write_parameters(P, target, b):
 
 @part
 def factor(P, L):
-    """Write the lower triangular L with P = L L^T; return whether there is one."""
+    """Write the lower triangular L with P = L L^T; return whether P is positive definite."""
     good = True
     for i in range(4):
         for j in range(4):
@@ -344,7 +296,7 @@ def write_dual(gradient, b, U):
 
 @part
 def exponent(gradient, b, step, L, A, work, U):
-    """Write A = step L^T U L with tr(U P) = gradient . parameters; work and U are for work."""
+    """Write A = step L^T U L with tr(U P) = gradient . parameters; work and U are buffers."""
     write_dual(gradient, b, U)
     for i in range(4):
         for j in range(4):
@@ -361,10 +313,10 @@ def exponent(gradient, b, step, L, A, work, U):
 
 @part
 def move(L, A, work, S, P):
-    """Write P = (L S)(L S)^T with S = 1 + A/2 + A^2/8; work and S are for work.
+    """Write P = (L S)(L S)^T with S = 1 + A/2 + A^2/8; work and S are buffers.
 
-    To third order L exp(A) L^T. x^2/8 + x/2 + 1 has no real root, so that P is positive
-    definite for every symmetric A.
+    To third order L exp(A) L^T. x^2/8 + x/2 + 1 has no real root, so that P is positive definite
+    for every symmetric A.
     """
     for i in range(4):
         for j in range(i, 4):
@@ -387,11 +339,11 @@ def move(L, A, work, S, P):
 
 @part
 def keep_moment_below(P, i, largest):
-    """Bring a diagonal entry of P to a largest value, the shortest way for the proof.
+    """Bring a diagonal entry of P to a largest value, the shortest way in the divergence.
 
     P <- P - (P_ii - b) / P_ii^2 (P e_i)(P e_i)^T has the inverse P^-1 + mu e_i e_i^T: the
     projection in the Bregman divergence of -log det, which brings P closer to every
-    pseudo-inertia below the largest value. It stays positive definite.
+    pseudo-inertia below the largest value. P stays positive definite.
     """
     if P[i, i] > largest:
         factor_out = (P[i, i] - largest) / (P[i, i] * P[i, i])

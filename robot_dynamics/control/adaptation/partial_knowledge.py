@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a model is known, so that only the rest of it is learnt.
+"""Partial knowledge of a model, so that only the rest of it is learnt.
 
-Known is what is named: links with all ten of their parameters, single parameters, and
-sums of parameters, among them base parameters as
-`robot_dynamics.dynamics.base_parameters` writes them. Each is one linear equation that
-every estimate has to satisfy as the prior does::
+Known are named links with all ten of their parameters, named single parameters, and sums of
+parameters, among them base parameters as `robot_dynamics.dynamics.base_parameters` writes them.
+Each is one linear equation that every estimate has to satisfy as the prior does::
 
     C (pi - pi_0) = 0
 
-and what is left to learn are the coordinates a_U of its null space, pi = pi_K + N a_U::
+and learnt are the coordinates a_U of its null space, pi = pi_K + N a_U::
 
     Yr pi = Y_U a_U + Y_K a_K,     Y_U = Yr N,     Y_K a_K = Yr pi_K
 
-The columns of N are unit vectors where links and parameters are known, so that Y_U and
-Y_K are columns of Yr.
+The columns of N are unit vectors where links and parameters are known, so that Y_U and Y_K are
+columns of Yr.
 
 References
 ----------
@@ -34,7 +33,7 @@ from robot_dynamics.errors import ControlError, ParameterError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
-#: An equation that repeats others leaves this much of itself, against its length.
+#: Relative rest of an equation below which it depends on others.
 _REPEATED = 1e-9
 
 _SIGN = re.compile(r'\s+([+-])\s+')
@@ -43,7 +42,7 @@ _SUMMAND = re.compile(r'^(?:([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?:\s*\*\
 
 @dataclass(frozen=True)
 class PartialKnowledge:
-    """Names of what is known; by default nothing.
+    """Names of the known part of a model; by default nothing is known.
 
     Parameters
     ----------
@@ -53,6 +52,14 @@ class PartialKnowledge:
         Single parameters and joint terms: ``link7/m``, ``joint3/viscous``.
     combinations : tuple of str
         Sums of parameters: ``link1/Jzz + 0.25 link2/m``.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Dynamics, Robot
+    >>> robot = Robot.from_urdf('planar_2r')
+    >>> known = PartialKnowledge(links=robot.body_names[:1])
+    >>> known.constraints(robot, Dynamics(robot).parameter_names()).shape
+    (10, 20)
     """
 
     links: tuple[str, ...] = ()
@@ -65,17 +72,17 @@ class PartialKnowledge:
             names = (value,) if isinstance(value, str) else tuple(value)
             for name in names:
                 if not isinstance(name, str):
-                    raise ParameterError(f'holds {name!r}, which is no name',
+                    raise ParameterError(f'must be names, got {name!r}',
                                          subject=f'known {entry.name}',
                                          remedy='give names as text')
             object.__setattr__(self, entry.name, names)
 
     def __bool__(self) -> bool:
-        """Return whether anything is known."""
+        """Whether anything is known."""
         return bool(self.links or self.parameters or self.combinations)
 
     def constraints(self, robot: Robot, names: Sequence[str]) -> FloatArray:
-        """Return C, shape (k, p): one independent row for each known combination.
+        """C, shape (k, p): one independent row for each known combination.
 
         Parameters
         ----------
@@ -87,7 +94,7 @@ class PartialKnowledge:
         Raises
         ------
         ParameterError
-            Where there is no such link or parameter, or a sum cannot be read.
+            Where a link or parameter is unknown, or a sum cannot be read.
         ControlError
             Where everything is known: nothing is left to learn.
         """
@@ -105,25 +112,25 @@ class PartialKnowledge:
         matrix = _independent(matrix)
         if len(matrix) == len(names):
             raise ControlError('leave nothing to learn', subject='known parameters',
-                               remedy='name less, or use a law that does not adapt')
+                               remedy='declare less as known, or use a law that does not adapt')
         return matrix
 
 
 def parse_combination(text: str, columns: dict[str, int]) -> dict[int, float]:
-    """Return columns and coefficients of a sum such as ``link1/Jzz - 0.5 link2/m``.
+    """Columns and coefficients of a sum such as ``link1/Jzz - 0.5 link2/m``.
 
     Parameters
     ----------
     text : str
-        Summands with spaces around the signs between them; a factor stands before its
-        name, after it a space or ``*``.
+        Summands with spaces around the signs between them; a factor stands before its name,
+        after it a space or ``*``.
     columns : dict of str to int
         Column of each parameter.
 
     Raises
     ------
     ParameterError
-        Where the text is no such sum, or names no parameter.
+        Where the text is not such a sum, or has an unknown parameter.
     """
     pieces = _SIGN.split(text.strip())
     entries: dict[int, float] = {}
@@ -135,14 +142,14 @@ def parse_combination(text: str, columns: dict[str, int]) -> dict[int, float]:
             else _index(name, tuple(columns), 'known_combinations')
         entries[column] = entries.get(column, 0.0) + (-factor if sign == '-' else factor)
     if not any(entries.values()) or not np.all(np.isfinite(list(entries.values()))):
-        raise ParameterError('is no combination of parameters', subject=text,
+        raise ParameterError('must be a combination of parameters', subject=text,
                              remedy='write a sum such as: link1/Jzz + 0.25 link2/m')
     return entries
 
 
 def known_and_unknown(regressor: FloatArray, null_space: FloatArray, fixed: FloatArray,
                       ) -> tuple[FloatArray, FloatArray]:
-    """Return Y_U = Yr N and Y_K a_K = Yr pi_K.
+    """Y_U = Yr N and Y_K a_K = Yr pi_K.
 
     Parameters
     ----------
@@ -157,7 +164,7 @@ def known_and_unknown(regressor: FloatArray, null_space: FloatArray, fixed: Floa
 
 
 def unknown_directions(constraints: FloatArray) -> FloatArray:
-    """Return N, shape (p, u): a basis of what the equations leave free.
+    """N, shape (p, u): a basis of the null space of the equations.
 
     Unit vectors of the parameters that are in no equation come first, in their order.
     """
@@ -176,7 +183,7 @@ def unknown_directions(constraints: FloatArray) -> FloatArray:
 
 
 def _independent(matrix: FloatArray) -> FloatArray:
-    """Return the rows that do not follow from the ones before them."""
+    """Rows that do not depend on the ones before them."""
     basis: list[FloatArray] = []
     kept = []
     for k, row in enumerate(matrix):
@@ -192,10 +199,10 @@ def _independent(matrix: FloatArray) -> FloatArray:
 
 
 def _index(name: str, known: Sequence[str], subject: str) -> int:
-    """Return the place of a name, or say which ones are near."""
+    """Index of a name; the error lists similar names."""
     try:
         return known.index(name)
     except ValueError:
         near: Iterable[str] = difflib.get_close_matches(name, known, 5) or known[:12]
-        raise ParameterError(f'{name!r} is not among what can be known', subject=subject,
-                             remedy='name one of: ' + ', '.join(near)) from None
+        raise ParameterError(f'has an unknown name {name!r}', subject=subject,
+                             remedy='choose among: ' + ', '.join(near)) from None

@@ -1,30 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What past motion says of the estimates: regularised least squares in proximal steps.
+"""Regressor memory (concurrent learning): least squares on past motion, in proximal steps.
 
-The filtered regressors and efforts of `control.adaptation.learning` are summed with
-a fading memory of time constant T::
+The filtered regressors and efforts of the prediction error are summed with a fading memory of
+time constant T::
 
     Omega = integral of exp(-(t - u)/T) Y_f^T W Y_f du,    b = the same of Y_f^T W tau_f
 
-True parameters satisfy Omega pi = b. From time to time the estimate moves to the minimum
-of the remembered prediction error plus its distance from where it is, in the metric of
-the adaptation law::
+True parameters satisfy Omega pi = b. From time to time the estimate moves to the minimum of the
+remembered prediction error plus its distance from the present estimate, in the metric of the
+adaptation law::
 
     argmin over p of  1/2 (p - pi_true)^T Omega (p - pi_true) + 1/2 |p - pi|^2 (in Gamma^-1)
         =  pi + (Omega + Gamma^-1)^-1 (b - Omega pi)
 
-A gradient sees one instant and follows the direction that instant excites; a memory sees
-a whole motion, and its minimum is reached along directions that no gain of a gradient
-could reach in time. Being a proximal step in the metric of Gamma^-1, it brings the estimate
-closer to parameters that explain what is remembered, whatever Omega is, so the V of the law
-does not grow by it, and no gain of it can be too high. Where nothing was excited it changes
-nothing.
+A gradient follows the direction that one instant excites. The memory covers a whole motion, and
+its minimum is reached along directions that no gain of a gradient could reach in time. As a
+proximal step in the metric of Gamma^-1 it brings the estimate closer to parameters that explain
+the memory, for any Omega: V of the law does not grow by it, and no gain of it can be too high.
+Directions without excitation are unchanged.
 
-When the arm picks something up, the past is that of another arm. So each step is first
-tried on the last moments: if they fit the parameters that fit the past by far worse than
-the past itself does, the memory is cleared and the step not taken.
-
-The work of a step is spread over many samples, so that no sample waits for it.
+When the arm picks something up, the past is that of another arm. So each step is first tried on
+the last moments: if its parameters fit these far worse than the past, the memory is cleared and
+the step not taken. The work of a step is spread over many samples.
 
 References
 ----------
@@ -50,30 +47,29 @@ MEMORY = 10.0
 #: Time between two steps. s.
 INTERVAL = 0.5
 
-#: Cut-off of a second filter. A velocity that is noisy makes an acceleration that is
-#: noisier, and least squares take noise in a regressor for a smaller parameter. Hz.
+#: Cut-off of a second filter. A noisy velocity makes a noisier acceleration, and least squares
+#: with a noisy regressor underestimate the parameter. Hz.
 CUTOFF = 5.0
 
-#: A motion whose error is this many times that of the remembered ones, under the
-#: parameters that fit those best, is that of another arm: one that picked something up.
+#: Ratio of the present error to the remembered one, with the parameters that fit the memory
+#: best, from which the arm is considered changed, by a payload for example.
 CONTRADICTION = 6.0
 
-#: Share of the power of the efforts below which an error contradicts nothing.
+#: Share of the power of the efforts below which an error is neglected.
 NEGLIGIBLE = 1e-4
 
-#: Samples kept to see whether the present fits the memory.
+#: Recent samples, with which the memory is compared.
 RECENT = 10
 
-#: Samples over which one regressor is taken in and over which a step is worked out, and
-#: the most multiplications that may cost at one of them: a robot with many joints learns
-#: more rarely, but no sample waits.
+#: Samples over which one regressor is added and over which a step is computed, and the largest
+#: number of multiplications at one of them: a robot with many joints learns more rarely.
 SAMPLES_TO_TAKE_IN = 5
 SAMPLES_TO_WORK_OUT = 100
 LARGEST_WORK = 20000
 
 
 class RegressorMemory:
-    """Fading sums of regressors and efforts, and the steps they ask for.
+    """Fading sums of regressors and efforts, and the steps that follow.
 
     Parameters
     ----------
@@ -85,7 +81,7 @@ class RegressorMemory:
     Attributes
     ----------
     contradictions : int
-        How often everything was forgotten because the present contradicted it.
+        How often the memory was cleared because the present contradicted it.
     """
 
     def __init__(self, precision: FloatArray, weights: FloatArray):
@@ -104,14 +100,14 @@ class RegressorMemory:
         self._recent = np.zeros((RECENT, joints, count + 1))
         # Integral of [Y_f, tau_f]^T W [Y_f, tau_f], on and above the diagonal.
         self._sums = np.zeros((count + 1, count + 1))
-        # Omega + Gamma^-1 and b as they were when a step was begun; then its factor.
+        # Omega + Gamma^-1 and b at the begin of a step; then its factor.
         self._factor = np.zeros((count, count + 1))
         self._target = np.zeros(count)
         self.contradictions = 0
         self.forget()
 
     def forget(self) -> None:
-        """Forget everything."""
+        """Clear the memory."""
         self._sums[:] = 0.0
         self._smoothed[:] = 0.0
         self._recent[:] = 0.0
@@ -122,7 +118,7 @@ class RegressorMemory:
         self._next_recent = 0
 
     def observe(self, filtered: FloatArray, dt: float) -> bool:
-        """Take in a sample; return whether a step has been worked out.
+        """Add a sample; return whether a step is ready.
 
         Parameters
         ----------
@@ -153,7 +149,7 @@ class RegressorMemory:
         return False
 
     def target(self, estimate: FloatArray) -> FloatArray | None:
-        """Return where the step that has just been worked out leads from an estimate.
+        """Target of the step that is ready, from an estimate.
 
         Parameters
         ----------
@@ -163,8 +159,8 @@ class RegressorMemory:
         Returns
         -------
         ndarray, shape (p,), or None
-            (Omega + Gamma^-1)^-1 (b + Gamma^-1 pi), a buffer of this object. None where
-            the present contradicts what is remembered, which is then forgotten.
+            (Omega + Gamma^-1)^-1 (b + Gamma^-1 pi), a buffer of this object. None where the
+            present contradicts the memory, which is then cleared.
         """
         self._minimise(self._factor, self._precision, estimate, self._target)
         present, past, power = self._error(self._recent, self._weights, self._target, self._sums)
@@ -175,7 +171,7 @@ class RegressorMemory:
         return self._target
 
     def _begin_sample(self) -> None:
-        """Choose what to take in next."""
+        """Begin to add the present smoothed sample."""
         self._sample[:] = self._smoothed
         self._span, self._since_sample = self._since_sample, 0.0
         self._fading = math.exp(-self._span / MEMORY)
@@ -186,7 +182,7 @@ class RegressorMemory:
             self._since_recent = 0.0
 
     def _begin_step(self) -> None:
-        """Keep the sums as they are now."""
+        """Begin a step with the present sums."""
         count = len(self._precision)
         self._factor[:] = self._sums[:count]
         self._factor[:, :count] += self._precision
@@ -196,7 +192,7 @@ class RegressorMemory:
 
 @kernel('void(f8[:, ::1], f8, f8[:, ::1])')
 def smooth(sample, share, smoothed):
-    """Move what is smoothed by a share of the way to a sample."""
+    """Low pass: move `smoothed` by a share of the way to a sample."""
     for i in range(sample.shape[0]):
         for k in range(sample.shape[1]):
             smoothed[i, k] += share * (sample[i, k] - smoothed[i, k])
@@ -223,11 +219,10 @@ def take_in(sample, weights, span, fading, row, rows, sums):
 
 @kernel('i8(f8[:, ::1], i8, i8)')
 def factorise_rows(matrix, row, work):
-    """Work on A = U^T D^-1 U, row by row of U with D its diagonal, in place.
+    """Continue A = U^T D^-1 U, row by row of U with D its diagonal, in place; return the next row.
 
-    Only entries on and above the diagonal are read. Returns the next row, after about
-    as many multiplications as told. A is positive definite: the precision is, and the
-    sums are positive semi-definite.
+    Only entries on and above the diagonal are read; about `work` multiplications are made. A is
+    positive definite: the precision is, and the sums are positive semi-definite.
     """
     count = matrix.shape[0]
     done = 0
@@ -264,10 +259,9 @@ def minimise(factor, precision, estimate, target):
 
 @kernel('UniTuple(f8, 3)(f8[:, :, ::1], f8[::1], f8[::1], f8[:, ::1])')
 def mean_errors(recent, weights, estimate, sums):
-    """Return what the errors tau - Y pi of samples say, squared and weighted by W.
+    """Squared errors tau - Y pi, weighted by W.
 
-    First their mean over recent samples, then their sum over what is remembered, last
-    the sum of tau^T W tau.
+    The mean over recent samples, the sum over the memory, and the sum of tau^T W tau.
     """
     last = estimate.size
     present = 0.0

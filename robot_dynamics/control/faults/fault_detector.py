@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``FaultDetector``: which joint is faulty, or whether the arm is touched."""
+"""Detection of actuator faults and contacts, and of the faulty joint."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute
 
 #: Time from an alarm to the decision between fault and contact. s.
 WINDOW = 0.01
-#: So much more must the second joint leave unexplained than the first for a decision, a state
-#: and in variances; without it is waited for `PATIENCE` times as long.
+#: Difference between the residuals of the second and the first joint for a decision, per state
+#: in variances; with less the decision takes up to `PATIENCE` times as long.
 LEAD = 3.0
 PATIENCE = 3.0
-#: A contact leaves more than one joint explains: more than so many variances, and more than
-#: this share of what is seen, which may be an error of the model.
+#: Residual of a single faulty joint above which the event is a contact: in variances, and as a
+#: share of the whole, because the model may have errors.
 UNEXPLAINED = 1.33
 SPREAD = 0.05
 #: Predicted speed up to which a joint is slow. rad/s or m/s.
@@ -30,42 +30,40 @@ SLOW = 0.02
 
 
 class Event(Enum):
-    """What a detector has found; the name in lower case is what people are told."""
+    """Finding of a detector; the name in lower case is shown to users."""
 
     NOTHING = 0
-    #: Something is above its limit, since a moment.
+    #: A limit was exceeded a moment ago.
     UNDECIDED = 1
-    #: One joint explains it: its actuator.
+    #: One joint explains it: an actuator fault.
     FAULT = 2
-    #: None alone does: something touches the arm.
+    #: No single joint explains it: a contact.
     CONTACT = 3
 
 
 class FaultDetector:
-    """Judge what a `control.faults.motion_predictor.MotionPredictor` does not explain.
+    """Decide from the innovations of a `MotionPredictor` between fault, contact and neither.
 
-    An effort of joint i that nobody commanded accelerates all joints, by row i of the inverse
-    of M. Noise is in the velocities, each for itself. So each joint is weighed by how much
-    likelier an effort of it alone makes what is seen, given both the noise and what is not
-    known of the efforts (`control.faults.weigh_window`): noise of one
-    is none of the other. Several windows are judged, and all joints together, because a
-    contact is in several.
+    An external effort at joint i accelerates all joints, by row i of the inverse of M, while the
+    noise of the velocities is independent. So each joint is weighted by the likelihood ratio of an
+    effort at it alone, given both the noise and the unknown efforts (`weigh_window`). Several
+    windows are checked, and all joints together, because a contact acts on several.
 
-    From the alarm on a `control.faults.fault_isolator.FaultIsolator` weighs which joint
-    it is. A moment later, when one leads clearly, it is decided: an actuator fault where that
-    joint explains what is seen, a contact where it does not. (A contact that one joint alone
-    can feel, such as a twist of the last link about its axis, cannot be told from a fault of
+    From the alarm on a `robot_dynamics.control.faults.fault_isolator.FaultIsolator` compares the
+    joints. A moment later, when one leads clearly, the decision follows: an actuator fault where
+    that joint explains the motion, a contact where it does not. (A contact that acts on one joint
+    alone, such as a twist of the last link about its axis, cannot be distinguished from a fault of
     that joint.)
 
     Parameters
     ----------
     predictor : MotionPredictor
-        What is judged.
+        Predictor of the motion.
     tolerances : Tolerances
-        What a sound arm may show.
+        Limits of an arm without faults.
     window : float
-        Time from alarm to decision (three times so long where no joint leads), and how long it
-        must be quiet again for an event to be over. s.
+        Time from alarm to decision (up to three times as long where no joint leads), and time
+        without an alarm after which an event is over. s.
 
     Attributes
     ----------
@@ -88,34 +86,34 @@ class FaultDetector:
         self._shares = np.zeros_like(tolerances.limit)
         self._whole = np.zeros_like(tolerances.whole)
         self.excess = np.zeros(n + 1)
-        # When the event began; when something was last above its limit.
+        # Begin of the event; last time at which a limit was exceeded.
         self._begin = self._loud = -np.inf
         self._event, self._joint = Event.NOTHING, -1
 
     @property
     def event(self) -> Event:
-        """What goes on."""
+        """Present event."""
         return self._event
 
     @property
     def joint(self) -> int:
-        """Where it is, -1 where nothing goes on; final with the decision."""
+        """Joint of the event, -1 without one; final with the decision."""
         return self._joint
 
     def update(self, now: float, *, counts: bool) -> Event:
-        """Judge the last surprise of the predictor, and return what goes on.
+        """Check the last innovation of the predictor; return the event.
 
         Parameters
         ----------
         now : float
             s.
         counts : bool
-            Whether it tells anything, as the predictor has said.
+            Whether the innovation is valid, as returned by the predictor.
         """
         unexplained, tolerances = self._unexplained, self.tolerances
         unexplained.update(counts=counts)
         if not counts:
-            # What nobody can judge is not quiet.
+            # Without valid innovations an event is not over.
             self._loud = now
             self._isolator.reset()
             return self._event
@@ -139,14 +137,14 @@ class FaultDetector:
         return self._event
 
     def reset(self) -> None:
-        """Forget the past, and what goes on."""
+        """Forget the past and the event."""
         self._unexplained.reset()
         self._isolator.reset()
         self.excess[:] = 0.0
         self._event, self._joint = Event.NOTHING, -1
 
     def _decide(self, now: float) -> None:
-        """Say which joint it is by now, and when it is time what goes on."""
+        """Update the joint, and decide when it is time."""
         isolator, elapsed = self._isolator, now - self._begin
         self._joint = isolator.joint
         if elapsed >= self._window and (isolator.lead >= LEAD
@@ -156,22 +154,22 @@ class FaultDetector:
 
 
 class UnexplainedAcceleration:
-    """The acceleration of each joint that its model does not explain, over several windows.
+    """Acceleration of each joint that the model does not explain, over several windows.
 
-    A fault that acts since a moment stands out in a window of that length: a hard block in the
-    shortest, a gentle fault in a long one, where noise is averaged away.
+    A fault stands out in a window as long as its duration: a hard block in the shortest, a gentle
+    fault in a long one, where noise is averaged.
 
     Parameters
     ----------
     predictor : MotionPredictor
-        Whose surprises are taken.
+        Source of the innovations.
 
     Attributes
     ----------
     acceleration : ndarray, shape (w, n)
         Shortest window first, 0 where states are too few. rad/s^2 or m/s^2.
     slow : ndarray of int, shape (n,)
-        1 where a joint is predicted to be slow.
+        1 where the predicted speed of a joint is low.
     size : int
         States in the longest window.
     """
@@ -189,15 +187,15 @@ class UnexplainedAcceleration:
 
     @property
     def count(self) -> int:
-        """States since the last gap, up to those of the longest window."""
+        """States since the last gap, at most those of the longest window."""
         return int(self._place[1])
 
     def update(self, *, counts: bool) -> None:
-        """Take the last surprise; start over where it does not count."""
+        """Add the last innovation; start over where it is not valid."""
         if not counts:
             self.reset()
             return
-        self._explain(self.predictor.surprise, self._lengths, self._weights, self._ring,
+        self._explain(self.predictor.innovation, self._lengths, self._weights, self._ring,
                       self._place, self.acceleration)
         self.slow[:] = np.abs(self.predictor.velocity) < SLOW
 
@@ -209,28 +207,28 @@ class UnexplainedAcceleration:
 
 @kernel('void(float64[:, ::1], int64[::1], float64[:, :, ::1], float64[:, :, ::1], int64[::1],'
         ' float64[:, ::1])')
-def explain(surprise, lengths, weights, ring, place, acceleration):
-    """Take a surprise in, and work out the accelerations that would explain the last ones.
+def explain(innovation, lengths, weights, ring, place, acceleration):
+    """Add an innovation, and estimate the accelerations that would explain the last ones.
 
     Parameters
     ----------
-    surprise : (2, n)
+    innovation : (2, n)
         In position and velocity.
     lengths : (w,)
         Of the windows, increasing.
     weights : (w, length, 2)
-        Of surprises, the newest first.
+        Of innovations, the newest first.
     ring : (length, 2, n)
-        Surprises of the past.
+        Past innovations.
     place : (2,)
-        Where the next one goes; how many are there.
+        Index of the next one; number stored.
     acceleration : (w, n)
-        Of each window; 0 where surprises are too few.
+        Of each window; 0 where innovations are too few.
     """
     size, n = ring.shape[0], ring.shape[2]
     at = place[0]
     for j in range(n):
-        ring[at, 0, j], ring[at, 1, j] = surprise[0, j], surprise[1, j]
+        ring[at, 0, j], ring[at, 1, j] = innovation[0, j], innovation[1, j]
     count = min(place[1] + 1, size)
     for w in range(lengths.size):
         for j in range(n):
@@ -249,15 +247,10 @@ def explain(surprise, lengths, weights, ring, place, acceleration):
 def weigh_window(acceleration, inertia, noise, effort, slow, work, share):
     """Write the share of each joint in one window, and return that of all together, squared.
 
-    With f = M a and its covariance R the fault f_i of joint i alone is at its most likely
-    for f_i = (R^-1 f)_i / (R^-1)_ii, and twice the logarithm of how much likelier that makes
-    what is seen is (R^-1 f)_i^2 / (R^-1)_ii. Its root, with the sign of f_i, is the share of
-    the joint. That of all is f^T R^-1 f.
-
-    Returns
-    -------
-    float
-        0 where something is not finite.
+    With f = M a and its covariance R the fault f_i of joint i alone has its maximum likelihood at
+    f_i = (R^-1 f)_i / (R^-1)_ii, and twice the logarithm of the likelihood ratio is
+    (R^-1 f)_i^2 / (R^-1)_ii. Its root, with the sign of f_i, is the share of the joint. That of
+    all is f^T R^-1 f; 0 where something is not finite.
     """
     n = acceleration.size
     R, inverse, f = work[0], work[1], work[2, 0]
@@ -307,7 +300,7 @@ def weigh(acceleration, inertia, noise, effort, slow, work, shares, whole):
     slow : (n,)
         1 where a joint is slow.
     work : (3, n, n)
-        Room for matrices.
+        Buffer.
     shares, whole : (w, n), (w,)
         In standard deviations.
     """
@@ -321,21 +314,10 @@ def weigh(acceleration, inertia, noise, effort, slow, work, shares, whole):
         ' float64[::1])')
 def judge(acceleration, inertia, noise, effort, slow, limit, limit_whole, work, shares, whole,
           excess):
-    """Work out how far the shares are above their limits.
+    """Write the largest share over its limit of each joint and of all together, shape (n + 1,).
 
-    Parameters
-    ----------
-    acceleration, inertia, noise, effort, slow, work, shares, whole
-        As for `weigh`.
-    limit, limit_whole : (w, n), (w,)
-        Of shares.
-    excess : (n + 1,)
-        Largest share over limit of each joint, and of all together.
-
-    Returns
-    -------
-    int
-        The window in which most is above its limit, -1 where nothing is.
+    Arguments as for `weigh`, with limits of shapes (w, n) and (w,). Returns the window with the
+    largest excess, -1 where no limit is exceeded.
     """
     windows, n = acceleration.shape
     first, largest = -1, 1.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``FaultIsolator``: which one joint explains best what has happened since a fault began."""
+"""Isolation of the joint that explains best the motion since a fault began."""
 
 from __future__ import annotations
 
@@ -20,51 +20,55 @@ from robot_dynamics.control.faults.tolerances import Tolerances
 from robot_dynamics.dynamics.kernels.loading import kernel, routine
 from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute
 
-#: Farthest that a joint may move from one state to the next: beyond, the mean of two efforts is
-#: not that of what acts between them. rad or m.
+#: Largest motion of a joint between two states for which the mean of the efforts at both ends is
+#: that between them. rad or m.
 FARTHEST = 0.05
-#: Time in which dry friction may bring a joint to rest that turns round: until then it is
-#: anything between one direction and the other. s.
+#: Time in which dry friction brings a reversing joint to rest; until then its direction is
+#: unknown. s.
 STOPPING = 0.01
-#: Standard deviations of velocity noise by which a joint must be thrown off before its friction
-#: is no more what was predicted.
+#: Deviation from the prediction, in standard deviations of velocity noise, above which the
+#: friction of a joint is no longer the predicted one.
 THROWN = 3.0
-#: When, within the time between two states, something changed is not known: the mean over that
-#: time is off by the change times this (a uniform distribution).
+#: Standard deviation of the mean over an interval in which the value changes once at an unknown
+#: time, as a share of the change (a uniform distribution).
 BETWEEN = 1.0 / math.sqrt(12.0)
-#: Rows of the sums: impulse that is known of, spread of what happens between states, elapsed
-#: time (first entry), dry and viscous friction at the last state; and vectors that are worked
-#: with, the last of them zero.
+#: Rows of the sums: known impulse, spread of changes between states, elapsed time (first entry),
+#: dry and viscous friction at the last state; and work vectors, the last of them zero.
 IMPULSE, BETWEEN_STATES, ELAPSED, FRICTION, NOW, EXCESS, SOLUTION, UNIT, NONE = range(9)
 SUMS = 9
 
 
 class FaultIsolator:
-    r"""Weighs, joint by joint, what is left of a change of momentum when that joint is faulty.
+    r"""Residual of a change of momentum, for a fault of each joint.
 
-    Between the state before a fault and any later one, with what is measured,
+    Between the state before a fault and any later one, with measured values,
 
     .. math:: f = M v - M_0 v_0 - \int (\tau + C^T v - g - \text{friction}) \, dt
 
-    is the impulse of what nobody commanded. Whatever the actuator of joint i does, and however
-    it changes, only f_i tells of it; the rest is noise, and what one does not know: efforts
-    that the model lacks; when between two states something changed; and friction of the joints
-    that are thrown off, which turn round where they should not. How far joint j is thrown off
-    depends on who does it: a fault of joint i moves it by h_ji / h_ii times as much as joint i
-    (h the inverse of M), and where that is next to nothing its friction is as predicted. So
-    each suspect has a covariance R_i of its own (`control.faults.fault_isolator`),
-    and leaves
+    is the impulse of external efforts. A fault of the actuator of joint i changes only f_i; the
+    rest is noise and unknown: efforts missing in the model; the time of a change between two
+    states; and the friction of joints that reverse unexpectedly. How far joint j deviates depends
+    on the faulty joint: a fault of joint i moves it by h_ji / h_ii times as much as joint i (h the
+    inverse of M), and where that is next to nothing its friction is as predicted. So each suspect
+    has its own covariance R_i, and leaves
 
     .. math:: f^T R_i^{-1} f - (R_i^{-1} f)_i^2 / (R_i^{-1})_{ii}
 
-    unexplained, which is summed over the states since the alarm: faults are isolated by the
-    momentum as De Luca, Mattone (ICRA 2003) do, and weighed by their likelihood as Willsky,
-    Jones (1976) do, with the efforts of the fault free.
+    unexplained, which is summed over the states since the alarm. Faults are isolated by the
+    momentum as in De Luca and Mattone, and weighted by their likelihood as in Willsky and Jones,
+    with free efforts of the fault.
 
     Parameters
     ----------
     predictor : MotionPredictor
-        Whose motion is looked at.
+        Source of the motion.
+
+    References
+    ----------
+    A. De Luca and R. Mattone, "Actuator failure detection and isolation using generalized
+    momenta", ICRA 2003. A. S. Willsky and H. L. Jones, "A generalized likelihood ratio approach
+    to the detection and estimation of jumps in linear systems", IEEE Transactions on Automatic
+    Control 21, 1976.
     """
 
     def __init__(self, predictor: MotionPredictor):
@@ -82,30 +86,30 @@ class FaultIsolator:
 
     @property
     def joint(self) -> int:
-        """The one that leaves least."""
+        """Joint with the least residual."""
         return int(self._left[:-1].argmin())
 
     @property
     def left(self) -> float:
-        """What it leaves, a state and a joint that should show nothing, in variances."""
+        """Its residual, per state and joint without fault, in variances."""
         n = self._left.size - 1
         return float(self._left[:-1].min() / max(self._states * (n - 1), 1))
 
     @property
     def share(self) -> float:
-        """That, as a share of all there is."""
+        """Its residual as a share of the whole."""
         return float(self._left[:-1].min() / max(self._left[-1], np.finfo(float).tiny))
 
     @property
     def lead(self) -> float:
-        """How much more the next best joint leaves, a state."""
+        """Difference to the residual of the next joint, per state."""
         if self._left.size == 2:
             return np.inf
         best, second = np.partition(self._left[:-1], 1)[:2]
         return float((second - best) / max(self._states, 1))
 
     def remember(self) -> None:
-        """Take note of the last state of the predictor, so that one can look back."""
+        """Store the last state of the predictor."""
         predictor = self._predictor
         self._newest = (self._newest + 1) % len(self._steps)
         self._inertias[self._newest] = predictor.inertia
@@ -114,7 +118,7 @@ class FaultIsolator:
         self._count = min(self._count + 1, len(self._steps))
 
     def begin(self, states: int, tolerances: Tolerances) -> None:
-        """Suppose that a fault began so many states ago, and weigh the last one."""
+        """Assume that a fault began so many states ago, and weigh the last one."""
         for part in (self._left, self._sums, self._thrown):
             part[:] = 0.0
         self._states, self._goes_on = 0, True
@@ -123,8 +127,8 @@ class FaultIsolator:
     def go_on(self, tolerances: Tolerances) -> None:
         """Weigh the last state, too.
 
-        After a gap, or once an arm is thrown about (`FARTHEST`), there is nothing to weigh any
-        more: what has been seen until then has to say which joint it is.
+        After a gap, or a motion beyond `FARTHEST`, no more states are weighed: the residuals
+        until then decide.
         """
         predictor = self._predictor
         farthest = np.abs(predictor.motion[MEASURED]).max() * predictor.step
@@ -133,12 +137,12 @@ class FaultIsolator:
             self._weigh(1, tolerances)
 
     def reset(self) -> None:
-        """Take note of a gap."""
+        """Note a gap."""
         self._count, self._goes_on = 0, False
 
     def _weigh(self, count: int, tolerances: Tolerances) -> None:
         predictor, motion_filter = self._predictor, self._predictor.filter
-        # Spread of the shortest window, which has hardly anything but noise of velocities.
+        # Spread of the shortest window, which is mostly noise of velocities.
         noise = motion_filter.settings.velocity_noise * tolerances.noise[0] \
             / motion_filter.noise[0]
         elapsed = self._sums[ELAPSED, 0] / motion_filter.period + count
@@ -156,16 +160,12 @@ class FaultIsolator:
 
 @routine
 def friction_at(inertia, motion, friction, noise, work, known, unknown):
-    """Write the friction at a state: what is known of it, and how far not, by suspect.
+    """Write the known friction at a state, and its spread for each suspect.
 
-    Were joint i faulty, joint j would be off its prediction by h_ji / h_ii times what joint i
-    is, with h the inverse of the inertia. Only so far friction of joint j is other than
-    predicted, and only while it moves so slowly that friction may have turned it round.
-
-    Returns
-    -------
-    bool
-        Whether there is an inverse of the inertia.
+    With a fault of joint i, joint j would deviate from its prediction by h_ji / h_ii times as much
+    as joint i, with h the inverse of the inertia. Its friction differs from the predicted one only
+    by that deviation, and only at speeds so low that it may have reversed. Returns whether the
+    inertia is invertible.
     """
     n = noise.size
     factor, inverse = work[0], work[1]
@@ -193,10 +193,10 @@ def friction_at(inertia, motion, friction, noise, work, known, unknown):
 
 @routine
 def left_unexplained(covariance, more, more_of, suspect, f, R, solved, unit):
-    """Return what a fault of one joint leaves of f, squared in standard deviations.
+    """Residual of f with a fault of one joint, squared in standard deviations.
 
     f^T R^-1 f - (R^-1 f)_i^2 / (R^-1)_ii with R the covariance and the squares of more + more_of
-    on its diagonal; all of f^T R^-1 f without a suspect (-1). Below zero where R is none.
+    on its diagonal; all of f^T R^-1 f without a suspect (-1). Below zero where R is singular.
     """
     n = f.size
     for i in range(n):
@@ -221,16 +221,16 @@ def left_unexplained(covariance, more, more_of, suspect, f, R, solved, unit):
         ' float64[:, ::1], float64[:, :, ::1], float64[::1], float64[:, :, ::1])')
 def compare(inertias, motions, steps, newest, count, friction, noise, start, effort,
             anchor, sums, thrown, left, work):
-    """Take the last states, and weigh at the newest what a fault of each joint leaves.
+    """Add the last states, and weigh at the newest the residual of a fault of each joint.
 
     Parameters
     ----------
     inertias, motions : (size, n, n), (size, 6, n)
-        Of the last states, as `control.faults.motion_predictor` has them, in a ring.
+        Of the last states, as `MotionPredictor` has them, in a ring.
     steps : (size,)
         Time since the state before. s.
     newest, count : int
-        Row of the newest state; how many of the newest are taken.
+        Row of the newest state; number of the newest states that are added.
     friction : (2, n)
         Viscous and Coulomb.
     noise : (n,)
@@ -238,18 +238,18 @@ def compare(inertias, motions, steps, newest, count, friction, noise, start, eff
     start : float
         That of the velocity at the beginning, as a share of it.
     effort : (n,)
-        Standard deviation of efforts that the model does not know. N m or N.
+        Standard deviation of unknown efforts. N m or N.
     anchor : (n + 1, n)
-        Inertia and momentum at the state from which on there may be a fault; written where
-        no time has elapsed since, from the state before those taken.
+        Inertia and momentum at the begin of the possible fault; written where no time has
+        elapsed since, from the state before those added.
     sums : (9, n)
-        See the rows' names.
+        See the names of the rows.
     thrown : (2, n, n)
         Spread of friction by suspect and joint: impulse, and at the last state.
     left : (n + 1,)
-        Grows by what a fault of each joint leaves, and by all there is without one.
+        Grows by the residual of a fault of each joint, and by that without a fault.
     work : (4, n, n)
-        Room for matrices.
+        Buffer.
 
     Returns
     -------

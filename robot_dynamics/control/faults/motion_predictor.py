@@ -1,5 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``MotionPredictor``: what a sound arm would do, and how far the measured one is from it."""
+r"""Prediction of the motion of an arm without faults, corrected by a Kalman filter.
+
+Position and velocity of each joint are predicted from the equations of motion and corrected by
+the measurements, with one gain for all joints:
+
+.. math::
+
+    x^- = A x + (T^2/2, T) a, \qquad e = z - x^-, \qquad x = x^- + K e, \qquad
+    A = \begin{pmatrix} 1 & T \\ 0 & 1 \end{pmatrix}
+
+If a joint accelerates by 1 more than predicted from some instant on, the innovations e follow
+a known course s_1, s_2, ... So the unexplained acceleration, if it began L states ago, is by
+weighted least squares (the generalised likelihood ratio)
+
+.. math:: \sum_j s_j^T S^{-1} e_j \; / \; \sum_j s_j^T S^{-1} s_j
+
+with S the covariance of e. Velocities react first, positions more surely a moment later.
+
+References
+----------
+R. E. Kalman, "A new approach to linear filtering and prediction problems", Journal of Basic
+Engineering 82, 1960.
+
+A. S. Willsky and H. L. Jones, "A generalized likelihood ratio approach to the detection and
+estimation of jumps in linear systems", IEEE Transactions on Automatic Control 21, 1976.
+"""
 
 from __future__ import annotations
 
@@ -17,55 +42,52 @@ from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.robot import Robot
 
-#: After a start surprises count once their spread is within so much of what it becomes.
+#: Spread of the innovations over its final value, from which on they are valid after a start.
 SETTLED = 1.1
-#: States that come faster are none of an arm, and their windows too long to be worked out. s.
+#: Shortest period. s.
 SHORTEST_PERIOD = 2e-5
 #: Smallest and largest noise.
 SENSIBLE = (1e-12, 1e6)
-#: States of a window at most; it is looked through at every state.
+#: Largest number of states of a window.
 LONGEST_WINDOW = 10_000
-#: Corrections after which the gain is taken for that of all times.
+#: Corrections after which the gain is constant.
 _LONGEST = 1000
-#: Rounds in which the Coulomb friction of all joints is found.
+#: Iterations of the Coulomb friction of all joints.
 ROUNDS = 4
-#: Rows of what is remembered: position, velocity, Coulomb friction, C v + g.
+#: Rows of the memory: position, velocity, Coulomb friction, C v + g.
 POSITION, VELOCITY, COULOMB, REST = 0, 1, 2, 3
-#: Rows of what is told of a state: measured, predicted and corrected velocity, effort that has
+#: Rows of `MotionPredictor.motion`: measured, predicted and corrected velocity, effort that has
 #: acted, C^T v - g, Coulomb friction as an effort.
 MEASURED, PREDICTED, CORRECTED, ACTING, REMAINDER, HOLDING = range(6)
 
 
 class MotionPredictor:
-    r"""Predicts each measured state from the last ones and the effort between.
+    r"""Prediction of each measured state from the last ones and the effort between.
 
     .. math:: a = (M + I_r)^{-1} (\tau - C v - g - D v - f), \qquad f_i \in [-F_i, F_i]
 
-    with f_i the Coulomb friction that brings joint i to rest as far as F_i can: so a joint
-    that sticks is predicted to stick, whatever effort holds it up to F_i, and to break loose
-    beyond. The mean of C v + g at both ends of an interval counts.
-
-    What is predicted stays at the motion of a moment ago when a joint is blocked: that it
-    should move is known from there.
+    with f_i the Coulomb friction that brings joint i to rest as far as F_i can: a joint that
+    sticks is predicted to stick under efforts up to F_i, and to break loose beyond. C v + g is the
+    mean of both ends of an interval.
 
     Parameters
     ----------
     robot : Robot
         The arm, with damping, friction and armature as described.
     motion_filter : MotionFilter
-        How measurements correct it.
+        Correction by measurements.
 
     Attributes
     ----------
-    surprise : ndarray, shape (2, n)
+    innovation : ndarray, shape (2, n)
         Measured less predicted position and velocity. rad or m, rad/s or m/s.
     velocity : ndarray, shape (n,)
         Predicted velocity. rad/s or m/s.
     inertia : ndarray, shape (n, n)
         M with the armature.
     motion : ndarray, shape (6, n)
-        What is told of the last state, by the rows of
-        `robot_dynamics.control.faults.motion_predictor`. rad/s or m/s, N m or N.
+        The last state, by the rows MEASURED, PREDICTED ... of this module. rad/s or m/s, N m or
+        N.
     step : float
         Time since the state before. s.
     """
@@ -79,17 +101,17 @@ class MotionPredictor:
         self._predict = predict.load()
         self._memory, self._work = np.zeros((4, n)), np.zeros((2, n, n))
         self._corrections = -1
-        self.surprise, self.velocity = np.zeros((2, n)), np.zeros(n)
+        self.innovation, self.velocity = np.zeros((2, n)), np.zeros(n)
         self.inertia, self.motion = np.zeros((n, n)), np.zeros((6, n))
         self.step = 0.0
 
     @property
     def friction(self) -> FloatArray:
-        """Viscous and Coulomb friction known of, shape (2, n). N m s/rad or N s/m, N m or N."""
+        """Viscous and Coulomb friction, shape (2, n). N m s/rad or N s/m, N m or N."""
         return self._joints[:2]
 
     def correct_friction(self, more: ArrayLike) -> None:
-        """Take friction for larger than described; never for less than none.
+        """Add to the described friction; the sum is at least zero.
 
         Parameters
         ----------
@@ -100,7 +122,7 @@ class MotionPredictor:
 
     def update(self, matrices: tuple[FloatArray, FloatArray, FloatArray], q: FloatArray,
                v: FloatArray, effort: FloatArray, dt: float) -> bool:
-        """Take one state, and return whether its surprise tells anything.
+        """Add one state, and return whether its innovation is valid.
 
         Parameters
         ----------
@@ -120,7 +142,7 @@ class MotionPredictor:
         gains = self.filter.gains
         outcome = self._predict(*matrices, q, v, effort, dt if goes_on else 0.0, self._joints,
                                 gains[min(max(self._corrections, 0), len(gains) - 1)],
-                                self._memory, self.surprise, self.velocity, self.inertia,
+                                self._memory, self.innovation, self.velocity, self.inertia,
                                 self.motion, self._work)
         self.step = dt
         if outcome != SOLVED:
@@ -132,22 +154,22 @@ class MotionPredictor:
     def reset(self) -> None:
         """Start over with the next state."""
         self._corrections = -1
-        self.surprise[:] = 0.0
+        self.innovation[:] = 0.0
 
 
 @dataclass(frozen=True)
 class FilterSettings:
-    """What is expected of measurements; only ratios matter where thresholds are learnt.
+    """Noise of the measurements; only ratios matter where thresholds are learnt.
 
     Parameters
     ----------
     velocity_noise, position_noise : float
         Standard deviation. rad/s or m/s, rad or m.
     wander : float
-        How far a velocity goes from what is predicted, in a second and as a random walk.
-        rad/s or m/s per square root of a second.
+        Random walk of a velocity about its prediction, in a second. rad/s or m/s per square root
+        of a second.
     windows : sequence of float
-        How long ago an acceleration may have begun, increasing. s.
+        Durations since the begin of an acceleration, increasing. s.
     """
 
     velocity_noise: float = 0.005
@@ -159,58 +181,54 @@ class FilterSettings:
         windows = real_array(self.windows, 'windows', 'give increasing times in s')
         # Written so that NaN fails.
         if windows.ndim != 1 or windows.size == 0 or not np.all(np.diff(windows) > 0.0):
-            raise ParameterError(f'are {reprlib.repr(self.windows)}', subject='windows',
-                                 remedy='give increasing times in s')
+            raise ParameterError(f'must be increasing, got {reprlib.repr(self.windows)}',
+                                 subject='windows', remedy='give increasing times in s')
         positive('windows', windows[0], 's')
         positive('windows', windows[-1], 's')
         for name in ('velocity_noise', 'position_noise', 'wander'):
             value, (low, high) = positive(name, getattr(self, name)), SENSIBLE
             if not low <= value <= high:
-                raise ParameterError(f'is {value:g}', subject=name,
-                                     remedy=f'give {low:g} to {high:g}, whose squares can be '
-                                            'told from each other')
+                raise ParameterError(f'must be between {low:g} and {high:g}, got {value:g}',
+                                     subject=name, remedy='give a standard deviation')
 
 
 class MotionFilter:
-    """Gains and weights for one period.
+    """Gains and weights of the filter for one period.
 
     Parameters
     ----------
     period : float
         Time between states. s.
     settings : FilterSettings, optional
-        What is expected of measurements.
+        Noise of the measurements.
 
     Attributes
     ----------
     gains : ndarray, shape (k, 2, 2)
-        K of the first, second, ... correction after a start; the last for all that follow.
-        From position and velocity (columns) to position and velocity (rows).
+        K of the first, second, ... correction after a start; the last for all that follow. From
+        position and velocity (columns) to position and velocity (rows).
     settled : int
-        Corrections after a start until surprises count.
+        Corrections after a start until innovations are valid.
     lengths : ndarray of int, shape (w,)
-        States of each window; two at least: one alone may be a slip of a sensor.
+        States of each window; two at least: a single one may be a wrong measurement.
     weights : ndarray, shape (w, length, 2)
-        Of surprises in position and velocity, the newest first.
+        Of innovations in position and velocity, the newest first.
     noise : ndarray, shape (w,)
-        Standard deviation of the accelerations by the noise expected. rad/s^2 or m/s^2.
+        Standard deviation of the accelerations by the noise. rad/s^2 or m/s^2.
     corrected : float
         Standard deviation of a corrected velocity, as a share of that of a measured one.
     """
 
     def __init__(self, period: float, settings: FilterSettings | None = None):
         settings = FilterSettings() if settings is None else settings
-        if not isinstance(settings, FilterSettings):
-            raise ParameterError(f'are {reprlib.repr(settings)}', subject='settings',
-                                 remedy='give FilterSettings')
         self.settings = settings
         self.period = period = positive('period', period, 's')
         if period < SHORTEST_PERIOD:
-            raise ParameterError(f'is {period:g} s', subject='period',
-                                 remedy=f'give {SHORTEST_PERIOD:g} s or more')
+            raise ParameterError(f'must be {SHORTEST_PERIOD:g} s or more, got {period:g} s',
+                                 subject='period', remedy='give it in s')
         if settings.windows[-1] > LONGEST_WINDOW * period:
-            raise ParameterError(f'{settings.windows[-1]:g} s has more than {LONGEST_WINDOW} '
-                                 f'states in it', subject='windows',
+            raise ParameterError(f'must have at most {LONGEST_WINDOW} states, got '
+                                 f'{settings.windows[-1]:g} s', subject='windows',
                                  remedy='give shorter windows, or a longer period')
         self.lengths = np.array([max(2, round(window / period)) for window in settings.windows],
                                 dtype=np.int64)
@@ -231,7 +249,7 @@ class MotionFilter:
 
 
 def _gains(period: float, settings: FilterSettings) -> tuple[FloatArray, FloatArray]:
-    """Return K and the covariance of surprises, one by one after a start."""
+    """K and the covariance of innovations, one by one after a start."""
     transition = np.array([[1.0, period], [0.0, 1.0]])
     measured = np.diag([settings.position_noise**2, settings.velocity_noise**2])
     kick = np.array([0.5 * period, 1.0])
@@ -250,7 +268,7 @@ def _gains(period: float, settings: FilterSettings) -> tuple[FloatArray, FloatAr
 
 
 def _course(gain: FloatArray, period: float, length: int) -> FloatArray:
-    """Return the surprises that an acceleration of 1 leads to, shape (length, 2)."""
+    """Innovations of an acceleration of 1, shape (length, 2)."""
     course, error = np.zeros((length, 2)), np.zeros(2)
     for k in range(length):
         course[k] = (error[0] + period * error[1] + 0.5 * period**2, error[1] + period)
@@ -261,13 +279,13 @@ def _course(gain: FloatArray, period: float, length: int) -> FloatArray:
 @kernel('int64(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[::1],'
         ' float64[::1], float64, float64[:, ::1], float64[:, ::1], float64[:, ::1],'
         ' float64[:, ::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1])')
-def predict(M, C, g, q, v, effort, dt, joints, gain, memory, surprise, velocity, inertia, motion,
+def predict(M, C, g, q, v, effort, dt, joints, gain, memory, innovation, velocity, inertia, motion,
             work):
     """Predict the state that is measured now, and correct the prediction.
 
-    Coulomb friction is what stops a joint, as far as it can: of the efforts in [-F, F] the
-    one after which the joint rests, or the end of that range. That of all joints at once is
-    found by projected Gauss-Seidel rounds, beginning with what was last found.
+    Coulomb friction stops a joint as far as it can: of the efforts in [-F, F] the one after which
+    the joint rests, or the end of that range. That of all joints at once follows from projected
+    Gauss-Seidel iterations, beginning with the last solution.
 
     Parameters
     ----------
@@ -276,36 +294,35 @@ def predict(M, C, g, q, v, effort, dt, joints, gain, memory, surprise, velocity,
     q, v, effort : (n,)
         Measured state; effort that has acted since the last.
     dt : float
-        Time since then; without any (0) it begins with what is measured. s.
+        Time since then; with 0 it begins at the measured state. s.
     joints : (3, n)
         Damping, Coulomb friction, armature.
     gain : (2, 2)
-        K of `robot_dynamics.control.faults.motion_predictor`.
+        K of `MotionFilter`.
     memory : (4, n)
         Predicted and corrected position and velocity, Coulomb friction, C v + g.
-    surprise : (2, n)
+    innovation : (2, n)
         Measured less predicted position and velocity.
     velocity : (n,)
         Predicted velocity.
     inertia : (n, n)
         M with the armature.
     motion : (6, n)
-        What is told of the state, see the rows' names.
+        The state, see the names of the rows.
     work : (2, n, n)
-        Room for a factorisation and the inverse of the inertia.
+        Buffer for a factorisation and the inverse of the inertia.
 
     Returns
     -------
     int
-        SOLVED, or the joint at which the inertia proved not to be positive definite.
+        SOLVED, or the joint at which the inertia is not positive definite.
     """
     n = v.size
     factor, inverse = work[0], work[1]
     for i in range(n):
         for j in range(n):
             inertia[i, j] = M[i, j] + (joints[2, i] if i == j else 0.0)
-            # Damping counts at the end of the interval: that of a joint of next to no inertia
-            # brings it to its speed at once, and would throw a prediction about otherwise.
+            # Implicit damping: explicit damping of a joint with little inertia is unstable.
             factor[i, j] = inertia[i, j] + (dt * joints[0, i] if i == j else 0.0)
             inverse[i, j] = 1.0 if i == j else 0.0
     joint = factorise(factor)
@@ -321,11 +338,11 @@ def predict(M, C, g, q, v, effort, dt, joints, gain, memory, surprise, velocity,
             velocity[i] = effort[i] - 0.5 * (velocity[i] + memory[REST, i]) \
                 - joints[0, i] * memory[VELOCITY, i] + memory[COULOMB, i]
         for i in range(n):
-            surprise[1, i] = memory[VELOCITY, i]
+            innovation[1, i] = memory[VELOCITY, i]
             for j in range(n):
-                surprise[1, i] += dt * inverse[i, j] * velocity[j]
+                innovation[1, i] += dt * inverse[i, j] * velocity[j]
         for i in range(n):
-            velocity[i] = surprise[1, i]
+            velocity[i] = innovation[1, i]
         for _ in range(ROUNDS):
             for j in range(n):
                 limit, before = joints[1, j], memory[COULOMB, j]
@@ -337,13 +354,13 @@ def predict(M, C, g, q, v, effort, dt, joints, gain, memory, surprise, velocity,
     for i in range(n):
         if dt > 0.0:
             at = memory[POSITION, i] + 0.5 * dt * (memory[VELOCITY, i] + velocity[i])
-            surprise[0, i], surprise[1, i] = q[i] - at, v[i] - velocity[i]
-            memory[POSITION, i] = at + gain[0, 0] * surprise[0, i] + gain[0, 1] * surprise[1, i]
-            memory[VELOCITY, i] = velocity[i] + gain[1, 0] * surprise[0, i] \
-                + gain[1, 1] * surprise[1, i]
+            innovation[0, i], innovation[1, i] = q[i] - at, v[i] - velocity[i]
+            memory[POSITION, i] = at + gain[0, 0] * innovation[0, i] + gain[0, 1] * innovation[1, i]
+            memory[VELOCITY, i] = velocity[i] + gain[1, 0] * innovation[0, i] \
+                + gain[1, 1] * innovation[1, i]
         else:
             memory[POSITION, i], memory[VELOCITY, i], memory[COULOMB, i] = q[i], v[i], 0.0
-            surprise[0, i] = surprise[1, i] = 0.0
+            innovation[0, i] = innovation[1, i] = 0.0
             velocity[i] = v[i]
     for i in range(n):
         memory[REST, i] = g[i]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``MomentumObserver``: efforts on the joints that nobody commanded, without accelerations."""
+"""Residuals of measured motion and effort: of the momentum, and of the torque."""
 
 from __future__ import annotations
 
@@ -15,34 +15,30 @@ from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
-#: K_O: residuals follow with this rate. Noise grows with it, and what judges the residual
-#: averages it away again. 1/s.
+#: K_O: rate of the residuals. Their noise grows with it, and is averaged by the detector. 1/s.
 GAIN = 100.0
-#: Speed below which the Coulomb friction of the model fades out. Low: a residual bears a sign
-#: that chatters, but not a friction that is missing where a joint turns round. rad/s or m/s.
+#: Speed below which the Coulomb friction of the model fades out. Low, because the residual
+#: tolerates a chattering sign, but not a missing friction of a reversing joint. rad/s or m/s.
 COULOMB_VELOCITY = 0.01
 
 
 class MomentumObserver:
-    r"""The residual of the generalised momentum p = (M(q) + I_r) v.
+    r"""Residual of the generalised momentum p = (M(q) + I_r) v: external efforts.
 
     .. math::
 
         r = K_O \left( p(t) - \int_0^t (\tau + C^T v - g - \tau_{friction} + r) \, ds - p(0)
             \right), \qquad \dot r = K_O (\tau_{ext} - r)
 
-    with M a + C v + g + friction = tau + tau_ext: r follows, through a low-pass a joint, the
-    efforts that come from elsewhere. An actuator fault tau_f at joint i, tau_ext = -tau_f,
-    shows in r_i alone; a contact J^T F in all joints that carry the link touched.
+    with M a + C v + g + friction = tau + tau_ext: r follows the external efforts through a
+    low-pass for each joint, without accelerations. An actuator fault tau_f at joint i,
+    tau_ext = -tau_f, shows in r_i alone; a contact J^T F in all joints that carry the link
+    touched.
 
-    In discrete time C^T v - g - friction is the mean of both ends of an interval, and r that
-    of its end, so that no gain makes it unstable::
+    In discrete time C^T v - g - friction is the mean of both ends of an interval, and r that of
+    its end, so that no gain makes it unstable::
 
         r_k = (r_{k-1} + K_O (p_k - p_{k-1} - T (tau + rest))) / (1 + K_O T)
-
-    A. De Luca, R. Mattone, "Actuator failure detection and isolation using generalized
-    momenta", ICRA 2003, whose residual is -r; A. De Luca, Robotics 2, July 12, 2021,
-    Exercise 2, for tau_f.
 
     Parameters
     ----------
@@ -60,10 +56,28 @@ class MomentumObserver:
     residual : ndarray, shape (n,)
         r. N m or N.
     friction_residual : ndarray, shape (2, n)
-        What r would be if there were nothing but a viscous friction of 1 N m s/rad, and a
-        Coulomb friction of 1 N m, that the model does not know.
+        Residuals of an unknown viscous friction of 1 N m s/rad, and of an unknown Coulomb
+        friction of 1 N m.
     matrices : tuple of ndarray
         M, C and g at the last state.
+
+    References
+    ----------
+    A. De Luca and R. Mattone, "Actuator failure detection and isolation using generalized
+    momenta", ICRA 2003, whose residual is -r; A. De Luca, Robotics 2, July 12, 2021, Exercise 2,
+    for tau_f.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Dynamics, Robot
+    >>> robot = Robot.from_urdf('planar_2r')
+    >>> dynamics, q, rest = Dynamics(robot), np.array([0.3, 0.4]), np.zeros(2)
+    >>> observer, gravity = MomentumObserver(robot, dynamics), dynamics.gravity_torque(q)
+    >>> for _ in range(500):  # 1 N m beside gravity, and yet the arm rests
+    ...     residual = observer.update(q, rest, gravity + [1.0, 0.0], 0.002)
+    >>> bool(np.allclose(residual, [-1.0, 0.0]))
+    True
     """
 
     def __init__(self, robot: Robot, dynamics: Dynamics, *, gain: ArrayLike = GAIN,
@@ -72,8 +86,8 @@ class MomentumObserver:
         self._dynamics = dynamics
         self._gain = each_joint('observer gain', gain, robot.n)
         if not np.all((self._gain > 0.0) & np.isfinite(self._gain)):
-            raise ParameterError('holds a value that is not a positive number',
-                                 subject='observer gain', remedy='give rates in 1/s')
+            raise ParameterError('must hold positive numbers', subject='observer gain',
+                                 remedy='give rates in 1/s')
         epsilon = positive('coulomb_velocity', coulomb_velocity, 'rad/s')
         self._joints = np.stack([robot.damping, robot.friction, np.full(robot.n, epsilon),
                                  robot.armature])
@@ -87,30 +101,28 @@ class MomentumObserver:
         self.friction_residual = np.zeros((2, robot.n))
 
     def correct_friction(self, more: ArrayLike) -> None:
-        """Take friction for larger than described; never for less than none.
+        """Add to the described friction; the sum is at least zero.
 
         Parameters
         ----------
         more : array_like, shape (2, n)
-            Viscous (N m s/rad or N s/m) and Coulomb friction (N m or N) beyond the
-            description.
+            Viscous (N m s/rad or N s/m) and Coulomb friction (N m or N) beyond the description.
         """
         self._joints[:2] = np.maximum(self._described + more, 0.0)
 
     def update(self, q: FloatArray, v: FloatArray, effort: FloatArray, dt: float) -> FloatArray:
-        """Take one state, and return the residual, a buffer, valid until the next call.
+        """Residual after one more state, shape (n,), N m or N; a buffer of this object.
 
         Parameters
         ----------
         q, v : ndarray, shape (n,)
             Measured state.
         effort : ndarray, shape (n,)
-            Effort that has acted on the joints since the last state, as commanded or as the
-            drives report it. Without one (nan) it starts over.
+            Effort that has acted on the joints since the last state, as commanded or as reported
+            by the drives. Where it is nan the observer starts over.
         dt : float
-            Time since the last state; 0 for the first, or after a gap: it starts over. Below 0
-            where states were missed and nobody knows what has acted since: the residual stays
-            as it is then. s.
+            Time since the last state; 0 for the first, or after a gap: it starts over. Negative
+            where states were missed and the effort since is unknown: the residual stays then. s.
         """
         self.matrices = M, C, g = self._dynamics.matrices(q, v)
         is_sound = bool(np.isfinite(effort).all() and np.isfinite(g).all()
@@ -132,16 +144,15 @@ class MomentumObserver:
 
 
 class TorqueTerms:
-    r"""The parts of the joint efforts of a motion given by positions and velocities.
+    r"""Parts of the joint efforts of a motion given by positions and velocities.
 
     .. math::
 
         \tau = \underbrace{(M(q) + I_r) a}_{inertial} + \underbrace{C(q, v) v}_{coriolis}
                + g(q) + \underbrace{D v + F \tanh(v / \epsilon)}_{friction}
 
-    Nobody measures a. It is the difference of velocities through a first-order
-    low-pass, so it is late; the residual compares what belongs together by sending
-    the measured effort less the other parts through the same low-pass::
+    The acceleration a is the difference of velocities through a first-order low-pass, so it is
+    late; for the residual the measured effort less the other parts passes the same low-pass::
 
         residual = filter(effort - gravity - coriolis - friction) - inertial
 
@@ -163,7 +174,7 @@ class TorqueTerms:
     gravity, coriolis, inertial, friction, torque : ndarray, shape (n,)
         The parts and their sum. N m or N.
     residual : ndarray, shape (n,)
-        What the model does not explain, nan where no effort is measured. N m or N.
+        Effort that the model does not explain, nan without measured effort. N m or N.
     """
 
     def __init__(self, robot: Robot, dynamics: Dynamics, *, cutoff: float = 20.0,
@@ -178,15 +189,15 @@ class TorqueTerms:
         self._v_before: FloatArray | None = None
 
     def update(self, q: FloatArray, v: FloatArray, effort: FloatArray, dt: float) -> None:
-        """Take one state.
+        """Update the parts by one state.
 
         Parameters
         ----------
         q, v, effort : ndarray, shape (n,)
             Measured position, velocity and effort (nan where not available).
         dt : float
-            Time since the last one; 0 for the first, or after a gap, where the filter
-            starts over. s.
+            Time since the last one; 0 for the first, or after a gap, where the filter starts
+            over. s.
         """
         mass, coriolis, self.gravity = self._dynamics.matrices(q, v)
         np.dot(coriolis, v, out=self.coriolis)
@@ -197,7 +208,7 @@ class TorqueTerms:
             share = 1.0 - math.exp(-self._rate * dt)
             self.acceleration += share * ((v - self._v_before) / dt - self.acceleration)
             self._rest += share * (rest - self._rest)
-            # An effort missed once must not stay in the filter.
+            # A single missing effort must not stay in the filter.
             np.copyto(self._rest, rest, where=~np.isfinite(self._rest))
         else:
             self.acceleration[:] = 0.0
@@ -224,14 +235,13 @@ def observe(M, C, g, joints, gain, v, effort, dt, memory, r, friction):
     v, effort : (n,)
         Velocity; effort that has acted since the last state.
     dt : float
-        Time since then; 0 starts over, below 0 nothing is known of what has acted: the
-        residual stays. s.
+        Time since then; 0 starts over, negative where the effort is unknown. s.
     memory : (4, n)
         Momentum, rest, velocity and direction of motion of the last state.
     r : (n,)
         The residual.
     friction : (2, n)
-        Residuals that one unit of viscous and of Coulomb friction takes away.
+        Residuals of one unit of viscous and of Coulomb friction.
     """
     n = v.size
     for i in range(n):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ThresholdLearner``: what a sound arm shows, and its friction.
+"""Learning of fault thresholds and of friction from a run without faults.
 
-The largest part of what an arm does without fault and its model does not explain is friction
-that the description does not have. It goes with velocity and direction, so that a run without
-faults tells it by least squares on the residual of the momentum; what is left then is noise.
+The largest unexplained part of the motion of an arm without faults is friction that the
+description does not contain. It goes with velocity and direction, so that a run without faults
+determines it by least squares on the residual of the momentum; the rest is noise.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from robot_dynamics.model.robot import Robot
 MARGIN = 1.25
 #: Time for which a joint has to move until its friction is known. s.
 FRICTION_TIME = 3.0
-#: Time for which every joint has to be faster than slow: what it shows at rest is much less than
-#: what it shows in motion, and limits from that are alarms for good. s.
+#: Time for which every joint has to be faster than slow: limits from an arm at rest would be far
+#: too low in motion. s.
 MOVED_TIME = 1.0
-#: Speed from which on a joint moves. rad/s or m/s.
+#: Speed above which a joint moves. rad/s or m/s.
 MOVING = 0.05
-#: It has to, since so long: what held it while it turned round is in the residual for a while. s.
+#: Time since when it has to: the residual of a reversal lasts for a while. s.
 SINCE = 0.06
 #: States between two estimates.
 INTERVAL = 50
-#: States until what they show is taken for what a sound arm shows.
+#: States before the shares are used.
 LEAST = 50
-#: What is seen is counted anew after so many states, and after so many times as many, because
-#: first of all friction is not known yet.
+#: Statistics restart after FIRST states, and then after GROWTH times as many, because friction is
+#: not known at first.
 FIRST, GROWTH = 500, 4
-#: Pull of the friction towards the description, as a share of what speaks against it: a joint
-#: that always moves at one speed does not tell one kind of friction from the other.
-PULL = 1e-3
+#: Weight of the prior of the friction, the description: a joint that always moves at one speed
+#: cannot distinguish viscous from Coulomb friction.
+PRIOR_WEIGHT = 1e-3
 #: Least spread of efforts, as a share of that of noise in them.
 FLOOR = 0.1
-#: Time for which limits are made. s.
+#: Time for which the limits hold. s.
 HORIZON = 3600.0
-#: Stretches that are kept apart, and states of each; when there are more, two become one.
+#: Sections that are kept apart, and states of each; when there are more, two become one.
 STRETCHES = 64
 LENGTH = 500
 
@@ -55,31 +55,30 @@ class ThresholdLearner:
     Parameters
     ----------
     robot : Robot
-        The arm, with the friction that its description has.
+        The arm, with the friction of its description.
     predictor : MotionPredictor
-        Gets the friction that is found, while it is found.
+        Gets the friction while it is estimated.
     margin : float
-        Limit over the largest share that is expected in an hour.
+        Limit over the largest share expected in an hour.
 
     Attributes
     ----------
     samples : int
-        How many states have been seen.
+        Number of states.
     """
 
     def __init__(self, robot: Robot, predictor: MotionPredictor, *, margin: float = MARGIN):
         self._margin = positive('margin', margin)
         if self._margin < 1.0:
-            raise ParameterError(f'is {margin:g}', subject='margin',
-                                 remedy='give at least 1: less than what a sound arm shows '
-                                        'raises false alarms')
+            raise ParameterError(f'must be at least 1, got {margin:g}', subject='margin',
+                                 remedy='a lower margin raises false alarms')
         n = robot.n
         self._names = robot.joint_names
         # An axis that is never faster is slow whenever it is judged.
         self._can_move = ~(robot.limits.velocity <= 2.0 * SLOW)
         self._predictor, self._period = predictor, predictor.filter.period
         self._least = -np.stack([robot.damping, robot.friction])
-        # Of each joint: sums of what friction would show times itself, and times the residual.
+        # Normal equations of the friction of each joint.
         self._squares, self._products = np.zeros((n, 2, 2)), np.zeros((n, 2))
         self._moved, self._friction = np.zeros(n), np.zeros((2, n))
         self._since = np.zeros(n)
@@ -91,7 +90,7 @@ class ThresholdLearner:
         self.samples = 0
 
     def update(self, observer: MomentumObserver, v: FloatArray, *, counts: bool) -> None:
-        """Take a state.
+        """Add a state.
 
         Parameters
         ----------
@@ -100,7 +99,7 @@ class ThresholdLearner:
         v : ndarray, shape (n,)
             Measured velocity. rad/s or m/s.
         counts : bool
-            Whether the predictor's last surprise tells anything.
+            Whether the predictor's last innovation is valid.
         """
         self._unexplained.update(counts=counts)
         self._since = np.where(np.abs(v) > MOVING, self._since + self._period, 0.0)
@@ -113,14 +112,14 @@ class ThresholdLearner:
             self._next *= GROWTH
 
     def begin_anew(self) -> None:
-        """Take note of a gap: what comes next has nothing to do with what was."""
+        """Note a gap: the next state does not continue the last one."""
         self._unexplained.reset()
 
     @property
     def friction(self) -> FloatArray:
         """Viscous and Coulomb friction beyond the description, shape (2, n).
 
-        Zero where a joint has hardly moved. N m s/rad or N s/m, and N m or N.
+        Zero for a joint that has hardly moved. N m s/rad or N s/m, and N m or N.
         """
         return np.where(self._moved >= FRICTION_TIME, self._friction, 0.0)
 
@@ -128,29 +127,29 @@ class ThresholdLearner:
     def tolerances(self) -> Tolerances:
         """Tolerances with that friction.
 
-        Of N states the largest share grows with the root of log N: limits are for an hour.
+        The largest share of N states grows with the root of log N: limits are for an hour.
 
         Raises
         ------
         ParameterError
-            Where too little was seen, or nothing of some joint, or none of it in motion.
+            Where the run is too short, or a joint has not moved.
         """
-        # So that it has three quarters of the run, or more.
+        # The statistics of three quarters of the run, or more.
         tally = next(tally for tally in reversed(self._tallies)
                      if GROWTH * tally.begin <= self.samples)
         limit, whole = tally.largest()
         if tally.count <= 2 * LEAST or not (tally.is_complete and np.all(limit > 0.0)
                                             and np.all(whole > 0.0)):
-            raise ParameterError('showed too little of every joint', subject='the run to learn '
-                                 'from', remedy='let the arm move all its joints, without '
-                                                'faults, for a minute or more')
+            raise ParameterError('has too little motion of every joint', subject='the run to '
+                                 'learn from', remedy='move all joints, without faults, for a '
+                                                      'minute or more')
         rested = self._can_move & (tally.moving * self._period < MOVED_TIME)
         if rested.any():
             raise ParameterError(
-                'did not show it in motion', subject=', '.join(
+                'must move while thresholds are learnt', subject=', '.join(
                     name for name, rests in zip(self._names, rested, strict=True) if rests),
-                remedy='let the arm move all its joints while thresholds are learnt: those of '
-                       'rest would be alarms as soon as it moves')
+                remedy='move all joints: thresholds of an arm at rest would raise alarms as '
+                       'soon as it moves')
         states = max(HORIZON / self._period, tally.count)
         factor = self._margin * np.sqrt(np.log(states) / np.log(tally.count - LEAST))
         return Tolerances(tally.noise, tally.effort, factor * limit, factor * whole)
@@ -162,26 +161,26 @@ class ThresholdLearner:
         self._products += shown * residual[:, None]
         self._moved += self._period * moving
         if self.samples % INTERVAL == 0:
-            pulled = self._squares * (1.0 + PULL * np.eye(2)) + 1e-12 * np.eye(2)
-            solved = np.linalg.solve(pulled, self._products[:, :, None])[:, :, 0].T
+            regularised = self._squares * (1.0 + PRIOR_WEIGHT * np.eye(2)) + 1e-12 * np.eye(2)
+            solved = np.linalg.solve(regularised, self._products[:, :, None])[:, :, 0].T
             self._friction = np.maximum(solved, self._least)
             self._predictor.correct_friction(self.friction)
 
 
 class _Tally:
-    """Spreads and largest shares of what is not explained.
+    """Spreads and largest shares of the unexplained accelerations.
 
     Parameters
     ----------
     unexplained : UnexplainedAcceleration
-        What is seen.
+        The accelerations.
     begin : int
         State with which it begins.
 
     Attributes
     ----------
     count : int
-        States seen.
+        Number of states.
     noise, effort : ndarray
         As in `Tolerances`.
     """
@@ -200,20 +199,20 @@ class _Tally:
 
     @property
     def moving(self) -> FloatArray:
-        """States in which each joint was not slow, shape (n,)."""
+        """Number of states in which each joint was not slow, shape (n,)."""
         return self._counts[0]
 
     @property
     def is_complete(self) -> bool:
-        """Whether every joint has shown something in every window."""
+        """Whether every joint has a spread in every window."""
         return bool(np.all(self.noise > 0.0) and np.all(self.effort > 0.0))
 
     def largest(self) -> tuple[FloatArray, FloatArray]:
-        """Return the largest shares by the spreads of now: limits without margin."""
+        """Largest shares by the present spreads: limits without margin."""
         return self._extremes.largest(self.noise, self.effort)
 
     def take(self) -> None:
-        """Take what is not explained now."""
+        """Add the present accelerations."""
         unexplained = self._unexplained
         inertia, acceleration = unexplained.predictor.inertia, unexplained.acceleration
         if unexplained.count < unexplained.size:
@@ -235,38 +234,37 @@ class _Tally:
                                 unexplained.slow, self.noise, self.effort)
 
     def _spread(self) -> None:
-        """Estimate spreads: efforts have what the noise of accelerations does not explain."""
+        """Estimate spreads: those of efforts without the noise of accelerations."""
         self.noise = np.sqrt(self._accelerations / self.count)
         for kind in (0, 1):
             counts = np.maximum(self._counts[kind], 1.0)
             from_noise = self.noise**2 @ (self._inertias[kind] / counts[:, None]).T
             rest = self._efforts[kind] / counts - from_noise
             self.effort[kind] = np.sqrt(np.maximum(rest, FLOOR**2 * from_noise))
-        # Where a joint was never slow, or never moved, the other kind counts for both.
+        # For a joint that was never slow, or never moved, the other kind is used for both.
         for kind in (0, 1):
             seen = self._counts[kind] > 0.0
             self.effort[kind] = np.where(seen, self.effort[kind], self.effort[1 - kind])
 
 
 class LargestShares:
-    """Remembers the states with the largest shares, so that they can be weighed anew.
+    """The states with the largest shares, to be weighted by the final spreads.
 
-    A share is in standard deviations, and those are estimated while states come: by the
-    first estimates, of a joint that has hardly moved, what is nothing looks large. So of each
-    stretch of the run the state is kept that is the largest by the estimates of then, one for
-    each window and joint and one for all joints together, and what counts is its share by the
-    estimates of the end.
+    A share is in standard deviations, and those are estimated while states come: by the first
+    estimates, of a joint that has hardly moved, every share is large. So of each section of the
+    run the state is kept that is the largest by the present estimates, one for each window and
+    joint and one for all joints together. Their shares by the final estimates are the result.
 
     Parameters
     ----------
     windows, n : int
-        How many windows and joints there are.
+        Number of windows and joints.
     """
 
     def __init__(self, windows: int, n: int):
         self._n, self._length, self._in_stretch = n, LENGTH, 0
         self._largest = np.zeros((windows, n + 1))
-        # Of each stretch: acceleration, inertia and slow joints of the largest.
+        # Of each section: acceleration, inertia and slow joints of the largest.
         self._kept: list[tuple[FloatArray, FloatArray, IntArray]] = []
         self._weigh = weigh.load()
         self._work = np.zeros((3, n, n))
@@ -275,13 +273,7 @@ class LargestShares:
     def take(self, shares: FloatArray, whole: FloatArray, acceleration: FloatArray,
              inertia: FloatArray, slow: IntArray, noise: FloatArray,
              effort: FloatArray) -> None:
-        """Take a state, with its shares by the spreads of now.
-
-        Parameters
-        ----------
-        shares, whole, acceleration, inertia, slow, noise, effort
-            As for `robot_dynamics.control.faults.fault_detector.weigh`.
-        """
+        """Add a state, with its shares by the present spreads; arguments as for `weigh`."""
         if self._in_stretch == 0:
             self._begin(noise, effort)
         now = np.abs(np.column_stack([shares, whole]))
@@ -292,13 +284,13 @@ class LargestShares:
         self._in_stretch = (self._in_stretch + 1) % self._length
 
     def largest(self, noise: FloatArray, effort: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the largest shares by these spreads: of joints (w, n), of all together (w,)."""
+        """Largest shares by these spreads: of joints (w, n), of all together (w,)."""
         weighed = [self._weighed(kept, noise, effort) for kept in self._kept]
         largest = np.max(weighed, axis=0, initial=0.0) if weighed else 0.0 * self._largest
         return largest[:, :-1].copy(), largest[:, -1].copy()
 
     def _begin(self, noise: FloatArray, effort: FloatArray) -> None:
-        """Begin a stretch; where there are too many, make one of each two."""
+        """Begin a section; where there are too many, join them in pairs."""
         if len(self._kept) == STRETCHES:
             self._kept = [self._merged(*pair, noise, effort)
                           for pair in zip(self._kept[::2], self._kept[1::2], strict=True)]
@@ -310,13 +302,13 @@ class LargestShares:
                            np.zeros((windows, n + 1, n), dtype=np.int64)))
 
     def _merged(self, first, second, noise: FloatArray, effort: FloatArray):
-        """Return the larger ones of two stretches, by the spreads of now."""
+        """Larger ones of two sections, by the present spreads."""
         later = self._weighed(second, noise, effort) > self._weighed(first, noise, effort)
         return tuple(np.where(later.reshape(later.shape + (1,) * (one.ndim - 2)), two, one)
                      for one, two in zip(first, second, strict=True))
 
     def _weighed(self, kept, noise: FloatArray, effort: FloatArray) -> FloatArray:
-        """Return the shares of what is kept of a stretch, shape (w, n + 1)."""
+        """Shares of the states kept of a section, shape (w, n + 1)."""
         weighed, (accelerations, inertias, slows) = np.zeros_like(self._largest), kept
         for w, j in np.ndindex(weighed.shape):
             self._weigh(accelerations[w, j:j + 1], inertias[w, j], noise[w:w + 1],

@@ -129,8 +129,8 @@ class ElasticPDController:
     def links_at_rest(self, theta: FloatArray) -> FloatArray:
         """Equilibrium of the links at motor positions, shape (n,), rad or m.
 
-        q + K^-1 g(q) = theta, by substitution: each step reduces the error by the ratio of the slope
-        of gravity and the stiffness of the springs.
+        q + K^-1 g(q) = theta, by substitution: each step reduces the error by the ratio of the
+        slope of gravity and the stiffness of the springs.
 
         Parameters
         ----------

@@ -5,15 +5,17 @@ With x = (q - q_d, v - v_d)::
 
     tau = M(q_d) a_d + C(q_d, v_d) v_d + g(q_d) + friction(v_d) - K x
 
-The gain K belongs to the linear model at the desired motion, not at the measured one: it is
-as smooth as the trajectory, and known ahead where that is. It is computed anew every few
-samples and led to its new value until the next, so that it never jumps. An arm that is held
-before it is to track is held by the same law: what was certified holds it, too.
+The gain K belongs to the linear model at the desired motion, not at the measured one: it is as
+smooth as the trajectory, and known ahead where that is. It is computed every few samples, and
+interpolated until the next, so that it never jumps. The law that tracks also holds the arm
+before: its certificate is valid there, too.
 
-Where the design asks for it, torques that the model does not know of are estimated and made
-up for (`robot_dynamics.control.lq.rules`). What has been summed up rests while efforts
-are cut, the arm is held or states are missing, is bounded, and is forgotten with `reset`.
+Where the design asks for it, unknown torques are estimated and compensated
+(`robot_dynamics.control.lq.rules`). Their sum rests while efforts are cut, the arm is held or
+states are missing, is bounded, and is cleared by `reset`.
 
+References
+----------
 J. C. Van Winssen and C. W. deSilva, "Accurate trajectory control of robotic manipulators",
 Carnegie Mellon University, CMU-RI-TR-85-15, 1985, section 2.
 """
@@ -44,17 +46,15 @@ from robot_dynamics.errors import ControlError, DimensionError, ParameterError, 
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
-#: Longest time between two states over which an error is summed up, in periods: what happened
-#: in a longer one nobody knows.
+#: Longest time between two states over which an error is summed up, in periods.
 LONGEST_GAP = 10.0
 
-#: An argument is not as long as there are joints.
+#: Result for an argument of another length than the number of joints.
 WRONG_SIZE = -np.inf
 
-#: Points all over the range of an arm at which a feedback is judged where no trajectory is
-#: known.
+#: Points all over the range of an arm at which a feedback is checked without a trajectory.
 CERTIFIED_POINTS = 40
-#: Over longer ones the series of a linear model are of no use. s.
+#: Longest period; over a longer one the series of a linear model are not valid. s.
 LONGEST_PERIOD = 1.0
 
 
@@ -70,31 +70,31 @@ class FeedforwardLQController:
     gain : {'riccati', 'one_step'}
         The regulator of the infinite horizon, or the minimiser of one step.
     design : FeedbackDesign, optional
-        Bandwidth and time constant, and whether unknown torques are made up for.
+        Bandwidth and time constant, and the compensation of unknown torques.
     schedule : Schedule, optional
-        When to feed back, to update and to stop.
+        Thresholds of feedback, gain updates and stops.
     errors : ModelErrors, optional
-        How far the arm may be from the model; see `certify`.
+        Largest differences between arm and model; see `certify`.
     period, delay : float
-        Sampling period, and time from the measurement of a state to the torque that
-        answers it. s.
+        Sampling period, and time from the measurement of a state to the effort that answers
+        it. s.
     order : int
         Last power of A T in the series of Phi.
     rule : GainRule, optional
-        How gains are computed, in the place of gain, design and order.
+        Rule of the gains, instead of gain, design and order.
     dynamics : Dynamics, optional
         Equations of the robot, where they exist already.
 
     Attributes
     ----------
     certificate : Certificate
-        How stable the feedback is all over the range of the arm.
+        Stability of the feedback all over the range of the arm.
     model : FeedforwardModel
-        What is fed forward and linearised.
+        Model of feedforward and linearisation.
     e, e_dot : ndarray, shape (n,)
         Errors q_d - q and v_d - v of the last update.
     certified_load : ndarray, shape (nb, 10)
-        What was carried when it was judged.
+        Payload of the certificate.
     error_norm : float
         sum |e| + t_c sum |e_dot| of the last update, t_c the time constant. rad or m.
     K : ndarray, shape (n, 2 n) or (n, 3 n)
@@ -102,17 +102,25 @@ class FeedforwardLQController:
     tau_model, tau_feedback : ndarray, shape (n,)
         Parts of the last effort: feedforward and -K x.
     disturbance : SummedDisturbance or None
-        The third part: what makes up for torques that the model does not know of.
+        The third part: compensation of unknown torques.
     from_table : int
-        How many gains were not computed in the loop but taken from a table.
+        Number of gains taken from a table.
 
     Raises
     ------
     ControlError
-        Where the feedback is unstable at this period and delay, on the arm as modelled or
-        on one that `errors` allows for, with gains of the moment or of one update before.
+        Where the feedback is unstable at this period and delay, on the arm as modelled or on
+        one that `errors` allows for, with present gains or those of one update before.
     InertiaError
-        Where some motion of the model moves no mass: no feedback would hold it.
+        Where some motion of the model moves no mass.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Robot
+    >>> controller = FeedforwardLQController(Robot.from_urdf('arm7'), delay=0.001)
+    >>> controller.certificate.is_stable, controller.K.shape
+    (True, (7, 14))
     """
 
     frozen = False
@@ -127,15 +135,13 @@ class FeedforwardLQController:
         self.robot = robot
         self.period = positive('period', period, 's')
         if not 1.0 / FASTEST <= self.period <= LONGEST_PERIOD:
-            raise ParameterError(f'is {self.period:g} s, in which no arm is controlled',
-                                 subject='period',
-                                 remedy=f'set it between {1.0 / FASTEST:g} and '
-                                        f'{LONGEST_PERIOD:g} s')
+            raise ParameterError(f'must be between {1.0 / FASTEST:g} and {LONGEST_PERIOD:g} s, '
+                                 f'got {self.period:g}', subject='period', remedy='give it in s')
         self.delay = not_negative('delay', delay, 's')
         self.design = FeedbackDesign() if design is None else design
         self.schedule = ScheduleState(Schedule() if schedule is None else schedule)
         self.model = FeedforwardModel(robot, dynamics)
-        # Asked before any gain is: it names the joint.
+        # Checked before any gain is computed: the error names the joint.
         mass_matrices(self.model.empty, typical_motions(robot).q)
         self._rule = rule_of_design(gain, robot.n, self.design, self.period, order=order) \
             if rule is None else rule
@@ -164,16 +170,16 @@ class FeedforwardLQController:
 
     @property
     def rule(self) -> GainRule:
-        """How gains are computed."""
+        """Rule of the gains."""
         return self._rule
 
     @property
     def follows_table(self) -> bool:
-        """Whether there are gains computed ahead."""
+        """Whether gains were computed ahead."""
         return self._table is not None
 
     def reset(self, q: FloatArray, v: FloatArray) -> None:
-        """Forget gain, schedule and disturbance; load and certificate stay."""
+        """Clear gain, schedule and disturbance; payload and certificate stay."""
         self.schedule.reset()
         if self.disturbance is not None:
             self.disturbance.reset()
@@ -181,33 +187,33 @@ class FeedforwardLQController:
         self._lead_left = 0.0
 
     def note_applied(self, tau: FloatArray) -> None:
-        """Do nothing: what was cut at a limit is no part of the law."""
+        """Do nothing: the law has no use for the effort after limits."""
 
     def carry(self, load: FloatArray, seconds: float) -> None:
-        """Take the arm to carry something; see `LoadedModel.carry`.
+        """Begin a change of the payload; see `LoadedModel.carry`.
 
-        Feedforward and gains follow it without a jump of the torque; gains computed ahead
-        are dropped.
+        Feedforward and gains follow it without a jump of the effort; gains computed ahead are
+        dropped.
         """
         self.model.carry(load, seconds)
         self._table = None
 
     def advance(self, dt: float) -> None:
-        """Go on with a change of what is carried; see `LoadedModel.advance`."""
+        """Continue a change of the payload; see `LoadedModel.advance`."""
         self.model.advance(dt)
 
     def follow(self, table: GainTable | None) -> None:
-        """Take gains from a table wherever the desired motion is on its trajectory."""
+        """Take gains from a table while the desired motion is on its trajectory."""
         if table is not None and table.gains.shape[1:] != self.K.shape:
             joints, columns = table.gains.shape[1:]
-            raise DimensionError(f'is of {joints} joints with {columns} gains each, not of '
-                                 f'{self.robot.n} with {self.K.shape[1]}', subject='gain table',
+            raise DimensionError(f'must have {self.robot.n} joints with {self.K.shape[1]} gains '
+                                 f'each, got {joints} with {columns}', subject='gain table',
                                  remedy='compute one along a trajectory of this robot, by the '
                                         'same design')
         self._table = table
 
     def certify(self) -> None:
-        """Judge the feedback with what is carried all over the range of the arm.
+        """Check the feedback with the present payload all over the range of the arm.
 
         Raises
         ------
@@ -221,7 +227,7 @@ class FeedforwardLQController:
         self._require_stale_gains(*points)
         most = self.schedule.schedule.rescale
         if most > 1.0:
-            # Weights may go this far while it runs: stiffest first, then best damped.
+            # The extreme weights while it runs: stiffest first, then best damped.
             try:
                 for factors in ((most, 1.0 / most), (1.0 / most, most)):
                     self._rule.weights[:] = (self._rule.base_weights
@@ -232,20 +238,20 @@ class FeedforwardLQController:
         self.certified_load = self.model.load
 
     def _require_stale_gains(self, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
-        """Judge gains of where the motion was an update before; refuse too long a period."""
+        """Check gains that are one update period old; reject too long a period."""
         age = self.schedule.schedule.update_period
         robot = self.model.robot
         gains = self._rule.gains_at(FeedforwardModel(robot).linearise(q - age * v, v, a))
         worst = certify(self._rule, robot, q, v, a, period=self.period, delay=self.delay,
                         errors=self._errors, gains=gains).worst
         if not worst.is_stable:
-            raise ControlError(f'is {age:g} s, and gains that old are unstable where the arm is '
-                               f'fast: spectral radius {worst.radius:.4f} of the arm '
-                               f'"{worst.arm}"', subject='update_period',
+            raise ControlError(f'is {age:g} s, too long for a fast arm: spectral radius '
+                               f'{worst.radius:.4f} of the arm "{worst.arm}" with old gains',
+                               subject='update_period',
                                remedy=f'set it to {Schedule.update_period:g} s')
 
     def certify_along(self, q: FloatArray, v: FloatArray, a: FloatArray) -> Certificate:
-        """Judge the feedback along a trajectory with what is carried.
+        """Check the feedback along a trajectory with the present payload.
 
         Parameters
         ----------
@@ -257,7 +263,7 @@ class FeedforwardLQController:
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
-        """Return the effort for this state and desired motion; see `TrackingController`.
+        """Effort for a state and desired motion; see `TrackingController`.
 
         Raises
         ------
@@ -267,7 +273,7 @@ class FeedforwardLQController:
             Where the error is excessive.
         """
         q_d, v_d, a_d = self._subtracted(q, v, q_d, v_d, a_d)
-        # NaN and time that goes back count as no time.
+        # NaN and negative time count as no time.
         dt = dt if dt > 0.0 else 0.0
         schedule = self.schedule
         schedule.observe(self.error_norm, dt)
@@ -287,29 +293,29 @@ class FeedforwardLQController:
         return tau
 
     def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
-        """Return what the law answers to a motion that rests at a pose, shape (n,).
+        """Effort of the law at rest at a pose, shape (n,), N m or N.
 
-        With the gain of that pose, whatever the schedule, and nothing summed up.
+        With the gain of that pose, whatever the schedule, and without the summed disturbance.
         """
         still = np.zeros(self.robot.n)
         q_d, v_d, a_d = self._subtracted(q, v, q_hold, still, still)
         self._rule.weights[:] = self._rule.base_weights
         self._rule.gain(self.model.linearise(q_d, v_d, a_d), self._K_held)
-        # Not the integral: it would go on pulling where something holds the arm.
+        # Without the integral, which would go on pushing against an obstacle.
         self._apply(self.e, self.e_dot, self._K_held, 1.0, self._K_held, self.tau_feedback)
         return self.model.feedforward(q_d, v_d, a_d) + self.tau_feedback
 
     def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Return gravity plus damping -k M v, shape (n,).
+        """Gravity plus damping -k M v, shape (n,), N m or N.
 
-        k is k_v of the design, or what a loop of this period and delay can brake with where
+        k is k_v of the design, or the largest damping of a loop of this period and delay where
         that is less: k (T/2 + delay) is `FEEDBACK_MARGIN` at most.
         """
         return self.model.gravity_torque(q) - self._braking * (self.model.inertia(q) @ v)
 
     def _subtracted(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                     a_d: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Write errors and their norm; return the desired motion as the kernels take it."""
+        """Write errors and their norm; return the desired motion as arrays for the kernels."""
         # Positions and velocities in one unit, so that their sum is one.
         share = self.design.time_constant
         try:
@@ -320,19 +326,19 @@ class FeedforwardLQController:
             norm = self._subtract(q, v, q_d, v_d, a_d, self._turns, share, self.e, self.e_dot,
                                   self._largest)
         if norm == WRONG_SIZE:
-            raise DimensionError('are not all as long as there are joints',
+            raise DimensionError(f'must have shape ({self.robot.n},)',
                                  subject='q, v, q_d, v_d and a_d',
                                  remedy='give one value for each of: '
                                         + ', '.join(self.robot.joint_names))
         if norm < 0.0:
-            raise StateError('the state or the desired motion is not finite',
+            raise StateError('has a state or desired motion that is not finite',
                              subject=self.robot.joint_names[int(-1.0 - norm)],
                              remedy='pass only complete, finite states to a controller')
         self.error_norm = norm
         return q_d, v_d, a_d
 
     def _update_gain(self, q_d: FloatArray, v_d: FloatArray, a_d: FloatArray) -> None:
-        """Find the gain at the desired motion, and lead the one in force there."""
+        """Find the gain at the desired motion, and begin to interpolate to it."""
         K = None if self._table is None else self._table.find(q_d, v_d)
         if K is not None:
             self._K_next[:] = K
@@ -347,7 +353,7 @@ class FeedforwardLQController:
         self.schedule.note_updated()
 
     def _load_kernels(self) -> None:
-        """Use every equation once: what has to be compiled must not wait for the loop."""
+        """Use every equation once, so that all is compiled before the loop starts."""
         still = np.zeros(self.robot.n)
         for _ in range(2):
             self.update(still, still, still, still, still, self.period, adapt=False)
@@ -362,9 +368,8 @@ class FeedforwardLQController:
 def tracking_errors(q, v, q_d, v_d, a_d, turns, velocity_share, e, e_dot, largest):
     """Write e = q_d - q, e_dot = v_d - v, and raise the largest of each; return the norm.
 
-    The short way round for joints that turn without end. The norm is
-    sum |e| + velocity_share sum |e_dot|, or -1 - i where joint i is not finite, or
-    WRONG_SIZE.
+    The short way round for continuous joints. The norm is sum |e| + velocity_share sum |e_dot|,
+    or -1 - i where joint i is not finite, or WRONG_SIZE.
     """
     n = e.size
     if not (q.size == n and v.size == n and q_d.size == n and v_d.size == n and a_d.size == n):
@@ -387,9 +392,9 @@ def tracking_errors(q, v, q_d, v_d, a_d, turns, velocity_share, e, e_dot, larges
 
 @kernel('void(f8[::1], f8[::1], f8[:, ::1], f8, f8[:, ::1], f8[::1])', on_demand=True)
 def apply_feedback(e, e_dot, K_next, share, K, effort):
-    """Lead K by a share of the way to K_next, and write the effort K (e, e_dot).
+    """Move K by a share of the way to K_next, and write the effort K (e, e_dot).
 
-    A gain of integrals behind them is led as well.
+    The gain of the integral behind them is moved as well.
     """
     n = e.size
     for i in range(n):
@@ -402,19 +407,19 @@ def apply_feedback(e, e_dot, K_next, share, K, effort):
 
 
 class SummedDisturbance:
-    """The integral part of the estimate, within bounds.
+    """The integral part of the estimate of unknown torques, within bounds.
 
     Parameters
     ----------
     bound : ndarray, shape (n,)
-        Largest effort of each joint; inf for any. N m or N.
+        Largest effort of each joint; inf for none. N m or N.
     period : float
         Sampling period. s.
 
     Attributes
     ----------
     effort : ndarray, shape (n,)
-        What it makes up for. N m or N.
+        Compensated effort. N m or N.
     """
 
     def __init__(self, bound: FloatArray, period: float):
@@ -425,19 +430,16 @@ class SummedDisturbance:
 
     @classmethod
     def for_robot(cls, robot: Robot, share: float, period: float) -> SummedDisturbance:
-        """Return one with bounds that are a share of the effort limits of a robot.
-
-        A joint without a limit has no bound.
-        """
+        """Bounds that are a share of the effort limits of a robot, inf without a limit."""
         limits = np.array(robot.limits.effort)
         return cls(share * np.where(np.isnan(limits), np.inf, limits), period)
 
     def reset(self) -> None:
-        """Forget it."""
+        """Clear the sum."""
         self.effort[:] = 0.0
 
     def add(self, K: FloatArray, e: FloatArray, dt: float) -> None:
-        """Go on for a time with an error; after a gap, or without a time, it stays.
+        """Add an error over a time; ignored after a gap.
 
         Parameters
         ----------
@@ -448,7 +450,7 @@ class SummedDisturbance:
         dt : float
             s.
         """
-        # Written so that NaN is no time.
+        # Written so that NaN is ignored.
         if 0.0 < dt <= self._longest:
             self._add(K, e, dt, self._bound, self.effort)
 
@@ -456,7 +458,7 @@ class SummedDisturbance:
 @kernel('void(float64[:, ::1], float64[::1], float64, float64[::1], float64[::1])',
         on_demand=True, nogil=True)
 def add_error(K, e, dt, bound, effort):
-    """Add dt K_i e to an effort, within its bounds; what is no number would stay for ever."""
+    """Add dt K_i e to an effort, within its bounds; NaN and inf are ignored."""
     n = e.size
     for i in range(n):
         total = 0.0

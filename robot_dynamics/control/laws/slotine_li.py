@@ -180,7 +180,7 @@ class AdaptiveController(WithFeedback):
 
     @property
     def frozen_reason(self) -> str:
-        """Reason why the last update did not adapt although it was allowed to; empty when it did."""
+        """Reason why the last update did not adapt although allowed to; empty when it did."""
         return self.learning.frozen_reason
 
     @property
@@ -283,7 +283,7 @@ class AdaptiveController(WithFeedback):
     def carry(self, load: FloatArray, seconds: float) -> None:
         """Begin a change of the payload; see `LoadedModel.carry`.
 
-        The payload is known and no part of the estimates, so that the memory of the arm stays valid.
+        The payload is known and no part of the estimates: the memory of the arm stays valid.
         """
         self.model.carry(load, seconds)
         self._note_load()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a gain is stable on the arm it is for, with its delay, and on arms a little off.
+"""Stability of a gain with its delay, on the arm as modelled and on arms that differ from it.
 
 With the gain K of the model and Phi, Gamma of the arm, both at a point of a trajectory::
 
@@ -10,12 +10,15 @@ comes late by d = l T + d' acts through the last l + 1 torques, which join the s
 
     x(k + 1) = Phi x(k) + Phi(T - d') Gamma(d') u(k - l - 1) + Gamma(T - d') u(k - l)
 
-A gain that sums positions up has one more state, z(k + 1) = z(k) + T q(k).
+A gain with an integral of positions has one more state, z(k + 1) = z(k) + T q(k). The points
+are checked one by one, which is sufficient in practice for motions that are slow compared with
+their feedback, and not a proof.
 
-Van Winssen, deSilva, "Accurate trajectory control of robotic manipulators", section 2.3.1;
-the delay: Astrom, Wittenmark, "Computer-controlled systems", section 2.3. The points are
-taken one by one: what moves slowly compared with its feedback is stable with them, which
-is what arms do, and no proof.
+References
+----------
+J. C. Van Winssen and C. W. deSilva, "Accurate trajectory control of robotic manipulators",
+Carnegie Mellon University, CMU-RI-TR-85-15, 1985, section 2.3.1. The delay: K. J. Astrom and
+B. Wittenmark, "Computer-controlled systems", section 2.3.
 """
 
 from __future__ import annotations
@@ -37,21 +40,21 @@ from robot_dynamics.model.inertia import parameters_from_com
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot
 
-#: A loop that is too fast swings at some pi/2 over its dead time, one that is too soft falls
-#: and hardly swings at all. rad.
+#: Phase over the dead time above which an unstable loop is too fast (it oscillates at about
+#: pi/2) and below which it is too soft. rad.
 SWINGS = 0.5
-#: No arm answers as late as this many samples.
+#: Largest delay, in samples.
 MOST_SAMPLES_LATE = 50
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """How stable one arm is under the gains of the model.
+    """Stability of one arm with the gains of the model.
 
     Attributes
     ----------
     arm : str
-        What is different from the model.
+        Difference from the model.
     dominant : ndarray of complex, shape (k,)
         The largest eigenvalue at each point; nan where the arm has no linear model.
     """
@@ -77,14 +80,14 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """How stable a feedback is along a motion, on the arms its model may be wrong about.
+    """Stability of a feedback along a motion, on arms that differ from the model.
 
     Attributes
     ----------
     verdicts : tuple of Verdict
         The arm as modelled first.
     period, delay : float
-        Sampling period, and time from a state to the torque that answers it. s.
+        Sampling period, and time from a state to the effort that answers it. s.
     q : ndarray, shape (k, n)
         Positions at the points.
     """
@@ -97,7 +100,7 @@ class Certificate:
     @property
     def worst(self) -> Verdict:
         """The verdict with the largest spectral radius."""
-        # NaN counts as worst.
+        # NaN counts as the worst.
         return max(self.verdicts, key=lambda verdict: np.nan_to_num(verdict.radius, nan=np.inf))
 
     @property
@@ -106,19 +109,19 @@ class Certificate:
         return all(verdict.is_stable for verdict in self.verdicts)
 
     def require(self) -> None:
-        """Refuse a feedback that is not stable.
+        """Raise where the feedback is not stable.
 
         Raises
         ------
         ControlError
-            Naming the arm, the radius and the pose.
+            Names the arm, the radius and the pose.
         """
         if self.is_stable:
             return
         worst = self.worst
         point = int(np.argmax(worst.radii))
         pose = ', '.join(f'{x:.2f}' for x in self.q[point])
-        # By how much it turns within the dead time: late feedback swings, a soft one falls.
+        # Phase within the dead time: a late feedback oscillates, a soft one does not.
         late = abs(np.angle(worst.dominant[point])) * dead_time(1.0, self.delay / self.period)
         wanted = ('lower bandwidth or disturbance_rate, raise time_constant, or lower delay or '
                   'period of the loop' if late > SWINGS else
@@ -139,20 +142,20 @@ class Certificate:
 def certify(rule: GainRule, robot: Robot, q: FloatArray, v: FloatArray, a: FloatArray, *,
             period: float, delay: float, errors: ModelErrors | None = None,
             gains: FloatArray | None = None) -> Certificate:
-    """Judge a feedback along a motion.
+    """Check a feedback along a motion.
 
     Parameters
     ----------
     rule : GainRule
-        How gains are computed.
+        Rule of the gains.
     robot : Robot
         The model.
     q, v, a : ndarray, shape (k, n)
         Points of a trajectory, or all over the range of the arm.
     period, delay : float
-        Sampling period, and time from a state to the torque that answers it. s.
+        Sampling period, and time from a state to the effort that answers it. s.
     errors : ModelErrors, optional
-        How far arms may be from the model.
+        Largest differences between arm and model.
     gains : ndarray, shape (k, n, 2 n) or (k, n, 3 n), optional
         Gains at the points, where they exist already.
 
@@ -164,13 +167,14 @@ def certify(rule: GainRule, robot: Robot, q: FloatArray, v: FloatArray, a: Float
     period = positive('period', period, 's')
     delay = not_negative('delay', delay, 's')
     if delay > MOST_SAMPLES_LATE * period:
-        raise ControlError(f'is {delay:g} s, more than {MOST_SAMPLES_LATE} periods',
+        raise ControlError(f'must be at most {MOST_SAMPLES_LATE} periods, got {delay:g} s',
                            subject='delay', remedy='give it in seconds, or slow the loop down')
     q, v, a = (np.atleast_2d(finite_array(name, x))
                for name, x in (('q', q), ('v', v), ('a', a)))
     if not q.size or q.shape != v.shape or q.shape != a.shape or q.shape[1] != robot.n:
-        raise DimensionError(f'have shapes {q.shape}, {v.shape} and {a.shape}',
-                             subject='q, v and a', remedy=f'give (k, {robot.n}) of each, k > 0')
+        raise DimensionError(f'must have shape (k, {robot.n}), k > 0, got {q.shape}, {v.shape} '
+                             f'and {a.shape}', subject='q, v and a',
+                             remedy='give one row a point')
     if gains is None:
         gains = rule.gains_at(FeedforwardModel(robot).linearise(q, v, a))
     arms: Mapping[str, Robot] = (errors or ModelErrors()).arms(robot)
@@ -182,7 +186,7 @@ def certify(rule: GainRule, robot: Robot, q: FloatArray, v: FloatArray, a: Float
 
 def closed_loop(point: LinearPoint | LinearModel, K: FloatArray, period: float, delay: float
                 ) -> FloatArray:
-    """Return the transition matrix of state and past torques under a feedback.
+    """Transition matrix of state and past efforts under a feedback.
 
     Parameters
     ----------
@@ -234,7 +238,7 @@ def closed_loop(point: LinearPoint | LinearModel, K: FloatArray, period: float, 
 
 
 def dominant_eigenvalues(matrices: FloatArray) -> NDArray[np.complex128]:
-    """Return the eigenvalue of the largest magnitude of each matrix; nan where it has none."""
+    """The eigenvalue of the largest magnitude of each matrix; nan where it is not finite."""
     finite = np.all(np.isfinite(matrices), axis=(-2, -1))
     dominant = np.full(matrices.shape[:-2], np.nan, dtype=np.complex128)
     eigenvalues = np.linalg.eigvals(matrices[finite])
@@ -244,7 +248,7 @@ def dominant_eigenvalues(matrices: FloatArray) -> NDArray[np.complex128]:
 
 
 def spectral_radii(matrices: FloatArray) -> FloatArray:
-    """Return the largest magnitude of an eigenvalue of each matrix; nan where it has none."""
+    """Largest magnitude of an eigenvalue of each matrix; nan where it is not finite."""
     return np.abs(dominant_eigenvalues(matrices))
 
 
@@ -253,13 +257,13 @@ def _dominant(model: FeedforwardModel, motion: tuple[FloatArray, FloatArray, Flo
     try:
         return dominant_eigenvalues(closed_loop(model.linearise(*motion), gains, period, delay))
     except (RobotDynamicsError, np.linalg.LinAlgError):
-        # An arm that has no linear model is no arm to trust.
+        # An arm without a linear model counts as unstable.
         return np.full(len(gains), np.nan, dtype=np.complex128)
 
 
 @dataclass(frozen=True)
 class ModelErrors:
-    """How far the arm may be from its model.
+    """Largest differences between an arm and its model.
 
     Parameters
     ----------
@@ -268,8 +272,8 @@ class ModelErrors:
     lengths : float
         Distances between joints, more or less than in the model. %.
     payload : float
-        Mass that every last link carries unknown to the model, as a share of the mass of
-        all moving links: a point twice as far from the link's frame as its centre of mass. %.
+        Unknown mass that every last link carries, as a share of the mass of all moving links: a
+        point twice as far from the link's frame as its centre of mass. %.
     """
 
     masses: float = 30.0
@@ -281,11 +285,11 @@ class ModelErrors:
             object.__setattr__(self, name, not_negative(name, getattr(self, name), '%'))
         for name in ('masses', 'lengths'):
             if getattr(self, name) >= 100.0:
-                raise ParameterError(f'is {getattr(self, name):g} %, so that nothing may be left',
-                                     subject=name, remedy='set it below 100 %')
+                raise ParameterError(f'must be below 100 %, got {getattr(self, name):g} %',
+                                     subject=name, remedy='some mass and length must remain')
 
     def arms(self, robot: Robot) -> dict[str, Robot]:
-        """Return the arms that a robot may be in truth, by what is different."""
+        """Robots at the limits of the model errors, by their difference from the model."""
         arms = {'as modelled': robot}
         for sign in (1.0, -1.0):
             if self.masses > 0.0:

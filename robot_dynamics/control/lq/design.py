@@ -1,28 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a bandwidth and a time constant to horizons and weights: nobody chooses Q.
+"""Design of the least squares feedback from a bandwidth and a time constant, and its schedule.
 
-In acceleration units, u = M w, each joint is a double integrator dx/dt = (v, w) for all
-that is fast. A feedback w = -k_p x - k_v v with its poles at -b, the bandwidth, and at
--1/t_c, the time constant, has::
+In acceleration units, u = M w, each joint is a double integrator dx/dt = (v, w) for fast
+motions. A feedback w = -k_p x - k_v v with its poles at -b, the bandwidth, and at -1/t_c, the
+time constant, has::
 
     k_p = b / t_c        k_v = b + 1 / t_c
 
 The one-step minimiser of the report over a horizon h with the weights q_p = 1 and q_v has
-k_p = 1 / (h^2/2 + 2 q_v) and k_v = k_p (h + 2 q_v / h). Solved for what was asked::
+k_p = 1 / (h^2/2 + 2 q_v) and k_v = k_p (h + 2 q_v / h). Solved for b and t_c::
 
     h = (k_v - sqrt(k_v^2 - 2 k_p)) / k_p        q_v = (1 / k_p - h^2/2) / 2
 
-The report takes for h the sampling period T. That leaves no choice of k_v, which is 1/T
-and makes a bang-bang feedback of any delay; q_v only sets the slow pole, of the time
-constant t_c = 2 q_v / T (`weight_of_time_constant`), which for Q = 1 is 2/T: never.
+The report takes for h the sampling period T. That fixes k_v to 1/T, which is a bang-bang
+feedback at any delay; q_v only sets the slow pole, of the time constant t_c = 2 q_v / T
+(`weight_of_time_constant`), which for Q = 1 is 2/T: never.
 
 The continuous regulator with q_p, q_v and unit weight of w has k_p = sqrt(q_p) and
 k_v = sqrt(q_v + 2 k_p)::
 
     q_p = k_p^2        q_v = k_v^2 - 2 k_p = b^2 + 1 / t_c^2
 
-Where torques that the model does not know of are made up for at a rate w, neither changes, and
-the feedback as a whole has a third pole at -w (`robot_dynamics.control.lq.rules`).
+With compensation of unknown torques at a rate w, neither changes, and the feedback as a whole
+has a third pole at -w (`robot_dynamics.control.lq.rules`).
+
+*Schedule.* By the norm of the error, sum_i a_i |x_i|: below eps0 there is no feedback, above
+eps1 gains are kept up to date, above eps2 the law requests a stop. The report updates when the
+error has become large; the gain is stale then, just when it is needed. With eps1 = 0 updates
+are as frequent as `update_period` allows, which costs little.
+
+References
+----------
+J. C. Van Winssen and C. W. deSilva, "Accurate trajectory control of robotic manipulators",
+Carnegie Mellon University, CMU-RI-TR-85-15, 1985, section 2.3.
 """
 
 from __future__ import annotations
@@ -36,15 +46,15 @@ from robot_dynamics.control.checks import not_negative, number, positive
 from robot_dynamics.errors import ControlError, ParameterError, StopRequestedError
 from robot_dynamics.model.arrays import FloatArray
 
-#: No arm answers at this rate or faster, nor as slowly as at its inverse. 1/s.
+#: Largest rate of a design, the inverse of the smallest. 1/s.
 FASTEST = 1e6
-#: Weights are not to differ by more: beyond it most joints are as good as free.
+#: Largest ratio of weights: beyond it most joints are hardly controlled.
 LARGEST_RESCALE = 100.0
 
 
 @dataclass(frozen=True)
 class FeedbackDesign:
-    """What the user wants of the feedback, and what follows from it.
+    """Bandwidth and time constant of the feedback, and the weights that follow.
 
     Parameters
     ----------
@@ -53,10 +63,15 @@ class FeedbackDesign:
     time_constant : float
         t_c with which position errors decay. s.
     disturbance_rate : float
-        w, rate at which a constant torque unknown to the model is made up for; 0 for not at
-        all. 1/s.
+        w, rate at which a constant unknown torque is compensated; 0 for no compensation. 1/s.
     largest_disturbance : float
-        How much of it at most, as a share of the effort limits.
+        Largest compensated torque, as a share of the effort limits.
+
+    Examples
+    --------
+    >>> design = FeedbackDesign(bandwidth=40.0, time_constant=0.025)
+    >>> design.stiffness, design.damping
+    (1600.0, 80.0)
     """
 
     bandwidth: float = 40.0
@@ -70,15 +85,15 @@ class FeedbackDesign:
             value = check(name, getattr(self, name), unit)
             # Weights are products of four of them.
             if value != 0.0 and not 1.0 / FASTEST <= value <= FASTEST:
-                raise ParameterError(f'is {value:g} {unit}', subject=name,
-                                     remedy=f'set it between {1.0 / FASTEST:g} and {FASTEST:g} '
-                                            f'{unit}')
+                raise ParameterError(f'must be between {1.0 / FASTEST:g} and {FASTEST:g} {unit}, '
+                                     f'got {value:g}', subject=name,
+                                     remedy=f'give it in {unit}')
         largest = number('largest_disturbance', self.largest_disturbance)
         if not 0.0 < largest <= 1.0:
-            raise ParameterError(f'is {largest:g}, which is no share of a limit',
+            raise ParameterError(f'must be above 0 and at most 1, got {largest:g}',
                                  subject='largest_disturbance',
-                                 remedy='set it above 0, to 1 at most; for nothing set '
-                                        'disturbance_rate to 0')
+                                 remedy='give a share of the effort limits; for no '
+                                        'compensation set disturbance_rate to 0')
 
     @property
     def stiffness(self) -> float:
@@ -109,7 +124,7 @@ class FeedbackDesign:
 
 
 def weight_of_time_constant(horizon: float, time_constant: float) -> float:
-    """Return q_v of a one-step minimiser whose horizon is the sampling period, q_p = 1. s^2.
+    """q_v of a one-step minimiser whose horizon is the sampling period, q_p = 1, s^2.
 
     One of its poles is at 0, the other at (2 q_v - h^2/2) / (2 q_v + h^2/2), which is
     exp(-h / t_c) to second order.
@@ -119,25 +134,24 @@ def weight_of_time_constant(horizon: float, time_constant: float) -> float:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Thresholds of the error norm, rad or m, and what goes with them.
+    """Thresholds of the error norm, rad or m, for feedback, gain updates and stops.
 
     Parameters
     ----------
     eps0 : float
-        Below it there is no feedback. The arm drifts until it is reached: 0 for feedback
-        always.
+        Threshold of the feedback. The arm drifts until it is reached: 0 for feedback always.
     eps1 : float
-        Above it gains are updated.
+        Threshold of gain updates.
     eps2 : float
-        Above it the law asks to be stopped.
+        Threshold of a stop.
     debounce : int
-        Samples in a row above eps2 after which it does.
+        Samples in a row above eps2 after which a stop is requested.
     update_period : float
         Shortest time between two updates of the gain; 0 for one in each sample. s.
     rescale : float
-        Largest factor by which the weight of one position or velocity may differ from
-        that of the mean of all, in proportion to the largest error since the last update;
-        1 to leave the weights alone.
+        Largest factor by which the weight of one position or velocity may differ from that of
+        the mean of all, in proportion to the largest error since the last update; 1 to leave
+        the weights alone.
     """
 
     eps0: float = 0.0
@@ -154,35 +168,36 @@ class Schedule:
         positive('debounce', self.debounce)
         not_negative('update_period', self.update_period, 's')
         if not max(self.eps0, self.eps1) < self.eps2:
-            raise ControlError(f'is {self.eps2:g}, not above eps0 and eps1', subject='eps2',
+            raise ControlError(f'must be above eps0 and eps1, got {self.eps2:g}', subject='eps2',
                                remedy=f'set it above {max(self.eps0, self.eps1):g} rad or m')
         if not 1.0 <= number('rescale', self.rescale) <= LARGEST_RESCALE:
-            raise ParameterError(f'is {self.rescale:g}', subject='rescale',
-                                 remedy=f'set it to 1 or more, to {LARGEST_RESCALE:g} at most')
+            raise ParameterError(f'must be between 1 and {LARGEST_RESCALE:g}, got '
+                                 f'{self.rescale:g}', subject='rescale',
+                                 remedy='use 1 to leave the weights alone')
 
     def require_below(self, reach: float) -> None:
-        """Refuse thresholds that an arm does not reach before it is given up.
+        """Reject thresholds beyond the largest tracking error.
 
         Parameters
         ----------
         reach : float
-            Position error of one joint beyond which an arm is not followed. rad or m.
+            Largest position error of one joint. rad or m.
 
         Raises
         ------
         ControlError
             Names the threshold.
         """
-        for name, loss in (('eps0', 'nothing would be fed back'),
-                           ('eps1', 'no gain would be updated')):
+        for name, loss in (('eps0', 'there would never be feedback'),
+                           ('eps1', 'no gain would ever be updated')):
             if getattr(self, name) >= reach:
-                raise ControlError(f'is {getattr(self, name):g}, and an arm is given up at '
-                                   f'max_tracking_error = {reach:g}: {loss} before',
-                                   subject=name, remedy=f'set it below {reach:g} rad or m')
+                raise ControlError(f'must be below max_tracking_error = {reach:g}, got '
+                                   f'{getattr(self, name):g}: {loss}', subject=name,
+                                   remedy=f'set it below {reach:g} rad or m')
 
 
 class ScheduleState:
-    """What a schedule has decided about the last sample.
+    """Decisions of a schedule about the last sample.
 
     Parameters
     ----------
@@ -206,11 +221,11 @@ class ScheduleState:
 
     @property
     def is_first(self) -> bool:
-        """Whether there is no gain yet since the beginning."""
+        """Whether no gain has been computed since the beginning."""
         return self._age == np.inf
 
     def reset(self) -> None:
-        """Begin anew: the next sample is to have a gain of its own."""
+        """Start over: the next sample gets a new gain."""
         self.feeds_back, self.is_due = True, True
         self._excessive = 0
         self._age = np.inf
@@ -237,22 +252,22 @@ class ScheduleState:
             raise StopRequestedError(
                 f'has been above eps2 = {schedule.eps2:g} for {self._excessive} samples, '
                 f'{norm:.3g} in the last', subject='error norm',
-                remedy='look what holds the arm or what the model does not know; activate anew')
+                remedy='check the arm for obstacles and the model for errors; then activate again')
         self._age += dt
         self.feeds_back = norm >= schedule.eps0
         self.counts['skipped'] += not self.feeds_back
-        # The first gain is computed whatever the error is. A tenth of a sample is no delay.
+        # The first gain is computed at any error. A tenth of a sample is rounding.
         self.is_due = self.is_first or (
             norm >= schedule.eps1 and self._age >= schedule.update_period - 0.1 * dt)
 
     def note_updated(self) -> None:
-        """Say that the gain was updated."""
+        """Note an update of the gain."""
         self._age = 0.0
         self.counts['updates'] += 1
 
 
 def rescaled_weights(weights: FloatArray, largest: FloatArray, most: float) -> FloatArray:
-    """Return weights in proportion to the largest errors.
+    """Weights in proportion to the largest errors, shape (2 n,).
 
     Parameters
     ----------
@@ -266,8 +281,8 @@ def rescaled_weights(weights: FloatArray, largest: FloatArray, most: float) -> F
     Returns
     -------
     ndarray, shape (2 n,)
-        Each weight times |x_i| over the mean of the positions or of the velocities: the
-        designed ratio of the two kinds stays.
+        Each weight times |x_i| over the mean of the positions or of the velocities: the designed
+        ratio of the two kinds stays.
     """
     kinds = largest.reshape(2, -1)
     means = kinds.mean(axis=1, keepdims=True)

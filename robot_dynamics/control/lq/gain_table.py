@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``GainTable``: the gains along a trajectory that is known ahead, computed off the loop."""
+"""Gains along a trajectory that is known ahead, computed by a thread beside the control loop.
+
+The compiled kernels release Python's lock: the loop waits microseconds.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +18,19 @@ from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import DimensionError, RobotDynamicsError, TrajectoryError
 from robot_dynamics.model.arrays import FloatArray, real_array
 
-#: How many knots ahead of the last one the next is looked for.
+#: Number of knots ahead of the last one in which the next is searched.
 REACH = 64
-#: Distance from a knot, beyond that of the next, at which a motion is still on a trajectory:
+#: Largest distance of a motion from the knots of its trajectory, beyond that between knots:
 #: gains hardly change over such a distance. rad.
 CLOSE = 1e-4
 Motion = tuple[FloatArray, FloatArray, FloatArray]
 
 
 class GainTable:
-    """Gains at the knots of a trajectory, found by the motion that is desired.
+    """Gains at the knots of a trajectory, found by the desired motion.
 
-    There is no clock in it: the desired motion itself says where on the trajectory it
-    is, so that lost samples and a late start do no harm, and a motion that has left the
-    trajectory gets no gain from here.
+    It has no clock: the desired motion itself determines the place on the trajectory, so that lost
+    samples and a late start do no harm. A motion off the trajectory gets no gain from the table.
 
     Parameters
     ----------
@@ -47,12 +49,12 @@ class GainTable:
         knots, n = self.q.shape if self.q.ndim == 2 else (0, 0)
         if knots == 0 or self.v.shape != (knots, n) \
                 or self.gains.shape not in ((knots, n, 2 * n), (knots, n, 3 * n)):
-            raise DimensionError(f'have shapes {self.q.shape}, {self.v.shape} and '
-                                 f'{self.gains.shape}', subject='q, v and gains',
-                                 remedy='give (k, n), (k, n) and (k, n, 2 n), or (k, n, 3 n) '
-                                        'with gains of the integral')
+            raise DimensionError('must have shapes (k, n), (k, n) and (k, n, 2 n), got '
+                                 f'{self.q.shape}, {self.v.shape} and {self.gains.shape}',
+                                 subject='q, v and gains',
+                                 remedy='give (k, n, 3 n) with gains of the integral')
         if not all(np.all(np.isfinite(x)) for x in (self.q, self.v, self.gains)):
-            raise TrajectoryError('is not finite', subject='trajectory of a gain table',
+            raise TrajectoryError('contains NaN or inf', subject='trajectory of a gain table',
                                   remedy='give finite motions')
         steps = np.abs(np.diff(self.q, axis=0)).sum(axis=1) \
             + self.spacing * np.abs(np.diff(self.v, axis=0)).sum(axis=1)
@@ -68,9 +70,9 @@ class GainTable:
         Parameters
         ----------
         rule : GainRule
-            How; its own, not that of a running law.
+            Rule of the gains; not that of a running law.
         model : FeedforwardModel
-            Of what.
+            The model.
         q, v, a : array_like, shape (k, n)
             The desired motion.
         spacing : float
@@ -83,14 +85,15 @@ class GainTable:
         return cls(q, v, rule.gains_along(model.linearise(q, v, a), spacing), spacing)
 
     def find(self, q_d: FloatArray, v_d: FloatArray) -> FloatArray | None:
-        """Return the gain where the desired motion is, None where it is not on the trajectory.
+        """Gain at the desired motion, None off the trajectory.
 
-        It goes forwards only, but for a motion that was lost: that is looked for everywhere.
+        The search goes forward from the last knot, and over the whole table where that fails.
         """
         q_d, v_d = _contiguous(q_d, 'q_d'), _contiguous(v_d, 'v_d')
         if q_d.shape != self.q.shape[1:] or v_d.shape != self.q.shape[1:]:
-            raise DimensionError(f'have shapes {q_d.shape} and {v_d.shape}', subject='q_d and v_d',
-                                 remedy=f'give {self.q.shape[1:]} of each')
+            raise DimensionError(f'must have shape {self.q.shape[1:]}, got {q_d.shape} and '
+                                 f'{v_d.shape}', subject='q_d and v_d',
+                                 remedy='give the desired motion of this robot')
         knot = self._look(q_d, v_d, self._knot, REACH)
         if knot < 0:
             knot = self._look(q_d, v_d, 0, len(self.q))
@@ -100,9 +103,9 @@ class GainTable:
         return self.gains[knot]
 
     def _look(self, q_d: FloatArray, v_d: FloatArray, start: int, reach: int) -> int:
-        """Return the nearest knot within reach, -1 where none is near."""
+        """Index of the nearest knot within reach, -1 where it is too far."""
         knot, distance = self._find(self.q, self.v, q_d, v_d, self.spacing, start, reach)
-        # Written so that NaN is nowhere.
+        # Written so that NaN is too far.
         return knot if distance <= self._close else -1
 
 
@@ -110,7 +113,7 @@ class GainTable:
         'float64[::1], '
         'float64, int64, int64)', on_demand=True, nogil=True)
 def nearest_knot(q, v, q_d, v_d, spacing, start, reach):
-    """Return the last of the nearest knots within reach, and its distance."""
+    """The last of the nearest knots within reach, and its distance."""
     best, least = start, np.inf
     for k in range(start, min(start + reach, q.shape[0])):
         distance = 0.0
@@ -126,12 +129,12 @@ def _contiguous(value: ArrayLike, name: str) -> FloatArray:
 
 
 class GainPlanner:
-    """Computes the table of the trajectory last asked for.
+    """Thread that computes the gain table of the trajectory last requested.
 
     Parameters
     ----------
     rule : GainRule
-        How; nobody else may use it.
+        Rule of the gains, for this object alone.
 
     Attributes
     ----------
@@ -141,7 +144,7 @@ class GainPlanner:
 
     def __init__(self, rule: GainRule):
         self.failure = ''
-        # What has to be compiled must not be while a loop runs: a compiler keeps the lock.
+        # Compiled before the loop runs: the compiler holds Python's lock.
         nearest_knot.load()
         self._rule = rule
         self._changed = threading.Condition()
@@ -153,12 +156,12 @@ class GainPlanner:
         self._thread.start()
 
     def plan(self, model: FeedforwardModel, motion: Motion, spacing: float) -> None:
-        """Ask for the gains along a motion; what was asked for before is dropped.
+        """Request the gains along a motion; an earlier request is dropped.
 
         Parameters
         ----------
         model : FeedforwardModel
-            Of what; it must not change, see `FeedforwardModel.snapshot`.
+            The model; it must not change, see `FeedforwardModel.snapshot`.
         motion : tuple of ndarrays q, v, a, shape (k, n) each
             The desired motion.
         spacing : float
@@ -170,8 +173,8 @@ class GainPlanner:
             self._changed.notify()
 
     def take(self) -> GainTable | None:
-        """Return a table that is new since the last call."""
-        # An unlocked look: true for all calls but the few after a plan.
+        """Table that is new since the last call, or None."""
+        # Checked without the lock first: most calls end here.
         if self._done is None:
             return None
         with self._changed:
@@ -199,6 +202,6 @@ class GainPlanner:
                 table, failure = None, str(error)
             with self._changed:
                 self.failure = failure
-                # Somebody may have asked for another one in the meantime.
+                # Another table may have been requested in the meantime.
                 if asked == self._asked:
                     self._done = table

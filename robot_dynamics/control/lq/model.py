@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``FeedforwardModel``: what a law feeds forward and linearises, also while its load changes."""
+"""Model of feedforward and linearisation, also while the payload changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from robot_dynamics.model.robot import Robot
 
 @dataclass(frozen=True, eq=False)
 class LinearPoint:
-    """How efforts depend on small deviations: dtau = M da + dtau_dq dq + dtau_dv dv.
+    """Linear model at a point: dtau = M da + dtau_dq dq + dtau_dv dv.
 
     Attributes
     ----------
@@ -37,19 +37,19 @@ class LinearPoint:
         return (self[k] for k in range(len(self.M)))
 
     def linear_model(self) -> LinearModel:
-        """Return A and B of dx/dt = A x + B u."""
+        """A and B of dx/dt = A x + B u."""
         inverse = np.linalg.inv(self.M)
         return LinearModel.of(np.zeros_like(self.M), -inverse @ self.dtau_dq,
                               -inverse @ self.dtau_dv, inverse)
 
 
 class FeedforwardModel(LoadedModel):
-    """Equations of a loaded arm with the friction and rotors of its description.
+    """Equations of an arm with its payload, and with the friction and rotors of its description.
 
     Parameters
     ----------
     robot : Robot
-        The arm that carries nothing but what is in its description.
+        The arm without payload.
     dynamics : Dynamics, optional
         Its equations, where they exist already.
     coulomb_velocity : float
@@ -67,15 +67,15 @@ class FeedforwardModel(LoadedModel):
 
     @property
     def robot(self) -> Robot:
-        """The arm with what it carries, or is on the way to carry."""
+        """The arm with its payload, at the end of a change."""
         return self._after.robot
 
     def snapshot(self) -> FeedforwardModel:
-        """Return the model that will be when a change of the load is over; it stays so."""
+        """The model at the end of a change of the payload; it does not change."""
         return FeedforwardModel(self.robot, self._after, coulomb_velocity=self._coulomb_velocity)
 
     def feedforward(self, q: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:
-        """Return the efforts of a motion with friction and rotors, shape (n,)."""
+        """Efforts of a motion with friction and rotors, shape (n,), N m or N."""
         tau = self.inverse_dynamics(q, v, a)
         tau += self._armature * a
         if self._has_friction:
@@ -83,18 +83,18 @@ class FeedforwardModel(LoadedModel):
         return tau
 
     def inertia(self, q: FloatArray) -> FloatArray:
-        """Return the mass matrix with rotors, shape (n, n)."""
+        """Mass matrix with rotors, shape (n, n)."""
         M = self.mass_matrix(q)
         M[self._diagonal, self._diagonal] += self._armature
         return M
 
     def linearise(self, q: FloatArray, v: FloatArray, a: FloatArray) -> LinearPoint:
-        """Return the derivatives at a point, or at many with arguments of shape (k, n)."""
+        """Derivatives at a point, or at many with arguments of shape (k, n)."""
         parts = self._after.inverse_dynamics_derivatives(q, v, a)
         if self._before is not None:
             before = self._before.inverse_dynamics_derivatives(q, v, a)
             parts = tuple(map(self._between, before, parts))
-        # The kernels of the gains take contiguous arrays only; mimicking joints make others.
+        # The kernels of the gains need contiguous arrays; mimic joints make others.
         dtau_dq, dtau_dv, M = map(np.ascontiguousarray, parts)
         dtau_dv[..., self._diagonal, self._diagonal] += self._damping
         M[..., self._diagonal, self._diagonal] += self._armature

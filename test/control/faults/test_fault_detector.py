@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alarms and decisions on surprises made by hand."""
+"""Alarms and decisions on innovations made by hand."""
 
 from types import SimpleNamespace
 
@@ -30,7 +30,7 @@ class Bench:
     def __init__(self, thresholds=0.6, inertia=COUPLED, coulomb=0.0, speed=0.5,
                  **options):
         self.predictor = SimpleNamespace(
-            filter=FILTER, surprise=np.zeros((2, 3)), velocity=np.full(3, 0.5), inertia=inertia,
+            filter=FILTER, innovation=np.zeros((2, 3)), velocity=np.full(3, 0.5), inertia=inertia,
             friction=np.array([[0.0] * 3, [coulomb] * 3]), motion=np.zeros((6, 3)), step=PERIOD)
         self.detector = FaultDetector(self.predictor, given_tolerances(thresholds, FILTER, 3),
                                       **options)
@@ -45,16 +45,16 @@ class Bench:
         kick = np.array([0.5 * PERIOD**2, PERIOD])[:, None] * acceleration
         for _ in range(count):
             before = transition @ self.error + kick
-            surprise = before.copy()
+            innovation = before.copy()
             if noise:
-                surprise[1] += random.normal(scale=noise, size=3)
-            self.error = before - FILTER.gains[-1] @ surprise
+                innovation[1] += random.normal(scale=noise, size=3)
+            self.error = before - FILTER.gains[-1] @ innovation
             self.moved += PERIOD * acceleration
-            measured = self.speed + self.moved + surprise[1] - before[1]
+            measured = self.speed + self.moved + innovation[1] - before[1]
             self.predictor.motion[MEASURED] = measured
-            self.predictor.motion[PREDICTED] = measured - surprise[1]
+            self.predictor.motion[PREDICTED] = measured - innovation[1]
             self.predictor.motion[CORRECTED] = self.speed + self.moved - self.error[1]
-            self.predictor.surprise[:] = surprise
+            self.predictor.innovation[:] = innovation
             events.append(self.say())
         return events
 
@@ -63,8 +63,8 @@ class Bench:
         return self.detector.update(self.now, counts=counts)
 
     def slip(self, joint, size=SLIP):
-        self.predictor.surprise[:] = 0.0
-        self.predictor.surprise[1, joint] = size
+        self.predictor.innovation[:] = 0.0
+        self.predictor.innovation[1, joint] = size
         return self.say()
 
 
@@ -169,9 +169,9 @@ def test_where_strength_is_not_known_nothing_is_an_alarm():
 
 def test_values_that_are_none_are_no_alarm_and_are_forgotten():
     bench = Bench()
-    bench.predictor.surprise[:] = np.nan
+    bench.predictor.innovation[:] = np.nan
     assert bench.say() is Event.NOTHING
-    bench.predictor.surprise[:] = 0.0
+    bench.predictor.innovation[:] = 0.0
     bench.say(counts=False)
     assert bench.feed([0.0, 0.0, 6.0], 40)[-1] is Event.FAULT
     bench.detector.reset()
@@ -182,11 +182,11 @@ def test_values_that_are_none_are_no_alarm_and_are_forgotten():
 
 
 def test_a_robot_of_one_joint_is_watched():
-    predictor = SimpleNamespace(filter=FILTER, surprise=np.zeros((2, 1)), velocity=np.ones(1),
+    predictor = SimpleNamespace(filter=FILTER, innovation=np.zeros((2, 1)), velocity=np.ones(1),
                                 inertia=np.ones((1, 1)), friction=np.zeros((2, 1)),
                                 motion=np.ones((6, 1)), step=PERIOD)
     detector = FaultDetector(predictor, given_tolerances(1.0, FILTER, 1))
-    predictor.surprise[1] = 0.2
+    predictor.innovation[1] = 0.2
     events = [detector.update(PERIOD * k, counts=True) for k in range(20)]
     assert events[1] is Event.UNDECIDED and events[-1] is Event.FAULT and detector.joint == 0
 

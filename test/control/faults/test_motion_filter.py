@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gains, and what surprises tell of accelerations, against simulated measurements."""
+"""Gains, and what innovations tell of accelerations, against simulated measurements."""
 
 import numpy as np
 import pytest
@@ -11,22 +11,22 @@ PERIOD = 0.002
 
 
 def followed(motion_filter, q, v):
-    """Return surprises (k, 2) of a joint that nothing is predicted to accelerate."""
+    """Return innovations (k, 2) of a joint that nothing is predicted to accelerate."""
     position, velocity, rows = q[0], v[0], []
     gains = motion_filter.gains
     for k in range(1, len(q)):
         position += motion_filter.period * velocity
-        surprise = np.array([q[k] - position, v[k] - velocity])
+        innovation = np.array([q[k] - position, v[k] - velocity])
         position, velocity = np.array([position, velocity]) \
-            + gains[min(k - 1, len(gains) - 1)] @ surprise
-        rows.append(surprise)
+            + gains[min(k - 1, len(gains) - 1)] @ innovation
+        rows.append(innovation)
     return np.array(rows)
 
 
-def estimates(motion_filter, surprises):
-    """Return the acceleration by each window at the end of surprises."""
+def estimates(motion_filter, innovations):
+    """Return the acceleration by each window at the end of innovations."""
     return np.array([
-        np.sum(weights[:length] * surprises[::-1][:length]) for weights, length in
+        np.sum(weights[:length] * innovations[::-1][:length]) for weights, length in
         zip(motion_filter.weights, motion_filter.lengths, strict=True)])
 
 
@@ -36,9 +36,9 @@ def test_an_acceleration_that_fills_a_window_is_found_exactly(period):
     for w, length in enumerate(motion_filter.lengths):
         times = period * (np.arange(800) - (800 - 1 - length))
         late = np.maximum(times, 0.0)
-        surprises = followed(motion_filter, 0.3 * times + 0.5 * 7.0 * late**2, 0.3 + 7.0 * late)
-        assert np.abs(surprises[:-length]).max() < 1e-9
-        assert estimates(motion_filter, surprises)[w] == pytest.approx(7.0, rel=2e-2)
+        innovations = followed(motion_filter, 0.3 * times + 0.5 * 7.0 * late**2, 0.3 + 7.0 * late)
+        assert np.abs(innovations[:-length]).max() < 1e-9
+        assert estimates(motion_filter, innovations)[w] == pytest.approx(7.0, rel=2e-2)
 
 
 def test_noise_shows_as_much_as_it_says():
@@ -47,11 +47,11 @@ def test_noise_shows_as_much_as_it_says():
     count = 20_000
     velocity = np.cumsum(random.normal(scale=settings.wander * np.sqrt(PERIOD), size=count))
     q = np.concatenate([[0.0], np.cumsum(PERIOD * 0.5 * (velocity[1:] + velocity[:-1]))])
-    surprises = followed(motion_filter, q + random.normal(scale=settings.position_noise,
+    innovations = followed(motion_filter, q + random.normal(scale=settings.position_noise,
                                                           size=count),
                          velocity + random.normal(scale=settings.velocity_noise, size=count))
     last = int(motion_filter.lengths[-1])
-    seen = np.array([estimates(motion_filter, surprises[k - last:k])
+    seen = np.array([estimates(motion_filter, innovations[k - last:k])
                      for k in range(last + 500, count - 1, 7)])
     np.testing.assert_allclose(seen.std(axis=0), motion_filter.noise, rtol=0.1)
     assert np.all(np.diff(motion_filter.noise) < 0.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sound arm surprises nobody, and an effort that nobody commanded does at once."""
+"""A sound arm innovations nobody, and an effort that nobody commanded does at once."""
 
 from dataclasses import replace
 
@@ -22,8 +22,8 @@ def arm(name):
                    armature=np.full(robot.n, 0.05))
 
 
-def surprises(robot, fault, seconds=0.4):
-    """Return surprises (k, 2, n), their verdicts, inertias and the predictor of a motion."""
+def innovations(robot, fault, seconds=0.4):
+    """Return innovations (k, 2, n), their verdicts, inertias and the predictor of a motion."""
     dynamics, predictor = Dynamics(robot), MotionPredictor(robot, MotionFilter(PERIOD))
     phase, rows, verdicts, inertias = np.arange(robot.n), [], [], []
 
@@ -39,7 +39,7 @@ def surprises(robot, fault, seconds=0.4):
             + robot.damping * middle[1] + COULOMB
         verdicts.append(predictor.update(dynamics.matrices(q, v), q, v, tau - fault * (t > 0.3),
                                          PERIOD if k else 0.0))
-        rows.append(predictor.surprise.copy())
+        rows.append(predictor.innovation.copy())
         inertias.append(predictor.inertia.copy())
     return np.array(rows), np.array(verdicts), inertias, predictor
 
@@ -47,13 +47,13 @@ def surprises(robot, fault, seconds=0.4):
 @pytest.mark.parametrize('name', ['arm7', 'planar_3r', 'rpr'])
 def test_a_sound_arm_surprises_nobody_and_an_effort_of_nobody_does(name):
     robot = arm(name)
-    rows, verdicts, inertias, predictor = surprises(robot, 0.0)
+    rows, verdicts, inertias, predictor = innovations(robot, 0.0)
     settled = predictor.filter.settled
     assert not np.any(verdicts[:settled + 1]) and np.all(verdicts[settled + 1:])
     assert np.abs(rows[settled:, 0]).max() < 1e-5 and np.abs(rows[settled:, 1]).max() < 2e-3
     effort = np.eye(robot.n)[0]
-    faulty, *_ = surprises(robot, effort)
-    # The first surprise is what the effort makes of the velocity in one period.
+    faulty, *_ = innovations(robot, effort)
+    # The first innovation is what the effort makes of the velocity in one period.
     first = np.flatnonzero(np.abs(faulty - rows).max(axis=(1, 2)) > 1e-9)[0]
     expected = PERIOD * np.linalg.solve(inertias[first], effort)
     np.testing.assert_allclose((faulty - rows)[first, 1], expected, rtol=0.05, atol=1e-5)
@@ -71,7 +71,7 @@ def test_a_joint_that_sticks_is_predicted_to_stick_and_to_break_loose():
         for k in range(50):
             predictor.update(matrices, q, still, np.array([0.0, 0.0, effort]),
                              PERIOD if k else 0.0)
-        return np.abs(predictor.surprise[1]).max()
+        return np.abs(predictor.innovation[1]).max()
 
     assert moved(0.95 * COULOMB) < 1e-4
     assert moved(3.0 * COULOMB) > 1e-3
@@ -97,7 +97,7 @@ def test_starts_over_after_a_gap_and_without_effort():
     assert settle()[-1]
     for dt, effort in ((0.0, holding), (-1.0, holding), (PERIOD, np.full(3, np.nan))):
         assert not predictor.update(matrices, q, still, effort, dt)
-        assert not np.any(predictor.surprise)
+        assert not np.any(predictor.innovation)
         verdicts = settle()
         assert not verdicts[0] and verdicts[-1]
     assert not predictor.update(matrices, q, np.full(3, np.inf), holding, PERIOD)
@@ -127,7 +127,7 @@ def test_a_light_joint_with_much_damping_is_predicted():
     tau, v, q, worst = np.full(n, 0.5), np.zeros(n), np.zeros(n), 0.0
     for k in range(100):
         predictor.update((light, none, np.zeros(n)), q, v, tau, 0.002 if k else 0.0)
-        worst = max(worst, np.abs(predictor.surprise[1]).max()) if k > 5 else 0.0
+        worst = max(worst, np.abs(predictor.innovation[1]).max()) if k > 5 else 0.0
         v = tau + (v - tau) * np.exp(-20.0)
         q = q + 0.002 * v
     assert worst < 0.01

@@ -12,12 +12,12 @@ FILTER = MotionFilter(0.002)
 
 
 def test_windows_fill_and_forget():
-    predictor = SimpleNamespace(filter=FILTER, surprise=np.zeros((2, 2)),
+    predictor = SimpleNamespace(filter=FILTER, innovation=np.zeros((2, 2)),
                                 velocity=np.array([0.5, -0.01]))
     unexplained = UnexplainedAcceleration(predictor)
     # Velocities that are surprising in the newest state alone.
     for k in range(1, unexplained.size + 1):
-        predictor.surprise[1] = (0.02, 0.0)
+        predictor.innovation[1] = (0.02, 0.0)
         unexplained.update(counts=True)
         filled = unexplained.acceleration[:, 0] != 0.0
         np.testing.assert_array_equal(filled, FILTER.lengths <= k)

@@ -315,7 +315,7 @@ def test_one_streamed_set_point_after_the_other(period, with_acceleration, toler
         q, v, a = ([x, 0.0, 0.0] for x in motion(t))
         accept(buffer, point(0.0, q, v, a if with_acceleration else ()), now=NOW + t)
         if t < 0.5:
-            continue  # The first set-point comes by surprise.
+            continue  # The first set-point comes by innovation.
         between = t + 0.7 * period
         assert buffer.sample(NOW + between)[0][0] == pytest.approx(motion(between)[0],
                                                                    abs=tolerance)
