@@ -355,7 +355,8 @@ def predict(M, C, g, q, v, effort, dt, joints, gain, memory, innovation, velocit
         if dt > 0.0:
             at = memory[POSITION, i] + 0.5 * dt * (memory[VELOCITY, i] + velocity[i])
             innovation[0, i], innovation[1, i] = q[i] - at, v[i] - velocity[i]
-            memory[POSITION, i] = at + gain[0, 0] * innovation[0, i] + gain[0, 1] * innovation[1, i]
+            memory[POSITION, i] = at + gain[0, 0] * innovation[0, i] \
+                + gain[0, 1] * innovation[1, i]
             memory[VELOCITY, i] = velocity[i] + gain[1, 0] * innovation[0, i] \
                 + gain[1, 1] * innovation[1, i]
         else:
