@@ -53,5 +53,5 @@ def test_learning_ends_though_the_arm_was_stopped_first(watch):
     watch.update(np.array([0.3, -0.2]), nobody, nobody, 0.002, 1.0, 10**9, due=False)
     assert 'nobody drives' in learn(watch, True).message
     # Of too short a run nothing is taken over, and it is watched again.
-    assert 'showed too little' in learn(watch, False).message
+    assert 'too little motion' in learn(watch, False).message
     assert 'learns' not in tell(watch, 0.002).message
