@@ -222,7 +222,7 @@ class ExcitationNode(PlainNode):
         self._send(self._session.begins)
 
     def _why_not_ready(self) -> str:
-        """Reason that forbids to begin, '' where there is none."""
+        """Reason that forbids to begin, '' without one."""
         if not self._monitor.velocity_known:
             return 'no velocity of the arm yet'
         if self._recording is not None and not self._recording.topics:

@@ -49,7 +49,7 @@ TABLE = (
               'transition matrix.', low=1, high=HIGHEST_ORDER, read_only=True),
     Parameter('feedback.ahead', True, 'Compute gains along a trajectory when it arrives, off the '
               'control loop, instead of in it.', read_only=True),
-    Parameter('schedule.eps0', _SCHEDULE.eps0, 'Error norm below which there is no feedback.',
+    Parameter('schedule.eps0', _SCHEDULE.eps0, 'Error norm below which the feedback is zero.',
               'rad or m', 0.0, 10.0, read_only=True),
     Parameter('schedule.eps1', _SCHEDULE.eps1, 'Error norm above which the gain is updated.',
               'rad or m', 0.0, 10.0, read_only=True),

@@ -41,8 +41,8 @@ from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
 EFFORT_PARAMETERS = (
-    Parameter('effort_source', 'joint_states', 'Source of efforts: joint_states as effort_kind '
-              'says, or commands, for an arm that does not report them.',
+    Parameter('effort_source', 'joint_states', 'Source of efforts: joint_states, with the meaning '
+              'effort_kind, or commands, for an arm that does not report them.',
               choices=('joint_states', 'commands'), read_only=True),
     Parameter('command_topic', 'effort_controller/commands', 'commands: their topic.',
               read_only=True, topic=True),

@@ -118,16 +118,16 @@ class Progress:
 
 
 def _read(data: bytes, message_type: type) -> Any:
-    """Return the message that some bytes are, None where they are none."""
+    """Deserialise a message, None where that fails."""
     try:
         return deserialize_message(data, message_type)
-    # Whatever the middleware meets in bytes that are no message.
+    # The middleware raises errors of many types for other bytes.
     except Exception:
         return None
 
 
 class RecorderNode(PlainNode):
-    """Records, and says how far it is."""
+    """Records, and prints progress."""
 
     def __init__(self, stopped: StopRequest):
         super().__init__('recorder', TABLE, stopped)

@@ -129,7 +129,7 @@ def _matching_qos(offered: Sequence[QoSProfile]) -> QoSProfile:
 
 
 def _message_type(topic: Topic) -> type:
-    """Import a message type by its name."""
+    """Import a message type."""
     package, _, name = topic.type.split('/')
     try:
         return getattr(importlib.import_module(f'{package}.msg'), name)

@@ -54,5 +54,5 @@ def _switch(name: str, namespace: str, domain: int | None) -> None:
     from robot_dynamics.nodes.observing.switching import Switcher
     nodes = {name: CONTROLLERS[name].node for name in SWITCHABLE}
     with Switcher(nodes, namespace=namespace, domain=domain,
-                  say=lambda text: print(text, flush=True)) as switcher:
+                  report=lambda text: print(text, flush=True)) as switcher:
         switcher.switch(name)

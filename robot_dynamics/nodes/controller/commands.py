@@ -162,7 +162,7 @@ class CommandClaim:
         self._publisher.wait_for_all_acked(timeout)
 
     def why_not_ready(self) -> str | None:
-        """Reason that commands would not arrive, None where there is none."""
+        """Reason that commands would not arrive, None without one."""
         return missing_subscriber(self._node, self.topic, self._message.message_type)
 
     def other_publisher(self) -> str | None:
@@ -201,7 +201,7 @@ class CommandClaim:
                 qos.telemetry()))
 
     def last_effort(self) -> FloatArray | None:
-        """Last effort that a predecessor has sent, shape (n,), None where there is none."""
+        """Last effort that a predecessor has sent, shape (n,), None without one."""
         last = None
         for subscription in self._predecessors:
             while (message := subscription.fetch()) is not None:
@@ -236,7 +236,7 @@ class CommandClaim:
 
 
 def missing_subscriber(node: Node, topic: str, message_type: type) -> str | None:
-    """Reason that messages of a type on a topic would not arrive, None where there is none."""
+    """Reason that messages of a type on a topic would not arrive, None without one."""
     wanted = f'{message_type.__module__.split(".")[0]}/msg/{message_type.__name__}'
     types = {info.topic_type for info in node.get_subscriptions_info_by_topic(topic)}
     if not types:

@@ -185,7 +185,7 @@ class EffortControllerNode(ManagedNode):
             self._diagnostics = None
 
     def why_not_ready(self) -> str | None:
-        """Reason that forbids moving the arm, None where there is none."""
+        """Reason that forbids moving the arm, None without one."""
         topic = self.fast.subscriptions[0][0].topic_name
         publishers, wanted = self.count_publishers(topic), self.values['state_publishers']
         if wanted and publishers != wanted:

@@ -75,8 +75,8 @@ def make_reported_effort(robot: Robot, dynamics: Dynamics, values: Values, *,
                          hardware_gravity: bool = False) -> ReportedEffort:
     """Conversion of reported efforts to joint efforts, from `REPORTED_PARAMETERS`.
 
-    `hardware_gravity` says whether the hardware adds gravity to commands. Raises a ParameterError
-    where values do not fit the robot or each other.
+    `hardware_gravity` is True where the hardware adds gravity to commands. Raises a
+    ParameterError where values do not fit the robot or each other.
     """
     scale = per_joint(values, 'effort_scale', robot.joint_names) \
         if values['effort_scale'] else None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 
-#: Whose views the others are made of, and where they are: for rqt, PlotJuggler and RViz.
+#: Node of the views from which the others are made, and their files for rqt, PlotJuggler, RViz.
 ORIGINAL = 'adaptive_controller'
 TEMPLATES = {'perspective': Path('config', 'robot_dynamics.perspective'),
              'xml': Path('config', 'plotjuggler.xml'),
@@ -18,30 +18,22 @@ FOLDER = Path('config', 'views')
 
 
 def documents() -> dict[Path, str]:
-    """Return the views of the other controllers by their paths in the repository."""
+    """Write the views of the other controllers, by their paths in the repository."""
     return {FOLDER / f'{controller}.{kind}': view(path.read_text(encoding='utf-8'), controller)
             for controller in CONTROLLER_NODES if controller != ORIGINAL
             for kind, path in TEMPLATES.items()}
 
 
 def view(text: str, controller: str) -> str:
-    """Return a view of the adaptive controller as one of another controller.
-
-    Parameters
-    ----------
-    text : str
-        The view.
-    controller : str
-        The other controller. Plots of what it does not say are left out.
-    """
+    """Convert a view of the adaptive controller, without plots of topics that are missing."""
     theirs = {f'/{topic}' for topic in CONTROLLER_NODES[controller].all_topics}
     text = text.replace(f'/{ORIGINAL}/', f'/{controller}/')
-    said = set(re.findall(rf'/{controller}/\w+', text))
-    return _without(text, said - theirs) if said - theirs else text
+    shown = set(re.findall(rf'/{controller}/\w+', text))
+    return _without(text, shown - theirs) if shown - theirs else text
 
 
 def _without(text: str, topics: set[str]) -> str:
-    """Return a layout of PlotJuggler without the plots of some topics."""
+    """Remove the plots of some topics from a layout of PlotJuggler."""
     head, root = text[:text.index('<root')], ET.fromstring(text)
     tabs = root.find('tabbed_widget')
     for tab in tabs.findall('Tab'):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``FaultWatch``: finds actuator faults and contacts by the momentum, and tells of them."""
+"""Detection of actuator faults and contacts from joint states, and its topics."""
 
 from __future__ import annotations
 
@@ -41,28 +41,29 @@ from robot_dynamics.nodes.ros.parameters import Parameter, Values
 FAULT_PARAMETERS = (
     Parameter('faults.watch', True, 'Whether to look for actuator faults and contacts.',
               read_only=True),
-    Parameter('faults.gain', GAIN, 'Rate at which the residual of the momentum follows what '
-              'happens.', '1/s', 0.1, 1000.0, read_only=True),
-    Parameter('faults.thresholds', (), 'Unexplained efforts that are too much for a sound arm: '
-              'one a joint, or what learn_thresholds finds; empty means three quarters of the '
+    Parameter('faults.gain', GAIN, 'Rate at which the residual of the momentum follows external '
+              'torques.', '1/s', 0.1, 1000.0, read_only=True),
+    Parameter('faults.thresholds', (), 'Largest unexplained efforts of an arm without faults: '
+              'one per joint, or those of learn_thresholds; empty means three quarters of the '
               'largest efforts.', 'N m or N', 1e-9, 1e9),
-    Parameter('faults.friction', (), 'Friction beyond the description, as learn_thresholds finds '
-              'it: viscous of each joint, then Coulomb of each; empty for none.',
+    Parameter('faults.friction', (), 'Friction in addition to the description, as of '
+              'learn_thresholds: viscous of each joint, then Coulomb of each; empty for none.',
               'N m s/rad or N s/m, N m or N', -1e9, 1e9),
-    Parameter('faults.margin', MARGIN, 'Thresholds over what is expected at most in an hour, by '
-              'the run they are learnt from.', '', 1.0, 10.0, read_only=True),
+    Parameter('faults.margin', MARGIN, 'Ratio of thresholds to the largest residuals expected '
+              'within an hour, from the run in which they are learnt.', '', 1.0, 10.0,
+              read_only=True),
     Parameter('faults.thresholds_file', '', 'Parameter file that learnt thresholds are written '
               'to; empty for none.', read_only=True),
 )
 
-#: Joint states from which their period is known.
+#: Number of joint states that measure their period.
 _COUNT = 50
-#: Period that is supposed until then. s.
+#: Period that is assumed until then. s.
 _TYPICAL_PERIOD = 0.002
-#: A state that comes after so many periods comes after some that were missed.
+#: After more periods than this between two states, some were lost.
 _MISSED = 2.5
-#: For so long diagnostics, which come once a second, tell of what is over. s.
-_TOLD_FOR = 2.0
+#: Diagnostics, once a second, show events that have ended for this long. s.
+_SHOWN_FOR = 2.0
 #: Warnings of one kind are this far apart. s.
 _WARNING_PERIOD = 1.0
 #: Columns of the flags.
@@ -70,12 +71,12 @@ _FAULT, _CONTACT = 0, 1
 
 
 class FaultWatch:
-    """Judges every joint state, and publishes what it finds.
+    """Examines every joint state, and publishes residuals, faults and contacts.
 
     Parameters
     ----------
     node : Node
-        The node that it belongs to.
+        Its node.
     robot : Robot
         The arm.
     dynamics : Dynamics
@@ -88,7 +89,7 @@ class FaultWatch:
         self._node, self._robot = node, robot
         self._values = values
         self._observer = MomentumObserver(robot, dynamics, gain=values['faults.gain'])
-        # Until the period is known; thresholds are checked with it, too.
+        # Used until the period is known; thresholds are checked with it, too.
         self._filter = MotionFilter(_TYPICAL_PERIOD)
         self._tolerances_of(values)
         self._observer.correct_friction(self._friction_of(values))
@@ -100,17 +101,11 @@ class FaultWatch:
         self._event, self._joint = Event.NOTHING, -1
         self._last, self._last_name, self._ended = Event.NOTHING, '', -np.inf
         self._counts = {Event.FAULT: 0, Event.CONTACT: 0}
-        self._trouble = 'no effort yet'
+        self._impediment = 'no effort yet'
         self._open(node, robot.joint_names)
 
     def check(self, values: Values) -> None:
-        """Refuse thresholds that do not fit the robot.
-
-        Raises
-        ------
-        ParameterError
-            Saying why.
-        """
+        """Reject thresholds that do not fit the robot, with a ParameterError."""
         self._tolerances_of(values)
         self._friction_of(values)
 
@@ -123,7 +118,7 @@ class FaultWatch:
             self._detector.tolerances = self._tolerances_of(values)
 
     def warm_up(self) -> None:
-        """Load what has to be compiled."""
+        """Load compiled kernels."""
         still = np.zeros(self._robot.n)
         place = np.clip(still, self._robot.limits.lower, self._robot.limits.upper)
         self._observer.update(place, still, still, 0.0)
@@ -135,7 +130,7 @@ class FaultWatch:
 
     def update(self, q: FloatArray, v: FloatArray, effort: FloatArray, dt: float, now: float,
                stamp: int, *, due: bool) -> None:
-        """Judge a joint state.
+        """Examine a joint state.
 
         Parameters
         ----------
@@ -146,44 +141,44 @@ class FaultWatch:
         now, stamp : float, int
             Time of the state. s and ns.
         due : bool
-            Whether it is time to publish though nothing has happened.
+            Whether to publish without an event, too.
         """
         if dt > 0.0 and self._detector is None:
             self._measure_period(dt)
-        self._trouble = self._obstacle(effort)
-        if self._trouble or self._detector is None or not dt > 0.0:
-            # Begins anew: an arm that nobody drives is held by its brakes, whatever gravity says.
+        self._impediment = self._impediment_of(effort)
+        if self._impediment or self._detector is None or not dt > 0.0:
+            # Starts over: an arm without commands is held by its brakes against gravity.
             self._observer.reset()
             if self._detector is not None:
                 self._predictor.reset()
                 self._detector.reset()
             if self._learner is not None:
                 self._learner.begin_anew()
-        # Over states that were missed another effort has acted than the one reported now.
+        # Over states that were lost another effort has acted than the one reported now.
         known = -1.0 if dt > _MISSED * self._period else dt
         self._observer.update(q, v, effort, known)
-        if self._detector is not None and not self._trouble:
+        if self._detector is not None and not self._impediment:
             counts = self._predictor.update(self._observer.matrices, q, v, effort, known)
             if self._learner is not None:
                 self._learner.update(self._observer, v, counts=counts)
             else:
                 self._detector.update(now, counts=counts)
-        self._tell(stamp, due=due)
+        self._publish(stamp, due=due)
 
     def status(self) -> Status:
-        """Return how things are."""
+        """Diagnostics item."""
         values = {'thresholds': 'learnt or given' if self._values['faults.thresholds']
                   else 'three quarters of the largest efforts',
                   'faults': self._counts[Event.FAULT],
                   'contacts': self._counts[Event.CONTACT],
                   'largest share of a threshold': 'none' if self._detector is None
                   else f'{self._detector.excess.max():.2f}'}
-        if self._trouble:
-            return Status(Level.WARN, f'cannot be watched: {self._trouble}', values)
+        if self._impediment:
+            return Status(Level.WARN, f'cannot be monitored: {self._impediment}', values)
         if self._learner is not None:
-            return Status(Level.WARN, 'learns thresholds: nothing is reported', values)
+            return Status(Level.WARN, 'learning thresholds: no events are reported', values)
         event, name = self._event, self._name
-        if event is Event.NOTHING and time.monotonic() - self._ended < _TOLD_FOR:
+        if event is Event.NOTHING and time.monotonic() - self._ended < _SHOWN_FOR:
             event, name = self._last, self._last_name
         if event is Event.FAULT:
             return Status(Level.ERROR, f'fault of {name}', values)
@@ -195,16 +190,16 @@ class FaultWatch:
     def _name(self) -> str:
         return self._robot.joint_names[self._joint]
 
-    def _obstacle(self, effort: FloatArray) -> str:
-        """Return why nothing can be said now, empty where something can."""
+    def _impediment_of(self, effort: FloatArray) -> str:
+        """Reason that faults cannot be detected now, empty without one."""
         if not np.isfinite(effort).all():
-            return 'joint_states tell no effort; see effort_kind'
+            return 'joint_states have no effort; see effort_kind'
         if self._period < SHORTEST_PERIOD:
             return f'joint_states are {self._period:.2g} s apart by their stamps; stamp them in s'
-        return '' if np.any(effort) else 'nobody drives the arm'
+        return '' if np.any(effort) else 'all efforts are zero'
 
     def _measure_period(self, dt: float) -> None:
-        """Find out how often states come, on which the windows depend."""
+        """Measure the period of states, on which the windows depend."""
         self._periods.append(dt)
         if len(self._periods) == _COUNT:
             self._period = float(np.median(self._periods))
@@ -217,7 +212,7 @@ class FaultWatch:
             self._detector = FaultDetector(self._predictor, self._tolerances_of(self._values))
 
     def _tolerances_of(self, values: Values) -> Tolerances:
-        """Return what the parameters ask for."""
+        """Tolerances that the parameters describe."""
         given = values['faults.thresholds']
         if not given:
             return default_tolerances(self._robot, self._filter)
@@ -228,20 +223,21 @@ class FaultWatch:
                                  remedy=error.remedy) from error
 
     def _correct_friction(self, more: FloatArray) -> None:
-        """Tell the friction beyond the description to all that need it."""
+        """Set the friction in addition to the description."""
         self._observer.correct_friction(more)
         if self._predictor is not None:
             self._predictor.correct_friction(more)
 
     def _friction_of(self, values: Values) -> FloatArray:
-        """Return the friction beyond the description that the parameters tell, shape (2, n)."""
+        """Friction of the parameters in addition to the description, shape (2, n)."""
         given, n = values['faults.friction'], self._robot.n
         if not given:
             return np.zeros((2, n))
         if len(given) != 2 * n:
-            raise ParameterError(f'has {len(given)} values', subject='parameter faults.friction',
-                                 remedy=f'give {2 * n}: viscous friction of {n} joints, then '
-                                        'their Coulomb friction; or none')
+            raise ParameterError(f'must have {2 * n} values, got {len(given)}',
+                                 subject='parameter faults.friction',
+                                 remedy=f'give viscous friction of {n} joints, then their '
+                                        'Coulomb friction; or none')
         return np.reshape(given, (2, n))
 
     def _open(self, node: Node, names: Sequence[str]) -> None:
@@ -260,8 +256,8 @@ class FaultWatch:
         self._contact_publisher.publish(Bool(data=False))
         node.create_service(SetBool, '~/learn_thresholds', self._on_learn)
 
-    def _tell(self, stamp: int, *, due: bool) -> None:
-        """Publish residual and flags when it is time, and at once when something happens."""
+    def _publish(self, stamp: int, *, due: bool) -> None:
+        """Publish residual and flags when due, and at once at an event."""
         detector = self._detector
         event = Event.NOTHING if detector is None or self._learner is not None \
             else detector.event
@@ -282,7 +278,7 @@ class FaultWatch:
         self._flag_publisher.publish(self._flags.message)
 
     def _change(self, event: Event, joint: int) -> None:
-        """Tell of something that begins or ends."""
+        """Publish and log the begin or end of an event."""
         was, self._event = self._event, event
         if was is not Event.NOTHING:
             self._last, self._last_name, self._ended = was, self._name, time.monotonic()
@@ -300,25 +296,25 @@ class FaultWatch:
 
     def _on_learn(self, request: SetBool.Request, response: SetBool.Response
                   ) -> SetBool.Response:
-        """Begin to learn thresholds from a run without faults, or take over what was learnt."""
+        """Begin to learn thresholds from a run without faults, or end and use them."""
         if not request.data:
-            # Whatever stands in its way now: most stop the arm first.
+            # Also with an impediment: the arm is mostly stopped before.
             if self._learner is None:
                 response.message = 'was not learning'
             else:
                 self._finish_learning(response)
-        elif self._detector is None or self._trouble:
-            response.message = f'cannot learn now: {self._trouble or "no joint states yet"}'
+        elif self._detector is None or self._impediment:
+            response.message = f'cannot learn now: {self._impediment or "no joint states yet"}'
         else:
             self._detector.reset()
             self._observer.correct_friction(np.zeros((2, self._robot.n)))
             self._learner = ThresholdLearner(self._robot, self._predictor,
                                              margin=self._values['faults.margin'])
-            response.success, response.message = True, 'learns; call again with false to end'
+            response.success, response.message = True, 'learning; call again with false to end'
         return response
 
     def _finish_learning(self, response: SetBool.Response) -> None:
-        """Take over what was learnt, or say why not; watch again in any case."""
+        """Use the learnt thresholds, or answer why not; detect again in any case."""
         learner, self._learner = self._learner, None
         self._detector.reset()
         try:
@@ -341,7 +337,7 @@ class FaultWatch:
             response.message += self._write(Path(path).expanduser(), learnt)
 
     def _write(self, path: Path, learnt: Mapping[str, Sequence[float]]) -> str:
-        """Write a parameter file; return what to add to the answer."""
+        """Write a parameter file; return a text for the answer."""
         text = f'{self._node.get_name()}:\n  ros__parameters:\n' + ''.join(
             f'    {name}: {list(values)}\n' for name, values in learnt.items())
         try:

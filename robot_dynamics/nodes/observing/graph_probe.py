@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at a running system for some seconds without touching it.
+"""Probe of a running system that does not influence it.
 
-It never listens to commands: a controller that waits for somebody to listen before it
-moves an arm would take it for the arm. It publishes nothing, and takes joint states by
-best effort at a pace of its own, so that no publisher waits for it.
+It never subscribes to commands: a controller that waits for a subscriber before it moves an arm
+would take the probe for the arm. It publishes nothing, and polls joint states by best effort, so
+that no publisher waits for it.
 """
+
 from __future__ import annotations
 
 import os
@@ -46,57 +47,57 @@ from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.messages import to_nanoseconds
 from robot_dynamics.nodes.ros.runtime import started_context
 
-#: Discovery is over when nothing new has come up for so long, or after the longest time, in
-#: which DDS announces everybody at least once more. s.
+#: Discovery is complete when nothing new has appeared for this long, or after the longest time, in
+#: which DDS announces each participant at least once more. s.
 _SETTLED, _LONGEST_DISCOVERY = 0.7, 3.5
-#: Time between two looks at what has come. s.
+#: Time between two checks for messages. s.
 _PACE = 0.05
-#: Messages that may wait between two looks: 2 kHz and a machine that stands still for long.
+#: Messages that may wait between two checks: 2 kHz on a busy machine.
 _DEPTH = 2000
 
 
 def look(seconds: float = 4.0, *, namespace: str | None = None,
          domain: int | None = None) -> GraphSnapshot:
-    """Return what is to be seen of a running system.
+    """Take a snapshot of a running system.
 
     Parameters
     ----------
     seconds : float
-        How long to listen, once who is there is known. s.
+        How long to receive messages after discovery. s.
     namespace : str, optional
-        Where to look for the arm; by default wherever there is one.
+        Namespace of the arm; any by default.
     domain : int, optional
         ROS domain; that of the environment by default.
 
     Raises
     ------
     BringupError
-        When ROS 2 itself cannot be started.
+        When ROS 2 cannot be started.
     """
     context = started_context(domain)
     try:
-        return _Look(context).look(seconds, namespace)
+        return _Probe(context).look(seconds, namespace)
     finally:
         context.try_shutdown()
 
 
-class _Ear:
-    """A subscription of a node that nobody spins, emptied from time to time."""
+class _TimedSubscription:
+    """A polled subscription with the times of its messages."""
 
     def __init__(self, node: Node, message_type: type, topic: str, profile: QoSProfile,
                  on_message: Callable[[Any, int, int], None]):
         self._on_message = on_message
         self._subscription: Subscription = node.create_subscription(
-            message_type, topic, _nobody, profile)
+            message_type, topic, _ignore, profile)
 
     def empty(self) -> None:
-        """Pass on every message that waits, with the times of receiving and sending. ns."""
+        """Pass on every message that waits, with its receive and send times, ns."""
         subscription = self._subscription
         while True:
             try:
                 taken = subscription.handle.take_message(subscription.msg_type, False)
             except UnicodeDecodeError:
-                continue  # Somebody sends text that is none; it has been taken.
+                continue  # The message has text that is not UTF-8; it has been taken.
             if taken is None:
                 return
             message, info = taken
@@ -104,26 +105,26 @@ class _Ear:
                              info['source_timestamp'])
 
 
-class _Look:
-    """One look at a system."""
+class _Probe:
+    """One snapshot of a system."""
 
     def __init__(self, context: Context):
-        # Hidden from `ros2 node list`. One node hears and is never spun, one asks.
-        self._ears_node, self._voice = (
+        # Hidden from `ros2 node list`. One node subscribes without executor, one calls services.
+        self._listener, self._client = (
             Node(f'_doctor_{part}_{os.getpid()}', context=context, use_global_arguments=False,
                  enable_rosout=False, start_parameter_services=False)
-            for part in ('ears', 'voice'))
+            for part in ('listener', 'client'))
         self._executor = SingleThreadedExecutor(context=context)
-        self._executor.add_node(self._voice)
-        self._interview = Interview(self._voice)
-        self._ears: list[_Ear] = []
+        self._executor.add_node(self._client)
+        self._queries = NodeQueries(self._client)
+        self._subscriptions: list[_TimedSubscription] = []
         self._states: list[StateSample] = []
         self._descriptions: list[str] = []
         self._clock: list[ClockSample] = []
         self._statuses: dict[str, StatusSeen] = {}
 
     def look(self, seconds: float, namespace: str | None) -> GraphSnapshot:
-        """Wait for discovery, listen, and return what there was."""
+        """Wait for discovery, receive messages, and return the snapshot."""
         try:
             self._discover()
             topic = self._states_topic(namespace)
@@ -133,23 +134,23 @@ class _Look:
             if self._names():
                 self._listen(topic, description)
                 self._wait(seconds)
-            return self._seen(topic, description, where, time.monotonic() - started)
+            return self._snapshot(topic, description, where, time.monotonic() - started)
         finally:
             self._executor.shutdown()
-            self._voice.destroy_node()
-            self._ears_node.destroy_node()
+            self._client.destroy_node()
+            self._listener.destroy_node()
 
     def _discover(self) -> None:
-        """Wait until there are joint states and nothing new comes up, or for the longest time.
+        """Wait until there are joint states and nothing new appears, or for the longest time.
 
-        Who has missed an announcement hears the next one some seconds later.
+        An announcement that was lost is repeated some seconds later.
         """
         started = changed = time.monotonic()
         before: dict[str, tuple[int, int]] = {}
         while (now := time.monotonic()) - started < _LONGEST_DISCOVERY:
             topics = self._topics()
-            graph = {name: (self._ears_node.count_publishers(name),
-                            self._ears_node.count_subscribers(name)) for name in topics}
+            graph = {name: (self._listener.count_publishers(name),
+                            self._listener.count_subscribers(name)) for name in topics}
             if graph != before:
                 before, changed = graph, now
             elif now - changed > _SETTLED and any(
@@ -158,68 +159,69 @@ class _Look:
             self._executor.spin_once(timeout_sec=_PACE)
 
     def _listen(self, states: str, description: str) -> None:
-        """Begin to hear what tells about an arm."""
+        """Subscribe to the topics of an arm."""
         best_effort = QoSProfile(depth=_DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT)
         for message_type, topic, profile, on_message in (
                 (JointState, states, best_effort, self._on_state),
                 (Clock, CLOCK, best_effort, self._on_clock),
                 (DiagnosticArray, '/diagnostics', best_effort, self._on_diagnostics),
                 (String, description, qos.latched(), self._on_description)):
-            self._ears.append(_Ear(self._ears_node, message_type, topic, profile, on_message))
+            self._subscriptions.append(_TimedSubscription(
+                self._listener, message_type, topic, profile, on_message))
 
     def _wait(self, seconds: float) -> None:
-        """Hear and ask for some time."""
+        """Receive messages and call services for some time."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0.0:
-            self._interview.meet(self._names(), dict(self._services()))
-            self._interview.ask()
+            self._queries.add(self._names(), dict(self._services()))
+            self._queries.send()
             pause = time.monotonic() + min(_PACE, left)
             while (rest := pause - time.monotonic()) > 0.0:
                 self._executor.spin_once(timeout_sec=rest)
-            for ear in self._ears:
-                ear.empty()
+            for subscription in self._subscriptions:
+                subscription.empty()
 
     def _names(self) -> list[str]:
-        """Return the full names of all other nodes, one for each node."""
-        own = {self._ears_node.get_name(), self._voice.get_name()}
+        """Full names of all other nodes, one for each node."""
+        own = {self._listener.get_name(), self._client.get_name()}
         return [f'{namespace.rstrip("/")}/{name}'
-                for name, namespace in self._ears_node.get_node_names_and_namespaces()
+                for name, namespace in self._listener.get_node_names_and_namespaces()
                 if name not in own]
 
     def _services(self) -> list[tuple[str, list[str]]]:
-        return self._ears_node.get_service_names_and_types()
+        return self._listener.get_service_names_and_types()
 
     def _topics(self) -> dict[str, tuple[str, ...]]:
         return {name: tuple(types)
-                for name, types in self._ears_node.get_topic_names_and_types()}
+                for name, types in self._listener.get_topic_names_and_types()}
 
     def _states_topic(self, namespace: str | None) -> str:
         controllers = tuple(node for node in self._nodes() if node.is_controller)
         return choose_states_topic(self._topics(), controllers, namespace)
 
     def _nodes(self) -> tuple[NodeInfo, ...]:
-        """Return every node with its topics and what it answered."""
+        """All nodes with their topics and answers."""
         return tuple(
-            NodeInfo(name, self._interview.parameters.get(name),
-                     self._interview.lifecycle.get(name),
-                     self._of_node(self._ears_node.get_publisher_names_and_types_by_node, name),
-                     self._of_node(self._ears_node.get_subscriber_names_and_types_by_node, name),
+            NodeInfo(name, self._queries.parameters.get(name),
+                     self._queries.lifecycle.get(name),
+                     self._of_node(self._listener.get_publisher_names_and_types_by_node, name),
+                     self._of_node(self._listener.get_subscriber_names_and_types_by_node, name),
                      copies)
             for name, copies in sorted(Counter(self._names()).items()))
 
     @staticmethod
     def _of_node(ask: Callable[[str, str], list[tuple[str, list[str]]]],
                  name: str) -> dict[str, tuple[str, ...]]:
-        """Return topics of a node and their types; none where it has gone meanwhile."""
+        """Types of the topics of a node, by name; empty where it has ended meanwhile."""
         namespace, _, base = name.rpartition('/')
         try:
             return {topic: tuple(types) for topic, types in ask(base, namespace or '/')}
         except RuntimeError:
             return {}
 
-    def _seen(self, states: str, description: str, namespace: str, seconds: float
+    def _snapshot(self, states: str, description: str, namespace: str, seconds: float
               ) -> GraphSnapshot:
-        """Return all there was, and the graph as it is now."""
+        """All messages, and the present graph."""
         nodes, topics = self._nodes(), self._topics()
         commands = [topic for node in nodes if node.is_controller
                     for topic in node.command_topics]
@@ -229,7 +231,7 @@ class _Look:
         taken = [topic for node in nodes if node.is_controller for topic in node.states_topics]
         interesting = {states, description, CLOCK, *commands, *others, *taken}
         return GraphSnapshot(
-            domain=self._ears_node.context.get_domain_id(), namespace=namespace, seconds=seconds,
+            domain=self._listener.context.get_domain_id(), namespace=namespace, seconds=seconds,
             middleware=get_rmw_implementation_identifier(), nodes=nodes,
             topics={name: self._topic(name) for name in sorted(interesting)},
             services={name: tuple(types) for name, types in self._services()},
@@ -238,11 +240,11 @@ class _Look:
             clock=tuple(self._clock), statuses=tuple(self._statuses.values()))
 
     def _topic(self, name: str) -> Topic:
-        return Topic(name, self._endpoints(self._ears_node.get_publishers_info_by_topic(name)),
-                     self._endpoints(self._ears_node.get_subscriptions_info_by_topic(name)))
+        return Topic(name, self._endpoints(self._listener.get_publishers_info_by_topic(name)),
+                     self._endpoints(self._listener.get_subscriptions_info_by_topic(name)))
 
     def _endpoints(self, infos: Iterable[Any]) -> tuple[Endpoint, ...]:
-        own = {self._ears_node.get_name(), self._voice.get_name()}
+        own = {self._listener.get_name(), self._client.get_name()}
         return tuple(
             Endpoint(f'{info.node_namespace.rstrip("/")}/{info.node_name}', info.topic_type,
                      info.qos_profile.reliability == ReliabilityPolicy.RELIABLE,
@@ -268,28 +270,28 @@ class _Look:
                 {item.key: item.value for item in status.values})
 
 
-def _nobody(message: Any) -> None:
-    """Take a message that nobody passes on; rclpy wants a callback."""
+def _ignore(message: Any) -> None:
+    """Callback that rclpy requires and that is never called."""
 
 
-#: Nodes asked at most, so that a crowded domain is not flooded.
+#: Most nodes that are called, so that a large domain is not flooded.
 MOST_NODES = 100
 
 
-class _Question:
-    """A service that is called as soon as it is there."""
+class _Call:
+    """A service that is called as soon as it is ready."""
 
     def __init__(self, node: Node, service_type: type, name: str, request: Any,
                  on_answer: Callable[[Any], None]):
         self._client = node.create_client(service_type, name)
         self._request = request
         self._on_answer = on_answer
-        self._is_asked = False
+        self._is_sent = False
 
-    def ask(self) -> None:
-        """Call the service if it is there and was not called."""
-        if not self._is_asked and self._client.service_is_ready():
-            self._is_asked = True
+    def send(self) -> None:
+        """Call the service if it is ready and was not called."""
+        if not self._is_sent and self._client.service_is_ready():
+            self._is_sent = True
             self._client.call_async(self._request).add_done_callback(self._answered)
 
     def _answered(self, future: Any) -> None:
@@ -297,31 +299,31 @@ class _Question:
             self._on_answer(future.result())
 
 
-class Interview:
-    """Answers of nodes as they come in.
+class NodeQueries:
+    """Parameters and lifecycle states of nodes, as their answers arrive.
 
     Parameters
     ----------
     node : Node
-        Who asks; an executor has to serve it.
+        The node that calls; an executor has to serve it.
 
     Attributes
     ----------
     parameters : dict of str to dict
-        Parameter values by node; a node that did not answer is missing.
+        Parameter values by node; a node without an answer is missing.
     lifecycle : dict of str to str
         Label of the lifecycle state by node.
     """
 
     def __init__(self, node: Node):
         self._node = node
-        self._questions: list[_Question] = []
-        self._met: set[str] = set()
+        self._calls: list[_Call] = []
+        self._added: set[str] = set()
         self.parameters: dict[str, dict[str, Any]] = {}
         self.lifecycle: dict[str, str] = {}
 
-    def meet(self, names: list[str], services: dict[str, list[str]]) -> None:
-        """Begin with nodes that were not met yet.
+    def add(self, names: list[str], services: dict[str, list[str]]) -> None:
+        """Add nodes that are new.
 
         Parameters
         ----------
@@ -331,12 +333,12 @@ class Interview:
             Types of all services by name.
         """
         for name in names:
-            if name in self._met or len(self._met) >= MOST_NODES:
+            if name in self._added or len(self._added) >= MOST_NODES:
                 continue
             listing, state = f'{name}/list_parameters', f'{name}/get_state'
             if listing not in services:
                 continue
-            self._met.add(name)
+            self._added.add(name)
             self._ask(ListParameters, listing, ListParameters.Request(),
                       lambda answer, name=name: self._on_names(name, answer))
             if 'lifecycle_msgs/srv/GetState' in services.get(state, ()):
@@ -344,17 +346,17 @@ class Interview:
                           lambda answer, name=name: self.lifecycle.update(
                               {name: answer.current_state.label}))
 
-    def ask(self) -> None:
-        """Ask what could not be asked yet."""
-        for question in tuple(self._questions):
-            question.ask()
+    def send(self) -> None:
+        """Call services that could not be called yet."""
+        for call in tuple(self._calls):
+            call.send()
 
     def _ask(self, service_type: type, name: str, request: Any,
              on_answer: Callable[[Any], None]) -> None:
-        self._questions.append(_Question(self._node, service_type, name, request, on_answer))
+        self._calls.append(_Call(self._node, service_type, name, request, on_answer))
 
     def _on_names(self, name: str, answer: ListParameters.Response) -> None:
-        """Ask for the values; a node answers with none where it does not know one of them."""
+        """Request the values; a node that does not know one name answers with an empty list."""
         request = GetParameters.Request(names=list(answer.result.names))
         self._ask(GetParameters, f'{name}/get_parameters', request,
                   lambda values: self._on_values(name, request.names, values))

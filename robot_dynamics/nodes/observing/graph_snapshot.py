@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was seen of a running system: plain data, without ROS, for whoever judges it."""
+"""Snapshot of a running system: plain data, without ROS, for ``robot-dynamics doctor``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ JOINT_STATE_TYPE = 'sensor_msgs/msg/JointState'
 STATES, DESCRIPTION = 'joint_states', 'robot_description'
 CLOCK = '/clock'
 
-#: Types of topics by their names.
+#: Types of topics, by name.
 Topics = Mapping[str, tuple[str, ...]]
 
 
@@ -37,7 +37,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic and who uses it."""
+    """A topic with its publishers and subscriptions."""
 
     name: str
     publishers: tuple[Endpoint, ...] = ()
@@ -51,14 +51,14 @@ class StateSample:
     Parameters
     ----------
     received, sent : int
-        When the middleware received it, on the clock of this machine, and when that of the
-        sender sent it; 0 where it does not say. ns.
+        Receive time on the clock of this machine, and send time on that of the sender, 0 where
+        it is unknown. ns.
     stamp : int
         Stamp of its header. ns.
     names : tuple of str
         Joints.
     position, velocity, effort : tuple of float
-        One value a joint, or none.
+        One value per joint, or empty.
     """
 
     received: int
@@ -99,7 +99,7 @@ class NodeInfo:
     parameters : mapping or None
         Values by name; None where it did not answer.
     lifecycle : str or None
-        State of a managed node; None where it is none or did not answer.
+        State of a managed node; None for other nodes and without an answer.
     publishes, subscribes : mapping of str to tuple of str
         Types by the full names of its topics.
     copies : int
@@ -120,7 +120,7 @@ class NodeInfo:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is a node of this package: all of them have this parameter."""
+        """Whether it is a node of this package, by a parameter that all of them have."""
         return self.parameters is not None and 'stop_with_parent' in self.parameters
 
     @property
@@ -130,7 +130,7 @@ class NodeInfo:
 
     @property
     def commanded_topics(self) -> Topics:
-        """What a controller publishes that efforts can be sent by: it does so while active."""
+        """Topics of a controller that may be commands; it publishes them while active."""
         return {topic: types for topic, types in self.publishes.items()
                 if not topic.startswith(f'{self.name}/')
                 and not {'std_msgs/msg/Float64MultiArray',
@@ -138,42 +138,42 @@ class NodeInfo:
 
     @property
     def command_topics(self) -> Topics:
-        """The same, and where it does not: what it says that it will publish."""
-        told = self.parameters or {}
-        if self.commanded_topics or self.lifecycle != 'inactive' or 'command_topic' not in told:
+        """Command topics of a controller; those of its parameters where it is not active."""
+        values = self.parameters or {}
+        if self.commanded_topics or self.lifecycle != 'inactive' or 'command_topic' not in values:
             return self.commanded_topics
-        name = told['command_topic']
+        name = values['command_topic']
         if not name.startswith('/'):
             name = f'{self.name.rpartition("/")[0]}/{name}'
-        kind = 'trajectory_msgs/msg/JointTrajectory' \
-            if told.get('command_type') == 'joint_trajectory' else 'std_msgs/msg/Float64MultiArray'
+        kind = 'trajectory_msgs/msg/JointTrajectory' if values.get('command_type') \
+            == 'joint_trajectory' else 'std_msgs/msg/Float64MultiArray'
         return {name: (kind,)}
 
     @property
     def states_topics(self) -> tuple[str, ...]:
-        """Where it takes joint states from."""
+        """Topics of joint states that it subscribes to."""
         return tuple(topic for topic, types in self.subscribes.items()
                      if JOINT_STATE_TYPE in types)
 
 
 @dataclass(frozen=True)
 class GraphSnapshot:
-    """A running system as a participant of its domain sees it.
+    """A running system as a participant of its domain discovers it.
 
     Parameters
     ----------
     domain : int
         ROS domain.
     namespace : str
-        Namespace looked into, ``''`` for the root.
+        Namespace of the snapshot, ``''`` for the root.
     seconds : float
-        How long it was listened to.
+        Time for which messages were received. s.
     middleware : str
         Name of the RMW implementation.
     nodes : tuple of NodeInfo
-        Every node but the one that looks.
+        All nodes except that of the snapshot.
     topics : mapping of str to Topic
-        Those that matter for an arm, by full name, with those that controllers take states from.
+        Topics of an arm, by full name, and those from which controllers take states.
     services : mapping of str to tuple of str
         Types by full name.
     states_topic, description_topic : str
@@ -181,13 +181,13 @@ class GraphSnapshot:
     other_states : tuple of str
         Further topics of joint states in the domain.
     states : tuple of StateSample
-        What came on the first of them.
+        Messages of the first of them.
     descriptions : tuple of str
-        What came on the second.
+        Messages of the second.
     clock : tuple of ClockSample
-        What came on ``/clock``.
+        Messages on ``/clock``.
     statuses : tuple of StatusSeen
-        What came on ``/diagnostics``, the last of each name.
+        Messages on ``/diagnostics``, the last of each name.
     """
 
     domain: int = 0
@@ -206,17 +206,17 @@ class GraphSnapshot:
     statuses: tuple[StatusSeen, ...] = ()
 
     def topic(self, name: str) -> Topic:
-        """Return a topic; one that nobody uses where it was not seen."""
+        """Topic of a name; an unused one where it was not discovered."""
         return self.topics.get(name, Topic(name))
 
     @property
     def visible(self) -> tuple[NodeInfo, ...]:
-        """Nodes without those that hide, as the daemon of ros2 does."""
+        """Nodes that are not hidden, as the daemon of ros2 is."""
         return tuple(node for node in self.nodes if not node.base_name.startswith('_'))
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody is there."""
+        """Whether there are no visible nodes."""
         return not self.visible
 
     @property
@@ -233,16 +233,16 @@ def is_inside(name: str, namespace: str) -> bool:
 
 def choose_states_topic(topics: Topics, controllers: tuple[NodeInfo, ...],
                         namespace: str | None) -> str:
-    """Return the topic of joint states to look at.
+    """Choose the topic of joint states to examine.
 
     Parameters
     ----------
     topics : mapping
         All topics.
     controllers : tuple of NodeInfo
-        Controllers, which know where their arm is heard.
+        Controllers, which subscribe to states of their arm.
     namespace : str, optional
-        Where the user wants to look; None where it does not matter.
+        Namespace of the arm; None for any.
     """
     found = sorted(name for name, types in topics.items() if JOINT_STATE_TYPE in types
                    and name.rpartition('/')[2] == STATES)
@@ -250,7 +250,7 @@ def choose_states_topic(topics: Topics, controllers: tuple[NodeInfo, ...],
     if namespace is not None:
         wanted = '/'.join(['', *filter(None, namespace.split('/')), STATES])
         controllers = tuple(node for node in controllers if is_inside(node.name, namespace))
-    # Those that command come first: others stand by, for other states perhaps.
+    # Controllers that command come first: standby ones may use other states.
     taken = [topic for node in sorted(controllers, key=lambda node: not node.commanded_topics)
              for topic in node.states_topics]
     if taken:

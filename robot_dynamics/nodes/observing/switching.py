@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets one controller follow another on an arm, by their lifecycle and nothing else.
+"""Change of the controller of an arm, by lifecycle transitions.
 
 ============  ==========================  =========================================
-step          whom                        when it fails
+step          controller                  after a failure
 ============  ==========================  =========================================
-configure     the next one, if need be    nothing has changed
+configure     the next one, if necessary  nothing has changed
 ``prepare``   the next one                nothing has changed
 deactivate    the present one             nothing has changed
-activate      the next one                the one before takes over again
+activate      the next one                the previous one takes over again
 ============  ==========================  =========================================
 
-A controller that is deactivated sends the safe command, waits until it has been heard, and
-gives the command topic up; the next one goes on from that effort. At no time do two of them
+A controller that is deactivated sends the safe command, waits until subscribers have received it,
+and releases the command topic; the next one continues from that effort. At no time do two of them
 send.
 """
 
@@ -31,38 +31,38 @@ from std_srvs.srv import Trigger
 from robot_dynamics.errors import BringupError
 from robot_dynamics.nodes.ros.runtime import started_context
 
-#: Longest time for finding everybody, for a transition that builds a model, and for others. s.
+#: Longest time of discovery, of a transition that builds a model, and of others. s.
 _DISCOVERY, _CONFIGURE, _ANSWER = 5.0, 90.0, 10.0
-#: A node that has found nobody for so long has found all there are. s.
+#: Discovery is complete when it has found nothing new for this long. s.
 _SETTLED = 1.0
-#: How long client and server are given to find each other both ways, and between two looks. s.
+#: Time for client and server to discover each other both ways, and between two checks. s.
 _ACQUAINTANCE, _PACE = 0.2, 0.05
-#: What a controller is asked, and how.
+#: Services of a controller, and their types.
 _SERVICES: dict[str, type] = {
     'get_state': GetState, 'prepare': Trigger, 'change_state': ChangeState}
 
 
 class Switcher:
-    """A participant that asks controllers for transitions; use it as a context manager.
+    """Requests transitions of controllers; a context manager.
 
     Parameters
     ----------
     controllers : mapping of str to str
-        Names that a user knows the controllers by, and the names of their nodes.
+        Names of the nodes of the controllers, by the names that users give.
     namespace : str
         Namespace of the arm.
     domain : int, optional
         ROS domain; that of the environment by default.
-    say : callable of str
-        Gets what happens.
+    report : callable of str
+        Called with each step.
     """
 
     def __init__(self, controllers: Mapping[str, str], *, namespace: str = '',
-                 domain: int | None = None, say: Callable[[str], None] = lambda text: None):
+                 domain: int | None = None, report: Callable[[str], None] = lambda text: None):
         self._controllers = dict(controllers)
         self._prefix = '/'.join(['', *filter(None, namespace.split('/'))])
         self._domain = domain
-        self._say = say
+        self._report = report
         self._clients: dict[str, Client] = {}
         self._found_at: dict[str, float] = {}
 
@@ -85,29 +85,29 @@ class Switcher:
         Parameters
         ----------
         name : str
-            One of the names that a user knows.
+            A name that users give.
 
         Raises
         ------
         BringupError
-            Saying why not, and who has the arm now.
+            With the reason, and the controller that has the arm now.
         """
         states = self._look(name)
         if not states:
             raise BringupError(
                 'is not running, nor is any other controller, in ROS domain '
                 f'{self._context.get_domain_id()}, namespace {self._prefix or "/"}', subject=name,
-                remedy='give those of the system by --domain (or ROS_DOMAIN_ID) and --namespace')
+                remedy='set those of the system by --domain (or ROS_DOMAIN_ID) and --namespace')
         active = [other for other, state in states.items()
                   if state == State.PRIMARY_STATE_ACTIVE]
         if active == [name]:
-            self._say(f'{name} has the arm already')
+            self._report(f'{name} has the arm already')
             return
         if len(active) > 1:
-            raise BringupError('are active', subject=' and '.join(active),
+            raise BringupError('are active at the same time', subject=' and '.join(active),
                                remedy='deactivate all of them but one: ros2 lifecycle set')
         present = active[0] if active else None
-        kept = f'{present} goes on' if present else 'nobody has the arm'
+        kept = f'{present} continues' if present else 'no controller has the arm'
         if name not in states:
             raise BringupError(
                 f'is not running: {kept}', subject=name,
@@ -116,22 +116,22 @@ class Switcher:
         if states[name] == State.PRIMARY_STATE_UNCONFIGURED \
                 and not self._change(name, Transition.TRANSITION_CONFIGURE, _CONFIGURE):
             raise BringupError(f'cannot be configured: {kept}', subject=name,
-                               remedy='see what it said')
+                               remedy='read its log')
         self._prepare(name, kept)
-        # Nobody holds the arm but its last command while one follows the other.
+        # Between the two controllers the last command acts on the arm.
         self._client(name, 'change_state')
         if present is not None:
             if not self._change(present, Transition.TRANSITION_DEACTIVATE):
-                raise BringupError('cannot be deactivated: it goes on', subject=present,
-                                   remedy='see what it said')
-            self._say(f'{present} has sent the safe command and let go')
+                raise BringupError('cannot be deactivated and continues', subject=present,
+                                   remedy='read its log')
+            self._report(f'{present} has sent the safe command and released the arm')
         if not self._activate(name):
             raise BringupError('could not take over: ' + self._take_back(present), subject=name,
-                               remedy='see what it said')
-        self._say(f'{name} has the arm')
+                               remedy='read its log')
+        self._report(f'{name} has the arm')
 
     def _look(self, wanted: str) -> dict[str, int]:
-        """Return the lifecycle states of the controllers that run, by name."""
+        """Lifecycle states of the controllers that run, by name."""
         begin = changed = time.monotonic()
         found: dict[str, int] = {}
         while True:
@@ -142,13 +142,13 @@ class Switcher:
                     found[name], changed = State.PRIMARY_STATE_UNKNOWN, now
                     for service in _SERVICES:
                         self._open(name, service)
-            # Everybody's services are waited for at the same time.
+            # The services of all controllers are waited for at the same time.
             known = [name for name in found
                      if all([self._knows(name, service) for service in _SERVICES])]
             for name in known:
                 if found[name] == State.PRIMARY_STATE_UNKNOWN:
                     found[name] = self._state(name)
-            # Who has the arm may be found later than who wants it.
+            # The active controller may be discovered after the wanted one.
             has_active = State.PRIMARY_STATE_ACTIVE in found.values()
             if now - begin > _DISCOVERY or (wanted in found and has_active
                                             and now - changed > _SETTLED):
@@ -160,17 +160,17 @@ class Switcher:
         return int(answer.current_state.id) if answer else State.PRIMARY_STATE_UNKNOWN
 
     def _known_state(self, name: str) -> int:
-        """Return the state of a controller; one that does not tell it may have the arm."""
+        """State of a controller; without an answer it may have the arm."""
         for _ in range(2):
             state = self._state(name)
             if state != State.PRIMARY_STATE_UNKNOWN:
                 return state
-        raise BringupError('does not say whether it has the arm', subject=name,
+        raise BringupError('does not answer whether it has the arm', subject=name,
                            remedy='end its process, or try again')
 
     def _prepare(self, name: str, kept: str) -> None:
-        """Let a controller get ready, or say what stands against it."""
-        # One that was configured just now has not heard the arm yet.
+        """Prepare a controller, or raise a BringupError with the reason."""
+        # A controller that was configured just now has not received a joint state yet.
         deadline = time.monotonic() + _ANSWER
         while True:
             answer = self._ask(name, 'prepare', Trigger.Request(), _ANSWER)
@@ -179,21 +179,21 @@ class Switcher:
             if answer is None or time.monotonic() > deadline:
                 reason = answer.message if answer else 'it does not answer'
                 raise BringupError(f'cannot take over, {reason}: {kept}', subject=name,
-                                   remedy='robot-dynamics doctor tells more')
+                                   remedy='see robot-dynamics doctor')
             self._pause(0.2)
 
     def _activate(self, name: str) -> bool:
-        """Activate a controller, which may have done so by itself meanwhile."""
+        """Activate a controller, which may have activated itself meanwhile."""
         return self._change(name, Transition.TRANSITION_ACTIVATE) \
             or self._state(name) == State.PRIMARY_STATE_ACTIVE
 
     def _take_back(self, name: str | None) -> str:
-        """Let the controller before have the arm again; return who has it."""
+        """Activate the previous controller again; return a text on the result."""
         if name is not None:
             answer = self._ask(name, 'prepare', Trigger.Request(), _ANSWER)
             if answer is not None and answer.success and self._activate(name):
                 return f'{name} has the arm again'
-        return 'nobody has it, and the safe command acts on it'
+        return 'no controller has it, and the safe command acts on it'
 
     def _change(self, name: str, transition: int, timeout: float = _ANSWER) -> bool:
         answer = self._ask(name, 'change_state', ChangeState.Request(
@@ -201,7 +201,7 @@ class Switcher:
         return answer is not None and bool(answer.success)
 
     def _ask(self, name: str, service: str, request: Any, timeout: float) -> Any:
-        """Return the answer of a controller, None where it gives none."""
+        """Answer of a controller, None without one."""
         client = self._client(name, service)
         if client is None:
             return None
@@ -210,7 +210,7 @@ class Switcher:
         return future.result() if future.done() else None
 
     def _client(self, name: str, service: str) -> Client | None:
-        """Return the client of a service that answers, None where none does."""
+        """Client of a service that is ready, None without such a service."""
         client = self._open(name, service)
         deadline = time.monotonic() + _DISCOVERY
         while not self._knows(name, service) and time.monotonic() < deadline:
@@ -218,18 +218,18 @@ class Switcher:
         return client if client.service_is_ready() else None
 
     def _open(self, name: str, service: str) -> Client:
-        """Return the client of a service; kept, because to find each other takes time."""
+        """Client of a service; kept, because discovery takes time."""
         topic = self._topic(name, service)
         if topic not in self._clients:
             self._clients[topic] = self._node.create_client(_SERVICES[service], topic)
         return self._clients[topic]
 
     def _knows(self, name: str, service: str) -> bool:
-        """Whether client and server have found each other, both ways."""
+        """Whether client and server have discovered each other, both ways."""
         topic = self._topic(name, service)
         if not self._clients[topic].service_is_ready():
             return False
-        # The server may have to find the reader of the answer yet.
+        # The server may not have discovered our response reader yet.
         found_at = self._found_at.setdefault(topic, time.monotonic())
         return time.monotonic() - found_at > _ACQUAINTANCE
 

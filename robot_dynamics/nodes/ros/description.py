@@ -70,7 +70,7 @@ def load_described(node: Node, values: Values, stopped: StopRequest) -> Describe
     Raises
     ------
     ModelError
-        When there is no robot or it cannot be used, e.g. where a joint has several coordinates.
+        Without a robot, or where it cannot be used: a joint may have several coordinates.
     StoppedEarlyError
         When asked to stop meanwhile.
     """

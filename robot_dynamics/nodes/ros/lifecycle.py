@@ -64,7 +64,7 @@ class ManagedNode(NodeParts, LifecycleNode):
 
     @abstractmethod
     def why_not_ready(self) -> str | None:
-        """Reason that forbids activation, None where there is none."""
+        """Reason that forbids activation, None without one."""
 
     @abstractmethod
     def other_publisher(self) -> str | None:
@@ -104,7 +104,7 @@ class ManagedNode(NodeParts, LifecycleNode):
         try:
             self.trigger_shutdown()
         except RCLError:
-            # The node has been shut down by a manager: there is no such transition.
+            # The node has been shut down by a manager, which excludes this transition.
             self._leave('shut down')
             self.take_down()
 

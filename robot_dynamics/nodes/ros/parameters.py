@@ -50,7 +50,7 @@ class Parameter:
         Name of the parameter.
     default : bool, int, float, str or tuple
         Default value; its type is the type of the parameter. An empty tuple is a
-        list of numbers unless `element` says ``str``.
+        list of numbers unless `element` is ``str``.
     text : str
         Its description, in one sentence.
     unit : str

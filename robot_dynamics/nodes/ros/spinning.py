@@ -9,8 +9,8 @@ The fast entities of a node are its cycle. The rest, above all a dozen services 
 lifecycle, is served now and then between two of their callbacks: to check all of them each time
 takes an executor a third of a millisecond.
 
-There is no multi-threaded style: Python threads that share the interpreter miss most of 500 cycles
-a second.
+A multi-threaded style does not exist: Python threads that share the interpreter miss most of 500
+cycles a second.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class Bench:
 
         def work():
             try:
-                with Switcher(NODES, say=said.append) as switcher:
+                with Switcher(NODES, report=said.append) as switcher:
                     switcher.switch(name)
             except BringupError as error:
                 failed.append(error)
@@ -101,7 +101,7 @@ def test_one_follows_the_other_without_a_jump(bench):
     bench.run('computed_torque', autostart=False, **gentle)
     before = len(bench.efforts)
     assert bench.switch('computed_torque') == [
-        'pd_gravity has sent the safe command and let go', 'computed_torque has the arm']
+        'pd_gravity has sent the safe command and released the arm', 'computed_torque has the arm']
     bench.wait('computed_torque', 'tracking')
     assert bench.mode('pd_gravity') == 'stopped'
     # Never both: what the one says that it sent ends before that of the other begins.
