@@ -36,10 +36,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.bringup.child_process import child_environment
-from robot_dynamics.bringup.controllers import find_controller
+from robot_dynamics.bringup.processes import child_environment
 from robot_dynamics.bringup.runner import Line, ProcessRunner
-from robot_dynamics.bringup.system import System
+from robot_dynamics.bringup.system import System, find_controller
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes.ros import qos

@@ -27,7 +27,7 @@ from identification_drives import run_drives
 from identification_speed import measure_speed
 from sections import DOCS, write_section
 
-from robot_dynamics.bringup.commands.identify_inputs import described
+from robot_dynamics.bringup.commands.identify import load_robot
 from robot_dynamics.identification.dataset import Dataset, load_dataset, read_settings
 from robot_dynamics.identification.filters import low_pass
 from robot_dynamics.identification.model import Model
@@ -46,7 +46,7 @@ TRIM = 0.5
 def load(name: str, data: Path) -> tuple[Robot, Dataset, Mapping[str, Any]]:
     """Return robot, log and all that the YAML of a log says."""
     settings, content = read_settings(LOGS / f'{name}.yaml')
-    robot = described(content, (LOGS, data))[1]
+    robot = load_robot(content, (LOGS, data))[1]
     return robot, load_dataset(data / content['source'], robot, settings), content
 
 
@@ -140,7 +140,7 @@ def measured(name: str, data: Path) -> tuple[str, list[str]]:
     print(name, flush=True)
     content = read_settings(LOGS / f'{name}.yaml')[1]
     if 'output_error' in content:
-        row, table = run_drives(described(content, (LOGS, data))[1], data, content)
+        row, table = run_drives(load_robot(content, (LOGS, data))[1], data, content)
     else:
         row = run(name, data)
         table = published(name, data) if 'published' in content else []

@@ -19,7 +19,7 @@ from contextlib import nullcontext
 
 from sections import DOCS, write_section
 
-from robot_dynamics.bringup.child_process import child_environment
+from robot_dynamics.bringup.processes import child_environment
 from robot_dynamics.nodes.ros.transports import PROFILES
 
 PERIOD, KILL_EVERY = 0.002, 1.0

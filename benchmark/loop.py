@@ -31,7 +31,7 @@ from sections import DOCS, write_section
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.bringup.domains import private_domain
+from robot_dynamics.bringup.ros_environment import private_domain
 from robot_dynamics.control.motion.references import PointToPoint, Sequence, exciting_fourier
 from robot_dynamics.control.motion.trajectory_points import sample_points
 from robot_dynamics.model.robot import Robot

@@ -32,7 +32,7 @@ from rclpy.node import Node
 from sections import DOCS, write_section
 from std_msgs.msg import Float64MultiArray, String
 
-from robot_dynamics.bringup.child_process import child_environment
+from robot_dynamics.bringup.processes import child_environment
 from robot_dynamics.bringup.runner import Line, ProcessRunner
 from robot_dynamics.bringup.system import System
 from robot_dynamics.nodes.ros import qos

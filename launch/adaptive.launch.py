@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The adaptive controller, or another one, on an arm whose driver runs already.
+"""The adaptive controller, or another one, on an arm with a running driver.
 
 Without robot:=, its description is taken from the topic robot_description. The
 controller holds the arm where it is until a trajectory arrives on its topic, such as

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An arm that is led through an excitation plan once, recorded, and then left at rest.
+"""An arm that follows an excitation plan once, is recorded, and stays at rest.
 
 plan:= is a file of robot-dynamics excite. With plant:=none the arm and its driver run already.
 """
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument
 
 from robot_dynamics.bringup.excitation import EXCITATION_ARGUMENTS, excitation_processes
 from robot_dynamics.bringup.launching.actions import (
@@ -20,9 +19,7 @@ NAMES = ('robot', 'controller', 'plant', 'rate', 'elastic_joints', 'use_sim_time
 
 def generate_launch_description():
     return LaunchDescription([
-        *declare_arguments(NAMES),
-        *(DeclareLaunchArgument(name, default_value=default, description=text)
-          for name, (default, text) in EXCITATION_ARGUMENTS.items()),
+        *declare_arguments(NAMES, extra=EXCITATION_ARGUMENTS),
         system_actions(NAMES, lambda *given, **more: node_actions(
             excitation_processes(*given, **more)), extra=tuple(EXCITATION_ARGUMENTS),
             inverse_dynamics=False)])

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A controller and the model torque on an arm whose driver runs already.
+"""A controller and the model torque on an arm with a running driver.
 
-hardware:= says what the driver is like (config/hardware, docs/hardware.md). Without
+hardware:= selects the settings for the driver (config/hardware, docs/hardware.md). Without
 robot:=, the description is taken from the topic robot_description. The controller
 holds the arm where it is until a trajectory arrives on its topic, such as
 adaptive_controller/reference.
 """
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument
 
 from robot_dynamics.bringup.hardware import HARDWARE_ARGUMENTS, hardware_processes
 from robot_dynamics.bringup.launching.actions import (
@@ -23,9 +22,7 @@ NAMES = ('robot', 'controller', 'standby', 'elastic_joints', 'use_sim_time', 'na
 
 def generate_launch_description():
     return LaunchDescription([
-        *declare_arguments(NAMES, robot=''),
-        *(DeclareLaunchArgument(name, default_value=default, description=text)
-          for name, (default, text) in HARDWARE_ARGUMENTS.items()),
+        *declare_arguments(NAMES, extra=HARDWARE_ARGUMENTS, robot=''),
         system_actions(NAMES, lambda *given, **more: node_actions(
             hardware_processes(*given, **more)), extra=tuple(HARDWARE_ARGUMENTS), plant='none',
             reference=False)])

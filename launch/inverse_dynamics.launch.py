@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The torque that the model says an arm needs, by its parts; commands nothing.
+"""The torque that an arm needs by its model, in parts; without commands.
 
 Without robot:=, the description is taken from the topic robot_description.
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from robot_dynamics.bringup.controllers import CONTROLLER_NODES
+from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 
 pytest.importorskip('colcon_core', reason='colcon comes with ./test.sh and with ROS 2')
 

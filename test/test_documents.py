@@ -73,9 +73,9 @@ def test_modules_named_in_documents_exist(path):
 
 
 def test_commands_of_the_readme_exist():
-    from robot_dynamics.bringup.cli import _parser
+    from robot_dynamics.bringup.cli import make_parser
     text = (ROOT / 'README.md').read_text() + (ROOT / 'docs/getting_started.md').read_text()
-    help_text = _parser().format_help()
+    help_text = make_parser().format_help()
     for command in re.findall(r'^ +(?:\.venv/bin/)?robot-dynamics (\w+)', text, re.M):
         assert f'    {command} ' in help_text
     for launch_file in re.findall(r'`?(\w+\.launch\.py)', text):

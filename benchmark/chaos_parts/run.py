@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
-from robot_dynamics.bringup.child_process import child_environment
 from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.processes import child_environment
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot

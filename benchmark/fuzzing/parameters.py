@@ -21,10 +21,9 @@ from fuzzing import mutate_bytes, mutate_data, odd, seeds
 from fuzzing.judge import ACCEPTED, promise
 from fuzzing.kind import Drawn, Mutated
 from fuzzing.usable import check_command
-from robot_dynamics.bringup.child_process import parameter_yaml
 from robot_dynamics.bringup.hardware import NODES, load_hardware
-from robot_dynamics.bringup.processes import NodeProcess
-from robot_dynamics.bringup.system import read_plant
+from robot_dynamics.bringup.plants import read_plant
+from robot_dynamics.bringup.processes import NodeProcess, parameter_yaml
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot

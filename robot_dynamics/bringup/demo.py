@@ -1,82 +1,82 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated arm whose controller has a wrong model of it, tracked better and better.
+"""Run a simulated arm whose controller has a wrong model, and watch it being tracked better.
 
-The arm is lighter than its controller believes and carries a load nobody told it of. At
-first the estimates are frozen; then the controller learns. Arm, controller, reference, model
+The arm is lighter than in the model of the controller and carries an unknown load. At first the
+parameter estimates are frozen; then the controller learns. Arm, controller, reference, model
 torque and recorder are separate ROS 2 processes. The recording, a report and its picture are
-left in the output folder. With another --controller the same is seen of one that does not
-learn; gravity is led by no reference, and it is seen how far the arm drifts from where it
-was let go.
+written to the output folder. Other values of --controller show controllers that do not learn;
+gravity follows no reference, and the report shows the drift of the released arm.
 """
 
 from __future__ import annotations
 
 import argparse
+import platform
 import shutil
-import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from robot_dynamics.bringup.arguments import DEMO_SYSTEM
-from robot_dynamics.bringup.controllers import find_controller
 from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.plants import NO_PLANT
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.bringup.progress import (
-    Complaints,
     Progress,
+    WarningFilter,
     parse_progress,
     progress_line,
 )
-from robot_dynamics.bringup.runner import Line
-from robot_dynamics.bringup.session import require_ros, run_until_stopped
-from robot_dynamics.bringup.system import NO_PLANT, System
+from robot_dynamics.bringup.ros_environment import require_ros
+from robot_dynamics.bringup.runner import Line, run_until_stopped
+from robot_dynamics.bringup.system import System, find_controller
 from robot_dynamics.bringup.warmup import warm_up
 from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.errors import BringupError
-from robot_dynamics.report.summary import unit_of
+from robot_dynamics.model.modify import with_payload, with_scaled_masses
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.report.run_page import Story, build_report
+from robot_dynamics.report.summary import table, unit_of, verdict
 
-#: Where recording, report and picture go.
+#: Folder of recording, report and picture.
 OUTPUT = Path('demo-output')
-
 #: Period of the reference, s. Errors are compared over one period each: the same motion.
 PERIOD = 8.0
-
-#: What the reference takes to get up to speed, the way to its first pose included, s.
+#: Time that the reference takes to reach its first pose and full speed, s.
 RAMP = 3.0
-
 #: Shortest run with a period before and one after adaptation begins, s.
 SHORTEST = RAMP + 2 * PERIOD
-
-#: What never moves is given up after so long, s: cold kernels take a while to compile.
+#: Time after which an arm that has not moved is given up, s: cold kernels take long to compile.
 START_TIMEOUT = 90.0
-
-#: A controller that stopped following the reference gets so long to begin again, s.
+#: Time after which a controller that stopped following the reference is given up, s.
 LOST_TIMEOUT = 5.0
-
-#: The largest threshold that a node takes. N m or N.
+#: The largest threshold that a node accepts. N m or N.
 UNLIMITED = 1e9
 
-#: Modes in which a controller does what it is there for.
+#: Modes in which a controller works.
 _FOLLOWS = (Mode.TRACKING.value, Mode.GUIDED.value)
+#: Packages whose version the report has.
+_PACKAGES = ('robot_dynamics', 'ros-rclpy', 'numba', 'numpy', 'mujoco')
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the demo runs and for how long.
+    """System, duration and output of the demo.
 
     Parameters
     ----------
     system : System
         The arm and its controller; records into `recording`.
     seconds : float
-        How long the arm follows its reference, s.
+        Time for which the arm follows its reference, s.
     output : Path
-        Where everything is left.
+        Folder of all results.
     """
 
     system: System
@@ -88,15 +88,20 @@ class Plan:
         """Folder of the rosbag2 recording."""
         return self.output / 'recording'
 
+    @property
+    def learns(self) -> bool:
+        """Whether the controller learns."""
+        return find_controller(self.system.controller).learns
+
     def processes(self) -> tuple[NodeProcess, ...]:
-        """Return what runs."""
+        """Processes of the system."""
         return self.system.processes()
 
 
 def make_plan(*, robot: str = 'arm7', controller: str = 'adaptive', plant: str = 'loaded',
               rate: float = 500.0, seed: int = 0, seconds: float = 28.0,
               output: Path = OUTPUT) -> Plan:
-    """Return the demo for these choices.
+    """Plan of the demo for these choices.
 
     Raises
     ------
@@ -104,23 +109,24 @@ def make_plan(*, robot: str = 'arm7', controller: str = 'adaptive', plant: str =
         When it would be too short to compare anything, or nothing would move.
     """
     if not seconds >= SHORTEST:
-        raise BringupError(f'is {seconds:g}', subject='seconds',
-                           remedy=f'give {SHORTEST:g} or more: {RAMP:g} s to get up to speed and '
-                                  f'two periods of {PERIOD:g} s that are compared')
+        raise BringupError(f'must be {SHORTEST:g} or more, got {seconds:g}', subject='seconds',
+                           remedy=f'the reference needs {RAMP:g} s to reach full speed, and two '
+                                  f'periods of {PERIOD:g} s are compared')
     if controller == 'none' or plant == NO_PLANT:
-        raise BringupError('is none', subject='controller' if controller == 'none' else 'plant',
-                           remedy='the demo needs a simulated arm and a controller; use '
-                                  'robot-dynamics up for anything else')
-    node = find_controller(controller).node
-    # On a busy machine a process may stand still for a while. Nobody gets hurt here, so arm
-    # and controller then go on sooner than they would by default.
-    patience = {'state_timeout': 0.3, 'resume_after': 100, 'max_tracking_error': 1.0}
-    learning = {'adapt_after': RAMP + PERIOD} if node == find_controller('adaptive').node else {}
-    # Five processes, two cores: the way of waiting that costs least.
+        raise BringupError('cannot be none', subject='controller' if controller == 'none'
+                           else 'plant', remedy='the demo needs a simulated arm and a '
+                           'controller; use robot-dynamics up for anything else')
+    row = find_controller(controller)
+    # On a busy machine a process may pause for a while. The simulated arm is harmless, so arm
+    # and controller continue sooner than by default.
+    timeouts = {'state_timeout': 0.3, 'resume_after': 100, 'max_tracking_error': 1.0}
+    learning = {'adapt_after': RAMP + PERIOD} if row.node == find_controller('adaptive').node \
+        else {}
+    # waitset is the executor with the least load, for five processes on two cores.
     return Plan(System(
         robot=robot, controller=controller, plant=plant, rate=rate, seed=seed, spin='waitset',
         record=output / 'recording', parameters={
-            node: {**patience, **learning},
+            row.node: {**timeouts, **learning},
             # The arm waits where the motion starts.
             'simulated_arm': {'initial_position': first_pose(robot, seed), 'hold_time': 0.4,
                               'release_time': 0.1},
@@ -132,17 +138,16 @@ def make_plan(*, robot: str = 'arm7', controller: str = 'adaptive', plant: str =
 
 
 def lenient_thresholds(robot: str) -> tuple[float, ...]:
-    """Return what nobody may explain of an arm that is wrong on purpose, N m or N.
+    """Thresholds for faults of an arm with a wrong model, N m or N.
 
-    Half as much again as the largest efforts: two kilograms are nearly all that the wrist of a
-    Panda has.
+    1.5 times the largest efforts: two kilograms are nearly the limit of the wrist of a Panda.
     """
     effort = 1.5 * load_description(robot).robot.limits.effort
     return tuple(np.where(np.isnan(effort), UNLIMITED, np.minimum(effort, UNLIMITED)).tolist())
 
 
 def first_pose(robot: str, seed: int) -> tuple[float, ...]:
-    """Return where the periodic reference starts, rad or m."""
+    """First pose of the periodic reference, rad or m."""
     motion = exciting_fourier(load_description(robot).robot, seed, base_frequency=1 / PERIOD)
     return tuple(motion.sample(0.0)[0].tolist())
 
@@ -155,9 +160,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f'--{argument.name}', type=type(value), default=value,
                             metavar=argument.name.upper(), help=argument.text)
     parser.add_argument('--seconds', type=float, default=defaults.seconds, metavar='SECONDS',
-                        help='How long the arm follows its reference.')
+                        help='Time for which the arm follows its reference.')
     parser.add_argument('--output', type=Path, default=defaults.output, metavar='FOLDER',
-                        help='Where the recording and the report are left.')
+                        help='Folder for the recording and the report.')
 
 
 def run(options: argparse.Namespace) -> int:
@@ -169,7 +174,7 @@ def run(options: argparse.Namespace) -> int:
         f'controller {plan.system.controller}, {plan.system.rate:g} Hz, seed {plan.system.seed}')
     check_writable(plan.output)
     require_ros()
-    # Nodes compile what is missing, too; done before, the user sees what takes so long.
+    # Nodes compile missing kernels too; compiled here, the user sees what takes long.
     processes = plan.processes()
     warm_up(processes)
     watch = Watch(plan, unit=unit_of(description.robot))
@@ -182,7 +187,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def check_writable(folder: Path) -> None:
-    """Refuse a folder that nothing can be left in, before anything runs."""
+    """Raise `BringupError` for a folder that cannot be written, before anything runs."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -193,32 +198,83 @@ def check_writable(folder: Path) -> None:
 
 
 def report(plan: Plan) -> int:
-    """Read the recording of a demo, print what it shows and leave the report."""
-    from robot_dynamics.bringup.demo_story import tell
-    from robot_dynamics.report.run_page import build_report
-    from robot_dynamics.report.summary import table, verdict
-    result = build_report(plan.recording, plan.output, story=tell(plan), period=PERIOD)
+    """Write the report of a recorded demo and print its results."""
+    result = build_report(plan.recording, plan.output, story=make_story(plan), period=PERIOD)
     say(f'\n{table(result.summary)}\n\n{verdict(result.summary)}\n')
-    if plan.system.controller == 'adaptive' and result.summary.adaptation_start is None:
-        say(f'It learns once it has been led for {RAMP + PERIOD:g} s without a break, and it was '
-            'not: end what else keeps this machine busy, or try a lower --rate.\n')
+    if plan.learns and result.summary.adaptation_start is None:
+        say(f'The controller learns after {RAMP + PERIOD:g} s of uninterrupted tracking, which '
+            'did not happen: stop other programs on this machine, or try a lower --rate.\n')
     left = {str(result.page): 'open it in a browser', str(result.picture): 'the picture',
             str(plan.recording): 'for ros2 bag, PlotJuggler, Foxglove, robot-dynamics identify'}
     width = max(map(len, left))
-    for path, what in left.items():
-        say(f'{path:<{width}}  {what}')
+    for path, use in left.items():
+        say(f'{path:<{width}}  {use}')
     return 0
 
 
+def make_story(plan: Plan) -> Story:
+    """Description of the demo for its report, with the true masses."""
+    system = plan.system
+    robot = load_description(system.robot).robot
+    plant = system.plant_parameters()
+    payload, scale = plant.get('payload_mass', 0.0), plant.get('mass_scale', 1.0)
+    differences = []
+    if scale != 1.0:
+        error = 100 * (1 / scale - 1)
+        differences.append(f'has a model with links {abs(error):.0f} % '
+                           f'{"heavier" if error > 0 else "lighter"} than the real ones')
+    if payload:
+        differences.append(f'does not know the payload of {payload:g} kg')
+    text = f'The controller {" and ".join(differences)}. ' if differences else ''
+    if plan.learns:
+        wait = system.parameters.get('adaptive_controller', {}).get('adapt_after', 0.0)
+        text += f'Its estimates are frozen for {wait:g} s of uninterrupted tracking; then it ' \
+                'learns from its own tracking error.'
+    elif find_controller(system.controller).tracks:
+        text += 'It does not learn.'
+    else:
+        text += 'It compensates gravity, follows no reference, and holds the arm where it is ' \
+                'released.'
+    facts = [
+        ('robot', f'{robot.name}, {robot.n} joints'),
+        ('plant', f'{system.plant}: ' + ', '.join(f'{k} {v:g}' if isinstance(v, float) else
+                                                  f'{k} {v}' for k, v in plant.items())),
+        ('controller', f'{system.controller}, at {system.rate:g} Hz'),
+        ('seed', str(system.seed)),
+        ('processes', ', '.join(process.node for process in plan.processes())),
+        ('versions', ', '.join(f'{name} {found}' for name in _PACKAGES
+                               if (found := _version(name)))
+         + f', Python {platform.python_version()}'),
+    ]
+    return Story(text, facts, true_masses(robot, plant))
+
+
+def true_masses(robot: Robot, plant: Mapping[str, Any]) -> dict[str, float]:
+    """Masses of the plant's links by parameter name, kg."""
+    true = with_scaled_masses(robot, plant.get('mass_scale', 1.0))
+    if plant.get('payload_mass'):
+        true = with_payload(true, plant['payload_mass'], plant.get('payload_com', (0.0, 0.0, 0.0)),
+                            frame=plant.get('payload_frame') or None)
+    return {f'{body}/m': float(mass)
+            for body, mass in zip(true.body_names, true.inertial_parameters[:, 0], strict=True)}
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
 class Watch:
-    """Shows how the demo goes, and knows when it is over.
+    """Prints the progress of the demo, and detects its end.
 
     Parameters
     ----------
     plan : Plan
         The demo.
     write : callable of str
-        Where lines go.
+        Called with every line to print.
     unit : str
         Unit of a thousandth of a tracking error.
     """
@@ -233,17 +289,17 @@ class Watch:
         self._phase = ''
         self._lost_since: float | None = None
         self._is_over = False
-        self._complaints = Complaints()
+        self._warnings = WarningFilter()
 
     def on_line(self, line: Line) -> None:
-        """Take a line of a process: progress is shown, complaints are passed on."""
+        """Print progress of the recorder, and warnings of all nodes."""
         progress = parse_progress(line.text) if line.process.node == 'recorder' else None
         if progress is None:
-            complaint = self._complaints.read(line)
-            if complaint is not None:
-                self._write(complaint)
+            text = self._warnings.read(line)
+            if text is not None:
+                self._write(text)
             return
-        # That nodes stop one by one at the end is no news.
+        # At the end nodes stop one by one, which is not worth a line.
         if self._is_over:
             return
         self._now = progress.time
@@ -253,7 +309,7 @@ class Watch:
             self._lost_since = None
         elif self._lost_since is None:
             self._lost_since = progress.time
-        self._show(progress)
+        self._print(progress)
 
     def is_over(self) -> bool:
         """Whether the arm has followed its reference long enough, and still does.
@@ -261,29 +317,30 @@ class Watch:
         Raises
         ------
         BringupError
-            When it never began to, or no longer does.
+            When it did not begin to, or stopped.
         """
         if self._lost_since is not None and self._now - self._lost_since > LOST_TIMEOUT:
-            raise BringupError('the controller no longer follows the reference', subject='demo',
-                               remedy=f'it said: {self._complaints.last or "nothing"}; where this '
-                                      'machine is busy with other things, try a lower --rate')
+            raise BringupError('has stopped, because the controller does not follow the reference '
+                               'any more', subject='demo',
+                               remedy=f'its last warning: {self._warnings.last or "none"}; on a '
+                                      'busy machine, try a lower --rate')
         if self._begin is not None:
             self._is_over = self._lost_since is None \
                 and self._now - self._begin >= self._plan.seconds
             return self._is_over
         if self._now > START_TIMEOUT:
-            raise BringupError('the arm did not begin to move', subject='demo',
-                               remedy='look at what the nodes said above')
+            raise BringupError('has stopped, because the arm did not begin to move',
+                               subject='demo', remedy='read the messages of the nodes above')
         return False
 
     def _is_lost(self, mode: str) -> bool:
-        """Whether the controller gave up; at the start it stands still for other reasons, too."""
+        """Whether the controller gave up; at the start it also stops for other reasons."""
         if self._begin is not None:
             return mode not in _FOLLOWS
         return mode == 'safe' or (mode == 'stopped' and self._lost_since is not None)
 
-    def _show(self, progress: Progress) -> None:
-        """Write a line, while nothing moves only where something is new."""
+    def _print(self, progress: Progress) -> None:
+        """Print a line; before the motion only for a new phase."""
         tracking = 0.0 if self._begin is None else progress.time - self._begin
         phase = self._phase_of(progress)
         if self._begin is not None or phase != self._phase:
@@ -297,12 +354,12 @@ class Watch:
         if progress.mode not in _FOLLOWS:
             return progress.mode
         if progress.mode == Mode.GUIDED.value:
-            return 'let go'
-        if self._plan.system.controller != 'adaptive':
+            return 'released'
+        if not self._plan.learns:
             return 'tracking'
         return 'adapting' if progress.learns else 'estimates frozen'
 
 
 def say(text: str) -> None:
-    """Write to the terminal at once."""
-    print(text, file=sys.stdout, flush=True)
+    """Print at once."""
+    print(text, flush=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A system whose arm is led through an excitation plan, once, and recorded."""
+"""A system whose arm is moved along an excitation plan, once, and recorded."""
 
 from __future__ import annotations
 
@@ -8,27 +8,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from robot_dynamics.bringup.commands.identify import identified_files
-from robot_dynamics.bringup.controllers import find_controller
 from robot_dynamics.bringup.descriptions import load_description
-from robot_dynamics.bringup.parameter_files import read_parameter_file
-from robot_dynamics.bringup.processes import NodeProcess
-from robot_dynamics.bringup.runner import ProcessRunner
-from robot_dynamics.bringup.session import StopFlag
-from robot_dynamics.bringup.system import System
+from robot_dynamics.bringup.processes import NodeProcess, read_parameter_file, shipped_config
+from robot_dynamics.bringup.runner import ProcessRunner, StopFlag
+from robot_dynamics.bringup.system import System, find_controller, identified_files
 from robot_dynamics.errors import BringupError
-from robot_dynamics.model.shipped import candidate_folders
 
 NODE = 'excitation'
-#: As the node has it.
+#: Limit of the parameter ``periods`` of the node.
 MOST_PERIODS = 1000
 
-#: Name, default and text of the launch arguments beside those of a system.
+#: Default and text of the launch arguments beside those of a system.
 EXCITATION_ARGUMENTS = {
-    'plan': ('', 'File of the plan, as robot-dynamics excite writes it.'),
-    'output': ('excitation-recording', 'Folder of the recording; one that is there is replaced. '
+    'plan': ('', 'File of the plan, written by robot-dynamics excite.'),
+    'output': ('excitation-recording', 'Folder of the recording; an existing one is replaced. '
                'Empty records nothing.'),
-    'periods': ('1', 'How often the motion is played.'),
+    'periods': ('1', 'Number of times that the motion is played.'),
     'config': ('', 'Parameter file of the excitation node; config/excitation.yaml of this '
                'package by default.'),
 }
@@ -36,18 +31,18 @@ EXCITATION_ARGUMENTS = {
 
 def excitation_processes(system: System, plan: str, output: str = '', periods: str | int = 1,
                          config: str = '') -> tuple[NodeProcess, ...]:
-    """Return what runs, the excitation node last.
+    """Processes of the system, the excitation node last.
 
     Parameters
     ----------
     system : System
-        The arm and its controller; its reference gives way to the plan.
+        The arm and its controller; the plan replaces its reference.
     plan : str
         File of the plan.
     output : str
         Folder of the recording, empty for none.
     periods : int or str
-        How often it is played.
+        Number of times that it is played.
     config : str
         Parameter file of the node; that of this package by default.
 
@@ -56,24 +51,22 @@ def excitation_processes(system: System, plan: str, output: str = '', periods: s
     RobotDynamicsError
         When something is missing or wrong.
     """
-    if not plan:
-        raise BringupError('is not given', subject='plan', remedy='design one with '
-                           'robot-dynamics excite')
-    if not Path(plan).expanduser().is_file():
-        raise BringupError('is no file', subject=plan, remedy='design one with robot-dynamics '
-                           'excite')
+    if not plan or not Path(plan).expanduser().is_file():
+        raise BringupError('is not a file' if plan else 'is not given', subject=plan or 'plan',
+                           remedy='design a plan with robot-dynamics excite')
     try:
         count = int(periods)
     except ValueError:
         count = 0
     if not 1 <= count <= MOST_PERIODS:
-        raise BringupError(f'is {periods!r}', subject='periods',
-                           remedy=f'give a whole number from 1 to {MOST_PERIODS}')
-    path = Path(config).expanduser() if config else default_config()
+        raise BringupError(f'must be a whole number from 1 to {MOST_PERIODS}, got {periods!r}',
+                           subject='periods', remedy='give how often the motion is played')
+    path = Path(config).expanduser() if config else shipped_config() / 'excitation.yaml'
     own = read_parameter_file(path).get(NODE, {})
-    tracks = find_controller(system.controller).tracks
-    if own.get('play_as', 'reference') == 'reference' and not tracks:
-        raise BringupError(f'{system.controller} follows no reference', subject='controller',
+    if own.get('play_as', 'reference') == 'reference' \
+            and not find_controller(system.controller).tracks:
+        raise BringupError(f'must follow a reference, {system.controller} does not',
+                           subject='controller',
                            remedy='choose one that tracks, or set play_as to trajectory for an '
                                   'arm that is controlled by position')
     processes = replace(system, reference=False).processes()
@@ -89,19 +82,9 @@ def excitation_processes(system: System, plan: str, output: str = '', periods: s
                                     parameters=parameters, stop_timeout=20.0))
 
 
-def default_config() -> Path:
-    """Return ``config/excitation.yaml`` of this package."""
-    for folder in candidate_folders('config'):
-        path = folder / 'excitation.yaml'
-        if path.is_file():
-            return path
-    raise BringupError('the parameter files of this package are not installed', subject='config',
-                       remedy='install the package again')
-
-
 def run_excitation(processes: tuple[NodeProcess, ...], environment: Mapping[str, str],
                    seconds: float | None = None) -> bool:
-    """Run processes until the excitation node has ended; return whether it played everything.
+    """Run processes until the excitation node ends; return whether it played the whole plan.
 
     Raises
     ------
@@ -120,5 +103,5 @@ def run_excitation(processes: tuple[NodeProcess, ...], environment: Mapping[str,
                 return True
             if status is not None:
                 raise BringupError(f'ended with status {status}', subject=name,
-                                   remedy='see what it said above')
+                                   remedy='read its messages above')
     return False

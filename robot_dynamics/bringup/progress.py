@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How things go: a live line from a recorder, the complaints of nodes, how much is done."""
+"""Progress on the terminal: a live line of tracking errors, warnings of nodes, a progress bar."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from dataclasses import dataclass
 
 from robot_dynamics.bringup.runner import Line
 
-#: The bar is logarithmic: from the smallest to the largest error in mrad or mm.
+#: Range of the logarithmic bar in mrad or mm, and its widths in columns.
 _SMALLEST, _LARGEST, _WIDEST, _NARROWEST = 0.1, 1000.0, 32, 8
 
-#: Width of a bar that says how much is done.
+#: Width of a progress bar.
 _BAR = 30
 
 _LOG_LINE = re.compile(r'\[([A-Z]+)\] \[[0-9.]+\] \[[^]]*\]: (.*)')
 
-_COMPLAINTS = {'WARN': 'warning', 'ERROR': 'error', 'FATAL': 'error'}
+_SELECTED = {'WARN': 'warning', 'ERROR': 'error', 'FATAL': 'error'}
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How things go.
+    """Progress line of the recorder.
 
     Parameters
     ----------
     time : float
-        Seconds since the recorder heard the first message.
+        Time since the first message, s.
     mode : str
-        Mode of the controller, ``''`` before it said one.
+        Mode of the controller, ``''`` before the first one.
     error : float or None
         RMS of the tracking error over the last second and all joints, rad or m.
     learns : bool
-        Whether the parameter estimates have moved since they were first heard.
+        Whether the parameter estimates have changed since the first ones.
     """
 
     time: float
@@ -46,7 +46,7 @@ class Progress:
 
 
 def parse_progress(text: str) -> Progress | None:
-    """Return what a line of the recorder says, None when it is another line."""
+    """Progress in a line of the recorder, None for other lines."""
     if not text.startswith('{'):
         return None
     try:
@@ -58,48 +58,48 @@ def parse_progress(text: str) -> Progress | None:
         return None
 
 
-class Complaints:
-    """Picks warnings and errors out of what nodes log.
+class WarningFilter:
+    """Selects warnings and errors from the log of nodes.
 
-    Lines without a head of their own, such as those of a traceback, belong to the line before.
+    Lines without level and time, such as those of a traceback, belong to the line before.
     """
 
     def __init__(self) -> None:
-        self._complains: dict[str, bool] = {}
-        #: The last complaint's first line, without level, time and name.
+        self._selected: dict[str, bool] = {}
+        #: Text of the last warning or error, without level, time and name.
         self.last = ''
 
     def read(self, line: Line) -> str | None:
-        """Return a line as it is to be shown, None where it is no complaint."""
+        """Line to print, None where it is neither a warning nor an error."""
         node = line.process.node
         head = _LOG_LINE.match(line.text)
         if head is None:
-            goes_on = line.stream == 'stderr' and self._complains.get(node, False)
-            return f'    {line.text}' if goes_on else None
+            continues = line.stream == 'stderr' and self._selected.get(node, False)
+            return f'    {line.text}' if continues else None
         level, text = head.groups()
-        self._complains[node] = level in _COMPLAINTS
-        if level not in _COMPLAINTS:
+        self._selected[node] = level in _SELECTED
+        if level not in _SELECTED:
             return None
         self.last = text
-        return f'  {node}: {_COMPLAINTS[level]}: {text}'
+        return f'  {node}: {_SELECTED[level]}: {text}'
 
 
 def progress_line(seconds: float, phase: str, error: float | None, *, unit: str = 'mrad',
                   columns: int = 80) -> str:
-    """Return the live line.
+    """Live line of the demo.
 
     Parameters
     ----------
     seconds : float
-        Time to show.
+        Time, s.
     phase : str
-        What is going on.
+        Phase of the demo.
     error : float or None
         Tracking error, rad or m.
     unit : str
-        Unit of a thousandth of it.
+        Unit of a thousandth of the error.
     columns : int
-        Width of the terminal: the bar takes what is left.
+        Width of the terminal; the bar takes the rest.
     """
     if error is None:
         return f'{seconds:5.0f} s  {phase}'
@@ -108,7 +108,7 @@ def progress_line(seconds: float, phase: str, error: float | None, *, unit: str 
 
 
 def bar(value: float, width: int = _WIDEST) -> str:
-    """Return a logarithmic bar for an error in mrad or mm: a quarter of the width a decade."""
+    """Logarithmic bar for an error in mrad or mm: a quarter of the width per decade."""
     if not value > _SMALLEST:
         return '▏'
     share = math.log(min(value, _LARGEST) / _SMALLEST) / math.log(_LARGEST / _SMALLEST)
@@ -116,7 +116,7 @@ def bar(value: float, width: int = _WIDEST) -> str:
 
 
 def progress_bar(width: int = _BAR) -> Callable[[float], None]:
-    """Return what draws how much is done, on a terminal and nowhere else."""
+    """Function that draws the completed share as a bar, on a terminal only."""
     last = -1
 
     def draw(share: float) -> None:

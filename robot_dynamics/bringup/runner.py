@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs nodes as child processes, on machines with or without ``ros2 launch``."""
+"""Run nodes as child processes until they are stopped, on machines without ``ros2 launch``."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import IO
 
-from robot_dynamics.bringup.child_process import (
+from robot_dynamics.bringup.processes import (
+    NodeProcess,
     child_environment,
     command_line,
     parameter_yaml,
     starter_environment,
 )
-from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.errors import BringupError
 
 #: Seconds after SIGTERM before SIGKILL.
@@ -37,14 +39,14 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True)
 class Line:
-    """One line that a process has written.
+    """One line of the output of a process.
 
     Parameters
     ----------
     process : NodeProcess
-        Who wrote it.
+        The process.
     stream : {'stdout', 'stderr'}
-        Where.
+        Its stream.
     text : str
         The line without its end.
     """
@@ -56,12 +58,12 @@ class Line:
 
 @dataclass(eq=False)
 class _Child:
-    """A started process and what is known of it."""
+    """A started process and its unfinished output."""
 
     process: NodeProcess
     handle: subprocess.Popen[bytes]
     pending: dict[str, bytes] = field(default_factory=lambda: {'stdout': b'', 'stderr': b''})
-    last_words: str = ''
+    last_line: str = ''
 
     @property
     def alive(self) -> bool:
@@ -69,22 +71,33 @@ class _Child:
 
 
 class ProcessRunner:
-    """Starts processes in order, passes on what they write, stops them in reverse order.
+    """Starts processes in order, forwards their output, stops them in reverse order.
 
-    Use it as a context manager: leaving the block, also by an exception, ends
-    every process by SIGINT, then SIGTERM, then SIGKILL, each only to the process
-    ids it started. If this Python is killed, the kernel sends its children SIGTERM.
-    Children are in sessions of their own, so that Ctrl-C reaches this process
-    alone, which then stops them in order.
+    Use it as a context manager: leaving the block, also by an exception, ends every process by
+    SIGINT, then SIGTERM, then SIGKILL, sent only to process ids that it started. If this Python is
+    killed, the kernel sends its children SIGTERM. Children have sessions of their own, so that
+    Ctrl-C reaches only this process, which then stops them in order.
 
     Parameters
     ----------
     processes : sequence of NodeProcess
-        What to run. The first is started first and stopped last.
+        The processes; the first is started first and stopped last.
     on_line : callable of Line, optional
-        Gets every line that a process writes; `print_line` by default.
+        Called with every line of output; `print_line` by default.
     environment : mapping of str to str, optional
-        Environment of the processes; `child_environment` by default.
+        Environment of the processes; that of
+        `robot_dynamics.bringup.processes.child_environment` by default.
+
+    See Also
+    --------
+    run_until_stopped : Runs processes until a signal or the end of a time.
+
+    Examples
+    --------
+    >>> from robot_dynamics.bringup import ProcessRunner
+    >>> with ProcessRunner([]) as runner:
+    ...     runner.pids
+    {}
     """
 
     def __init__(self, processes: Sequence[NodeProcess], *,
@@ -116,45 +129,45 @@ class ProcessRunner:
 
     @property
     def pids(self) -> dict[str, int]:
-        """Process id of each node, by full name."""
+        """Process id of each node, by its full name."""
         return {child.process.full_name: child.handle.pid for child in self._children}
 
     def poll(self, timeout: float) -> None:
-        """Pass on what was written, waiting at most so long for the first line.
+        """Forward output.
 
         Parameters
         ----------
         timeout : float
-            Seconds.
+            Longest time to wait for the first line, s.
 
         Raises
         ------
         BringupError
-            When an essential process has ended by itself; tells its status and its
-            last words.
+            When an essential process has ended by itself; with its status and its last line of
+            stderr.
         """
         self._read(timeout)
         for child in self._children:
             if child.process.essential and not child.alive:
                 self._drain(child)
-                # A node that refuses says itself what to do.
-                raise BringupError(_obituary(child), subject=child.process.full_name,
-                                   remedy=None if child.last_words else
+                # The last line of a node has its own remedy.
+                raise BringupError(_end_message(child), subject=child.process.full_name,
+                                   remedy=None if child.last_line else
                                    f'run python -m {child.process.module} by itself')
 
     def stop(self) -> None:
-        """End the processes one by one, the last started first."""
+        """End the processes one by one, the last one first."""
         for child in reversed(self._children):
-            for number, patience in ((signal.SIGINT, child.process.stop_timeout),
+            for number, timeout in ((signal.SIGINT, child.process.stop_timeout),
                                      (signal.SIGTERM, TERMINATE_TIMEOUT),
                                      (signal.SIGKILL, TERMINATE_TIMEOUT)):
                 if child.alive:
                     child.handle.send_signal(number)
-                    self._read_until_end(child, patience)
+                    self._read_until_end(child, timeout)
             self._drain(child)
 
     def exit_statuses(self) -> dict[str, int | None]:
-        """Return the exit status of each process by full name, None while it runs."""
+        """Exit status of each process by its full name, None while it runs."""
         return {child.process.full_name: child.handle.poll() for child in self._children}
 
     def _start(self, process: NodeProcess) -> None:
@@ -179,13 +192,13 @@ class ProcessRunner:
         for key, _ in self._selector.select(timeout):
             self._take(*key.data)
 
-    def _read_until_end(self, child: _Child, patience: float) -> None:
-        deadline = time.monotonic() + patience
+    def _read_until_end(self, child: _Child, timeout: float) -> None:
+        deadline = time.monotonic() + timeout
         while child.alive and time.monotonic() < deadline:
             self._read(0.02)
 
     def _drain(self, child: _Child) -> None:
-        """Pass on what is left in the pipes of a process that has ended."""
+        """Forward the rest of the output of a process that has ended."""
         for stream in ('stdout', 'stderr'):
             self._take(child, stream)
 
@@ -203,7 +216,7 @@ class ProcessRunner:
         for raw in complete:
             text = raw.decode('utf-8', 'replace').rstrip('\r')
             if stream == 'stderr' and text.strip():
-                child.last_words = text
+                child.last_line = text
             self._on_line(Line(child.process, stream, text))
 
     def _kill(self) -> None:
@@ -221,7 +234,7 @@ class ProcessRunner:
 
 
 def print_line(line: Line) -> None:
-    """Write a line to the terminal with the name of its node, unless it only goes to the log."""
+    """Print a line with the name of its node, unless its output goes to the log only."""
     if line.process.output == 'screen':
         target = sys.stdout if line.stream == 'stdout' else sys.stderr
         print(f'[{line.process.full_name.lstrip("/")}] {line.text}', file=target, flush=True)
@@ -230,20 +243,20 @@ def print_line(line: Line) -> None:
 class _Prepare:
     """Runs in the child before the node.
 
-    The kernel is asked for SIGTERM when the parent dies. SIGINT waits until the node can take
-    it: an interpreter that is interrupted while it starts prints a traceback of its own.
+    It requests SIGTERM from the kernel for the death of the parent, and blocks SIGINT until the
+    node handles it: an interpreter that is interrupted while it starts prints a traceback.
     """
 
     def __init__(self) -> None:
         self._parent = os.getpid()
-        # Looked up before the fork: the child must not load anything.
+        # Loaded before the fork: the child must not load anything.
         self._prctl = ctypes.CDLL(None).prctl if sys.platform == 'linux' else None
 
     def __call__(self) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         if self._prctl is not None:
             self._prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-            if os.getppid() != self._parent:  # it died in between
+            if os.getppid() != self._parent:  # it died meanwhile
                 os._exit(1)
 
 
@@ -254,7 +267,7 @@ def _pipe(child: _Child, stream: str) -> IO[bytes]:
 
 
 def _read_available(descriptor: int) -> tuple[bytes, bool]:
-    """Return what a non-blocking pipe holds, and whether its writer has closed it."""
+    """Content of a non-blocking pipe, and whether its writer has closed it."""
     data = b''
     with contextlib.suppress(BlockingIOError):
         while chunk := os.read(descriptor, 65536):
@@ -263,9 +276,83 @@ def _read_available(descriptor: int) -> tuple[bytes, bool]:
     return data, False
 
 
-def _obituary(child: _Child) -> str:
+def _end_message(child: _Child) -> str:
     status = child.handle.returncode
     how = (f'was ended by {signal.Signals(-status).name}' if status < 0
            else f'ended with status {status}')
-    words = _ROS_LOG_PREFIX.sub('', child.last_words).strip()
-    return f'{how}: {words}' if words else f'{how} without a word'
+    line = _ROS_LOG_PREFIX.sub('', child.last_line).strip()
+    return f'{how}: {line}' if line else f'{how} without a message'
+
+
+class StopFlag:
+    """Set by the first SIGINT, SIGTERM or SIGHUP; the second one interrupts for good."""
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self._before: dict[int, signal.Handlers] = {}
+
+    @contextmanager
+    def listening(self) -> Iterator[StopFlag]:
+        """Handle signals inside the block."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            # Under nohup SIGHUP stays ignored. A shell also ignores SIGINT for background jobs,
+            # but an explicit SIGINT shall end them.
+            if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._on_signal)
+        try:
+            yield self
+        finally:
+            for number, handler in self._before.items():
+                signal.signal(number, handler)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.is_set:
+            raise KeyboardInterrupt
+        self.is_set = True
+
+
+def run_until_stopped(processes: Sequence[NodeProcess], seconds: float | None = None, *,
+                      on_line: Callable[[Line], None] | None = None,
+                      is_over: Callable[[], bool] = lambda: False,
+                      environment: Mapping[str, str] | None = None) -> bool:
+    """Run processes until a signal, the end of a time or a condition, then stop them in order.
+
+    Parameters
+    ----------
+    processes : sequence of NodeProcess
+        The processes.
+    seconds : float, optional
+        Longest time, s; none by default.
+    on_line : callable of Line, optional
+        Called with every line of output; it is printed by default.
+    is_over : callable, optional
+        Called between lines; True ends the run.
+    environment : mapping of str to str, optional
+        Environment of the processes, as for `ProcessRunner`.
+
+    Returns
+    -------
+    bool
+        False after a signal, else True.
+
+    Raises
+    ------
+    BringupError
+        When an essential process has ended.
+
+    See Also
+    --------
+    robot_dynamics.bringup.System : Describes the processes of an arm and its controller.
+
+    Examples
+    --------
+    A simulated arm with its controller, for two seconds::
+
+        run_until_stopped(System(robot='planar_2r').processes(), seconds=2.0)
+    """
+    with StopFlag().listening() as stop, \
+            ProcessRunner(processes, on_line=on_line, environment=environment) as runner:
+        end = None if seconds is None else time.monotonic() + seconds
+        while not stop.is_set and not is_over() and (end is None or time.monotonic() < end):
+            runner.poll(0.1)
+        return not stop.is_set

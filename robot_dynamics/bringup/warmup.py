@@ -8,10 +8,10 @@ import pkgutil
 from collections.abc import Sequence
 
 import robot_dynamics
-from robot_dynamics.bringup.controllers import CONTROLLER_NODES
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.dynamics.kernels.loading import Kernel
 from robot_dynamics.dynamics.warmup import warm_up as warm_up_imported
+from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 
 # What of the other rooms a node needs these import.
 _ROOMS = ('control', 'simulation')

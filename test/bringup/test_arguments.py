@@ -24,8 +24,9 @@ def test_texts_become_values():
 
 
 @pytest.mark.parametrize(('name', 'text', 'words'), [
-    ('rate', 'fast', "rate: is 'fast'; give a number such as 500.0"),
-    ('seed', '1.5', "seed: is '1.5'"), ('use_sim_time', 'yes', 'give true or false')])
+    ('rate', 'fast', "rate must be a number, got 'fast'; write e.g. rate:=500.0"),
+    ('seed', '1.5', "seed must be a number, got '1.5'"),
+    ('use_sim_time', 'yes', 'must be true or false')])
 def test_wrong_texts_are_refused(name, text, words):
     with pytest.raises(BringupError, match=words):
         system_from_texts({name: text})

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from robot_dynamics.bringup.child_process import child_environment
 from robot_dynamics.bringup.cli import main
+from robot_dynamics.bringup.processes import child_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -85,14 +85,14 @@ def test_report_of_nothing_is_refused(capsys, tmp_path):
 
 def test_a_short_demo_is_refused_before_anything_starts(capsys, tmp_path):
     assert main(['demo', '--seconds', '3', '--output', str(tmp_path)]) == 1
-    assert 'give 19 or more' in capsys.readouterr().err
+    assert 'must be 19 or more' in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize('seconds', ['-3', '0', 'nan'])
 def test_a_system_that_ends_before_it_starts_is_refused(capsys, seconds):
     assert main(['up', '--seconds', seconds]) == 1
-    assert f'--seconds: is {seconds}; give a time above 0 s' in capsys.readouterr().err
+    assert f'--seconds must be above 0 s, got {seconds}' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize('command', ['up', 'demo'])
@@ -101,7 +101,7 @@ def test_without_ros_one_line_says_how_to_get_it(capsys, monkeypatch, tmp_path, 
     monkeypatch.chdir(tmp_path)
     assert main([command]) == 1
     error = capsys.readouterr().err
-    assert error.startswith(f'robot-dynamics {command}: rclpy: is not installed for this Python;')
+    assert error.startswith(f'robot-dynamics {command}: rclpy is not installed for this Python;')
     assert error.count('\n') == 1
 
 
@@ -157,7 +157,7 @@ def test_up_runs_until_ctrl_c_and_leaves_nothing():
 
 def test_what_a_shell_starts_in_the_background_can_be_interrupted():
     script = ('import signal, os\n'
-              'from robot_dynamics.bringup.session import StopFlag\n'
+              'from robot_dynamics.bringup.runner import StopFlag\n'
               'with StopFlag().listening() as stop:\n'
               '    for number in (signal.SIGHUP, signal.SIGINT):\n'
               '        os.kill(os.getpid(), number)\n'
@@ -214,3 +214,15 @@ def test_shipped_robots_are_found_from_anywhere(tmp_path):
     done = subprocess.run([sys.executable, '-m', 'robot_dynamics.bringup.cli', 'robots'],
                           cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0 and 'arm7' in done.stdout
+
+
+@pytest.mark.parametrize(('given', 'wanted'), [({}, '1'), ({'OPENBLAS_NUM_THREADS': '2'}, '2')])
+def test_linear_algebra_has_one_thread_unless_the_user_sets_another_number(given, wanted):
+    environment = {name: value for name, value in os.environ.items()
+                   if name not in ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS')}
+    code = ('import os, sys; from robot_dynamics.bringup.cli import main; main([]); '
+            'print(os.environ["OPENBLAS_NUM_THREADS"], "numpy" in sys.modules)')
+    done = subprocess.run([sys.executable, '-c', code], text=True, check=True, cwd=ROOT,
+                          stdout=subprocess.PIPE, env={**environment, **given})
+    # Set before numpy is imported: a loaded library does not read the variable again.
+    assert done.stdout.splitlines()[-1].split() == [wanted, 'False']

@@ -13,8 +13,9 @@ from robot_dynamics.bringup.demo import (
     Watch,
     check_writable,
     make_plan,
+    make_story,
+    true_masses,
 )
-from robot_dynamics.bringup.demo_story import tell, true_masses
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.bringup.runner import Line
@@ -72,9 +73,10 @@ def test_the_arm_waits_where_the_motion_starts():
 
 
 @pytest.mark.parametrize(('options', 'words'), [
-    ({'seconds': 5.0}, 'seconds: is 5; give 19 or more'),
-    ({'seconds': float('nan')}, 'seconds: is nan'),
-    ({'controller': 'none'}, 'controller: is none'), ({'plant': 'none'}, 'plant: is none')])
+    ({'seconds': 5.0}, 'seconds must be 19 or more, got 5'),
+    ({'seconds': float('nan')}, 'seconds must be 19 or more, got nan'),
+    ({'controller': 'none'}, 'controller cannot be none'),
+    ({'plant': 'none'}, 'plant cannot be none')])
 def test_what_could_show_nothing_is_refused(options, words):
     with pytest.raises(BringupError, match=words):
         make_plan(**options)
@@ -150,7 +152,7 @@ def test_a_controller_that_stops_following_is_given_up_with_its_reason():
     show.say(2.0, mode='safe')
     assert not show.watch.is_over()
     show.say(2.0 + LOST_TIMEOUT + 0.1, mode='safe')
-    with pytest.raises(BringupError, match=r'it said: .*the clock jumped'):
+    with pytest.raises(BringupError, match=r'last warning: .*the clock jumped'):
         show.watch.is_over()
 
 
@@ -172,7 +174,7 @@ def test_a_controller_that_gives_up_before_anything_moved_is_not_waited_for():
     show.complain('[ERROR] [1.0] [adaptive_controller]: safe: the arm is far from its reference')
     show.say(8.0, mode='safe', error=None)
     show.say(8.0 + LOST_TIMEOUT + 0.1, mode='stopped', error=None)
-    with pytest.raises(BringupError, match=r'it said: safe: the arm is far'):
+    with pytest.raises(BringupError, match=r'last warning: safe: the arm is far'):
         show.watch.is_over()
 
 
@@ -202,10 +204,10 @@ def test_a_short_loss_is_forgiven():
 
 
 def test_the_story_tells_what_the_plant_is():
-    story = tell(make_plan())
+    story = make_story(make_plan())
     assert '30 % heavier' in story.text
     assert '2 kg' in story.text
-    assert 'led it for 11 s without a break' in story.text
+    assert 'frozen for 11 s of uninterrupted tracking' in story.text
     facts = dict(story.facts)
     assert facts['robot'] == 'arm7, 7 joints'
     assert 'payload_mass 2' in facts['plant']
@@ -213,7 +215,7 @@ def test_the_story_tells_what_the_plant_is():
 
 
 def test_the_story_of_a_perfect_model_has_no_differences():
-    story = tell(make_plan(plant='nominal', controller='fixed'))
+    story = make_story(make_plan(plant='nominal', controller='fixed'))
     assert story.text == 'It does not learn.'
 
 

@@ -6,11 +6,12 @@ import pytest
 import yaml
 
 from robot_dynamics.bringup import cli
+from robot_dynamics.bringup.commands import up
 from robot_dynamics.bringup.excitation import (
     EXCITATION_ARGUMENTS,
-    default_config,
     excitation_processes,
 )
+from robot_dynamics.bringup.processes import shipped_config
 from robot_dynamics.bringup.progress import progress_bar
 from robot_dynamics.bringup.system import System
 from robot_dynamics.errors import BringupError
@@ -79,7 +80,7 @@ def test_what_runs_to_play_a_plan(plan, tmp_path):
     assert player.parameters['output'] == str(tmp_path / 'run')
     assert player.parameters['robot_description'] == \
         processes[0].parameters['robot_description']
-    assert player.parameter_files == (default_config(),)
+    assert player.parameter_files == (shipped_config() / 'excitation.yaml',)
     # An arm of others, of which the topic robot_description tells.
     others = excitation_processes(System(robot='', plant='none', inverse_dynamics=False),
                                   str(plan))
@@ -90,18 +91,18 @@ def test_what_runs_to_play_a_plan(plan, tmp_path):
 def test_what_was_recorded_is_told_with_what_comes_next():
     rigid = System(robot='my arm.urdf')
     springy = System(robot='planar_2r', controller='elastic_pd')
-    assert cli.recorded(rigid, 'run', is_excited=True) == \
+    assert up.recorded(rigid, 'run', is_excited=True) == \
         "run  recorded; next: robot-dynamics identify run --robot 'my arm.urdf'"
-    assert '--elastic-joints' in cli.recorded(springy, 'run', is_excited=True)
+    assert '--elastic-joints' in up.recorded(springy, 'run', is_excited=True)
     for system, is_excited in ((rigid, False), (System(robot='', plant='none'), True)):
-        assert cli.recorded(system, 'run', is_excited=is_excited).endswith(
+        assert up.recorded(system, 'run', is_excited=is_excited).endswith(
             'robot-dynamics report run')
 
 
 def test_up_says_how_often_a_plan_is_played(plan, tmp_path, monkeypatch, capsys):
     played = []
-    monkeypatch.setattr(cli, 'require_ros', lambda: None)
-    monkeypatch.setattr(cli, 'run_excitation',
+    monkeypatch.setattr(up, 'require_ros', lambda: None)
+    monkeypatch.setattr(up, 'run_excitation',
                         lambda processes, *_: played.append(processes[-1].parameters))
     for periods, count in (((), 1), (('--periods', '5'), 5)):
         cli.main(['up', '--robot', 'rpr', '--excitation', str(plan), *periods])
@@ -116,12 +117,12 @@ def test_an_arm_controlled_by_position_needs_no_controller_of_ours(plan, tmp_pat
     system = System(robot='rpr', controller='none', plant='none', inverse_dynamics=False)
     (player,) = excitation_processes(system, str(plan), config=str(config))
     assert player.node == 'excitation' and 'robot_description' in player.parameters
-    with pytest.raises(BringupError, match='follows no reference'):
+    with pytest.raises(BringupError, match='must follow a reference'):
         excitation_processes(system, str(plan))
 
 
 @pytest.mark.parametrize(('changes', 'wanted'), [
-    ({'plan': ''}, 'plan: is not given'), ({'plan': '/no/such'}, '/no/such: is no file'),
+    ({'plan': ''}, 'plan is not given'), ({'plan': '/no/such'}, '/no/such is not a file'),
     ({'periods': 'many'}, 'periods'), ({'periods': 0}, 'from 1 to 1000'),
     ({'periods': '1001'}, 'from 1 to 1000'), ({'config': '/no/such.yaml'}, 'no/such.yaml')])
 def test_what_cannot_be_played_is_refused(plan, changes, wanted):
@@ -130,8 +131,9 @@ def test_what_cannot_be_played_is_refused(plan, changes, wanted):
 
 
 def test_the_file_of_settings_holds_parameters_of_the_node():
-    values = yaml.safe_load(default_config().read_text())['excitation']['ros__parameters']
-    known = yaml.safe_load((default_config().parent / 'parameters' / 'excitation.yaml')
+    content = yaml.safe_load((shipped_config() / 'excitation.yaml').read_text())
+    values = content['excitation']['ros__parameters']
+    known = yaml.safe_load((shipped_config() / 'parameters' / 'excitation.yaml')
                            .read_text())
     (defaults,) = known.values()
     for name, value in values.items():

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from robot_dynamics.bringup.controllers import CONTROLLER_NODES
 from robot_dynamics.bringup.hardware import (
     DRIVER_PARAMETERS,
     NODES,
@@ -14,9 +13,10 @@ from robot_dynamics.bringup.hardware import (
     load_hardware,
     shipped_hardware,
 )
-from robot_dynamics.bringup.launching.ament import find_package, require_packages
+from robot_dynamics.bringup.launching.actions import find_package, require_packages
 from robot_dynamics.bringup.system import System
 from robot_dynamics.errors import BringupError
+from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ('franka', 'gazebo', 'kinova_gen3', 'ros2_control', 'ur')
@@ -66,9 +66,9 @@ def test_groups_are_part_of_names(tmp_path):
 
 
 @pytest.mark.parametrize(('text', 'words'), [
-    ('[1, 2', 'cannot be read'), ('', 'holds no nodes'), ('- 1', 'holds no nodes'),
-    ('adaptive: {ros__parameters: {}}', 'adaptive is not a node it can be for'),
-    ('reference: {rate: 1.0}', 'reference has no ros__parameters'),
+    ('[1, 2', 'cannot be read'), ('', 'has no nodes'), ('- 1', 'has no nodes'),
+    ('adaptive: {ros__parameters: {}}', 'has parameters of adaptive'),
+    ('reference: {rate: 1.0}', 'has no ros__parameters below reference'),
     ('!!python/object/apply:os.getcwd []', 'cannot be read')])
 def test_files_that_are_none_are_refused(tmp_path, text, words):
     path = tmp_path / 'mine.yaml'

@@ -3,8 +3,8 @@ import pytest
 
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.bringup.progress import (
-    Complaints,
     Progress,
+    WarningFilter,
     bar,
     parse_progress,
     progress_line,
@@ -44,26 +44,26 @@ def test_a_line_fits_into_the_terminal(columns, error):
         assert len(progress_line(12.0, phase, error, columns=columns)) < columns
 
 
-def read(complaints, text, node='reference', stream='stderr'):
-    return complaints.read(Line(NodeProcess(node), stream, text))
+def read(warnings, text, node='reference', stream='stderr'):
+    return warnings.read(Line(NodeProcess(node), stream, text))
 
 
-def test_complaints_are_told_from_the_rest():
-    complaints = Complaints()
-    assert read(complaints, '[INFO] [1795828011.05] [reference]: the motion starts') is None
-    assert read(complaints, '[WARN] [1795828011.05] [reference]: refused: [x]: y') \
+def test_warnings_are_told_from_the_rest():
+    warnings = WarningFilter()
+    assert read(warnings, '[INFO] [1795828011.05] [reference]: the motion starts') is None
+    assert read(warnings, '[WARN] [1795828011.05] [reference]: refused: [x]: y') \
         == '  reference: warning: refused: [x]: y'
-    assert complaints.last == 'refused: [x]: y'
-    assert read(complaints, 'the ERROR of others') == '    the ERROR of others'
-    assert read(complaints, '[DEBUG] [1.0] [reference]: more') is None
-    assert read(complaints, 'more') is None
+    assert warnings.last == 'refused: [x]: y'
+    assert read(warnings, 'the ERROR of others') == '    the ERROR of others'
+    assert read(warnings, '[DEBUG] [1.0] [reference]: more') is None
+    assert read(warnings, 'more') is None
 
 
 def test_a_traceback_is_shown_to_its_end():
-    complaints = Complaints()
-    read(complaints, '[FATAL] [1.0] [reference]: Traceback (most recent call last):')
-    assert read(complaints, '[INFO] [1.0] [recorder]: recording', node='recorder') is None
-    assert read(complaints, 'from elsewhere', node='recorder') is None
-    assert read(complaints, 'on stdout', stream='stdout') is None
-    assert read(complaints, 'ValueError: no') == '    ValueError: no'
-    assert complaints.last == 'Traceback (most recent call last):'
+    warnings = WarningFilter()
+    read(warnings, '[FATAL] [1.0] [reference]: Traceback (most recent call last):')
+    assert read(warnings, '[INFO] [1.0] [recorder]: recording', node='recorder') is None
+    assert read(warnings, 'from elsewhere', node='recorder') is None
+    assert read(warnings, 'on stdout', stream='stdout') is None
+    assert read(warnings, 'ValueError: no') == '    ValueError: no'
+    assert warnings.last == 'Traceback (most recent call last):'

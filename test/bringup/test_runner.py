@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from robot_dynamics.bringup.child_process import child_environment
-from robot_dynamics.bringup.processes import NodeProcess
+from robot_dynamics.bringup.processes import NodeProcess, child_environment
 from robot_dynamics.bringup.runner import Line, ProcessRunner, print_line
 from robot_dynamics.errors import BringupError
 
@@ -161,7 +160,7 @@ def test_a_refusal_is_passed_on_with_its_reason(fake):
             runner.poll(0.05)
     assert caught.value.subject == '/left/arm'
     assert str(caught.value) == \
-        '/left/arm: ended with status 1: urdf: has no joint; give one with a joint'
+        '/left/arm ended with status 1: urdf: has no joint; give one with a joint'
     assert 'warming up' in heard.texts('arm')
 
 

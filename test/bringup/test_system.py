@@ -4,13 +4,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from robot_dynamics.bringup.controllers import CONTROLLER_NODES, CONTROLLERS, SWITCHABLE
 from robot_dynamics.bringup.descriptions import load_description
-from robot_dynamics.bringup.system import System, find_plant, shipped_plants
+from robot_dynamics.bringup.plants import find_plant, shipped_plants
+from robot_dynamics.bringup.system import SWITCHABLE, System
 from robot_dynamics.elastic.configuration import shipped_elastic_joints
 from robot_dynamics.errors import BringupError, ModelError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
+from robot_dynamics.nodes.controllers import CONTROLLER_NODES, CONTROLLERS
 
 
 def names(system):
@@ -37,7 +38,7 @@ def test_an_arm_that_runs_already_gets_a_controller_only():
 def test_a_robot_that_floats_is_refused_before_anything_starts(tmp_path):
     path = tmp_path / 'floating.urdf'
     path.write_text(Robot.from_urdf(load_description('arm7').path, floating_base=True).to_urdf())
-    with pytest.raises(ModelError, match='floating_base: is floating, and control is for'):
+    with pytest.raises(ModelError, match='floating_base is floating, and control is for'):
         System(robot=str(path)).processes()
 
 
@@ -117,9 +118,9 @@ def test_an_arm_is_elastic_where_its_controller_is_made_for_that():
 
 
 def test_springs_that_are_not_there_are_refused_before_anything_starts(tmp_path):
-    with pytest.raises(BringupError, match='for arms with elastic joints; say which'):
+    with pytest.raises(BringupError, match='needs elastic joints; describe them'):
         System(standby='elastic_pd').processes()
-    with pytest.raises(BringupError, match=r'none for puma560\.urdf'):
+    with pytest.raises(BringupError, match=r'no file for puma560\.urdf'):
         System(controller='elastic_pd', robot='puma560').processes()
     with pytest.raises(ModelError, match='joint3'):
         System(elastic_joints='planar_2r').processes()
@@ -142,9 +143,10 @@ def test_further_parameters_win():
 
 
 @pytest.mark.parametrize(('options', 'words'), [
-    ({'controller': 'pid'}, 'pid: is not a controller; choose one of: adaptive'),
-    ({'rate': 0.0}, 'rate: is 0.0'), ({'rate': float('nan')}, 'rate: is nan'),
-    ({'robot': ''}, 'robot: is empty')])
+    ({'controller': 'pid'}, 'pid is not a controller; choose one of: adaptive'),
+    ({'rate': 0.0}, 'rate must be a positive number, got 0.0'),
+    ({'rate': float('nan')}, 'rate must be a positive number, got nan'),
+    ({'robot': ''}, 'robot is empty')])
 def test_wrong_choices_are_refused(options, words):
     with pytest.raises(BringupError, match=words):
         System(**options)
@@ -267,7 +269,8 @@ def test_an_arm_that_waits_for_nobody_leaves_the_timeout_as_it_is(tmp_path, valu
 def test_a_plant_that_is_of_another_node_is_refused(tmp_path, controller):
     path = tmp_path / 'mine.yaml'
     path.write_text('simulated_robot: {ros__parameters: {payload_mass: 1.0}}\n')
-    with pytest.raises(BringupError, match='holds simulated_robot, nothing of /simulated_arm'):
+    with pytest.raises(BringupError,
+                       match='has sections for simulated_robot, none for /simulated_arm'):
         System(plant=str(path), controller=controller).processes()
 
 
@@ -285,7 +288,7 @@ def test_a_plant_is_what_is_said_of_the_arm_alone(tmp_path, name, namespace):
 def test_a_plant_of_an_arm_elsewhere_is_refused(tmp_path, name):
     path = tmp_path / 'mine.yaml'
     path.write_text(f'{name}: {{ros__parameters: {{payload_mass: 1.0}}}}\n')
-    with pytest.raises(BringupError, match='nothing of /left/simulated_arm; write: /left/simul'):
+    with pytest.raises(BringupError, match='none for /left/simulated_arm; write: /left/simul'):
         System(plant=str(path), namespace='left').processes()
 
 

@@ -6,12 +6,13 @@ import time
 
 import pytest
 
-from robot_dynamics.bringup.child_process import child_environment
-from robot_dynamics.bringup.controllers import CONTROLLER_NODES, CONTROLLERS, SWITCHABLE
+from robot_dynamics.bringup.plants import NO_PLANT
+from robot_dynamics.bringup.processes import child_environment
 from robot_dynamics.bringup.runner import ProcessRunner
-from robot_dynamics.bringup.system import NO_PLANT, System
+from robot_dynamics.bringup.system import SWITCHABLE, System
 from robot_dynamics.bringup.warmup import every_node, kernels_of, warm_up
 from robot_dynamics.dynamics.kernels.loading import all_kernels
+from robot_dynamics.nodes.controllers import CONTROLLER_NODES, CONTROLLERS
 
 
 @pytest.fixture

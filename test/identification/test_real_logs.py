@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robot_dynamics.bringup.commands.identify_inputs import described
+from robot_dynamics.bringup.commands.identify import load_robot
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.dataset import (
     DatasetSettings,
@@ -30,7 +30,7 @@ def load(shared):
     """Return a loader of robot and log by the name of a YAML, with other settings on request."""
     def loaded(name, **changes):
         settings, content = read_settings(LOGS / f'{name}.yaml')
-        robot = described(content, (LOGS, shared / 'data'))[1]
+        robot = load_robot(content, (LOGS, shared / 'data'))[1]
         if changes:
             settings = DatasetSettings(**{**vars(settings), **changes})
         return robot, load_dataset(shared / 'data' / content['source'], robot, settings)

@@ -28,9 +28,9 @@ from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from robot_dynamics.bringup import cli  # noqa: E402
-from robot_dynamics.bringup.child_process import child_environment  # noqa: E402
-from robot_dynamics.bringup.domains import private_domain  # noqa: E402
 from robot_dynamics.bringup.launching.actions import node_actions  # noqa: E402
+from robot_dynamics.bringup.processes import child_environment  # noqa: E402
+from robot_dynamics.bringup.ros_environment import private_domain  # noqa: E402
 from robot_dynamics.bringup.system import System  # noqa: E402
 from robot_dynamics.bringup.warmup import warm_up  # noqa: E402
 from robot_dynamics.nodes.ros.transports import without_shared_memory  # noqa: E402

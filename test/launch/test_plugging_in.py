@@ -22,8 +22,8 @@ rclpy = pytest.importorskip('rclpy')
 from launch import LaunchContext  # noqa: E402
 from launch.launch_description_sources import PythonLaunchDescriptionSource  # noqa: E402
 
-from robot_dynamics.bringup.child_process import child_environment  # noqa: E402
-from robot_dynamics.bringup.domains import private_domain  # noqa: E402
+from robot_dynamics.bringup.processes import child_environment  # noqa: E402
+from robot_dynamics.bringup.ros_environment import private_domain  # noqa: E402
 from robot_dynamics.bringup.warmup import warm_up  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.timeout(180)]

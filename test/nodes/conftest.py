@@ -23,7 +23,7 @@ from rclpy.context import Context  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 
-from robot_dynamics.bringup.child_process import child_environment  # noqa: E402
+from robot_dynamics.bringup.processes import child_environment  # noqa: E402
 from robot_dynamics.nodes.ros.node import NodeParts  # noqa: E402
 from robot_dynamics.nodes.ros.transports import overridden, without_shared_memory  # noqa: E402
 

@@ -132,11 +132,13 @@ def test_a_controller_that_nobody_listens_to_and_a_driver_that_is_slower_than_to
         status, found = look_until(doctor, 1.5, lambda status, found: has(
             found['error'], 'efforts are zero'))
     assert status == 1, found
-    assert has(found['error'], COMMANDS, 'nobody listens to the efforts of /adaptive_controller')
-    assert has(found['error'], '/joint_states: efforts are zero', 'never sees that the arm obeys')
-    assert has(found['warning'], '/joint_states: ', 'the controller was told 500 Hz')
+    assert has(found['error'], COMMANDS,
+               'has no subscriber for the efforts of /adaptive_controller')
+    assert has(found['error'], '/joint_states: efforts are zero',
+               'cannot detect that the arm obeys')
+    assert has(found['warning'], '/joint_states: ', 'the controller expects 500 Hz')
     assert has(found['warning'], '/adaptive_controller: is inactive')
-    assert has(found['note'], '/robot_description: nobody publishes it; nodes have it')
+    assert has(found['note'], '/robot_description: has no publisher; nodes have it')
     # One that waits for a listener must not take the doctor for it.
     assert driver.listeners == 0
 
@@ -182,7 +184,7 @@ def test_drivers_that_are_sick(make_node, doctor, change, rate, words):
 def test_an_empty_domain(doctor):
     status, found = doctor()
     assert status == 1, found
-    assert has(found['error'], 'no node runs here')
+    assert has(found['error'], 'has no nodes')
 
 
 def test_a_middleware_that_is_not_there(domain):

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from robot_dynamics.bringup.doctor import looking
+from robot_dynamics.bringup.doctor import environment as looking
 from robot_dynamics.nodes.observing import graph_probe
 from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot, NodeInfo
 
@@ -13,7 +13,7 @@ REACH = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 
 
 @pytest.fixture
-def look_around(monkeypatch):
+def find_system(monkeypatch):
     """Look for systems that keep to this machine, in given domains, among listening ones."""
     looks = []
 
@@ -32,56 +32,56 @@ def look_around(monkeypatch):
         monkeypatch.setattr(graph_probe, 'look', look)
         monkeypatch.setattr(looking, 'listening_domains', lambda: tuple(listening))
         before = dict(os.environ)
-        graph, remarks = looking.look_around(1.0, namespace=None, domain=domain)
+        graph, remarks = looking.find_system(1.0, namespace=None, domain=domain)
         assert dict(os.environ) == before
         return graph, remarks, looks
     return run
 
 
-def test_the_only_system_of_this_machine_is_found(look_around):
-    graph, (remark,), looks = look_around([57], [57])
+def test_the_only_system_of_this_machine_is_found(find_system):
+    graph, (remark,), looks = find_system([57], [57])
     assert graph.domain == 57 and not graph.is_empty
     assert looks == [(0, None, None), (57, 'LOCALHOST', None)]
-    assert 'keeps to this machine, in domain 57' in remark.message
+    assert 'is limited to this machine, in domain 57' in remark.message
     assert 'ROS_DOMAIN_ID=57' in remark.remedy
 
 
-def test_one_in_the_domain_that_was_named(look_around):
-    graph, (remark,), _ = look_around([57, 60], [57, 60], domain=57)
+def test_one_in_the_domain_that_was_named(find_system):
+    graph, (remark,), _ = find_system([57, 60], [57, 60], domain=57)
     assert graph.domain == 57 and not graph.is_empty
-    assert remark.message == 'this system keeps to this machine'
+    assert remark.message == 'this system is limited to this machine'
 
 
 @pytest.mark.parametrize('environment', [{REACH: 'LOCALHOST'}, {'ROS_LOCALHOST_ONLY': '1'}])
-def test_who_keeps_to_this_machine_has_named_no_domain(look_around, environment):
-    graph, (remark,), looks = look_around([57], [57], **environment)
+def test_who_keeps_to_this_machine_has_named_no_domain(find_system, environment):
+    graph, (remark,), looks = find_system([57], [57], **environment)
     assert graph.domain == 57 and not graph.is_empty
     assert [number for number, _, _ in looks] == [0, 57]
-    assert remark.remedy == 'to speak to it set ROS_DOMAIN_ID=57'
-    graph, (remark,), looks = look_around([57], [57], ROS_DOMAIN_ID='3', **environment)
+    assert remark.remedy == 'to reach it set ROS_DOMAIN_ID=57'
+    graph, (remark,), looks = find_system([57], [57], ROS_DOMAIN_ID='3', **environment)
     assert graph.is_empty and '--domain 57' in remark.remedy
 
 
-def test_humble_knows_the_older_variable(look_around):
-    looks = look_around([57], [57], ROS_DISTRO='humble')[2]
+def test_humble_knows_the_older_variable(find_system):
+    looks = find_system([57], [57], ROS_DISTRO='humble')[2]
     assert looks[1] == (57, 'LOCALHOST', '1')
 
 
 @pytest.mark.parametrize('environment', [{'ROS_DOMAIN_ID': '3'}, {REACH: 'SUBNET'}])
-def test_a_user_who_has_said_where_is_told_of_others(look_around, environment):
-    graph, (remark,), looks = look_around([57], [57], **environment)
+def test_a_user_who_has_said_where_is_told_of_others(find_system, environment):
+    graph, (remark,), looks = find_system([57], [57], **environment)
     assert graph.is_empty and len(looks) == 1
     assert remark.remedy == 'robot-dynamics doctor --domain 57'
 
 
-def test_of_several_none_is_guessed(look_around):
-    graph, (remark,), looks = look_around([5, 57], [5, 57])
+def test_of_several_none_is_guessed(find_system):
+    graph, (remark,), looks = find_system([5, 57], [5, 57])
     assert graph.is_empty and len(looks) == 1
     assert 'domains 5, 57' in remark.message
 
 
-def test_what_is_found_at_once_is_taken(look_around):
-    graph, remarks, looks = look_around([3], [3, 57], ROS_DOMAIN_ID='3',
+def test_what_is_found_at_once_is_taken(find_system):
+    graph, remarks, looks = find_system([3], [3, 57], ROS_DOMAIN_ID='3',
                                         **{REACH: 'LOCALHOST'})
     assert not graph.is_empty and len(looks) == 1
     assert 'domain 57' in remarks[0].message

@@ -23,7 +23,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
-from robot_dynamics.bringup.child_process import child_environment
+from robot_dynamics.bringup.processes import child_environment
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes.ros import qos

@@ -13,7 +13,7 @@ from lifecycle_msgs.srv import ChangeState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from robot_dynamics.bringup.security import ENCLAVES
+from robot_dynamics.bringup.processes import ENCLAVES
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES, TRACKING_NODES
 from robot_dynamics.nodes.documents.parameters import TABLES
 from robot_dynamics.nodes.ros import qos

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a robot's equations of motion as formulas, in a language of choice.
+"""Write the equations of motion of a robot as formulas, in a language of choice.
 
-The robot is the name of one of this package, a URDF or xacro file, or a DH table, of which
-lengths and gravity may be symbols.
+The robot is one of this package by name, a URDF or xacro file, or a DH table, whose lengths and
+gravity may be symbols.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ from robot_dynamics.errors import BringupError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 
-SUMMARY = 'write the equations of motion as formulas: text, LaTeX, Python, C, Wolfram'
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
@@ -51,13 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--reduced', action='store_true',
                         help='a regressor without the columns that are zero')
     parser.add_argument('--combinations', action='store_true',
-                        help='say which combinations of parameters decide the efforts (small '
-                             'robots; needs SymPy)')
+                        help='list the combinations of parameters that determine the efforts '
+                             '(small robots; needs SymPy)')
 
 
 def run(options: argparse.Namespace) -> int:
-    """Derive and write."""
-    _refuse_what_has_no_effect(options)
+    """Derive the formulas and write them."""
+    _check_options(options)
     path = resolve_robot(options.robot)
     source = path if path.suffix in DH_SUFFIXES else Robot.from_urdf(path)
     description = describe(source, symbolic=options.symbols)
@@ -75,32 +73,33 @@ def run(options: argparse.Namespace) -> int:
         options.output.write_text(text, encoding='utf-8')
     except OSError as error:
         raise BringupError(f'cannot be written ({error.strerror})', subject=str(options.output),
-                           remedy='name a file in a folder that exists and is yours') from error
+                           remedy='name a file in a folder where you can write') from error
     return 0
 
 
-def _refuse_what_has_no_effect(options: argparse.Namespace) -> None:
-    """Refuse options that are for other quantities than the one asked for."""
+def _check_options(options: argparse.Namespace) -> None:
+    """Raise where an option does not apply to the quantity."""
     is_regressor = QUANTITIES[options.what].is_regressor
     given = {'--reduced': options.reduced and not is_regressor,
              '--combinations': options.combinations and not is_regressor,
              '--numbers': options.numbers and is_regressor}
-    for option, is_idle in given.items():
-        if is_idle:
+    for option, has_no_effect in given.items():
+        if has_no_effect:
             kinds = ', '.join(name for name, quantity in QUANTITIES.items()
                               if quantity.is_regressor != is_regressor)
             raise BringupError(f'has no effect on {options.what}', subject=option,
-                               remedy=f'leave it out, or say --what and one of: {kinds}')
+                               remedy=f'leave it out, or give --what one of: {kinds}')
 
 
 def _facts(recording: Recording, description: Description, options: argparse.Namespace
            ) -> tuple[Recording, list[str]]:
-    """Return the regressor, without zero columns if asked for, and what it shows."""
+    """Regressor, without zero columns if wanted, and notes on its structure."""
     found = structure(recording)
     names = recording.columns
     facts = [f'{len(found.zero)} of {len(names)} parameters have no effect: '
              + ', '.join(names[c] for c in found.zero)] if found.zero else []
-    facts.append(f'{found.rank} combinations of parameters can be told from motion and effort')
+    facts.append(f'{found.rank} combinations of parameters can be identified from motion and '
+                 'effort')
     if options.combinations:
         facts += [f'  {decimal_text(combination)}' for combination in combinations(description)]
     if options.reduced:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Designs a motion from which the parameters of an arm can be told, and writes it to a file.
+"""Design a motion from which the parameters of an arm can be identified, and write it to a file.
 
-The motion begins and ends at rest at one pose and keeps limits of position, speed,
-acceleration and effort at all times, as the robot is described. The node excitation plays it:
+The motion begins and ends at rest in one pose and keeps the limits of position, speed,
+acceleration and effort at all times. The node excitation plays it:
 robot-dynamics up --excitation FILE, or excitation.launch.py.
 """
 
@@ -28,7 +28,6 @@ from robot_dynamics.identification.excitation.plan import ExcitationPlan
 from robot_dynamics.identification.excitation.playback import check_plan
 from robot_dynamics.model.robot import Robot
 
-SUMMARY = 'design a motion from which the parameters of an arm can be told'
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
@@ -40,11 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--seconds', type=float, default=default.seconds, metavar='SECONDS',
                         help='duration of the motion')
     parser.add_argument('--kind', choices=KINDS, default=default.kind, metavar='KIND',
-                        help='of the motion: ' + ', '.join(KINDS))
+                        help='kind of motion: ' + ', '.join(KINDS))
     parser.add_argument('--objective', choices=OBJECTIVES, default=default.objective,
-                        metavar='OBJECTIVE', help='what is to be small: ' + ', '.join(OBJECTIVES))
+                        metavar='OBJECTIVE', help='quantity to minimise: ' + ', '.join(OBJECTIVES))
     parser.add_argument('--terms', nargs='*', choices=TERMS, default=[], metavar='TERM',
-                        help='joint terms to be told from the bodies: ' + ', '.join(TERMS))
+                        help='joint terms to be identified beside the bodies: ' + ', '.join(TERMS))
     parser.add_argument('--start', type=float, nargs='+', metavar='Q',
                         help='pose where it begins and ends, rad or m; the middle of all ranges '
                              'by default')
@@ -64,17 +63,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='two opposite corners of a box, x y z x y z, that moving links '
                              'stay in (needs MuJoCo)')
     parser.add_argument('--seed', type=int, default=default.seed, metavar='NUMBER',
-                        help='of everything random')
+                        help='seed of all random numbers')
     parser.add_argument('--restarts', type=int, default=default.restarts, metavar='NUMBER',
-                        help='optimisations, of which the best is kept')
+                        help='number of optimisations, of which the best is kept')
     parser.add_argument('--iterations', type=int, default=default.iterations, metavar='NUMBER',
-                        help='of each of two stages of an optimisation, at most')
+                        help='iterations of each of two stages of an optimisation, at most')
     parser.add_argument('--workers', type=int, default=os.cpu_count() or 1, metavar='NUMBER',
                         help='processes that share the restarts')
 
 
 def run(options: argparse.Namespace) -> int:
-    """Design, write and tell."""
+    """Design the motion, write the plan and print its properties."""
     description = load_description(options.robot)
     robot = description.robot
     robot.require_single_coordinates('excitation')
@@ -83,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
                               options.restarts, options.iterations, options.waves,
                               tuple(options.terms))
     if len(options.acceleration) not in (1, robot.n):
-        raise BringupError(f'has {len(options.acceleration)} values for {robot.n} joints',
+        raise BringupError(f'must have 1 or {robot.n} values, got {len(options.acceleration)}',
                            subject='--acceleration', remedy='give one, or one for each of: '
                            + ', '.join(robot.joint_names))
     limits = MotionLimits.for_robot(
@@ -102,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def summary(plan: ExcitationPlan, made: Design) -> list[str]:
-    """Return what a design is worth and what it uses, in lines."""
+    """Lines with the condition number of a design and its use of the limits."""
     motion = plan.motion
     parts = {'position': made.use.position, 'speed': made.use.velocity,
              'acceleration': made.use.acceleration, 'effort': made.use.effort}
@@ -122,12 +121,12 @@ def summary(plan: ExcitationPlan, made: Design) -> list[str]:
 
 
 def _clearance(options: argparse.Namespace, robot: Robot, urdf: str | None) -> Clearance | None:
-    """Return what checks shapes, where that is asked for."""
+    """Check of shapes, where it is wanted."""
     if not options.clearance and options.workspace is None:
         return None
     from robot_dynamics.simulation.clearance import ShapeClearance
     if urdf is None:
-        raise BringupError('needs shapes, and a DH table has none', subject='--clearance',
+        raise BringupError('needs shapes, which a DH table does not have', subject='--clearance',
                            remedy='give a URDF')
     return ShapeClearance(robot, urdf.encode(), clearance=options.clearance,
                           workspace=options.workspace)

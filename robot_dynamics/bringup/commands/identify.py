@@ -1,35 +1,122 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identifies an arm from recordings of its motion and writes the identified model.
+"""Identify an arm from recordings of its motion and write the identified model.
 
-Reads rosbag2 recordings (MCAP or SQLite), tables or NPZ files, or listens to an arm that runs.
+Reads rosbag2 recordings (MCAP or SQLite), tables or NPZ files, or listens to a running arm.
 Writes identified.urdf, parameters.yaml (for any node, and for launch files:
 identified:=FOLDER), covariance.npz, result.json and report.html; with a payload in the YAML,
-payload.yaml. With output_error in the YAML, drives of servos are identified, of which there
-are no covariances. With elastic_joints, from recordings of links and motors, joints with
-springs: elastic_joints.yaml beside the others, covariances in result.json. Exit status 1 where
-no URDF could be written.
+payload.yaml. With output_error in the YAML, servo drives are identified, without covariances.
+With elastic_joints, elastic joints are identified from recordings of links and motors:
+elastic_joints.yaml beside the others, covariances in result.json. Exit status 1 where no URDF
+could be written.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import math
+import re
 import sys
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-from robot_dynamics.errors import BringupError, InertiaError
+import numpy as np
 
-if TYPE_CHECKING:
-    from robot_dynamics.bringup.commands.identify_inputs import Inputs
+from robot_dynamics.bringup.descriptions import Description, load_description
+from robot_dynamics.bringup.progress import progress_bar
+from robot_dynamics.bringup.ros_environment import running_system
+from robot_dynamics.bringup.runner import StopFlag
+from robot_dynamics.bringup.system import DESCRIPTION
+from robot_dynamics.elastic.robot import ElasticRobot
+from robot_dynamics.errors import BringupError, InertiaError, ParameterError
+from robot_dynamics.identification.dataset import joined, load_dataset
+from robot_dynamics.identification.dataset.bags import JointStateCollector
+from robot_dynamics.identification.dataset.dataset import Dataset, dataset_from_log
+from robot_dynamics.identification.dataset.log import Log
+from robot_dynamics.identification.dataset.settings import DatasetSettings, read_settings
+from robot_dynamics.identification.elastic.dataset import (
+    elastic_settings_from,
+    load_elastic_dataset,
+)
+from robot_dynamics.identification.elastic.identify import identify_elastic
+from robot_dynamics.identification.elastic.outputs import ELASTIC_JOINTS, make_elastic_outputs
+from robot_dynamics.identification.elastic.problem import elastic_estimate_settings
+from robot_dynamics.identification.outputs import (
+    COVARIANCE,
+    PARAMETERS,
+    PAYLOAD,
+    RESULT,
+    URDF,
+    make_outputs,
+    payload_file,
+    payload_text,
+)
+from robot_dynamics.identification.payload import identify_payload_from
+from robot_dynamics.identification.rigid import estimate_settings, identify
+from robot_dynamics.identification.servo.log import ServoLog, read_servo_logs
+from robot_dynamics.identification.servo.output_error import (
+    identify_drives,
+    judge_drives,
+    output_error_settings,
+    simulated,
+)
+from robot_dynamics.identification.servo.outputs import drive_files
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.report.drives_page import drives_page, drives_text
+from robot_dynamics.report.elastic_page import elastic_page, elastic_text
+from robot_dynamics.report.files import write_file
+from robot_dynamics.report.identification_page import identification_page, summary_text
 
-SUMMARY = 'identify an arm from recordings: masses, inertia, friction, and how well they are known'
-
-#: The name of the page, beside the files of `robot_dynamics.identification.outputs`.
+#: Name of the page, beside the files of `robot_dynamics.identification.outputs`.
 PAGE = 'report.html'
-#: Longest time that a running arm is listened to: everything heard is kept. s.
+#: Recording of a running arm, kept beside the result so that it can be identified again.
+KEPT = 'recording.npz'
+#: Keys of the YAML for servo drives and for elastic joints.
+OUTPUT_ERROR, ELASTIC = 'output_error', 'elastic_joints'
+#: Longest time to listen to a running arm, which keeps every message in memory. s.
 LONGEST_LISTENING = 3600.0
+
+_ROBOT_KEYS = ('urdf', 'joints', 'base_link', 'second_origin_of')
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """A robot, recordings of it, and the settings of the YAML.
+
+    Parameters
+    ----------
+    description : Description
+        The robot as described.
+    robot : Robot
+        The robot with the joints that are to be identified.
+    recordings : tuple of Path
+        Recordings of its motion.
+    settings : DatasetSettings
+        How to read them.
+    content : mapping
+        All keys of the YAML.
+    folders : tuple of Path
+        Folders in which relative paths of the YAML are looked up.
+    """
+
+    description: Description
+    robot: Robot
+    recordings: tuple[Path, ...]
+    settings: DatasetSettings
+    content: Mapping[str, Any]
+    folders: tuple[Path, ...]
+
+
+class _Result(NamedTuple):
+    """Files by name, the verdict for a terminal, rows used, and why there is no URDF."""
+
+    files: dict[str, bytes]
+    text: str
+    rows: int
+    refused: Exception | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,109 +129,67 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='its description, or the name of a robot of this package; '
                              'robot.urdf of the YAML if not given')
     parser.add_argument('--config', type=Path, metavar='YAML',
-                        help='what is special about the recording: names, units, drives, and '
-                             'what is not to be chosen (docs/identification.md)')
+                        help='settings for this recording: names, units, drives, and choices '
+                             'that are otherwise made automatically (docs/identification.md)')
     parser.add_argument('--elastic-joints', metavar='YAML',
                         help='motors and springs, where joints are elastic: a file, the name of '
                              'one of this package, or description for the tags of the URDF; '
                              'elastic_joints of the YAML if not given '
                              '(docs/elastic_identification.md)')
     parser.add_argument('--data', type=Path, metavar='DIR',
-                        help='where paths in the YAML begin, beside its own folder')
+                        help='folder in which paths of the YAML are looked up, beside its own')
     parser.add_argument('--live', type=_seconds, metavar='SECONDS',
-                        help='listen to the arm that runs now, for so long from its first joint '
-                             'states on, instead of reading a recording; recording.npz is kept')
+                        help='record the running arm for so long from its first joint states on, '
+                             'instead of reading a recording; recording.npz is kept')
     parser.add_argument('--namespace', default='', metavar='NAME',
-                        help='namespace of the arm that is listened to')
+                        help='namespace of the running arm')
     parser.add_argument('--domain', type=int, metavar='NUMBER',
-                        help='ROS domain to listen in; that of ROS_DOMAIN_ID, or else the one '
-                             'that is in use on this machine, by default')
+                        help='ROS domain of the running arm; that of ROS_DOMAIN_ID, or else the '
+                             'one that is in use on this machine, by default')
     parser.add_argument('--output', type=Path, default=Path('identified'), metavar='DIR',
-                        help='where to write')
+                        help='folder for the results')
     parser.add_argument('--allow-inconsistent', action='store_true',
-                        help='write a URDF even with a body that cannot exist')
+                        help='write a URDF even if a body is physically inconsistent')
 
 
 def run(options: argparse.Namespace) -> int:
-    """Identify, write, and print the verdict."""
-    from robot_dynamics.bringup.commands.identify_drives import SECTION, drive_results
-    from robot_dynamics.bringup.commands.identify_elastic import (
-        KEY,
-        elastic_results,
-        wanted_joints,
-    )
-    from robot_dynamics.bringup.commands.identify_inputs import read_inputs
-    from robot_dynamics.identification.elastic.outputs import ELASTIC_JOINTS
-    from robot_dynamics.identification.outputs import COVARIANCE, PARAMETERS, PAYLOAD, RESULT, URDF
-    from robot_dynamics.report.files import write_file
+    """Identify, write the files and print the verdict."""
     begin = time.perf_counter()
     inputs = read_inputs(options.recordings, options.robot, options.config, options.data)
-    refused = None
     springs = wanted_joints(inputs.content, options.elastic_joints)
-    special = SECTION if SECTION in inputs.content else KEY if springs else None
-    if special is not None and options.live is not None:
-        raise BringupError('goes with recordings only', subject=special,
+    is_servo = OUTPUT_ERROR in inputs.content
+    if is_servo and springs:
+        raise BringupError(f'cannot be combined with {OUTPUT_ERROR}', subject=ELASTIC,
+                           remedy='leave one of them out')
+    if options.live is not None and (is_servo or springs):
+        raise BringupError('needs recordings', subject=OUTPUT_ERROR if is_servo else ELASTIC,
                            remedy='leave --live out')
-    if special == SECTION:
-        if springs:
-            raise BringupError(f'and {SECTION} are both given', subject=KEY,
-                               remedy='leave one of them out')
-        files, text, rows = drive_results(inputs, PAGE)
-    elif special == KEY:
-        files, text, rows, refused = elastic_results(
-            inputs, springs, options.output, PAGE,
-            allow_inconsistent=options.allow_inconsistent)
+    if is_servo:
+        result = _identify_servos(inputs)
+    elif springs:
+        result = _identify_elastic(inputs, springs, options)
     else:
-        files, text, rows, refused = _arm_results(inputs, options)
-    for name, data in files.items():
+        result = _identify_rigid(inputs, options)
+    for name, data in result.files.items():
         write_file(options.output, name, data)
     for name in (URDF, PARAMETERS, COVARIANCE, RESULT, PAYLOAD, ELASTIC_JOINTS):
-        if name not in files:
-            # What an earlier run left is not of this recording.
+        if name not in result.files:
+            # A file of an earlier run does not belong to this recording.
             (options.output / name).unlink(missing_ok=True)
-    print(text)
-    print(f'\n{options.output / PAGE} ({rows:,} rows, {time.perf_counter() - begin:.1f} s)')
-    if refused is not None:
-        hint = '; or give --allow-inconsistent' if isinstance(refused, InertiaError) else ''
-        print(f'robot-dynamics identify: no URDF was written: {refused}{hint}', file=sys.stderr)
+    print(result.text)
+    print(f'\n{options.output / PAGE} ({result.rows:,} rows, {time.perf_counter() - begin:.1f} s)')
+    if result.refused is not None:
+        hint = '; or give --allow-inconsistent' if isinstance(result.refused, InertiaError) else ''
+        print(f'robot-dynamics identify: no URDF was written: {result.refused}{hint}',
+              file=sys.stderr)
         return 1
     return 0
 
 
-def identified_files(folder: str) -> Path:
-    """Return the parameter file that a user means by ``identified``.
-
-    Parameters
-    ----------
-    folder : str
-        Where ``robot-dynamics identify`` has written.
-
-    Raises
-    ------
-    BringupError
-        Where there is none.
-    """
-    path = Path(folder).expanduser() / 'parameters.yaml'
-    if not path.is_file():
-        raise BringupError('holds no parameters.yaml', subject=folder or "''",
-                           remedy='give the --output of robot-dynamics identify')
-    return path.resolve()
-
-
-def _arm_results(inputs: Inputs, options: argparse.Namespace
-                 ) -> tuple[dict[str, bytes], str, int, Exception | None]:
-    """Return files, the verdict for a terminal, rows, and why there is no URDF."""
-    from robot_dynamics.identification.outputs import (
-        PAYLOAD,
-        make_outputs,
-        payload_file,
-        payload_text,
-    )
-    from robot_dynamics.identification.payload import identify_payload_from
-    from robot_dynamics.identification.rigid import estimate_settings, identify
-    from robot_dynamics.report.identification_page import identification_page, summary_text
+def _identify_rigid(inputs: Inputs, options: argparse.Namespace) -> _Result:
+    """Result for an arm with rigid joints, and for its payload."""
     estimate = estimate_settings(inputs.content)
-    dataset, kept = _dataset(inputs, options)
+    dataset, files = _dataset(inputs, options)
     payload = None
     if 'payload' in inputs.content:
         payload, found, dataset = identify_payload_from(inputs.content, inputs.folders[0],
@@ -153,28 +198,249 @@ def _arm_results(inputs: Inputs, options: argparse.Namespace
         found = identify(dataset, inputs.robot, estimate)
     outputs = make_outputs(found, dataset, inputs.description.urdf,
                            allow_inconsistent=options.allow_inconsistent)
-    page = identification_page(found, dataset, outputs)
-    files, text = {**kept, **outputs.files, PAGE: page.encode()}, summary_text(found)
+    files.update(outputs.files)
+    files[PAGE] = identification_page(found, dataset, outputs).encode()
+    text = summary_text(found)
     if payload is not None:
         files[PAYLOAD] = payload_file(payload).encode()
         text += '\n' + payload_text(payload)
-    return files, text, dataset.count, outputs.refused
+    return _Result(files, text, dataset.count, outputs.refused)
 
 
-def _dataset(inputs: Inputs, options: argparse.Namespace) -> tuple[Any, dict[str, bytes]]:
-    """Return what the arm did, and what is kept of it where there is no recording."""
-    from robot_dynamics.identification.dataset import load_dataset
-    from robot_dynamics.identification.dataset.dataset import dataset_from_log, joined
+def _dataset(inputs: Inputs, options: argparse.Namespace) -> tuple[Dataset, dict[str, bytes]]:
+    """Motion of the arm, and the file that keeps it where there is no recording."""
     if options.live is None:
         return joined([load_dataset(path, inputs.robot, inputs.settings)
                        for path in inputs.recordings]), {}
     if options.recordings:
-        raise BringupError('and recordings are given', subject='--live',
+        raise BringupError('cannot be combined with recordings', subject='--live',
                            remedy='give one or the other')
-    from robot_dynamics.bringup.commands.identify_live import KEPT, kept_file, live_log
-    log = live_log(inputs.robot, inputs.settings, options.live, options.namespace,
-                   options.domain)
-    return dataset_from_log(log, inputs.robot, inputs.settings), {KEPT: kept_file(log)}
+    log = _live_log(inputs.robot, inputs.settings, options.live, options.namespace,
+                    options.domain)
+    kept = io.BytesIO()
+    np.savez_compressed(kept, time=1e-9 * (log.stamps - log.stamps[0]), position=log.position,
+                        velocity=log.velocity, effort=log.effort, names=np.array(log.names))
+    return dataset_from_log(log, inputs.robot, inputs.settings), {KEPT: kept.getvalue()}
+
+
+def _live_log(robot: Robot, settings: DatasetSettings, seconds: float, namespace: str,
+              domain: int | None) -> Log:
+    """Joint states of a running arm; the first Ctrl-C ends the recording early and keeps it."""
+    collector = JointStateCollector(robot.joint_names, settings.names)
+    with running_system(domain) as number, StopFlag().listening() as stop:
+        from robot_dynamics.nodes.observing.live_states import listen
+        where = '' if number is None else f' in ROS domain {number}'
+        print(f'listening to {settings.topic or "joint states"}{where} for {seconds:g} s from the '
+              'first message on; Ctrl-C ends it early and keeps what was received',
+              file=sys.stderr, flush=True)
+        listen(seconds, collector.take, topic=settings.topic, namespace=namespace,
+               domain=number, is_over=lambda: stop.is_set, progress=progress_bar())
+    if stop.is_set and sys.stderr.isatty():
+        print(file=sys.stderr)  # ends the line of an unfinished progress bar
+    log = collector.log('live')
+    print(f'received {log.count:,} messages of {log.source.partition(":")[2]}', file=sys.stderr,
+          flush=True)
+    return log
+
+
+def _identify_servos(inputs: Inputs) -> _Result:
+    """Result for the drives of servos."""
+    section = inputs.content[OUTPUT_ERROR]
+    if not isinstance(section, Mapping):
+        raise ParameterError('must be a mapping', subject=OUTPUT_ERROR,
+                             remedy='give logs, keys and servo')
+    settings = output_error_settings(section)
+    robot = inputs.robot
+    logs = _servo_logs(inputs, section)
+    found = identify_drives(robot, logs, settings)
+    judged = judge_drives(found, logs)
+    files = drive_files(found, judged, logs, robot, inputs.description.urdf)
+    runs = simulated(robot, found, logs, settings.step)
+    files[PAGE] = drives_page(found, judged, runs, robot).encode()
+    return _Result(files, drives_text(found, judged, robot), sum(log.count for log in logs))
+
+
+def _servo_logs(inputs: Inputs, section: Mapping[str, Any]) -> tuple[ServoLog, ...]:
+    """Logs of the command line, or else those of the section.
+
+    Settings that the section has for a source also apply to a given log of that name.
+    """
+    own = section.get('logs', [])
+    own = own if isinstance(own, list) else []
+    if inputs.recordings:
+        named = {Path(one['source']).name: one for one in own if _has_source(one)}
+        logs = [{**named.get(path.name, {}), 'source': str(path.absolute())}
+                for path in inputs.recordings]
+    else:
+        # `read_servo_logs` rejects those without a source.
+        logs = [{**one, 'source': str(find_path(one['source'], inputs.folders).absolute())}
+                if _has_source(one) else one for one in own]
+    return read_servo_logs({**section, 'logs': logs}, Path(), inputs.robot.joint_names)
+
+
+def _has_source(log: Any) -> bool:
+    return isinstance(log, Mapping) and isinstance(log.get('source'), str)
+
+
+def wanted_joints(content: Mapping[str, Any], option: str | None) -> str:
+    """Source of motors and springs, by the option or else by the YAML; empty for rigid joints."""
+    wanted = content.get(ELASTIC, '') if option is None else option
+    if not isinstance(wanted, str):
+        raise ParameterError(f'must be a text, got {wanted!r}', subject=ELASTIC,
+                             remedy='give a file, the name of one of this package, or description')
+    return wanted
+
+
+def _identify_elastic(inputs: Inputs, wanted: str, options: argparse.Namespace) -> _Result:
+    """Result for an arm with elastic joints."""
+    if 'payload' in inputs.content:
+        raise ParameterError('cannot be identified with elastic joints', subject='payload',
+                             remedy=f'leave it out, or leave {ELASTIC} out')
+    estimate = elastic_estimate_settings(inputs.content)
+    settings = elastic_settings_from(inputs.content)
+    urdf = inputs.description.urdf
+    source: Any = {} if wanted == DESCRIPTION else find_path(wanted, inputs.folders)
+    if isinstance(source, Path) and not source.is_file():
+        source = wanted
+    robot = ElasticRobot.from_yaml(source, inputs.robot, description=urdf.encode())
+    if not inputs.recordings:
+        raise BringupError('is missing', subject='recording',
+                           remedy='name one or more, or give source in the YAML')
+    sets = [load_elastic_dataset(path, robot, settings) for path in inputs.recordings]
+    data = replace(sets[0], dataset=joined([one.dataset for one in sets]))
+    found = identify_elastic(data, robot, estimate)
+    outputs = make_elastic_outputs(found, data, urdf, options.output,
+                                   allow_inconsistent=options.allow_inconsistent)
+    files = {**outputs.files, PAGE: elastic_page(found, data, outputs).encode()}
+    return _Result(files, elastic_text(found, outputs), data.dataset.count, outputs.refused)
+
+
+def read_inputs(recordings: Sequence[Path], robot: str | None, config: Path | None,
+                data: Path | None = None) -> Inputs:
+    """Read what the command line names, and the rest from the YAML.
+
+    The YAML has ``robot.urdf`` and ``source``, one recording or a list. Relative paths in it start
+    at its own folder, or at that of --data::
+
+        robot:
+          urdf: arm.urdf
+          joints: [joint_1, joint_2]      # the others are fixed
+          base_link: base
+          second_origin_of: joint_1       # a joint that has two origins, against the specification
+        source: [first.mcap, second.mcap]
+        elastic_joints: my_springs.yaml   # a file, the name of a shipped one, or description
+        encoders: both                    # both, links or motors
+        motors: {topic: motor_states}     # robot_dynamics.identification.elastic.dataset
+        estimate: {friction: auto}
+
+    Parameters
+    ----------
+    recordings : sequence of Path
+        Recordings; with none those of the YAML are read.
+    robot : str, optional
+        Description, or name of a robot of this package.
+    config : Path, optional
+        The YAML.
+    data : Path, optional
+        Further folder for its paths.
+
+    Raises
+    ------
+    RobotDynamicsError
+        Where there is no robot, or the YAML is wrong.
+    """
+    settings, content = (DatasetSettings(), {}) if config is None else read_settings(config)
+    folders = tuple(folder for folder in (None if config is None else config.parent, data)
+                    if folder is not None)
+    description, chosen = load_robot(content, folders, robot)
+    source = content.get('source', [])
+    names = [source] if isinstance(source, str) else source
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise ParameterError(f'must be a path or a list of paths, got {source!r}',
+                             subject='source', remedy='name a recording, or a list of them')
+    found = tuple(recordings) or tuple(find_path(name, folders) for name in names)
+    return Inputs(description, chosen, found, settings, content, folders)
+
+
+def load_robot(content: Mapping[str, Any], folders: Sequence[Path], robot: str | None = None
+               ) -> tuple[Description, Robot]:
+    """Load a description, and the robot with the joints that a YAML names.
+
+    Parameters
+    ----------
+    content : mapping
+        All keys of the YAML.
+    folders : sequence of Path
+        Folders for its relative paths.
+    robot : str, optional
+        Description to use instead of that of the YAML.
+    """
+    keys = content.get('robot', {})
+    keys = {'urdf': keys} if isinstance(keys, str) else keys
+    if not isinstance(keys, Mapping):
+        raise ParameterError(f'must be a mapping, got {keys!r}', subject='robot',
+                             remedy='give ' + ', '.join(_ROBOT_KEYS))
+    for key in keys:
+        if key not in _ROBOT_KEYS:
+            raise ParameterError('is not a known setting', subject=f'robot.{key}',
+                                 remedy='choose among ' + ', '.join(_ROBOT_KEYS))
+    name = keys.get('urdf') if robot is None else robot
+    if not isinstance(name, str) or not name:
+        raise BringupError('is not given', subject='robot',
+                           remedy='give --robot, or robot.urdf in the YAML')
+    path = find_path(name, folders) if robot is None else Path(name)
+    source = str(path) if path.exists() else name
+    double = keys.get('second_origin_of')
+    description = load_description(source) if double is None \
+        else _load_with_two_origins(Path(source), str(double))
+    joints = content.get('joints', keys.get('joints'))
+    base = content.get('base_link', keys.get('base_link'))
+    if joints is not None and (isinstance(joints, str) or not isinstance(joints, Sequence)
+                               or not all(isinstance(name, str) for name in joints)):
+        raise ParameterError(f'must be a list of names, got {joints!r}', subject='joints',
+                             remedy='give the names of the joints to identify')
+    if base is not None and not isinstance(base, str):
+        raise ParameterError(f'must be a name, got {base!r}', subject='base_link',
+                             remedy='give the name of a link')
+    if joints is None and base is None:
+        return description, description.robot
+    return description, Robot.from_urdf(description.urdf.encode(), joints=joints, base_link=base,
+                                        gravity=description.robot.gravity)
+
+
+def find_path(name: str, folders: Sequence[Path]) -> Path:
+    """First existing path of a name in some folders, else that in the last folder."""
+    paths = [folder / name for folder in folders] or [Path(name)]
+    return next((path for path in paths if path.exists()), paths[-1])
+
+
+def without_second_origin(text: str, joint: str) -> str:
+    """URDF in which a joint keeps its first origin only, as lenient readers take it.
+
+    Raises
+    ------
+    ParameterError
+        Where there is no such joint.
+    """
+    parts = re.split(rf'(<joint name="{re.escape(joint)}".*?</joint>)', text, maxsplit=1,
+                     flags=re.DOTALL)
+    if len(parts) != 3:
+        raise ParameterError('is not a joint of the description', subject=joint,
+                             remedy='correct second_origin_of, or leave it out')
+    head, joint_text, tail = parts
+    for other in re.findall(r'<origin[^>]*/>', joint_text)[1:]:
+        joint_text = joint_text.replace(other, '')
+    return head + joint_text + tail
+
+
+def _load_with_two_origins(path: Path, joint: str) -> Description:
+    try:
+        text = path.read_text(encoding='utf-8')
+    except (OSError, UnicodeDecodeError) as error:
+        raise BringupError(f'cannot be read: {error}', subject=str(path),
+                           remedy='give a URDF file') from error
+    text = without_second_origin(text, joint)
+    return Description(path, text, Robot.from_urdf(text.encode()))
 
 
 def _seconds(text: str) -> float:
@@ -184,6 +450,6 @@ def _seconds(text: str) -> float:
         seconds = math.nan
     # Written so that NaN fails.
     if not 0.0 < seconds <= LONGEST_LISTENING:
-        raise argparse.ArgumentTypeError(f'{text} is not above 0 and up to '
-                                         f'{LONGEST_LISTENING:g}')
+        raise argparse.ArgumentTypeError(f'must be above 0 and up to {LONGEST_LISTENING:g} s, '
+                                         f'got {text}')
     return seconds

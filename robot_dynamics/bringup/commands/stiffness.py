@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Says how stiff joints are, and how much motion they lose, from a log of motors and links.
+"""Measure stiffness and lost motion of joints from a log of motor and link positions.
 
-The log is a table of numbers, an NPZ archive or a rosbag2 recording. Without settings joints
-are those of which the log has a ``motor_<joint>`` as well; a YAML names any other columns:
-their scales to rad and N m, a known gear ratio, the rate of the samples, inertias. What
-cannot be told from the log is said.
+The log is a table of numbers, an NPZ archive or a rosbag2 recording. Without settings, the joints
+are those for which the log also has a ``motor_<joint>``; a YAML names any other columns, their
+scales to rad and N m, a known gear ratio, the rate of the samples, and inertias. Quantities that
+the log does not determine are listed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import argparse
 import json
 from pathlib import Path
 
-from robot_dynamics.errors import BringupError, ParameterError
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.stiffness.log import (
     joint_logs,
     read_columns,
@@ -21,9 +21,8 @@ from robot_dynamics.identification.stiffness.log import (
 )
 from robot_dynamics.identification.stiffness.report import examine
 from robot_dynamics.model.yaml_text import read_yaml
+from robot_dynamics.report.files import write_file
 from robot_dynamics.report.stiffness_page import draw_stiffness, stiffness_page
-
-SUMMARY = 'say how stiff joints are and what motion they lose, from motor and link encoders'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,13 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('log', type=Path, metavar='LOG',
                         help='table of numbers (.csv, .txt, .dat), .npz, or rosbag2 recording')
     parser.add_argument('--settings', type=Path, metavar='FILE',
-                        help='YAML that names columns, rate, scales and what is known')
+                        help='YAML with columns, rate, scales and known values')
     parser.add_argument('--output', type=Path, metavar='FOLDER',
                         help='write stiffness.json, stiffness.html and stiffness.png there')
 
 
 def run(options: argparse.Namespace) -> int:
-    """Examine and report."""
+    """Evaluate the log and print the result."""
     content = None
     if options.settings is not None:
         content = read_yaml(options.settings, ParameterError, 'give a YAML file of settings')
@@ -52,12 +51,7 @@ def run(options: argparse.Namespace) -> int:
                                       allow_nan=False) + '\n').encode(),
         'stiffness.html': stiffness_page(options.log.name, reports, picture).encode(),
         'stiffness.png': picture}
-    try:
-        options.output.mkdir(parents=True, exist_ok=True)
-        for name, data in files.items():
-            (options.output / name).write_bytes(data)
-    except OSError as error:
-        raise BringupError(f'cannot be written ({error.strerror})', subject=str(options.output),
-                           remedy='name a folder that is yours') from error
+    for name, data in files.items():
+        write_file(options.output, name, data)
     print(options.output / 'stiffness.html')
     return 0

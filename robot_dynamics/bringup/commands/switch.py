@@ -1,25 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets another controller take over the arm of a running system.
+"""Give the arm of a running system to another controller.
 
-The controller that has the arm sends the safe command, waits until it was heard, and lets
-go; then the other one takes over from that effort. They never command together. Where the
-other one cannot take over, the first goes on, or has the arm again.
+The active controller publishes the safe command, waits until it was received, and releases the
+arm; then the other one takes over from that effort. They never command at the same time. Where
+the other one cannot take over, the first one continues, or gets the arm back.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from robot_dynamics.bringup.controllers import CONTROLLERS, SWITCHABLE
-from robot_dynamics.bringup.running_system import running_system
+from robot_dynamics.bringup.ros_environment import running_system
+from robot_dynamics.bringup.system import SWITCHABLE
 from robot_dynamics.errors import BringupError
-
-SUMMARY = 'let another controller take over the arm of a running system'
+from robot_dynamics.nodes.controllers import CONTROLLERS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument('controller', metavar='CONTROLLER', help='who takes over: '
+    parser.add_argument('controller', metavar='CONTROLLER', help='controller that takes over: '
                         + ', '.join(SWITCHABLE) + ', or the name of a node')
     parser.add_argument('--namespace', default='', metavar='NAME', help='namespace of the arm')
     parser.add_argument('--domain', type=int, metavar='NUMBER',
@@ -31,28 +30,18 @@ def run(options: argparse.Namespace) -> int:
     """Switch; return the exit status."""
     name = controller_named(options.controller)
     with running_system(options.domain) as domain:
-        _switch(name, options.namespace, domain)
+        from robot_dynamics.nodes.observing.switching import Switcher
+        nodes = {name: CONTROLLERS[name].node for name in SWITCHABLE}
+        with Switcher(nodes, namespace=options.namespace, domain=domain,
+                      report=lambda text: print(text, flush=True)) as switcher:
+            switcher.switch(name)
     return 0
 
 
 def controller_named(text: str) -> str:
-    """Return the name of a controller that a user means by its name or by that of its node.
-
-    Raises
-    ------
-    BringupError
-        When there is none.
-    """
+    """Name of the controller that a user names directly or by its node; raises `BringupError`."""
     for name in SWITCHABLE:
         if text in (name, CONTROLLERS[name].node):
             return name
-    raise BringupError('is no controller to switch to', subject=text or "''",
+    raise BringupError('is not a controller to switch to', subject=text or "''",
                        remedy='choose one of: ' + ', '.join(SWITCHABLE))
-
-
-def _switch(name: str, namespace: str, domain: int | None) -> None:
-    from robot_dynamics.nodes.observing.switching import Switcher
-    nodes = {name: CONTROLLERS[name].node for name in SWITCHABLE}
-    with Switcher(nodes, namespace=namespace, domain=domain,
-                  report=lambda text: print(text, flush=True)) as switcher:
-        switcher.switch(name)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``robot-dynamics doctor``: looks at a robot or a running system and says what is wrong.
+"""``robot-dynamics doctor``: checks of a robot description or a running system.
 
-Looking and judging are apart. What was seen is plain data
-(`robot_dynamics.nodes.observing.graph_snapshot`, `machine_seen`, a `Robot`); every judgement is a
-function of it that returns remarks.
+Observation and judgement are separate. The observations are plain data
+(`robot_dynamics.nodes.observing.graph_snapshot`, `MachineState`, a `Robot`); every check is a
+function of them that returns results.
 """

@@ -1,21 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the environment makes of ROS 2: middleware, domain, how far discovery reaches."""
+"""Checks of the ROS 2 environment, and the search for the running system."""
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 
-from robot_dynamics.bringup.doctor.findings import Remark, error, note, ok, warning
+from robot_dynamics.bringup.doctor.findings import CheckResult, error, note, ok, warning
+from robot_dynamics.bringup.ros_environment import (
+    LAST_DOMAIN,
+    OLDER_REACH,
+    is_local,
+    is_wide,
+    listening_domains,
+    local_discovery,
+    require_ros,
+)
+from robot_dynamics.errors import BringupError
+from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot
+from robot_dynamics.nodes.ros.transports import REACH
 
-#: Domains above this use ports that Linux gives to others, and above the second none at all.
-_LAST_SAFE, LAST_DOMAIN = 101, 232
+#: Last domain whose ports lie below the ephemeral ones of Linux.
+_LAST_SAFE = 101
 _RANGES = ('SUBNET', 'LOCALHOST', 'OFF', 'SYSTEM_DEFAULT')
 _FILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 
 
-def judge_environment(environment: Mapping[str, str], exists: Callable[[str], bool],
-                      middleware: str = '') -> list[Remark]:
-    """Say what in the environment keeps nodes from finding each other, or lets in too many.
+def check_environment(environment: Mapping[str, str], exists: Callable[[str], bool],
+                      middleware: str = '') -> list[CheckResult]:
+    """Check for variables that prevent discovery, or extend it to the network.
 
     Parameters
     ----------
@@ -26,67 +42,134 @@ def judge_environment(environment: Mapping[str, str], exists: Callable[[str], bo
     middleware : str
         RMW implementation in use, empty where ROS 2 did not start.
     """
-    remarks = [*_domain(environment), *_reach(environment), *_profiles(environment, exists)]
-    if any(remark.remedy for remark in remarks):
-        return remarks
-    reach = 'this machine only' if _is_local(environment) else 'the whole network'
+    results = [*_check_domain(environment), *_check_reach(environment),
+               *_check_profiles(environment, exists)]
+    if any(result.remedy for result in results):
+        return results
+    reach = 'this machine only' if _stays_local(environment) else 'the whole network'
     name = middleware or environment.get('RMW_IMPLEMENTATION', 'the default middleware')
-    return [*remarks, ok('ROS 2', f'{name}, discovery on {reach}')]
+    return [*results, ok('ROS 2', f'{name}, discovery on {reach}')]
 
 
-def _domain(environment: Mapping[str, str]) -> list[Remark]:
+def _check_domain(environment: Mapping[str, str]) -> list[CheckResult]:
     text = environment.get('ROS_DOMAIN_ID', '')
     if not text:
         return []
     if not text.strip().isdigit() or int(text) > LAST_DOMAIN:
         return [error('ROS_DOMAIN_ID', f'is {text!r}', f'set a number from 0 to {_LAST_SAFE}')]
     if int(text) > _LAST_SAFE:
-        return [warning('ROS_DOMAIN_ID', f'is {text}: its ports are among those that Linux gives '
-                        'to any process', f'set a number from 0 to {_LAST_SAFE}')]
+        return [warning('ROS_DOMAIN_ID', f'is {text}: Linux gives its ports to any process',
+                        f'set a number from 0 to {_LAST_SAFE}')]
     return []
 
 
-def _reach(environment: Mapping[str, str]) -> list[Remark]:
-    """Judge how far discovery reaches."""
-    reach, only = environment.get('ROS_AUTOMATIC_DISCOVERY_RANGE'), \
-        environment.get('ROS_LOCALHOST_ONLY')
-    remarks = []
+def _check_reach(environment: Mapping[str, str]) -> list[CheckResult]:
+    reach, only = environment.get(REACH), environment.get(OLDER_REACH)
+    results = []
     if reach is not None and reach not in _RANGES:
-        remarks.append(error('ROS_AUTOMATIC_DISCOVERY_RANGE', f'is {reach!r}',
-                             'set it to one of ' + ', '.join(_RANGES)))
+        results.append(error(REACH, f'is {reach!r}', 'set it to one of ' + ', '.join(_RANGES)))
     elif reach == 'OFF' and not environment.get('ROS_STATIC_PEERS'):
-        remarks.append(error('ROS_AUTOMATIC_DISCOVERY_RANGE', 'is OFF: nodes find nobody',
+        results.append(error(REACH, 'is OFF: nodes do not discover each other',
                              'set it to LOCALHOST or SUBNET'))
     elif reach is not None and environment.get('ROS_DISTRO') == 'humble':
-        remarks.append(warning('ROS_AUTOMATIC_DISCOVERY_RANGE', 'means nothing to Humble',
-                               'set ROS_LOCALHOST_ONLY to 1 to stay on this machine'))
+        results.append(warning(REACH, 'has no effect in Humble',
+                               f'set {OLDER_REACH} to 1 to stay on this machine'))
     if only == '1' and reach in ('SUBNET', 'SYSTEM_DEFAULT'):
-        remarks.append(warning('ROS_LOCALHOST_ONLY', 'is 1 and wins over '
-                               f'ROS_AUTOMATIC_DISCOVERY_RANGE={reach}', 'unset it'))
+        results.append(warning(OLDER_REACH, f'is 1 and overrides {REACH}={reach}', 'unset it'))
     if environment.get('ROS_DISCOVERY_SERVER'):
-        remarks.append(note('ROS_DISCOVERY_SERVER', 'is set: who looks without being a super '
-                            'client sees nobody'))
-    if not remarks and not _is_local(environment):
-        remarks.append(note('ROS_AUTOMATIC_DISCOVERY_RANGE', 'reaches the whole network: whoever '
-                            'is in it can command the arm'))
-    return remarks
+        results.append(note('ROS_DISCOVERY_SERVER', 'is set: only a super client sees the whole '
+                            'system'))
+    if not results and not _stays_local(environment):
+        results.append(note(REACH, 'includes the whole network: any machine in it can command the '
+                            'arm'))
+    return results
 
 
-def _profiles(environment: Mapping[str, str], exists: Callable[[str], bool]) -> list[Remark]:
-    """Judge the files that configure DDS."""
-    remarks = [warning(name, f'names {environment[name]!r}, which is no file',
-                       'correct or unset it: DDS runs with its defaults, wherever they reach')
+def _check_profiles(environment: Mapping[str, str], exists: Callable[[str], bool]
+                    ) -> list[CheckResult]:
+    """Check the variables that configure DDS by files."""
+    results = [warning(name, f'is {environment[name]!r}, which is not a file',
+                       'correct or unset it: DDS runs with its default reach')
                for name in _FILES if environment.get(name) and not exists(environment[name])]
     uri = environment.get('CYCLONEDDS_URI', '')
     if uri and not uri.lstrip().startswith('<') and not exists(uri.removeprefix('file://')):
-        remarks.append(warning('CYCLONEDDS_URI', f'names {uri!r}, which is no file',
+        results.append(warning('CYCLONEDDS_URI', f'is {uri!r}, which is not a file',
                                'correct or unset it'))
     if environment.get('RMW_FASTRTPS_USE_QOS_FROM_XML') == '1':
-        remarks.append(note('RMW_FASTRTPS_USE_QOS_FROM_XML', 'is 1: the profile may change the '
-                            'quality of service that nodes ask for'))
-    return remarks
+        results.append(note('RMW_FASTRTPS_USE_QOS_FROM_XML', 'is 1: the profile may change the '
+                            'quality of service of nodes'))
+    return results
 
 
-def _is_local(environment: Mapping[str, str]) -> bool:
-    return environment.get('ROS_AUTOMATIC_DISCOVERY_RANGE') in ('LOCALHOST', 'OFF') \
-        or environment.get('ROS_LOCALHOST_ONLY') == '1'
+def _stays_local(environment: Mapping[str, str]) -> bool:
+    return environment.get(REACH) in ('LOCALHOST', 'OFF') or environment.get(OLDER_REACH) == '1'
+
+
+def find_system(seconds: float, *, namespace: str | None, domain: int | None
+                ) -> tuple[GraphSnapshot, list[CheckResult]]:
+    """Take a snapshot of the running system; also return notes on where it was found.
+
+    A system limited to this machine, as those of this package are, binds its sockets to
+    127.0.0.1, so that discovery in the whole network does not find it. Where the environment of
+    the user leads to no system, and a participant listens on this machine, that is tried too.
+
+    Parameters
+    ----------
+    seconds : float
+        Time to listen, s.
+    namespace : str, optional
+        Namespace of the arm.
+    domain : int, optional
+        ROS domain; that of the environment, or else any that is in use here.
+
+    Raises
+    ------
+    BringupError
+        When there is no ROS 2, or it cannot be started.
+    """
+    require_ros()
+    _try_middleware(os.environ)
+    from robot_dynamics.nodes.observing.graph_probe import look
+    here = listening_domains()
+    graph = look(seconds, namespace=namespace, domain=domain)
+    others = [number for number in here if number != graph.domain]
+    if not graph.is_empty or is_wide(os.environ):
+        return graph, _other_domains(others)
+    candidates = [] if is_local(os.environ) else \
+        [number for number in here if number == graph.domain]
+    if not candidates and domain is None and not os.environ.get('ROS_DOMAIN_ID'):
+        candidates = others
+    if len(candidates) == 1:
+        with local_discovery():
+            found = look(seconds, namespace=namespace, domain=candidates[0])
+        if not found.is_empty:
+            where = '' if found.domain == graph.domain else f', in domain {found.domain}'
+            reach = '' if is_local(os.environ) else f'{REACH}=LOCALHOST and '
+            return found, [note('ROS 2', f'this system is limited to this machine{where}',
+                                f'to reach it set {reach}ROS_DOMAIN_ID={found.domain}')]
+    return graph, _other_domains(others)
+
+
+def _try_middleware(environment: Mapping[str, str]) -> None:
+    """Raise where the chosen middleware is missing, which would end this process later."""
+    chosen = environment.get('RMW_IMPLEMENTATION')
+    if not chosen:
+        return
+    done = subprocess.run([sys.executable, '-c', 'import rclpy; rclpy.init()'], text=True,
+                          capture_output=True, check=False)
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ['no reason given'])[-1]
+        # Without level, time and logger, and the place in the source.
+        reason = re.sub(r'^(\[[^]]*\] ?)*:? ?|, at /.*$', '', last)
+        raise BringupError(f'is {chosen!r}, which cannot be used ({reason})',
+                           subject='RMW_IMPLEMENTATION',
+                           remedy=f'install ros-<distro>-{chosen.replace("_", "-")}, or unset it')
+
+
+def _other_domains(domains: list[int]) -> list[CheckResult]:
+    """Note other domains with participants on this machine."""
+    if not domains:
+        return []
+    plural = 's' if len(domains) > 1 else ''
+    return [note('ROS_DOMAIN_ID', f'ROS nodes of this machine are in domain{plural} '
+                 + ', '.join(map(str, domains)), f'robot-dynamics doctor --domain {domains[0]}')]

@@ -1,45 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a judgement says: one remark about one thing, and what to do about it."""
+"""The report of the doctor: results of checks, and their text for terminals, pipes and JSON."""
 
 from __future__ import annotations
 
+import json
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
 from robot_dynamics.errors import Finding, RobotDynamicsError, Severity, printable
 
-#: Longest of a subject, message or remedy, in characters.
+#: Longest subject, message or remedy, in characters.
 LONGEST_TEXT = 500
+
+_INDENT = 11
+#: Longest line, however wide the terminal is.
+_WIDEST = 110
 
 
 class Level(IntEnum):
-    """How much it matters."""
+    """How much a result matters."""
 
-    #: Looked at, nothing wrong.
+    #: Checked, nothing wrong.
     OK = 0
-    #: Good to know.
+    #: For information.
     NOTE = 1
     #: Works, but not as it should, or only under conditions.
     WARNING = 2
-    #: Does not work, or must not.
+    #: Does not work, or must not be used.
     ERROR = 3
 
 
+_WORDS = {Level.OK: 'ok', Level.NOTE: 'note', Level.WARNING: 'warning', Level.ERROR: 'ERROR'}
+_COLOURS = {Level.OK: '32', Level.NOTE: '36', Level.WARNING: '33', Level.ERROR: '1;31'}
+
+
 @dataclass(frozen=True)
-class Remark:
-    """One remark.
+class CheckResult:
+    """One result of a check.
 
     Parameters
     ----------
     level : Level
         How much it matters.
     subject : str
-        The link, joint, topic, node or variable it is about.
+        The link, joint, topic, node or variable.
     message : str
-        What was seen, without a trailing full stop.
+        What was found, without a trailing full stop.
     remedy : str
-        What to do; empty where nothing needs doing.
+        What to do; empty where nothing is to be done.
     """
 
     level: Level
@@ -48,7 +58,7 @@ class Remark:
     remedy: str = ''
 
     def __post_init__(self) -> None:
-        # Names and texts come from files and from a network: none may steer a terminal.
+        # Texts come from files and from a network: control characters must not reach a terminal.
         for name in ('subject', 'message', 'remedy'):
             object.__setattr__(self, name, printable(getattr(self, name), LONGEST_TEXT))
 
@@ -59,24 +69,24 @@ class Remark:
 
 @dataclass(frozen=True)
 class Section:
-    """Remarks that belong together."""
+    """Results that belong together."""
 
     title: str
-    remarks: tuple[Remark, ...]
+    results: tuple[CheckResult, ...]
 
 
 @dataclass(frozen=True)
-class Examination:
-    """All that was found.
+class HealthReport:
+    """All results.
 
     Parameters
     ----------
     subject : str
-        What was looked at, in one line.
+        The robot or system, in one line.
     sections : tuple of Section
-        What was found, in the order of showing.
+        Results in the order of printing.
     table : tuple of str
-        Lines that describe the patient, shown before everything else.
+        Lines that describe the robot, printed before the results.
     """
 
     subject: str
@@ -84,13 +94,13 @@ class Examination:
     table: tuple[str, ...] = ()
 
     @property
-    def remarks(self) -> tuple[Remark, ...]:
-        """Every remark."""
-        return tuple(remark for section in self.sections for remark in section.remarks)
+    def results(self) -> tuple[CheckResult, ...]:
+        """Every result."""
+        return tuple(result for section in self.sections for result in section.results)
 
     def count(self, level: Level) -> int:
-        """Return how many remarks have a level."""
-        return sum(remark.level is level for remark in self.remarks)
+        """Count the results of a level."""
+        return sum(result.level is level for result in self.results)
 
     @property
     def exit_status(self) -> int:
@@ -98,53 +108,123 @@ class Examination:
         return int(self.count(Level.ERROR) > 0)
 
 
-def ok(subject: str, message: str) -> Remark:
-    """Return that something is as it should be."""
-    return Remark(Level.OK, subject, message)
+def ok(subject: str, message: str) -> CheckResult:
+    """Result of a check that found nothing wrong."""
+    return CheckResult(Level.OK, subject, message)
 
 
-def note(subject: str, message: str, remedy: str = '') -> Remark:
-    """Return something good to know."""
-    return Remark(Level.NOTE, subject, message, remedy)
+def note(subject: str, message: str, remedy: str = '') -> CheckResult:
+    """Result for information."""
+    return CheckResult(Level.NOTE, subject, message, remedy)
 
 
-def warning(subject: str, message: str, remedy: str) -> Remark:
-    """Return something that should be otherwise."""
-    return Remark(Level.WARNING, subject, message, remedy)
+def warning(subject: str, message: str, remedy: str) -> CheckResult:
+    """Result about something that should be changed."""
+    return CheckResult(Level.WARNING, subject, message, remedy)
 
 
-def error(subject: str, message: str, remedy: str) -> Remark:
-    """Return something that has to be otherwise."""
-    return Remark(Level.ERROR, subject, message, remedy)
+def error(subject: str, message: str, remedy: str) -> CheckResult:
+    """Result about something that must be changed."""
+    return CheckResult(Level.ERROR, subject, message, remedy)
 
 
-def from_error(failure: RobotDynamicsError, subject: str) -> Remark:
-    """Return the remark that an exception of this package makes."""
-    return Remark(Level.ERROR, failure.subject or subject, failure.message, failure.remedy or '')
+def from_error(failure: RobotDynamicsError, subject: str) -> CheckResult:
+    """Result for an exception of this package."""
+    return error(failure.subject or subject, failure.message, failure.remedy or '')
 
 
-def from_finding(finding: Finding) -> Remark:
-    """Return the remark that a finding of a reader makes."""
+def from_model_finding(finding: Finding) -> CheckResult:
+    """Result for a finding of the reader of robot descriptions."""
     level = Level.WARNING if finding.severity is Severity.WARNING else Level.NOTE
-    return Remark(level, finding.subject, finding.message, finding.remedy)
+    return CheckResult(level, finding.subject, finding.message, finding.remedy)
 
 
-def gathered(remarks: Iterable[Remark]) -> list[Remark]:
-    """Return remarks with those that say the same of several subjects made one.
-
-    A remark stands where the first of its kind stood.
-    """
+def merged(results: Iterable[CheckResult]) -> list[CheckResult]:
+    """Results in which equal messages about several subjects are one, at the first place."""
     subjects: dict[tuple[Level, str, str], list[str]] = {}
-    for remark in remarks:
-        subjects.setdefault((remark.level, remark.message, remark.remedy), []).append(
-            remark.subject)
-    return [Remark(level, listed(names), message, remedy)
+    for result in results:
+        subjects.setdefault((result.level, result.message, result.remedy), []).append(
+            result.subject)
+    return [CheckResult(level, listed(names), message, remedy)
             for (level, message, remedy), names in subjects.items()]
 
 
 def listed(names: Iterable[str], most: int = 8) -> str:
-    """Return names in a line, of many the first ones and how many more there are."""
+    """Names in a line; of many the first ones and the number of the others."""
     names = list(dict.fromkeys(names))
     if len(names) <= most:
         return ', '.join(names)
     return f'{", ".join(names[:most - 1])} and {len(names) - most + 1} more'
+
+
+def as_text(report: HealthReport, width: int, *, colours: bool = False) -> str:
+    """Text of a report for a terminal.
+
+    Parameters
+    ----------
+    report : HealthReport
+        The report.
+    width : int
+        Columns of the terminal.
+    colours : bool
+        Whether to colour the levels.
+    """
+    width = max(40, min(width, _WIDEST))
+    lines = [_wrapped(report.subject, width), *report.table]
+    for section in report.sections:
+        if section.results:
+            lines += ['', _coloured(section.title, '1', colours)]
+        subject = None
+        for result in section.results:
+            lines += _result_lines(result, subject, width, colours)
+            subject = result.subject
+    return '\n'.join([*lines, '', summary(report)])
+
+
+def as_lines(report: HealthReport) -> str:
+    """Text of a report with one line per result."""
+    return '\n'.join([report.subject, *report.table, *(
+        f'{_WORDS[result.level].lower()}: {result}' for result in report.results),
+        summary(report)])
+
+
+def as_json(report: HealthReport) -> str:
+    """JSON of a report."""
+    return json.dumps({
+        'subject': report.subject,
+        'errors': report.count(Level.ERROR), 'warnings': report.count(Level.WARNING),
+        'sections': [{'title': section.title, 'remarks': [
+            {'level': _WORDS[result.level].lower(), 'subject': result.subject,
+             'message': result.message, 'remedy': result.remedy}
+            for result in section.results]} for section in report.sections]}, indent=2)
+
+
+def summary(report: HealthReport) -> str:
+    """Last line of a report: the number of errors and warnings."""
+    counts = [f'{count} {word}{"s" if count > 1 else ""}'
+              for level, word in ((Level.ERROR, 'error'), (Level.WARNING, 'warning'))
+              if (count := report.count(level))]
+    return ', '.join(counts) or 'nothing wrong'
+
+
+def _result_lines(result: CheckResult, before: str | None, width: int, colours: bool) -> list[str]:
+    """Lines of a result: level and message, then the remedy; a repeated subject is left out."""
+    word = _WORDS[result.level]
+    margin = ' ' * _INDENT
+    text = result.message if result.subject == before else f'{result.subject}: {result.message}'
+    first, *rest = textwrap.wrap(text, width - _INDENT, break_long_words=False,
+                                 break_on_hyphens=False) or ['']
+    lines = [f'  {_coloured(word, _COLOURS[result.level], colours)}'
+             f'{" " * (_INDENT - 2 - len(word))}{first}', *(margin + line for line in rest)]
+    if result.remedy:
+        lines.append(_wrapped(result.remedy, width, f'{margin}-> ', f'{margin}   '))
+    return lines
+
+
+def _wrapped(text: str, width: int, first: str = '', rest: str = '') -> str:
+    return textwrap.fill(text, width, initial_indent=first, subsequent_indent=rest,
+                         break_long_words=False, break_on_hyphens=False)
+
+
+def _coloured(text: str, colour: str, colours: bool) -> str:
+    return f'\033[{colour}m{text}\033[0m' if colours else text

@@ -1,80 +1,261 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether this machine can run a control loop."""
+"""Check whether this machine can run a control loop: load, processes and compiled kernels."""
 
 from __future__ import annotations
 
+import os
+import tempfile
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
-from robot_dynamics.bringup.doctor.findings import Remark, note, ok, warning
-from robot_dynamics.bringup.doctor.machine_seen import MachineSeen, ProcessSeen
+from robot_dynamics.bringup.doctor.findings import CheckResult, note, ok, warning
+from robot_dynamics.bringup.warmup import import_kernels
+from robot_dynamics.dynamics.kernels.loading import all_kernels
 
-#: Share of all cores in use beyond which a loop has to wait for its turn.
+#: Share of all cores in use above which a loop has to wait.
 FULL = 0.85
-#: Share of a core beyond which a single thread has hardly time left.
+#: Share of a core above which a single thread has hardly time left.
 SATURATED = 0.85
-#: Share taken by other guests of the host that a loop notices.
+#: Share taken by other guests of the host that affects a loop.
 STOLEN = 0.02
 
+_MODULE = 'robot_dynamics.nodes.'
+#: Real-time scheduling policies of Linux.
+_REAL_TIME = (1, 2)
 
-def judge_machine(seen: MachineSeen, domain: int | None = None) -> list[Remark]:
-    """Say what about this machine makes cycles late.
+
+@dataclass(frozen=True)
+class NodeUsage:
+    """A process that runs a node of this package.
 
     Parameters
     ----------
-    seen : MachineSeen
+    pid : int
+        Process id.
+    node : str
+        Executable of the node.
+    cpu : float
+        Processor time, as a share of one core.
+    domain : int or None
+        ROS domain, None where it is not visible.
+    nice : int
+        Niceness.
+    is_real_time : bool
+        Whether it has a real-time priority.
+    """
+
+    pid: int
+    node: str
+    cpu: float
+    domain: int | None = None
+    nice: int = 0
+    is_real_time: bool = False
+
+
+@dataclass(frozen=True)
+class MachineState:
+    """State of the machine that the doctor runs on.
+
+    Parameters
+    ----------
+    cores : int
+        Processor cores that this process may use.
+    load : float or None
+        Load average of one minute.
+    busy, stolen : float or None
+        Share of all cores in use, and taken by other guests of the same host.
+    governor : str
+        Frequency governor of the processor; empty where it is unknown.
+    processes : tuple of NodeUsage
+        Nodes of this package.
+    kernels, compiled : int
+        Number of compiled kernels needed, and of those on disk.
+    keeps_kernels : bool
+        Whether they are kept from one process to the next.
+    """
+
+    cores: int = 1
+    load: float | None = None
+    busy: float | None = None
+    stolen: float | None = None
+    governor: str = ''
+    processes: tuple[NodeUsage, ...] = ()
+    kernels: int = 0
+    compiled: int = 0
+    keeps_kernels: bool = True
+
+
+def check_machine(state: MachineState, domain: int | None = None) -> list[CheckResult]:
+    """Check for causes of late cycles.
+
+    Parameters
+    ----------
+    state : MachineState
         The machine.
     domain : int, optional
-        ROS domain whose processes matter; all where it is not said.
+        ROS domain of the processes to check; all by default.
     """
-    processes = [process for process in seen.processes
+    processes = [process for process in state.processes
                  if domain is None or process.domain in (None, domain)]
-    return [*_load(seen), *_processes(processes), *judge_kernels(seen)]
+    return [*_check_load(state), *_check_processes(processes), *check_kernels(state)]
 
 
-def judge_kernels(seen: MachineSeen) -> list[Remark]:
-    """Say whether the equations are compiled."""
-    if not seen.keeps_kernels:
-        return [warning('kernels', 'nowhere to keep compiled equations: every node compiles them '
-                        'when it starts', 'set NUMBA_CACHE_DIR to a folder that can be written')]
-    missing = seen.kernels - seen.compiled
+def check_kernels(state: MachineState) -> list[CheckResult]:
+    """Check that the equations are compiled."""
+    if not state.keeps_kernels:
+        return [warning('kernels', 'cannot be stored: every node compiles them when it starts',
+                        'set NUMBA_CACHE_DIR to a folder where you can write')]
+    missing = state.kernels - state.compiled
     if missing:
-        return [note('kernels', f'{missing} of {seen.kernels} are not compiled yet: the first '
-                     'node to start does it, which takes a while', 'robot-dynamics warmup')]
-    return [ok('kernels', f'all {seen.kernels} compiled and on disk')]
+        return [note('kernels', f'{missing} of {state.kernels} are not compiled yet: the first '
+                     'node to start compiles them, which takes a while', 'robot-dynamics warmup')]
+    return [ok('kernels', f'all {state.kernels} compiled and on disk')]
 
 
-def _load(seen: MachineSeen) -> list[Remark]:
-    remarks = []
-    load = '' if seen.load is None else f'load {seen.load:.1f} on '
-    text = f'{load}{seen.cores} core{"s" if seen.cores > 1 else ""}'
-    if seen.busy is not None:
-        text += f', {100 * seen.busy:.0f} % busy'
-        if seen.busy > FULL:
-            remarks.append(warning('processor', text, 'stop what else runs, give the controller '
+def _check_load(state: MachineState) -> list[CheckResult]:
+    results = []
+    load = '' if state.load is None else f'load {state.load:.1f} on '
+    text = f'{load}{state.cores} core{"s" if state.cores > 1 else ""}'
+    if state.busy is not None:
+        text += f', {100 * state.busy:.0f} % busy'
+        if state.busy > FULL:
+            results.append(warning('processor', text, 'stop other programs, give the controller '
                                    'cores of its own (taskset), or set spin to waitset'))
-    if seen.stolen is not None and seen.stolen > STOLEN:
-        remarks.append(warning('processor', f'{100 * seen.stolen:.0f} % of it is taken by other '
-                               'guests of the host', 'no virtual machine keeps time then: move '
-                               'control to a machine of its own'))
-    if seen.governor == 'powersave':
-        remarks.append(note('processor', 'its frequency governor is powersave',
+    if state.stolen is not None and state.stolen > STOLEN:
+        results.append(warning('processor', f'{100 * state.stolen:.0f} % of it is taken by other '
+                               'guests of the host', 'a virtual machine is late then: run the '
+                               'controller on a machine of its own'))
+    if state.governor == 'powersave':
+        results.append(note('processor', 'has the frequency governor powersave',
                             'cpupower frequency-set -g performance'))
-    return remarks or [ok('processor', text)]
+    return results or [ok('processor', text)]
 
 
-def _processes(processes: Sequence[ProcessSeen]) -> list[Remark]:
-    remarks = []
+def _check_processes(processes: Sequence[NodeUsage]) -> list[CheckResult]:
+    results = []
     for process in processes:
         subject = f'{process.node} ({process.pid})'
         if process.cpu > SATURATED:
-            remarks.append(warning(subject, f'takes {100 * process.cpu:.0f} % of a core',
+            results.append(warning(subject, f'takes {100 * process.cpu:.0f} % of a core',
                                    'set spin to waitset or events, or lower the rate'))
         if process.nice > 0:
-            remarks.append(warning(subject, f'has niceness {process.nice}: everything else goes '
+            results.append(warning(subject, f'has niceness {process.nice}: other processes run '
                                    'first', 'start it without nice'))
-    if not remarks and processes:
+    if not results and processes:
         shares = ', '.join(f'{process.node} {100 * process.cpu:.0f} %'
                            + (' (real time)' if process.is_real_time else '')
                            for process in processes)
-        remarks.append(ok('processes', shares))
-    return remarks
+        results.append(ok('processes', shares))
+    return results
+
+
+class MachineWatch:
+    """Observes the machine from its construction to `state`."""
+
+    def __init__(self) -> None:
+        import_kernels()
+        self._started = time.monotonic()
+        self._processes = _node_processes()
+        self._times = _processor_times()
+
+    def state(self) -> MachineState:
+        """State of the machine since the construction."""
+        elapsed = max(time.monotonic() - self._started, 1e-3)
+        processes = []
+        for pid, now in _node_processes().items():
+            before = self._processes.get(pid)
+            if before is not None:
+                cpu = (now.ticks - before.ticks) / os.sysconf('SC_CLK_TCK') / elapsed
+                processes.append(NodeUsage(pid, now.node, cpu, _domain_of(pid),
+                                           now.nice, now.policy in _REAL_TIME))
+        kernels = all_kernels()
+        busy, stolen = self._shares()
+        return MachineState(
+            cores=_cores(), load=os.getloadavg()[0] if hasattr(os, 'getloadavg') else None,
+            busy=busy, stolen=stolen, governor=_governor(), processes=tuple(processes),
+            kernels=len(kernels), compiled=sum(kernel.is_cached for kernel in kernels),
+            keeps_kernels=not any(_is_temporary(kernel.directory) for kernel in kernels))
+
+    def _shares(self) -> tuple[float | None, float | None]:
+        """Shares of all cores that were busy, and taken by other guests."""
+        now = _processor_times()
+        if now is None or self._times is None:
+            return None, None
+        spent = [after - before for after, before in zip(now, self._times, strict=True)]
+        total = sum(spent)
+        if total <= 0:
+            return None, None
+        # user, nice, system, idle, iowait, irq, softirq, steal
+        return 1.0 - (spent[3] + spent[4]) / total, spent[7] / total
+
+
+class _ProcStat(NamedTuple):
+    """Fields of ``/proc/<pid>/stat``."""
+
+    node: str
+    ticks: int
+    nice: int
+    policy: int
+
+
+def _node_processes() -> dict[int, _ProcStat]:
+    """Processes that run nodes of this package, by id."""
+    found = {}
+    for folder in Path('/proc').glob('[0-9]*'):
+        try:
+            words = (folder / 'cmdline').read_bytes().decode(errors='replace').split('\0')
+            module = next((word for word in words if word.startswith(_MODULE)), None)
+            if module is None or '--ros-args' not in words:
+                continue
+            # The name in parentheses may have spaces; field 3, the state, is the first after it.
+            fields = (folder / 'stat').read_text().rpartition(')')[2].split()
+        except OSError:
+            continue  # it has ended meanwhile
+        found[int(folder.name)] = _ProcStat(module.removeprefix(_MODULE),
+                                            int(fields[11]) + int(fields[12]), int(fields[16]),
+                                            int(fields[38]))
+    return found
+
+
+def _domain_of(pid: int) -> int | None:
+    """ROS domain that a process was started in; None where it is not visible."""
+    try:
+        variables = (Path('/proc') / str(pid) / 'environ').read_bytes().split(b'\0')
+    except OSError:
+        return None
+    chosen = next((text.partition(b'=')[2] for text in variables
+                   if text.startswith(b'ROS_DOMAIN_ID=')), b'')
+    return int(chosen) if chosen.isdigit() else 0
+
+
+def _processor_times() -> list[int] | None:
+    """Time of all cores by activity, in ticks; None where it is unknown."""
+    try:
+        line = Path('/proc/stat').read_text().splitlines()[0]
+    except (OSError, IndexError):
+        return None
+    times = [int(word) for word in line.split()[1:9]]
+    return times if len(times) == 8 else None
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not Linux
+        return os.cpu_count() or 1
+
+
+def _governor() -> str:
+    try:
+        return Path('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor').read_text().strip()
+    except OSError:
+        return ''
+
+
+def _is_temporary(directory: Path) -> bool:
+    """Whether a cache is removed with its process."""
+    return directory.parent.name.startswith('robot_dynamics-') \
+        and directory.parents[1] == Path(tempfile.gettempdir())

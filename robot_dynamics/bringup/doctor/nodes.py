@@ -1,87 +1,103 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How our nodes are: state, mode and its reason, what they say of themselves."""
+"""Checks of the nodes of a running system: state, mode, diagnostics and command topics."""
 
 from __future__ import annotations
 
 from robot_dynamics.bringup.doctor.findings import (
+    CheckResult,
     Level,
-    Remark,
     error,
     listed,
     note,
     ok,
     warning,
 )
-from robot_dynamics.bringup.doctor.rates import judge_gains
-from robot_dynamics.bringup.doctor.requirements import JUDGE_THEIR_GAINS, Wishes, gains_of
+from robot_dynamics.bringup.doctor.requirements import (
+    StateRequirements,
+    check_gains_for_rate,
+    gains_of,
+    has_feedback_gains,
+)
 from robot_dynamics.control.session.modes import Cause, Mode
-from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot, NodeInfo, StatusSeen
+from robot_dynamics.nodes.observing.graph_snapshot import (
+    GraphSnapshot,
+    NodeInfo,
+    StatusSeen,
+    Topic,
+)
 
-#: What to do in each mode, by its reason; the reasons of holding are those of the start gate.
+_RESTART = 'deactivate and activate the node'
+
+#: Remedies for a controller that does not track, by the reason of its mode; the reasons of
+#: holding are those of the start gate.
 REASONS = {
     'the effort reported is not the one commanded':
-        'is the effort controller of the arm active? Does effort_kind say what the driver '
-        'reports, and hardware_gravity_compensation whether the arm carries itself?',
+        'is the effort controller of the arm active? Does effort_kind match the efforts of the '
+        'driver, and hardware_gravity_compensation the arm?',
     'efforts agree but always did: waiting for the arm to stay still':
-        'wait a second; an arm that keeps moving is held by nobody',
+        'wait a second; if the arm keeps moving, nothing holds it',
     'no effort to compare: waiting for the arm to stay still':
-        'wait a second; an arm that keeps moving is held by nobody',
-    Cause.STATES_STOPPED.value: 'see joint states above; then deactivate and activate the node, '
-                                'or set resume_after',
-    Cause.STATES_SLOW.value: 'see their rate above; then deactivate and activate the node',
+        'wait a second; if the arm keeps moving, nothing holds it',
+    Cause.STATES_STOPPED.value: f'see joint states above; then {_RESTART}, or set resume_after',
+    Cause.STATES_SLOW.value: f'see their rate above; then {_RESTART}',
     Cause.ANSWERS_LATE.value: 'see this machine below, and whether the clocks of driver and '
                               'controller agree: states are older than the springs allow; a '
-                              'higher rate, softer gains or a machine with nothing else to do '
-                              'help',
-    Cause.CLOCK_JUMPED.value: 'keep clocks steady (chrony slews, ntpdate jumps); then '
-                              'deactivate and activate the node',
-    Cause.TOO_FAST.value: 'see the rate of joint states above and this machine below: a feedback '
-                          'that comes too late drives the arm to and fro; then deactivate and '
-                          'activate the node',
+                              'higher rate, softer gains or a machine without other load help',
+    Cause.CLOCK_JUMPED.value: f'keep clocks steady (chrony slews, ntpdate jumps); then {_RESTART}',
+    Cause.TOO_FAST.value: 'see the rate of joint states above and this machine below: feedback '
+                          f'that comes too late makes the arm oscillate; then {_RESTART}',
     Cause.FAR_FROM_REFERENCE.value: 'does the arm follow its commands, and is the reference '
-                                    'within its limits? Then deactivate and activate the node',
-    Cause.CONTROLLER_STOPS.value: 'its log says why: look at the arm and at what it carries; then '
-                                  'deactivate and activate the node',
+                                    f'within its limits? Then {_RESTART}',
+    Cause.CONTROLLER_STOPS.value: 'its log has the reason: check the arm and its payload; then '
+                                  f'{_RESTART}',
     Cause.CONTROLLER_FAILED.value: 'its log names the joint; correct the model or the gains',
 }
-#: What to do about an item of diagnostics that is not well, by its name.
+#: Remedies for an item of diagnostics, by its name.
 ITEMS = {
     'state': 'see joint states above',
-    'loop': 'see this machine below: something keeps the node from its turn',
+    'loop': 'see this machine below: the node is delayed',
     'command': 'at a limit: slower references, a lighter payload, or the right effort limit; '
-               'nobody listens: see commands above',
-    'adaptation': 'deactivate and activate the node once the cause is gone',
-    'model': 'robot-dynamics doctor on the description tells more',
-    'drive': 'its controller sends nothing, or nothing that can be obeyed: see commands above',
-    'excitation': 'it says what it waits for or what made it stop; once that is gone, start it '
-                  'again',
-    'recording': 'see the disk that is recorded to',
+               'without subscriber: see commands above',
+    'adaptation': f'{_RESTART} once the cause is removed',
+    'model': 'run robot-dynamics doctor on the description',
+    'drive': 'its controller sends nothing, or nothing valid: see commands above',
+    'excitation': 'it reports what it waits for or why it stopped; start it again after that',
+    'recording': 'check the disk of the recording',
 }
-#: Figures of an item worth telling begin with one of these.
-_TELLING = ('turned away', 'refused', 'finding', 'worst', 'times')
+#: Beginnings of the figures of an item that are worth reporting.
+_REPORTED = ('turned away', 'rejected', 'refused', 'finding', 'worst', 'times')
 _LEVELS = {1: Level.WARNING, 2: Level.ERROR, 3: Level.WARNING}
+_MANAGER = 'controller_manager_msgs/srv/ListControllers'
 
 
-def judge_nodes(graph: GraphSnapshot) -> list[Remark]:
-    """Say how every node of this package is, and which names are taken twice."""
-    remarks = [error(node.name, f'{node.copies} nodes have this name',
+def check_nodes(graph: GraphSnapshot) -> list[CheckResult]:
+    """Check every node of this package, and for duplicate names."""
+    results = [error(node.name, f'is the name of {node.copies} nodes',
                      'stop one of them, or give it a namespace: services reach either')
                for node in graph.nodes if node.copies > 1]
     for node in graph.nodes:
         if node.is_ours or node.is_controller:
             is_needed = not any(other.lifecycle == 'active' for other in graph.controllers)
-            remarks += judge_node(node, statuses_of(graph, node), is_needed=is_needed)
+            results += check_node(node, statuses_of(graph, node), is_needed=is_needed)
     silent = [node.name for node in graph.nodes
               if node.parameters is None and f'{node.name}/list_parameters' in graph.services]
     if silent:
-        remarks.append(note(listed(silent), 'does not answer when asked for its parameters',
-                            'a busy or a hanging process, or one that has just ended'))
-    return [*remarks, *_disagreements(graph)]
+        results.append(note(listed(silent), 'does not answer a request for its parameters',
+                            'a busy or hanging process, or one that has just ended'))
+    kinds = {node.name: node.parameters['effort_kind'] for node in graph.nodes
+             if node.is_ours and 'effort_kind' in (node.parameters or {})}
+    kinds = {name: kind for name, kind in kinds.items() if kind != 'none'}
+    if len(set(kinds.values())) > 1:
+        results.append(warning(
+            'effort_kind', 'differs: ' + ', '.join(f'{name} has {kind}'
+                                                   for name, kind in kinds.items()),
+            'the driver reports one kind of effort: set the same on every node'))
+    return results
 
 
-def judge_node(node: NodeInfo, statuses: tuple[StatusSeen, ...], *, is_needed: bool = True
-               ) -> list[Remark]:
-    """Judge one node of this package.
+def check_node(node: NodeInfo, statuses: tuple[StatusSeen, ...], *, is_needed: bool = True
+               ) -> list[CheckResult]:
+    """Check one node of this package.
 
     Parameters
     ----------
@@ -90,76 +106,69 @@ def judge_node(node: NodeInfo, statuses: tuple[StatusSeen, ...], *, is_needed: b
     statuses : tuple of StatusSeen
         Its diagnostics.
     is_needed : bool
-        Whether nobody else controls the arm.
+        Whether no other node controls the arm.
     """
-    remarks = []
+    results = []
     if node.lifecycle in ('unconfigured', 'inactive') and not is_needed:
-        remarks.append(note(node.name, f'is {node.lifecycle}: it stands by',
-                            f'robot-dynamics switch {node.base_name} to let it control the arm'))
+        results.append(note(node.name, f'is {node.lifecycle}: a standby controller',
+                            f'robot-dynamics switch {node.base_name} gives it the arm'))
     elif node.lifecycle in ('unconfigured', 'inactive'):
         verb = 'configure' if node.lifecycle == 'unconfigured' else 'activate'
         reason = _value(statuses, 'state', 'reason')
-        remarks.append(warning(node.name, f'is {node.lifecycle}' + (f': {reason}' if reason
+        results.append(warning(node.name, f'is {node.lifecycle}' + (f': {reason}' if reason
                                                                     else ''),
                                f'ros2 lifecycle set {node.name} {verb}, once what it waits for '
-                               'is there'))
+                               'is available'))
     elif node.lifecycle not in (None, 'active'):
-        remarks.append(error(node.name, f'is {node.lifecycle}', 'look at its log, start it anew'))
+        results.append(error(node.name, f'is {node.lifecycle}', 'read its log, restart it'))
     else:
-        remarks += _mode(node, statuses)
-    remarks += [Remark(_LEVELS[status.level], status.name, status.message + _figures(status),
-                       ITEMS.get(status.name.rpartition(': ')[2], 'see the log of the node'))
+        results += _check_mode(node, statuses)
+    results += [CheckResult(_LEVELS[status.level], status.name, status.message + _figures(status),
+                            ITEMS.get(status.name.rpartition(': ')[2], 'see the log of the node'))
                 for status in statuses
-                if status.level in _LEVELS and not _is_told(status, remarks)]
+                # The mode may have reported the same.
+                if status.level in _LEVELS
+                and not any(status.message in result.message for result in results)]
     if _value(statuses, 'loop', 'garbage collector') == 'on':
-        remarks.append(warning(node.name, 'its garbage collector runs: now and then a cycle stops '
-                               'for tens of milliseconds', 'gc.freeze() and gc.disable() once it '
-                                                           'is configured'))
-    if node.is_controller and node.parameters is not None \
-            and node.base_name not in JUDGE_THEIR_GAINS:
-        remarks += judge_gains(node.name, Wishes.of(node), *gains_of(node))
-    if not any(remark.level >= Level.WARNING for remark in remarks):
+        results.append(warning(node.name, 'has a running garbage collector: it delays some cycles '
+                               'by tens of milliseconds', 'gc.freeze() and gc.disable() once it '
+                                                          'is configured'))
+    if node.is_controller and node.parameters is not None and has_feedback_gains(node):
+        results += check_gains_for_rate(node.name, StateRequirements.of(node), *gains_of(node))
+    if not results:
         rate = _value(statuses, 'loop', 'rate [Hz]')
         worst = _value(statuses, 'loop', 'worst period [ms]')
         loop = f', {float(rate):.0f} Hz, worst period {worst} ms' if rate and worst else ''
-        state = node.lifecycle or 'runs'
-        if not remarks:
-            remarks.append(ok(node.name, f'{state}{loop}'))
-    return remarks
+        results.append(ok(node.name, f'{node.lifecycle or "runs"}{loop}'))
+    return results
 
 
 def statuses_of(graph: GraphSnapshot, node: NodeInfo) -> tuple[StatusSeen, ...]:
-    """Return the diagnostics of a node."""
+    """Diagnostics of a node."""
     return tuple(status for status in graph.statuses
                  if status.name.startswith(f'{node.base_name}: '))
 
 
-def _mode(node: NodeInfo, statuses: tuple[StatusSeen, ...]) -> list[Remark]:
-    """Say what a controller does, and what to do where it does not track."""
+def _check_mode(node: NodeInfo, statuses: tuple[StatusSeen, ...]) -> list[CheckResult]:
     mode, reason = _value(statuses, 'state', 'mode'), _value(statuses, 'state', 'reason')
     if not mode:
         return []
     text = f'{mode}: {reason}' if reason else mode
     if mode in (Mode.TRACKING.value, Mode.GUIDED.value):
-        loop = _value(statuses, 'loop', 'rate [Hz]')
-        return [ok(node.name, text + (f'; {float(loop):.0f} Hz' if loop else ''))]
-    # A reason may go on with details.
+        rate = _value(statuses, 'loop', 'rate [Hz]')
+        return [ok(node.name, text + (f'; {float(rate):.0f} Hz' if rate else ''))]
+    # Details may follow the reason.
     remedy = next((known for start, known in REASONS.items() if (reason or '').startswith(start)),
-                  'see the remarks above')
+                  'see the results above')
     make = error if mode == Mode.SAFE.value else warning
     return [make(node.name, text, remedy)]
 
 
-def _is_told(status: StatusSeen, remarks: list[Remark]) -> bool:
-    """Whether the mode has told of it already."""
-    return any(status.message in remark.message for remark in remarks)
-
-
 def _figures(status: StatusSeen) -> str:
-    """Return the figures of a status that say what is wrong with it, in parentheses."""
-    telling = [f'{key} {value}' for key, value in status.values.items()
-               if key.startswith(_TELLING) and value != '0']
-    return f' ({", ".join(telling)})' if telling else ''
+    """Figures of a status that explain it, in parentheses."""
+    figures = [f'{key} {value}' for key, value in status.values.items()
+               if key.startswith(_REPORTED) and value != '0']
+    return f' ({", ".join(figures)})' if figures else ''
 
 
 def _value(statuses: tuple[StatusSeen, ...], item: str, key: str) -> str | None:
@@ -167,12 +176,77 @@ def _value(statuses: tuple[StatusSeen, ...], item: str, key: str) -> str | None:
                  if status.name.endswith(f': {item}')), None)
 
 
-def _disagreements(graph: GraphSnapshot) -> list[Remark]:
-    """Say where nodes take the same efforts for different things."""
-    kinds = {node.name: node.parameters['effort_kind'] for node in graph.nodes
-             if node.is_ours and 'effort_kind' in (node.parameters or {})}
-    told = {name: kind for name, kind in kinds.items() if kind != 'none'}
-    if len(set(told.values())) < 2:
-        return []
-    return [warning('effort_kind', ', '.join(f'{name} has {kind}' for name, kind in told.items()),
-                    'the driver reports one thing: set it alike')]
+def check_commands(graph: GraphSnapshot) -> list[CheckResult]:
+    """Check that the commands of controllers reach an arm."""
+    results = []
+    commanding = [node.name for node in graph.controllers if node.commanded_topics]
+    for controller in graph.controllers:
+        if commanding and controller.name not in commanding:
+            results.append(note(controller.name, f'is on standby beside {listed(commanding)}'))
+            continue
+        if not controller.command_topics:
+            results.append(note(controller.name, 'has no command topic yet: it is not configured',
+                                f'ros2 lifecycle set {controller.name} configure'))
+        for name, types in controller.command_topics.items():
+            results += check_command_topic(controller, graph.topic(name), types)
+    if not graph.controllers and graph.nodes:
+        results.append(note('commands', 'no controller of this package runs'
+                            + (f' in {graph.namespace}' if graph.namespace else ''),
+                            'ros2 launch robot_dynamics hardware.launch.py, or robot-dynamics up'))
+    if len(commanding) > 1:
+        results.append(warning(listed(commanding), 'command at the same time',
+                               'an arm has one controller: stop the others, or give each arm a '
+                               'namespace'))
+    return [*results, *check_controller_manager(graph)]
+
+
+def check_command_topic(controller: NodeInfo, topic: Topic, types: tuple[str, ...]
+                        ) -> list[CheckResult]:
+    """Check one topic on which a controller publishes efforts.
+
+    Parameters
+    ----------
+    controller : NodeInfo
+        The controller.
+    topic : Topic
+        The topic.
+    types : tuple of str
+        Types that the controller publishes on it.
+    """
+    received = {subscription.type for subscription in topic.subscriptions}
+    if not received:
+        return [error(topic.name, f'has no subscriber for the efforts of {controller.name}',
+                      'start and activate the effort controller of the arm, or set command_topic '
+                      'to its topic')]
+    if received.isdisjoint(types):
+        return [error(topic.name, f'gets {listed(types)} from {controller.name}, and its '
+                      f'subscriber needs {listed(sorted(received))}',
+                      'set command_type and command_topic as the effort controller of the arm '
+                      'needs them')]
+    results = []
+    others = [publisher.node for publisher in topic.publishers
+              if publisher.node != controller.name]
+    if others:
+        results.append(error(topic.name, f'also gets commands from {listed(others)}',
+                             f'stop it: {controller.name} does not move an arm that another node '
+                             'commands'))
+    latched = [subscription.node for subscription in topic.subscriptions
+               if subscription.latched and subscription.type in types]
+    if latched:
+        results.append(error(topic.name, f'is not latched, and {listed(latched)} requires latched '
+                             'commands (transient local)', 'set its durability to volatile'))
+    subscribers = listed(subscription.node for subscription in topic.subscriptions)
+    if len(topic.subscriptions) > 1:
+        results.append(note(topic.name, f'has {len(topic.subscriptions)} subscribers: '
+                            f'{subscribers}'))
+    return results or [ok(topic.name, f'from {controller.name} to {subscribers}')]
+
+
+def check_controller_manager(graph: GraphSnapshot) -> list[CheckResult]:
+    """Note controller managers, whose controllers only ROS 2 itself can list."""
+    managers = [name.rpartition('/')[0] for name, types in graph.services.items()
+                if _MANAGER in types]
+    return [note(name, 'is a controller manager of ros2_control',
+                 f'ros2 control list_controllers -c {name}: joint_state_broadcaster and the '
+                 'effort controller must be active; ros2 control list_hardware_interfaces: '
+                 'each joint/effort must be claimed') for name in managers]

@@ -1,36 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states as a controller would have taken them: what it turns away, and what is left."""
+"""Joint states as a controller accepts them, compared with the model of the robot."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
-from robot_dynamics.bringup.doctor.requirements import Wishes
+from robot_dynamics.bringup.doctor.findings import CheckResult, error, merged, note, ok, warning
+from robot_dynamics.bringup.doctor.requirements import StateRequirements
 from robot_dynamics.control.states.joint_state import JointStateMonitor, Note, Reason
+from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot import Robot, prismatic_joints
 from robot_dynamics.nodes.observing.graph_snapshot import ClockSample, StateSample
+
+#: Tolerance of position limits. rad or m.
+_OUTSIDE = 0.02
+#: Smallest motion, and smallest number of states, for a comparison of velocities. rad or m.
+_MOVED, _ENOUGH = 0.02, 20
+#: Relative difference of velocity and rate of change of position that is reported.
+_MISMATCH = 0.3
+#: Share of the variation that a proportion must explain.
+_EXPLAINED = 0.8
+_DEGREES = 180.0 / math.pi
+
+#: Smallest gravity efforts that can be compared, as a share of the limits.
+_FAINT = 0.01
+#: Efforts below this share of gravity count as zero.
+_NOTHING = 0.05
+#: Largest share of efforts that a multiple of gravity may leave unexplained.
+_UNEXPLAINED = 0.4
+#: Multiples of gravity that count as torques: no model is exact, and payloads add to it.
+_TORQUE = (0.5, 2.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """What came of a stream of joint states.
+    """Joint states after the monitor of a controller.
 
     Parameters
     ----------
     joints : tuple of str
-        The joints looked for.
+        Joints of the monitor.
     counts : dict of Reason to int
-        Messages by what became of them.
+        Messages by the reason for accepting or rejecting them.
     notes : dict of Note to int
-        How often each note was taken.
+        Notes of the monitor and how often it made them.
     time : ndarray, shape (k,)
-        Stamps of the complete states. s.
+        Stamps of the accepted states. s.
     q, v, effort : ndarray, shape (k, n)
-        The complete states, in the order of `joints`; nan for efforts not told.
+        The accepted states, in the order of `joints`; NaN for unknown efforts.
     """
 
     joints: tuple[str, ...]
@@ -43,27 +66,27 @@ class Replay:
 
     @property
     def total(self) -> int:
-        """How many messages there were."""
+        """Number of messages."""
         return sum(self.counts.values())
 
 
-def replay(samples: Sequence[StateSample], robot: Robot | None, wishes: Wishes, *,
+def replay(samples: Sequence[StateSample], robot: Robot | None, requirements: StateRequirements, *,
            simulated: bool) -> Replay:
-    """Show messages to the monitor that a controller has for them.
+    """Pass messages through the monitor that a controller has for them.
 
     Parameters
     ----------
     samples : sequence of StateSample
         The messages.
     robot : Robot, optional
-        Whose joints are looked for; those of the messages where it is unknown.
-    wishes : Wishes
+        Robot with the joints; without it those of the messages are taken.
+    requirements : StateRequirements
         Settings of the monitor.
     simulated : bool
         Whether stamps are simulated time, which a controller takes as the time of receiving.
     """
-    settings = {name: getattr(wishes, name) for name in ('state_skew', 'max_age', 'max_future',
-                                                         'velocity_cutoff')}
+    settings = {name: getattr(requirements, name)
+                for name in ('state_skew', 'max_age', 'max_future', 'velocity_cutoff')}
     if robot is None:
         joints = tuple(dict.fromkeys(name for sample in samples for name in sample.names))
         monitor = JointStateMonitor(joints, np.zeros(len(joints), dtype=bool), **settings)
@@ -71,11 +94,11 @@ def replay(samples: Sequence[StateSample], robot: Robot | None, wishes: Wishes, 
         joints = robot.joint_names
         monitor = JointStateMonitor.for_robot(robot, **settings)
     start = samples[0].received if samples else 0
-    # A controller counts from its start: floats resolve that better than the Unix epoch.
+    # Times count from an origin, because floats resolve that better than the Unix epoch.
     origin = next((sample.stamp for sample in samples if sample.stamp), 0) if simulated else start
     rows = []
     for sample in samples:
-        # Zero means "no stamp" to the monitor, and is the origin here.
+        # To the monitor a stamp of zero means "no stamp", so the origin becomes 1 ns.
         stamp = (1e-9 * (sample.stamp - origin) or 1e-9) if sample.stamp else None
         received = stamp if simulated and stamp is not None else 1e-9 * (sample.received - start)
         verdict = monitor.update(received, stamp, sample.names, sample.position, sample.velocity,
@@ -89,7 +112,7 @@ def replay(samples: Sequence[StateSample], robot: Robot | None, wishes: Wishes, 
     return Replay(joints, monitor.counts, monitor.notes, *columns)
 
 
-def is_simulated(samples: Sequence[StateSample], clock: Sequence[ClockSample]) -> bool:
+def uses_simulated_time(samples: Sequence[StateSample], clock: Sequence[ClockSample]) -> bool:
     """Whether stamps are nearer to ``/clock`` than to the clock of this machine."""
     stamped = [sample for sample in samples if sample.stamp]
     if not stamped or not clock:
@@ -99,8 +122,148 @@ def is_simulated(samples: Sequence[StateSample], clock: Sequence[ClockSample]) -
 
 
 def clock_at(clock: Sequence[ClockSample], received: int) -> int:
-    """Return the simulated time at an instant of this machine's clock, between samples. ns."""
+    """Simulated time at an instant of this machine's clock, interpolated. ns."""
     origin = clock[0]
     return origin.time + round(float(np.interp(
         received - origin.received, [sample.received - origin.received for sample in clock],
         [sample.time - origin.time for sample in clock])))
+
+
+def check_motion(robot: Robot, replayed: Replay, samples: Sequence[StateSample]
+                 ) -> list[CheckResult]:
+    """Check positions against limits, and velocities against positions."""
+    return merged([*_check_positions(robot, samples), *_check_velocities(robot, replayed)])
+
+
+def _check_positions(robot: Robot, samples: Sequence[StateSample]) -> list[CheckResult]:
+    """Check the messages themselves, because the monitor rejects degrees as jumps."""
+    results = []
+    for k, joint in enumerate(robot.joint_names):
+        values = [sample.position[sample.names.index(joint)] for sample in samples
+                  if joint in sample.names and len(sample.position) == len(sample.names)]
+        values = [value for value in values if math.isfinite(value)]
+        if not values:
+            continue
+        low, high = robot.limits.lower[k], robot.limits.upper[k]
+        farthest = max(values, key=lambda value: max(low - value, value - high, -math.inf))
+        if max(low - farthest, farthest - high) <= _OUTSIDE:
+            continue
+        unit, scale, other = ('m', 1e3, 'millimetres') if prismatic_joints(robot)[k] else \
+            ('rad', _DEGREES, 'degrees')
+        guess = f': in {other}?' if abs(farthest) > 10.0 and \
+            low - _OUTSIDE <= farthest / scale <= high + _OUTSIDE else ''
+        results.append(warning(
+            joint, f'is at {farthest:.4g} {unit}, outside its limits {low:.4g} to {high:.4g}'
+            f'{guess}', 'check unit and zero of the driver, or the limits of the description'))
+    return results
+
+
+def _check_velocities(robot: Robot, replayed: Replay) -> list[CheckResult]:
+    """Compare velocities with the rate of change of positions."""
+    time, q, v = replayed.time, replayed.q, replayed.v
+    if len(time) < _ENOUGH:
+        return []
+    results = []
+    spans = np.diff(time)[:, None]
+    rates, means = np.diff(q, axis=0) / spans, 0.5 * (v[1:] + v[:-1])
+    for k, joint in enumerate(robot.joint_names):
+        if np.ptp(q[:, k]) < _MOVED:
+            continue
+        rate, mean = rates[:, k], means[:, k]
+        if not np.any(mean):
+            results.append(warning(joint, 'moves, and its velocity is always zero',
+                                   'let the driver fill velocities, or leave them empty: then '
+                                   'they are estimated'))
+            continue
+        ratio = float(rate @ mean / (mean @ mean))
+        left = rate - ratio * mean
+        explained = 1.0 - float(left @ left / (rate @ rate))
+        if explained > _EXPLAINED and abs(ratio - 1.0) > _MISMATCH:
+            results.append(warning(joint, f'has a velocity of {1.0 / ratio:.3g} times the rate of '
+                                   f'change of its position{_unit_guess(1.0 / ratio)}',
+                                   'check unit and sign of the velocities of the driver'))
+    return results
+
+
+def _unit_guess(factor: float) -> str:
+    for value, text in ((_DEGREES, 'degrees per second'), (1e3, 'millimetres per second'),
+                        (-1.0, 'the other sign')):
+        if abs(factor / value - 1.0) < 0.1:
+            return f': {text}?'
+    return ''
+
+
+class EffortPattern(Enum):
+    """Comparison of reported efforts with the gravity of the model."""
+
+    UNKNOWN = 'unknown'
+    ZERO = 'zero'
+    TORQUE = 'joint torques'
+    SCALED = 'joint torques in another scale'
+    REVERSED = 'joint torques of the other sign'
+    OTHER = 'neither joint torques nor zero'
+
+
+def effort_pattern(robot: Robot, replayed: Replay) -> tuple[EffortPattern, float]:
+    """Pattern of reported efforts, and the multiple of gravity that fits them best."""
+    known = ~np.isnan(replayed.effort).any(axis=1)
+    if not known.any():
+        return EffortPattern.UNKNOWN, np.nan
+    effort = replayed.effort[known]
+    gravity = Dynamics(robot).gravity_torque(replayed.q[known])
+    size = float(np.linalg.norm(gravity))
+    scale = np.where(np.isfinite(robot.limits.effort), robot.limits.effort, 0.0)
+    if size <= max(_FAINT * float(np.linalg.norm(scale)) * np.sqrt(len(effort)), 1e-6):
+        return EffortPattern.UNKNOWN, np.nan
+    if np.linalg.norm(effort) < _NOTHING * size:
+        return EffortPattern.ZERO, 0.0
+    multiple = float(np.sum(effort * gravity) / size**2)
+    left = float(np.linalg.norm(effort - multiple * gravity) / np.linalg.norm(effort))
+    if left > _UNEXPLAINED:
+        return EffortPattern.OTHER, multiple
+    if multiple < 0.0:
+        return EffortPattern.REVERSED, multiple
+    return (EffortPattern.TORQUE if _TORQUE[0] <= multiple <= _TORQUE[1]
+            else EffortPattern.SCALED), multiple
+
+
+def check_efforts(topic: str, robot: Robot, replayed: Replay,
+                  requirements: StateRequirements | None) -> list[CheckResult]:
+    """Compare efforts with the ``effort_kind`` that the controller, if there is one, has."""
+    pattern, multiple = effort_pattern(robot, replayed)
+    remedy = _REMEDIES.get(pattern, '')
+    if pattern is EffortPattern.UNKNOWN:
+        return []
+    looks = pattern.value
+    if pattern in (EffortPattern.TORQUE, EffortPattern.SCALED, EffortPattern.REVERSED):
+        looks += f' ({multiple:.3g} times gravity)'
+    if requirements is None:
+        return [note(topic, f'efforts look like {looks}', remedy)]
+    kind = requirements.effort_kind
+    if kind == 'torque' and pattern is EffortPattern.ZERO \
+            and not requirements.hardware_gravity_compensation:
+        return [error(topic, 'efforts are zero and the controller expects torques: it cannot '
+                      'detect that the arm obeys', remedy)]
+    if kind == 'torque' and pattern in (EffortPattern.SCALED, EffortPattern.REVERSED):
+        return [warning(topic, f'efforts look like {looks}, and the controller expects torques',
+                        remedy)]
+    if kind == 'gravity_compensated' and pattern is EffortPattern.TORQUE:
+        return [warning(topic, 'efforts look like joint torques with gravity, and the controller '
+                        'expects them without', 'set effort_kind to torque')]
+    if kind == 'none' and pattern is EffortPattern.TORQUE:
+        return [note(topic, 'efforts look like joint torques, and the controller does not use '
+                     'them', 'with effort_kind torque it could detect that the arm obeys')]
+    if kind == 'torque' and pattern is EffortPattern.TORQUE:
+        return [ok(topic, f'efforts are joint torques: {multiple:.2f} times the gravity of the '
+                          'model')]
+    return []
+
+
+_REMEDIES = {
+    EffortPattern.ZERO: 'set effort_kind to none where the driver measures no effort, to '
+                        'gravity_compensated where it reports efforts without gravity',
+    EffortPattern.TORQUE: 'effort_kind torque is right',
+    EffortPattern.SCALED: 'currents? set effort_kind and effort_scale; or check the masses of '
+                          'the description',
+    EffortPattern.REVERSED: 'set effort_scale to -1, or check gravity and the joint axes',
+}

@@ -1,46 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a controller asks of joint states, from its parameters."""
+"""Requirements of a controller: the joint states that it accepts, and the rate for its gains."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
-from robot_dynamics.control.feedback.gains import AdaptationGains, FeedbackGains
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.bringup.doctor.findings import CheckResult, error, from_error, note, ok
+from robot_dynamics.control.feedback.gains import AdaptationGains, FeedbackGains, check_gains
+from robot_dynamics.control.laws.slotine_li import AdaptiveController
+from robot_dynamics.control.session.limits import EffortLimiter
+from robot_dynamics.errors import ControlError, RobotDynamicsError
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot, NodeInfo
 
-#: Controllers without adaptation.
-LEARN_NOTHING = ('computed_torque_controller', 'pd_gravity_controller',
-                 'gravity_compensation_controller', 'feedforward_lq_controller',
-                 'elastic_pd_controller')
-#: Controllers whose gains are judged by themselves when they are configured.
-JUDGE_THEIR_GAINS = ('elastic_pd_controller',)
+#: Range of rates in which the lowest stable one is searched. Hz.
+_SLOWEST, _FASTEST = 1.0, 10_000.0
+#: Largest number of bodies for a trial of the adaptive controller, which learns ten parameters
+#: of each.
+MOST_BODIES = 150
 
 _Gains = TypeVar('_Gains', FeedbackGains, AdaptationGains)
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """Parameters of a controller that joint states have to live up to; the defaults are its own.
+class StateRequirements:
+    """Parameters of a controller that constrain joint states; the defaults are those of the nodes.
 
     Parameters
     ----------
     rate : float
-        Rate at which it takes states. Hz.
+        Rate at which it expects states. Hz.
     state_timeout, state_skew, max_age, max_future : float
-        Silence, skew, age and lead that it stands. s.
+        Gap, skew, age and lead that it accepts. s.
     velocity_cutoff : float
         Corner frequency of estimated velocities. Hz.
     state_publishers : int
-        How many publishers it wants; 0 for any number.
+        Number of publishers that it expects; 0 for any number.
     delay : float
-        Time that it takes to answer. s.
+        Delay of its answer. s.
     effort_kind : str
-        What it takes reported efforts for.
+        Meaning of reported efforts.
     hardware_gravity_compensation : bool
-        Whether it leaves gravity to the arm.
+        Whether the arm compensates its own gravity.
     """
 
     rate: float = 500.0
@@ -55,42 +59,102 @@ class Wishes:
     hardware_gravity_compensation: bool = False
 
     @classmethod
-    def of(cls, node: NodeInfo) -> Wishes:
-        """Return those of a controller; the defaults where it does not say."""
-        told = node.parameters or {}
-        return cls(**{field.name: told[field.name] for field in fields(cls)
-                      if field.name in told})
+    def of(cls, node: NodeInfo) -> StateRequirements:
+        """Requirements of a controller; the defaults for parameters that it does not have."""
+        known = node.parameters or {}
+        return cls(**{field.name: known[field.name] for field in fields(cls)
+                      if field.name in known})
 
 
 def first_controller(graph: GraphSnapshot) -> NodeInfo | None:
-    """Return the controller that joint states are judged for: one that commands, if there is."""
+    """Controller whose requirements count: one that commands, if there is one."""
     return next((node for node in graph.controllers if node.commanded_topics),
                 graph.controllers[0] if graph.controllers else None)
 
 
-def motor_prefix(node: NodeInfo) -> str:
-    """Return what stands before the names of joints in the states that a controller takes."""
-    return (node.parameters or {}).get('motor_prefix', '')
+def has_feedback_gains(node: NodeInfo) -> bool:
+    """Whether the lowest rate of a controller follows from its parameters ``feedback.*``."""
+    row = CONTROLLER_NODES.get(node.base_name)
+    return row is None or row.has_feedback_gains
 
 
 def gains_of(node: NodeInfo) -> tuple[FeedbackGains, AdaptationGains | None]:
-    """Return the gains that a controller runs with; the defaults where it does not say."""
-    told = node.parameters or {}
-    if 'feedback.stiffness' in told:
-        told = {**told, 'feedback.position_gain': told['feedback.stiffness']}
-    feedback = _group(told, 'feedback.', FeedbackGains)
-    adaptation = _group(told, 'adaptation.', AdaptationGains)
-    learns = node.base_name not in LEARN_NOTHING
-    return feedback, adaptation if learns else None
+    """Gains of a controller; the defaults for parameters that it does not have."""
+    known = dict(node.parameters or {})
+    if 'feedback.stiffness' in known:
+        known['feedback.position_gain'] = known['feedback.stiffness']
+    row = CONTROLLER_NODES.get(node.base_name)
+    learns = row is None or row.learns
+    return (_group(known, 'feedback.', FeedbackGains),
+            _group(known, 'adaptation.', AdaptationGains) if learns else None)
 
 
-def _group(told: Mapping[str, Any], prefix: str, gains: type[_Gains]) -> _Gains:
-    """Return the gains that parameters with a prefix tell."""
-    values = {field.name: told[prefix + field.name] for field in fields(gains)
-              if prefix + field.name in told}
-    if 'terms' in values:  # An empty list is told as nothing.
+def _group(known: Mapping[str, Any], prefix: str, gains: type[_Gains]) -> _Gains:
+    values = {field.name: known[prefix + field.name] for field in fields(gains)
+              if prefix + field.name in known}
+    if 'terms' in values:  # an empty list arrives as None
         values['terms'] = tuple(values['terms'] or ())
     try:
         return gains(**values)
-    except RobotDynamicsError:  # No node starts with such; it is another's parameter.
+    except RobotDynamicsError:  # no node starts with these: parameters of something else
         return gains()
+
+
+def lowest_rate(feedback: FeedbackGains, adaptation: AdaptationGains | None,
+                delay: float) -> float | None:
+    """Lowest rate at which gains are stable, Hz; None where no rate is."""
+    def is_stable(rate: float) -> bool:
+        try:
+            check_gains(feedback, adaptation, period=1.0 / rate, delay=delay)
+        except ControlError:
+            return False
+        return True
+
+    low, high = _SLOWEST, _FASTEST
+    if not is_stable(high):
+        return None
+    while high / low > 1.001:
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if is_stable(middle) else (middle, high)
+    return high
+
+
+def check_gains_for_rate(name: str, requirements: StateRequirements, feedback: FeedbackGains,
+                         adaptation: AdaptationGains | None) -> list[CheckResult]:
+    """Check that the gains of a controller suit its rate and delay."""
+    needed = lowest_rate(feedback, adaptation, requirements.delay)
+    if needed is None:
+        return [error(name, f'has too high gains for a delay of {1e3 * requirements.delay:g} ms',
+                      'lower feedback.bandwidth and feedback.error_rate')]
+    if needed > requirements.rate:
+        return [error(name, f'has gains that need {needed:.0f} Hz, at a rate of '
+                      f'{requirements.rate:g} Hz',
+                      'raise rate, or lower feedback.bandwidth, feedback.error_rate and '
+                      'adaptation.composite, and set adaptation.longest_step above a period')]
+    return []
+
+
+def check_default_controller(robot: Robot) -> list[CheckResult]:
+    """Check that the adaptive controller accepts a robot with its default parameters."""
+    if robot.n_bodies > MOST_BODIES:
+        return [note('adaptive_controller', f'was not tried: the robot has {robot.n_bodies} '
+                     'moving bodies', 'choose the joints of one arm by the parameter joints')]
+    default = StateRequirements()
+    refusals = [refusal for refusal in (
+        _refusal(lambda: EffortLimiter.for_robot(robot)),
+        _refusal(lambda: AdaptiveController(robot, period=1.0 / default.rate,
+                                            delay=default.delay)))
+        if refusal is not None]
+    if refusals:
+        return [from_error(refusal, robot.name) for refusal in refusals]
+    needed = lowest_rate(FeedbackGains(), AdaptationGains(), default.delay)
+    return [ok('adaptive_controller', 'accepts the robot with its default gains, at '
+               f'{needed:.0f} Hz or more; {default.rate:g} Hz is usual')]
+
+
+def _refusal(build: Callable[[], Any]) -> RobotDynamicsError | None:
+    try:
+        build()
+    except RobotDynamicsError as refusal:
+        return refusal
+    return None

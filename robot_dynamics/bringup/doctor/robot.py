@@ -1,56 +1,98 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at a robot description."""
+"""Checks of a robot description: its text, masses, limits, strength and default controller.
+
+A description in grams or millimetres loads without complaint and gives torques that are wrong by
+powers of ten. Wrong units show in proportions, e.g. in a body whose radius of gyration is larger
+than the reach of its arm.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
 import numpy as np
 
-from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.descriptions import joint_table, load_description, robot_line
 from robot_dynamics.bringup.doctor.findings import (
-    Examination,
+    CheckResult,
+    HealthReport,
     Level,
-    Remark,
     Section,
     from_error,
-    from_finding,
-    gathered,
+    from_model_finding,
+    listed,
+    merged,
+    note,
     ok,
+    warning,
 )
-from robot_dynamics.bringup.doctor.masses import judge_gravity, judge_masses
-from robot_dynamics.bringup.doctor.ranges import judge_ranges
-from robot_dynamics.bringup.doctor.rates import judge_control
-from robot_dynamics.bringup.doctor.strength import judge_strength, measure_strength
-from robot_dynamics.bringup.doctor.urdf_text import judge_described, read_described
+from robot_dynamics.bringup.doctor.requirements import check_default_controller
+from robot_dynamics.bringup.doctor.strength import check_strength, effort_needs
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.inertia import com_from_parameters
 from robot_dynamics.model.joints import JointType
 from robot_dynamics.model.robot import Robot, prismatic_joints
 
+#: Range of plausible reaches. m.
+LONGEST_REACH, SHORTEST_REACH = 50.0, 0.01
+#: Range of plausible mass over the cube of the reach. Arms have 5 to 150, from a desktop arm to
+#: one for a foundry; a gripper alone some hundreds. kg/m^3.
+DENSEST, THINNEST = 3000.0, 0.02
+#: Largest radius of gyration over the reach; a body within a ball of that diameter has 0.5.
+WIDEST = 2.0
+#: Largest distance of a centre of mass from its joint over the reach.
+FARTHEST = 3.0
+#: Smallest radius of gyration of a body of this mass. m, kg.
+NARROWEST, SOME_MASS = 5e-4, 0.1
+#: Largest position limits in rad and m; larger ones may be degrees and millimetres.
+FARTHEST_TURN, FARTHEST_SLIDE = 8.0 * math.pi, 20.0
+#: Largest velocity limits in rad/s and m/s, likewise.
+FASTEST_TURN, FASTEST_SLIDE = 40.0, 20.0
+#: Multiples of these, and round numbers, are placeholders for no velocity limit.
+_NO_SPEED, _ROUND = 10.0, (100.0, 1000.0, 10_000.0, 100_000.0)
+#: Shortest length for comparisons. m.
+_LEAST_LENGTH = 0.05
+#: Gravity on earth, and its tolerance. m/s^2.
+_GRAVITY, _GRAVITY_TOLERANCE = 9.81, 0.1
+_AXES = {(1.0, 0.0, 0.0): '+x', (-1.0, 0.0, 0.0): '-x', (0.0, 1.0, 0.0): '+y',
+         (0.0, -1.0, 0.0): '-y', (0.0, 0.0, 1.0): '+z', (0.0, 0.0, -1.0): '-z'}
+#: Largest number of unexpanded xacro expressions that are listed.
+_MOST_LEFTOVERS = 3
 
-def examine_robot(name_or_path: str) -> Examination:
-    """Return what is to be said of the robot that a user names."""
+
+def check_robot(name_or_path: str) -> HealthReport:
+    """Check the robot that a user names.
+
+    Examples
+    --------
+    >>> from robot_dynamics.bringup.doctor.robot import check_robot
+    >>> report = check_robot('planar_2r')
+    >>> report.subject, report.exit_status
+    ('planar_2r: 2 joints, 4.7 kg moving', 0)
+    """
     try:
         description = load_description(name_or_path)
     except RobotDynamicsError as refusal:
-        return Examination(f'{name_or_path} cannot be used', (
+        return HealthReport(f'{name_or_path} cannot be used', (
             Section('description', (from_error(refusal, name_or_path),)),))
     robot = description.robot
-    return Examination(robot_line(robot), robot_sections(robot, description.urdf),
-                       robot_table(robot))
+    sections = (Section('description', tuple(check_reading(robot, description.urdf))),
+                Section('masses', (*check_masses(robot), *check_gravity(robot))))
+    refusals = check_coordinates(robot)
+    if refusals:
+        sections += (Section('control', tuple(refusals)),)
+    else:
+        sections += (Section('limits', tuple(check_limits(robot))),
+                     Section('control', (*check_weight(robot), *check_default_controller(robot))))
+    return HealthReport(robot_line(robot), sections, joint_table(robot))
 
 
-def robot_sections(robot: Robot, urdf: str) -> tuple[Section, ...]:
-    """Return all remarks about a robot and the text that describes it."""
-    description = (Section('description', tuple(judge_reading(robot, urdf))),
-                   Section('masses', (*judge_masses(robot), *judge_gravity(robot))))
-    refusal = judge_coordinates(robot)
-    if refusal:
-        return (*description, Section('control', tuple(refusal)))
-    return (*description, Section('limits', tuple(judge_ranges(robot))),
-            Section('control', (*judge_weight(robot), *judge_control(robot))))
-
-
-def judge_coordinates(robot: Robot) -> list[Remark]:
-    """Say where a robot is no arm: controllers move joints of one coordinate."""
+def check_coordinates(robot: Robot) -> list[CheckResult]:
+    """Check that every joint has one coordinate, as controllers need."""
     try:
         robot.require_single_coordinates('control')
     except RobotDynamicsError as refusal:
@@ -58,57 +100,246 @@ def judge_coordinates(robot: Robot) -> list[Remark]:
     return []
 
 
-def judge_reading(robot: Robot, urdf: str) -> list[Remark]:
-    """Return what the reader noticed, and what else the text says."""
-    remarks = gathered([*map(from_finding, robot.findings),
-                        *judge_described(read_described(urdf), robot)])
-    if any(remark.level >= Level.WARNING for remark in remarks):
-        return remarks
-    return [ok('read', f'{robot.n_bodies} moving links, each a body that there can be'), *remarks]
+def check_reading(robot: Robot, urdf: str) -> list[CheckResult]:
+    """Findings of the reader, and further checks of the text."""
+    results = merged([*map(from_model_finding, robot.findings),
+                      *check_text(read_urdf_content(urdf), robot)])
+    if any(result.level >= Level.WARNING for result in results):
+        return results
+    return [ok('read', f'{robot.n_bodies} moving links, all physically consistent'), *results]
 
 
-def robot_line(robot: Robot) -> str:
-    """Return a robot in one line."""
-    mass = float(robot.inertial_parameters[:, 0].sum())
-    return f'{robot.name}: {joint_count(robot)}, {mass:.3g} kg moving'
-
-
-def robot_table(robot: Robot) -> tuple[str, ...]:
-    """Return a line for each joint: where it moves and what it may exert."""
-    width = max(map(len, robot.joint_names))
-    limits = robot.limits
-    lines = []
-    for k, name in enumerate(robot.joint_names):
-        columns = robot.coordinates.velocities(k)
-        kind = _type_of(robot, name)
-        if columns.stop - columns.start > 1:
-            lines.append(f'  {name:<{width}} {kind.name.lower()}')
-            continue
-        low, high, effort = (column[columns.start] for column in (limits.lower, limits.upper,
-                                                                  limits.effort))
-        slides = kind is JointType.PRISMATIC
-        positions = f'{low:8.3f} to {high:7.3f} {"m  " if slides else "rad"}' \
-            if np.isfinite([low, high]).any() else f'{"without limits":<23}'
-        efforts = f'effort to {effort:g} {"N" if slides else "N m"}' \
-            if np.isfinite(effort) else 'no effort limit'
-        lines.append(f'  {name:<{width}} {positions}   {efforts}')
-    return tuple(lines)
-
-
-def joint_count(robot: Robot) -> str:
-    """Return how many joints a robot has, and how many of them slide."""
-    count = len(robot.joint_names)
-    prismatic = np.count_nonzero(prismatic_joints(robot))
-    rest = f', {prismatic} of them prismatic' if prismatic else ''
-    return f'{count} joint{"s" if count > 1 else ""}{rest}'
-
-
-def judge_weight(robot: Robot) -> list[Remark]:
-    """Say whether a robot can carry itself."""
+def check_weight(robot: Robot) -> list[CheckResult]:
+    """Check that a robot can carry itself."""
     if not np.any(robot.inertial_parameters):
-        return []  # The reader has said so.
-    return judge_strength(robot, measure_strength(robot))
+        return []  # a finding of the reader
+    return check_strength(robot, effort_needs(robot))
 
 
-def _type_of(robot: Robot, joint: str) -> JointType:
-    return JointType(robot.joint_types[robot.body_joint_names.index(joint)])
+@dataclass
+class UrdfContent:
+    """Elements of a URDF that a `Robot` does not have.
+
+    Attributes
+    ----------
+    shaped, weighed : set of str
+        Links with a visual or collision, and with an inertial element.
+    interfaces : dict of str to set of str
+        Command interfaces of each joint in ``<ros2_control>``.
+    has_ros2_control : bool
+        Whether there is such an element.
+    leftovers : list of str
+        Attributes with an unexpanded expression of xacro.
+    """
+
+    shaped: set[str] = field(default_factory=set)
+    weighed: set[str] = field(default_factory=set)
+    interfaces: dict[str, set[str]] = field(default_factory=dict)
+    has_ros2_control: bool = False
+    leftovers: list[str] = field(default_factory=list)
+
+
+def read_urdf_content(urdf: str) -> UrdfContent:
+    """Content of the text of a `Robot`, which is therefore well formed.
+
+    Undeclared prefixes are accepted, as by the reader of robots.
+    """
+    content = UrdfContent()
+    path: list[tuple[str, str]] = []
+    parser = expat.ParserCreate('utf-8')
+
+    def begin(tag: str, attributes: Mapping[str, str]) -> None:
+        path.append((tag, attributes.get('name', '')))
+        tags = [tag for tag, _ in path]
+        if tags[1:2] == ['link'] and len(tags) == 3:
+            if tag in ('visual', 'collision'):
+                content.shaped.add(path[1][1])
+            elif tag == 'inertial':
+                content.weighed.add(path[1][1])
+        elif tags[1:2] == ['ros2_control']:
+            content.has_ros2_control = True
+            if tags[2:] == ['joint', 'command_interface']:
+                content.interfaces.setdefault(path[2][1], set()).add(path[3][1])
+        for name, value in attributes.items():
+            if '${' in value or '$(' in value:
+                content.leftovers.append(f'<{tag} {name}="{value[:60]}"> in line '
+                                         f'{parser.CurrentLineNumber}')
+
+    parser.StartElementHandler = begin
+    parser.EndElementHandler = lambda tag: path.pop()
+    parser.Parse(urdf.lstrip().encode(), True)
+    return content
+
+
+def check_text(content: UrdfContent, robot: Robot) -> list[CheckResult]:
+    """Check for xacro expressions, links without inertia and joints without effort command."""
+    results = []
+    if content.leftovers:
+        results.append(warning(
+            'xacro', f'unexpanded: {listed(content.leftovers, _MOST_LEFTOVERS)}',
+            'expand the file with xacro; readers of these elements get no values'))
+    massless = [name for name, frame in robot.frames.items()
+                if frame.body >= 0 and name in content.shaped - content.weighed]
+    if massless:
+        verb = 'has' if len(massless) == 1 else 'have'
+        results.append(note(listed(massless), f'{verb} a shape and no <inertial>, so no weight',
+                            'add <inertial> unless the mass is included in the parent link'))
+    uncommanded = [name for name in robot.joint_names
+                   if 'effort' not in content.interfaces.get(name, ())]
+    if content.has_ros2_control and uncommanded:
+        offered = sorted(set().union(*(content.interfaces.get(name, set())
+                                       for name in uncommanded)))
+        results.append(warning(
+            listed(uncommanded), 'cannot be commanded an effort: <ros2_control> offers '
+            + (f'{", ".join(offered)} only' if offered else 'no command interface'),
+            'use hardware with an effort interface, add <command_interface name="effort"/>, or '
+            'leave the joint out by the parameter joints'))
+    return results
+
+
+def check_masses(robot: Robot) -> list[CheckResult]:
+    """Check proportions of lengths, masses and inertias."""
+    p = robot.inertial_parameters.copy()
+    # A first moment without mass has no centre; the reader has a finding for it.
+    p[p[:, 0] == 0.0, 1:4] = 0.0
+    mass, com, tensor = com_from_parameters(p)
+    moments = np.linalg.eigvalsh(tensor)
+    if not np.any(mass > 0.0):
+        return []  # a finding of the reader
+    length = reach(robot) or float(np.linalg.norm(com, axis=1).max())
+    results = [*_check_size(robot, float(mass.sum()), length),
+               *_check_centres(robot, mass, com, length),
+               *_check_inertias(robot, mass, moments, length)]
+    if not results:
+        results = [ok('masses', f'{mass.sum():.3g} kg move within a reach of {length:.3g} m')]
+    return merged(results)
+
+
+def _check_size(robot: Robot, total: float, length: float) -> list[CheckResult]:
+    results = []
+    if length > LONGEST_REACH:
+        results.append(warning(robot.name, f'reaches {length:.3g} m', 'lengths are in metres: '
+                               'were they written in millimetres?'))
+    if 0.0 < length < SHORTEST_REACH:
+        results.append(warning(robot.name, f'reaches {1e3 * length:.3g} mm',
+                               'lengths are in metres: check them'))
+    density = total / max(length, _LEAST_LENGTH)**3
+    text = f'moves {total:.3g} kg within a reach of {length:.3g} m'
+    if density > DENSEST:
+        results.append(warning(robot.name, text, 'masses are in kilograms: were they written in '
+                               'grams?'))
+    if density < THINNEST and length <= LONGEST_REACH:
+        results.append(warning(robot.name, text, 'masses are in kilograms: were they written in '
+                               'tonnes, or are most of them missing?'))
+    return results
+
+
+def _check_centres(robot: Robot, mass: FloatArray, com: FloatArray, length: float
+                   ) -> list[CheckResult]:
+    heavy = mass > 0.0
+    distances = np.linalg.norm(com, axis=1)
+    far = heavy & (distances > FARTHEST * max(length, _LEAST_LENGTH))
+    results = [warning(robot.body_names[k], f'has its centre of mass {distances[k]:.3g} m from '
+                       f'its joint, in an arm that reaches {length:.3g} m',
+                       'the origin of <inertial> is in metres, in the frame of the link')
+               for k in np.flatnonzero(far)]
+    if heavy.sum() > 1 and not np.any(distances[heavy] > 1e-9):
+        results.append(warning(robot.name, 'has every centre of mass in the origin of its link',
+                               'give <inertial> its origin: gravity compensation depends on it'))
+    return results
+
+
+def _check_inertias(robot: Robot, mass: FloatArray, moments: FloatArray, length: float
+                    ) -> list[CheckResult]:
+    results = []
+    for name, m, largest in zip(robot.body_names, mass, moments.max(axis=1), strict=True):
+        if m <= 0.0 or largest <= 0.0:
+            continue
+        gyration = float(np.sqrt(largest / m))
+        figures = f'(inertia {largest:.3g} kg m^2 for {m:.3g} kg)'
+        ratio = gyration / max(length, _LEAST_LENGTH)
+        if ratio > WIDEST:
+            unit = 'kg mm^2' if ratio < 700.0 else 'g mm^2'
+            guess = f'was it written in {unit}?' if ratio > 10.0 else 'check it'
+            results.append(warning(name, f'has a radius of gyration of {gyration:.3g} m {figures}',
+                                   f'inertia is in kg m^2: {guess}'))
+        elif gyration < NARROWEST and m >= SOME_MASS:
+            results.append(warning(name, f'has a radius of gyration below a millimetre {figures}',
+                                   'inertia is in kg m^2: check it'))
+    rows = np.column_stack([mass, moments])[mass > 0.0]
+    if len(rows) >= 3 and np.allclose(rows, rows[0], rtol=1e-6, atol=0.0):
+        results.append(warning(
+            robot.name, f'has {len(rows)} links with the same mass and inertia '
+            f'({rows[0, 0]:.3g} kg)', 'give those of the real links: these look like '
+                                      'placeholders'))
+    return results
+
+
+def reach(robot: Robot) -> float:
+    """Upper bound of the distance of any frame from the first joint: lengths added up. m."""
+    far = np.zeros(robot.n_bodies)
+    for k, parent in enumerate(robot.parents):
+        length = float(np.linalg.norm(robot.link_offsets[k]))
+        if parent >= 0:
+            length += far[parent] + float(np.linalg.norm(robot.placements[k][:3, 3]))
+        far[k] = length + _stroke(robot, k)
+    tips = [far[frame.body] + float(np.linalg.norm(frame.pose[:3, 3]))
+            for frame in robot.frames.values() if frame.body >= 0]
+    return float(max([*far, *tips]))
+
+
+def _stroke(robot: Robot, body: int) -> float:
+    """Largest displacement of a body by a prismatic joint. m."""
+    name = robot.body_joint_names[body]
+    if robot.joint_types[body] != JointType.PRISMATIC or name not in robot.joint_names:
+        return 0.0
+    k = robot.coordinates.velocities(robot.joint_names.index(name)).start
+    ends = np.abs([robot.limits.lower[k], robot.limits.upper[k]])
+    return float(ends.max()) if np.isfinite(ends).all() else 0.0
+
+
+def check_gravity(robot: Robot) -> list[CheckResult]:
+    """Check direction and magnitude of gravity."""
+    strength = float(np.linalg.norm(robot.gravity))
+    if strength == 0.0:
+        return [note('gravity', 'is zero', 'right in space or for an arm that moves '
+                     'horizontally only; else give gravity')]
+    direction = robot.gravity / strength
+    along = _AXES.get(tuple(float(x) + 0.0 for x in np.round(direction, 6)))
+    axis = along or '(' + ', '.join(f'{x:.2f}' for x in direction) + ')'
+    text = f'{strength:.4g} m/s^2 along {axis} of {robot.base_name!r}'
+    if abs(strength - _GRAVITY) > _GRAVITY_TOLERANCE:
+        return [warning('gravity', text, 'on earth give 9.81 m/s^2')]
+    if along != '-z':
+        return [note('gravity', text, 'right where the base is mounted on a wall, a ceiling or '
+                                      'a slope; else give [0.0, 0.0, -9.81]')]
+    return [ok('gravity', text)]
+
+
+def check_limits(robot: Robot) -> list[CheckResult]:
+    """Check the units of position and velocity limits."""
+    results = []
+    limits = robot.limits
+    for name, is_prismatic, lower, upper, speed in zip(
+            robot.joint_names, prismatic_joints(robot), limits.lower, limits.upper,
+            limits.velocity, strict=True):
+        far, fast = (FARTHEST_SLIDE, FASTEST_SLIDE) if is_prismatic \
+            else (FARTHEST_TURN, FASTEST_TURN)
+        unit, other = ('m', 'millimetres') if is_prismatic else ('rad', 'degrees')
+        if any(abs(end) > far for end in (lower, upper) if math.isfinite(end)):
+            results.append(warning(name, f'moves from {lower:g} to {upper:g} {unit}',
+                                   f'limits are in {unit}: were they written in {other}?'))
+        if speed > _NO_SPEED * fast or speed in _ROUND:
+            results.append(note(name, f'has a velocity limit of {speed:g} {unit}/s, which limits '
+                                'nothing', 'give that of the real joint: joint states are '
+                                           'accepted up to it'))
+        elif speed > fast:
+            results.append(warning(name, f'has a velocity limit of {speed:g} {unit}/s',
+                                   f'limits are in {unit}/s: was it written in {other} per '
+                                   'second?'))
+    if any(result.level >= Level.WARNING for result in results):
+        return merged(results)
+    bounded = int(np.isfinite([limits.lower, limits.upper]).all(axis=0).sum())
+    return [*merged(results), ok('limits', f'positions of {bounded}, speeds of '
+                                 f'{int(np.isfinite(limits.velocity).sum())} and efforts of '
+                                 f'{int(np.isfinite(limits.effort).sum())} of {robot.n} joints')]

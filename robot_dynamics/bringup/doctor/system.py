@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at a running system."""
+"""Check of a running system: its description, and all other checks in one report."""
 
 from __future__ import annotations
 
@@ -7,100 +7,168 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from robot_dynamics.bringup.doctor.clocks import judge_clock
-from robot_dynamics.bringup.doctor.commands import judge_commands
-from robot_dynamics.bringup.doctor.description import judge_description
-from robot_dynamics.bringup.doctor.environment import judge_environment
+from robot_dynamics.bringup.descriptions import load_description, robot_line
+from robot_dynamics.bringup.doctor.environment import check_environment, find_system
 from robot_dynamics.bringup.doctor.findings import (
-    Examination,
+    CheckResult,
+    HealthReport,
     Level,
-    Remark,
     Section,
     error,
     from_error,
     listed,
     note,
+    ok,
+    warning,
 )
-from robot_dynamics.bringup.doctor.joint_states import judge_states
-from robot_dynamics.bringup.doctor.looking import look_around
-from robot_dynamics.bringup.doctor.machine import judge_machine
-from robot_dynamics.bringup.doctor.machine_seen import MachineSeen, MachineWatch
-from robot_dynamics.bringup.doctor.nodes import judge_nodes
+from robot_dynamics.bringup.doctor.joint_states import check_joint_states
+from robot_dynamics.bringup.doctor.machine import MachineState, MachineWatch, check_machine
+from robot_dynamics.bringup.doctor.nodes import check_commands, check_nodes
+from robot_dynamics.bringup.doctor.requirements import first_controller
+from robot_dynamics.bringup.doctor.robot import (
+    check_coordinates,
+    check_gravity,
+    check_limits,
+    check_masses,
+    check_reading,
+    check_weight,
+)
+from robot_dynamics.bringup.doctor.timing import check_clock
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot, NodeInfo
 
 
-def examine_system(seconds: float, *, namespace: str | None = None, domain: int | None = None
-                   ) -> Examination:
-    """Look at the running system and return what is to be said of it.
+def check_system(seconds: float, *, namespace: str | None = None, domain: int | None = None
+                 ) -> HealthReport:
+    """Check the running system.
 
     Parameters
     ----------
     seconds : float
-        How long to listen.
+        Time to listen, s.
     namespace : str, optional
-        Where to look for the arm; wherever there is one by default.
+        Namespace of the arm; any by default.
     domain : int, optional
         ROS domain; that of the environment, or else the one in use on this machine.
     """
     watch = MachineWatch()
     try:
-        graph, remarks = look_around(seconds, namespace=namespace, domain=domain)
+        graph, results = find_system(seconds, namespace=namespace, domain=domain)
     except RobotDynamicsError as refusal:
-        remarks = [from_error(refusal, 'ROS 2'), *(
-            remark for remark in judge_environment(os.environ, _is_file)
-            if remark.level is not Level.OK)]
-        return Examination('no system can be looked at', (
-            Section('this shell', tuple(remarks)), Section('this machine', tuple(judge_machine(
-                watch.seen())))))
-    return judge_system(graph, watch.seen(), os.environ, remarks)
+        results = [from_error(refusal, 'ROS 2'), *(
+            result for result in check_environment(os.environ, _is_file)
+            if result.level is not Level.OK)]
+        return HealthReport('no system can be checked', (
+            Section('this shell', tuple(results)),
+            Section('this machine', tuple(check_machine(watch.state())))))
+    return check_snapshot(graph, watch.state(), os.environ, results)
 
 
-def judge_system(graph: GraphSnapshot, machine: MachineSeen, environment: Mapping[str, str],
-                 remarks: list[Remark]) -> Examination:
-    """Return what is to be said of what was seen.
+def check_snapshot(graph: GraphSnapshot, machine: MachineState, environment: Mapping[str, str],
+                   found: list[CheckResult]) -> HealthReport:
+    """Check a snapshot of a system.
 
     Parameters
     ----------
     graph : GraphSnapshot
         The system.
-    machine : MachineSeen
+    machine : MachineState
         The machine.
     environment : mapping of str to str
         Environment variables.
-    remarks : list of Remark
-        What is to be said of where it was found.
+    found : list of CheckResult
+        Notes on where the system was found.
     """
-    middleware = Section('this shell', (
-        *judge_environment(environment, _is_file, graph.middleware), *remarks))
-    hardware = Section('this machine', tuple(judge_machine(machine, graph.domain)))
-    if graph.is_empty:
-        nothing = error(f'domain {graph.domain}', 'no node runs here', 'start the system, or say '
-                        'where it runs: --domain, ROS_DOMAIN_ID, ROS_AUTOMATIC_DISCOVERY_RANGE')
-        return Examination(_where(graph), (Section('nodes', (nothing,)), middleware, hardware))
-    description, robot = judge_description(graph)
-    return Examination(_where(graph), (
-        Section('description', tuple(description)),
-        Section('joint states', (*judge_states(graph, robot), *_several(graph))),
-        Section('commands', tuple(judge_commands(graph))),
-        Section('time', tuple(judge_clock(graph))),
-        Section('nodes', tuple(judge_nodes(graph))),
-        middleware, hardware))
-
-
-def _several(graph: GraphSnapshot) -> list[Remark]:
-    """Say that there are more arms than the one looked at."""
-    if not graph.other_states:
-        return []
-    return [note(listed(graph.other_states), 'further joint states in this domain',
-                 'look at that arm with --namespace')]
-
-
-def _where(graph: GraphSnapshot) -> str:
+    shell = Section('this shell', (
+        *check_environment(environment, _is_file, graph.middleware), *found))
+    hardware = Section('this machine', tuple(check_machine(machine, graph.domain)))
     place = f', namespace /{graph.namespace.strip("/")}' if graph.namespace.strip('/') else ''
     count = len(graph.visible)
-    return f'domain {graph.domain}{place}: {count} node{"" if count == 1 else "s"}, listened to ' \
-           f'for {graph.seconds:.1f} s'
+    subject = f'domain {graph.domain}{place}: {count} node{"" if count == 1 else "s"}, ' \
+              f'observed for {graph.seconds:.1f} s'
+    if graph.is_empty:
+        empty = error(f'domain {graph.domain}', 'has no nodes', 'start the system, or choose '
+                      'its domain: --domain, ROS_DOMAIN_ID, ROS_AUTOMATIC_DISCOVERY_RANGE')
+        return HealthReport(subject, (Section('nodes', (empty,)), shell, hardware))
+    description, robot = check_description(graph)
+    others = [note(listed(graph.other_states), 'further joint states in this domain',
+                   'check that arm with --namespace')] if graph.other_states else []
+    return HealthReport(subject, (
+        Section('description', tuple(description)),
+        Section('joint states', (*check_joint_states(graph, robot), *others)),
+        Section('commands', tuple(check_commands(graph))),
+        Section('time', tuple(check_clock(graph))),
+        Section('nodes', tuple(check_nodes(graph))),
+        shell, hardware))
+
+
+def check_description(graph: GraphSnapshot) -> tuple[list[CheckResult], Robot | None]:
+    """Check the description of a running system, and return its robot, if there is one."""
+    results = _check_description_topic(graph)
+    texts = list(dict.fromkeys(graph.descriptions))
+    if len(texts) > 1:
+        results.append(warning(graph.description_topic, f'has {len(texts)} different '
+                               'descriptions', 'leave one publisher'))
+    try:
+        found = _read_robot(first_controller(graph), texts[-1] if texts else '')
+    except RobotDynamicsError as refusal:
+        return [*results, from_error(refusal, graph.description_topic)], None
+    if found is None:
+        return results, None
+    robot, urdf = found
+    results.append(ok('robot', robot_line(robot)))
+    refusals = check_coordinates(robot)
+    if refusals:
+        return [*results, *refusals], None
+    details = [*check_reading(robot, urdf), *check_masses(robot), *check_gravity(robot),
+               *check_limits(robot), *check_weight(robot)]
+    return [*results, *(result for result in details if result.level >= Level.WARNING)], robot
+
+
+def _check_description_topic(graph: GraphSnapshot) -> list[CheckResult]:
+    topic = graph.topic(graph.description_topic)
+    publishers = topic.publishers
+    start = 'start robot_state_publisher'
+    if not publishers:
+        waiting = [node.name for node in graph.nodes if node.is_ours
+                   and 'description_timeout' in (known := node.parameters or {})
+                   and not (known.get('robot') or known.get('robot_description'))]
+        if waiting:
+            return [error(topic.name, f'has no publisher, and {listed(waiting)} wait for it',
+                          f'{start}, or set the parameter robot')]
+        if not graph.controllers:
+            return [warning(topic.name, 'has no publisher',
+                            f'{start}: controllers and RViz read it')]
+        return [note(topic.name, 'has no publisher; nodes have it from their parameters',
+                     f'RViz needs it: {start}')]
+    names = listed(publisher.node for publisher in publishers)
+    if not any(publisher.latched for publisher in publishers):
+        return [error(topic.name, f'is published by {names} without latching: later subscribers '
+                      'get nothing', 'publish it transient local, as robot_state_publisher does')]
+    if len(publishers) > 1:
+        return [warning(topic.name, f'has {len(publishers)} publishers: {names}',
+                        'leave one, or give each robot a namespace')]
+    if not graph.descriptions:
+        return [error(topic.name, f'has the publisher {names} and no message',
+                      'read the log of this node')]
+    return [ok(topic.name, f'latched, by {names}')]
+
+
+def _read_robot(controller: NodeInfo | None, published: str) -> tuple[Robot, str] | None:
+    """Robot as the controller reads it, and its text."""
+    known = (controller.parameters if controller is not None else None) or {}
+    if known.get('robot'):
+        text = load_description(known['robot']).urdf
+    else:
+        text = known.get('robot_description') or published
+    if not text:
+        return None
+    # Bytes are always content: a text from a network must not name a file to be read.
+    robot = Robot.from_urdf(text.encode(), joints=known.get('joints') or None,
+                            base_link=known.get('base_link') or None)
+    gravity = known.get('gravity')
+    return (robot.with_gravity(list(gravity)) if gravity else robot), text
 
 
 def _is_file(path: str) -> bool:

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs together, as actions of ROS 2's ``launch`` and ``launch_ros``.
+"""Processes of a system as actions of ROS 2's ``launch`` and ``launch_ros``.
 
-Both are imported where they are used, so that everything else of this package
-works without them.
+Both are imported where they are used, so that the rest of this package works without them.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,30 +18,36 @@ from robot_dynamics.bringup.arguments import (
     launch_text,
     system_from_texts,
 )
-from robot_dynamics.bringup.child_process import starter_environment
-from robot_dynamics.bringup.dds import launch_environment
 from robot_dynamics.bringup.descriptions import load_description
-from robot_dynamics.bringup.launching.ament import find_package
-from robot_dynamics.bringup.processes import NodeProcess
-from robot_dynamics.bringup.security import enclave_arguments, is_secure
-from robot_dynamics.bringup.system import NO_PLANT, System
+from robot_dynamics.bringup.plants import NO_PLANT
+from robot_dynamics.bringup.processes import (
+    NodeProcess,
+    enclave_arguments,
+    starter_environment,
+)
+from robot_dynamics.bringup.ros_environment import is_secure, launch_environment
+from robot_dynamics.bringup.system import System
+from robot_dynamics.errors import BringupError
 
 _ROBOT_OR_TOPIC = ('Path of a URDF, xacro or DH file, or name of a robot of this package; empty '
                    'takes the topic robot_description.')
 
 
-def declare_arguments(names: Iterable[str], among: Iterable[Argument] = ARGUMENTS,
+def declare_arguments(names: Iterable[str], among: Iterable[Argument] = ARGUMENTS, *,
+                      extra: Mapping[str, tuple[str, str]] | None = None,
                       **defaults: str) -> list[Any]:
-    """Return the launch arguments of a system.
+    """Launch arguments of a system.
 
     Parameters
     ----------
     names : iterable of str
-        Which of them.
+        Names of the arguments.
     among : iterable of Argument
-        Them.
+        All arguments.
+    extra : mapping of str to (str, str), optional
+        Default and text of further arguments, by name.
     **defaults
-        Defaults that differ from those of `System`.
+        Defaults other than those of `System`.
     """
     from launch.actions import DeclareLaunchArgument
     chosen = set(names)
@@ -50,23 +55,25 @@ def declare_arguments(names: Iterable[str], among: Iterable[Argument] = ARGUMENT
     return [DeclareLaunchArgument(
         argument.name, description=texts.get(argument.name, argument.text),
         default_value=defaults.get(argument.name, launch_text(argument.default)))
-        for argument in among if argument.name in chosen]
+        for argument in among if argument.name in chosen] + [
+            DeclareLaunchArgument(name, default_value=default, description=text)
+            for name, (default, text) in (extra or {}).items()]
 
 
 def system_actions(names: Sequence[str], make_actions: Callable[..., Sequence[Any]] | None = None,
                    *, extra: Sequence[str] = (), **options: Any) -> Any:
-    """Return the action that starts the system the launch arguments ask for.
+    """Action that starts the system of the launch arguments.
 
     Parameters
     ----------
     names : sequence of str
-        Arguments of the system that were declared.
+        Declared arguments of the system.
     make_actions : callable of System, optional
-        What to do with it; `node_actions` of its processes by default.
+        Function that returns its actions; `node_actions` of its processes by default.
     extra : sequence of str
-        Further launch arguments, whose texts it gets by name.
+        Further launch arguments, passed to it by name as texts.
     **options
-        Fields of `System` that no argument sets.
+        Fields of `System` without an argument.
     """
     from launch.actions import OpaqueFunction
     from launch.substitutions import LaunchConfiguration
@@ -83,10 +90,9 @@ def system_actions(names: Sequence[str], make_actions: Callable[..., Sequence[An
 
 
 def state_publisher(system: System) -> list[Any]:
-    """Return the robot_state_publisher of a simulated arm, where it is installed.
+    """Node robot_state_publisher of a simulated arm, where it is installed.
 
-    It is for those who look, as in RViz; nothing here needs it. An arm that is not ours
-    has its own, and a secure system needs keys for everybody.
+    It is for RViz only. A real arm has its own, and with DDS security every node needs keys.
     """
     if system.plant == NO_PLANT or is_secure(os.environ) \
             or find_package('robot_state_publisher') is None:
@@ -100,12 +106,12 @@ def state_publisher(system: System) -> list[Any]:
 
 
 def node_actions(processes: Iterable[NodeProcess]) -> list[Any]:
-    """Return a ``launch_ros`` node for each process; the end of an essential one ends all."""
+    """``launch_ros`` node for each process; the end of an essential one ends all."""
     return [node_action(process) for process in processes]
 
 
 def node_action(process: NodeProcess) -> Any:
-    """Return the ``launch_ros`` node that runs a process."""
+    """``launch_ros`` node that runs a process."""
     from launch.actions import Shutdown
     from launch_ros.actions import Node
     parameters: list[Any] = [str(path) for path in process.parameter_files]
@@ -128,9 +134,43 @@ def launch_value(value: Any) -> Any:
 
 
 def _executable(process: NodeProcess) -> dict[str, Any]:
-    """Return the installed executable, or this Python where the package is not installed."""
+    """Installed executable, or this Python where the package is not installed."""
     for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
         path = Path(prefix) / 'lib' / 'robot_dynamics' / process.node
         if prefix and path.is_file():
             return {'package': 'robot_dynamics', 'executable': process.node}
     return {'executable': sys.executable, 'arguments': ['-m', process.module]}
+
+
+_REGISTER = Path('share', 'ament_index', 'resource_index', 'packages')
+
+
+def find_package(name: str) -> Path | None:
+    """Share folder of a ROS 2 package, None where it is not installed."""
+    for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
+        if prefix and (Path(prefix) / _REGISTER / name).is_file():
+            return Path(prefix) / 'share' / name
+    return None
+
+
+def require_packages(names: Iterable[str], what: str) -> None:
+    """Check that ROS 2 packages are installed; raises `BringupError` with the missing ones.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Packages.
+    what : str
+        Subject of the error.
+    """
+    missing = [name for name in names if find_package(name) is None]
+    if not missing:
+        return
+    distro = os.environ.get('ROS_DISTRO')
+    if distro is None:
+        raise BringupError(f'needs ROS 2 packages that are not found: {", ".join(missing)}',
+                           subject=what, remedy='source a ROS 2 installation first, '
+                                                'e.g. source /opt/ros/jazzy/setup.bash')
+    packages = ' '.join(f'ros-{distro}-{name.replace("_", "-")}' for name in missing)
+    raise BringupError(f'needs packages that are not installed: {", ".join(missing)}',
+                       subject=what, remedy=f'sudo apt install {packages}')

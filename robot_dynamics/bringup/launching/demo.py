@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo as actions of ROS 2's ``launch``: runs, ends by itself and leaves its report."""
+"""The demo as actions of ROS 2's ``launch``: it ends by itself and writes its report."""
 
 from __future__ import annotations
 
@@ -8,36 +8,37 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from robot_dynamics.bringup.arguments import parse_number
 from robot_dynamics.bringup.demo import Plan, Watch, make_plan, report
 from robot_dynamics.bringup.launching.actions import node_action
 from robot_dynamics.bringup.runner import Line
 from robot_dynamics.bringup.system import System
 from robot_dynamics.errors import BringupError
 
-#: Arguments that the demo has beside those of a system: default and text.
+#: Default and text of the launch arguments of the demo, beside those of a system.
 DEMO_ARGUMENTS = {
-    'seconds': (f'{make_plan().seconds:g}', 'How long the arm follows its reference.'),
-    'output': (str(make_plan().output), 'Where the recording and the report are left.'),
+    'seconds': (f'{make_plan().seconds:g}', 'Time for which the arm follows its reference.'),
+    'output': (str(make_plan().output), 'Folder for the recording and the report.'),
 }
 
 
 def demo_actions(system: System, seconds: str, output: str) -> list[Any]:
-    """Return the actions of a demo.
+    """Actions of a demo.
 
     Parameters
     ----------
     system : System
-        The arm and its controller, as the launch arguments ask for.
+        The arm and its controller, from the launch arguments.
     seconds, output : str
         Values of `DEMO_ARGUMENTS`.
     """
     from launch.actions import RegisterEventHandler
     from launch.event_handlers import OnProcessExit, OnProcessIO
     plan = make_plan(robot=system.robot, controller=system.controller, plant=system.plant,
-                     rate=system.rate, seed=system.seed, seconds=_number(seconds),
+                     rate=system.rate, seed=system.seed, seconds=parse_number('seconds', seconds),
                      output=Path(output))
     recorder_process, *others = plan.processes()
-    # It is stopped first here, so that its recording is whole when it is read.
+    # It is stopped first here, so that its recording is complete when it is read.
     recorder = node_action(replace(recorder_process, essential=False, output='log'))
     ending = _Ending(plan, recorder, recorder_process)
     return [
@@ -48,7 +49,7 @@ def demo_actions(system: System, seconds: str, output: str) -> list[Any]:
 
 
 class _Ending:
-    """Stops the recorder when the time is over, then writes the report and ends all."""
+    """Stops the recorder at the end of the demo, then writes the report and ends all."""
 
     def __init__(self, plan: Plan, recorder: Any, process: Any) -> None:
         self._plan, self._recorder, self._process = plan, recorder, process
@@ -57,7 +58,7 @@ class _Ending:
         self._stopping = False
 
     def on_output(self, event: Any) -> list[Any] | None:
-        """Take what the recorder writes: how things go."""
+        """Handle output of the recorder: the progress."""
         from launch.actions import EmitEvent, Shutdown
         from launch.events import matches_action
         from launch.events.process import ShutdownProcess
@@ -73,7 +74,7 @@ class _Ending:
         return [EmitEvent(event=ShutdownProcess(process_matcher=matches_action(self._recorder)))]
 
     def on_exit(self, event: Any, context: Any) -> list[Any]:
-        """Write the report when the recorder ended because it was told to."""
+        """Write the report when the recorder ended because it was stopped."""
         from launch.actions import OpaqueCoroutine, Shutdown
         if not self._stopping:
             return [Shutdown(reason=f'the recorder ended with status {event.returncode}')]
@@ -85,11 +86,3 @@ class _Ending:
             await asyncio.get_running_loop().run_in_executor(None, report, self._plan)
         finally:
             await context.emit_event(Shutdown(reason='the demo is over'))
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise BringupError(f'is {text!r}', subject='seconds',
-                           remedy='give a number of seconds') from None

@@ -1,44 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An arm in Gazebo as actions of ROS 2's ``launch``.
+"""An arm in Gazebo behind ros2_control, as actions of ROS 2's ``launch``.
 
-Who needs whom is an order of starting: Gazebo and its clock, the arm, what broadcasts
-its joint states, an effort controller that is configured but not active, and our
-controller. Only when that sends is the effort controller activated: until then Gazebo
-holds the arm, and there is no moment in which it could fall.
+The order of starting follows the dependencies: Gazebo and its clock, the arm, the broadcaster of
+joint states, an effort controller that is configured but not active, and our controller. The
+effort controller is activated when our controller sends commands; until then Gazebo holds the
+arm, so that it cannot fall.
 """
 
 from __future__ import annotations
 
 import atexit
+import re
 import shutil
 import tempfile
+import xml.etree.ElementTree as ET
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.bringup.arguments import parse_bool, parse_number
-from robot_dynamics.bringup.controllers import find_controller
-from robot_dynamics.bringup.descriptions import load_description
-from robot_dynamics.bringup.hardware import hardware_processes
-from robot_dynamics.bringup.launching.actions import launch_value, node_action
-from robot_dynamics.bringup.launching.ament import find_package, require_packages
-from robot_dynamics.bringup.launching.ros2_control import (
-    BROADCASTER,
-    EFFORT_CONTROLLER,
-    FORTRESS,
-    GAZEBO,
-    controllers_yaml,
-    gazebo_urdf,
-)
-from robot_dynamics.bringup.system import System
-from robot_dynamics.control.session.modes import Mode
+import numpy as np
+import yaml
 
-#: Arguments beside those of a system: default and text.
+from robot_dynamics.bringup.arguments import parse_bool, parse_number
+from robot_dynamics.bringup.descriptions import Description, load_description
+from robot_dynamics.bringup.hardware import hardware_processes
+from robot_dynamics.bringup.launching.actions import (
+    find_package,
+    launch_value,
+    node_action,
+    require_packages,
+)
+from robot_dynamics.bringup.system import System, find_controller
+from robot_dynamics.control.session.modes import Mode
+from robot_dynamics.errors import BringupError
+
+#: Names of the controllers.
+BROADCASTER, EFFORT_CONTROLLER = 'joint_state_broadcaster', 'effort_controller'
+
+_MOVING = ('revolute', 'continuous', 'prismatic')
+_STATES = ('position', 'velocity', 'effort')
+_MESH = re.compile(r'package://([A-Za-z0-9_.-]+)/')
+
+#: Default and text of the launch arguments beside those of a system.
 GAZEBO_ARGUMENTS = {
-    'hardware': ('gazebo', 'What the simulated hardware is like: the name of a file in '
+    'hardware': ('gazebo', 'Settings for the simulated hardware: the name of a file in '
                  'config/hardware, or the path of a parameter file.'),
-    'reference': ('true', 'Whether the arm is led through an exciting motion; otherwise it is '
-                  'held until a trajectory arrives on the reference topic of its controller.'),
+    'reference': ('true', 'Whether the arm follows an exciting motion; otherwise it is held '
+                  'until a trajectory arrives on the reference topic of its controller.'),
     'world': ('empty.sdf', 'World to load.'),
     'headless': ('false', 'Whether Gazebo runs without a window.'),
     'height': ('1.0', 'Height of the root of the arm above the origin of the world, m: room '
@@ -48,18 +57,46 @@ GAZEBO_ARGUMENTS = {
 _PACKAGES = ('ros_gz_sim', 'ros_gz_bridge', 'robot_state_publisher', 'controller_manager',
              'joint_state_broadcaster', 'forward_command_controller', 'ros2controlcli')
 
-#: What our controller logs once it sends.
+#: Log message of our controller when it begins to send.
 _SENDS = f'{Mode.HOLDING.value}: '.encode()
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """Names of the ros2_control plugins of a generation of Gazebo.
+
+    Parameters
+    ----------
+    package : str
+        ROS 2 package.
+    hardware : str
+        Plugin of ros2_control for the hardware.
+    library, plugin : str
+        Plugin of Gazebo that runs the controller manager.
+    """
+
+    package: str
+    hardware: str
+    library: str
+    plugin: str
+
+
+#: Garden and later.
+GAZEBO = Simulator('gz_ros2_control', 'gz_ros2_control/GazeboSimSystem',
+                   'gz_ros2_control-system', 'gz_ros2_control::GazeboSimROS2ControlPlugin')
+#: Fortress, which comes with Humble.
+FORTRESS = Simulator('ign_ros2_control', 'ign_ros2_control/IgnitionSystem',
+                     'ign_ros2_control-system', 'ign_ros2_control::IgnitionROS2ControlPlugin')
 
 
 def gazebo_actions(system: System, hardware: str, reference: str, world: str, headless: str,
                    height: str) -> list[Any]:
-    """Return the actions of an arm in Gazebo.
+    """Actions of an arm in Gazebo.
 
     Parameters
     ----------
     system : System
-        The arm and its controller, as the launch arguments ask for.
+        The arm and its controller, from the launch arguments.
     hardware, reference, world, headless, height : str
         Values of `GAZEBO_ARGUMENTS`.
 
@@ -107,7 +144,7 @@ def gazebo_actions(system: System, hardware: str, reference: str, world: str, he
 
 
 def _write(controllers: str) -> Path:
-    """Write a parameter file that lives as long as this launch."""
+    """Write a parameter file that is removed at the end of this process."""
     folder = Path(tempfile.mkdtemp(prefix='robot_dynamics-'))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = folder / 'controllers.yaml'
@@ -116,7 +153,7 @@ def _write(controllers: str) -> Path:
 
 
 def _gazebo(world: str, headless: bool) -> Any:
-    """Return what starts Gazebo, running, and ends all with it."""
+    """Action that starts Gazebo, and ends all with it."""
     from launch.actions import IncludeLaunchDescription
     from launch.launch_description_sources import PythonLaunchDescriptionSource
     path = find_package('ros_gz_sim') / 'launch' / 'gz_sim.launch.py'
@@ -141,37 +178,181 @@ def _manager(namespace: str) -> str:
     return f'/{namespace}/controller_manager' if namespace else '/controller_manager'
 
 
-def _after(process: Any, actions: Sequence[Any], trouble: str) -> Any:
-    """Return the handler that goes on when a process has done its work, or ends all."""
+def _after(process: Any, actions: Sequence[Any], failure: str) -> Any:
+    """Handler that runs actions after the success of a process, and ends all after a failure."""
     from launch.actions import LogInfo, RegisterEventHandler, Shutdown
     from launch.event_handlers import OnProcessExit
 
     def on_exit(event: Any, context: Any) -> list[Any]:
         if event.returncode == 0:
             return list(actions)
-        # Of a shutdown after the end of a process, launch does not tell the reason itself.
-        reason = f'{trouble}: status {event.returncode}'
+        # launch itself does not log the reason of a shutdown after the end of a process.
+        reason = f'{failure}: status {event.returncode}'
         return [LogInfo(msg=reason), Shutdown(reason=reason)]
 
     return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=on_exit))
 
 
 def _when_it_sends(controller: Any, actions: Sequence[Any]) -> list[Any]:
-    """Return the handler that acts once, when our controller says that it holds the arm."""
+    """Handler that runs actions once, when our controller logs that it holds the arm."""
     from launch.actions import RegisterEventHandler
     from launch.event_handlers import OnProcessIO
     if controller is None:
         return []
-    heard = b''
-    left = list(actions)
+    received = b''
+    remaining = list(actions)
 
     def on_output(event: Any) -> list[Any]:
-        nonlocal heard, left
-        heard = heard[-len(_SENDS):] + event.text
-        if _SENDS not in heard:
+        nonlocal received, remaining
+        received = received[-len(_SENDS):] + event.text
+        if _SENDS not in received:
             return []
-        due, left = left, []
+        due, remaining = remaining, []
         return due
 
     return [RegisterEventHandler(OnProcessIO(target_action=controller, on_stdout=on_output,
                                              on_stderr=on_output))]
+
+
+def controllers_yaml(joints: Sequence[str], rate: float, *, namespace: str = '',
+                     use_sim_time: bool = False) -> str:
+    """Parameter file of a controller manager and an effort controller.
+
+    Parameters
+    ----------
+    joints : sequence of str
+        Joints to command, in the order of the commands.
+    rate : float
+        Rate of the controller manager, and so of joint_states. Hz.
+    namespace : str
+        Namespace of the controller manager, ``''`` for the root.
+    use_sim_time : bool
+        Whether time comes from ``/clock``.
+    """
+    prefix = f'/{namespace.strip("/")}/' if namespace.strip('/') else ''
+    time: dict[str, Any] = {'use_sim_time': True} if use_sim_time else {}
+    return yaml.safe_dump({
+        f'{prefix}controller_manager': {'ros__parameters': {
+            **time, 'update_rate': round(rate),
+            BROADCASTER: {'type': 'joint_state_broadcaster/JointStateBroadcaster'},
+            EFFORT_CONTROLLER: {'type': 'forward_command_controller/ForwardCommandController'},
+        }},
+        f'{prefix}{EFFORT_CONTROLLER}': {'ros__parameters': {
+            **time, 'joints': list(joints), 'interface_name': 'effort'}},
+    }, sort_keys=False, allow_unicode=True)
+
+
+def gazebo_urdf(description: Description, controllers: Path, *, namespace: str = '',
+                simulator: Simulator = GAZEBO) -> str:
+    """URDF for effort control in Gazebo.
+
+    Its ros2_control tags and plugins are replaced by those of Gazebo, its root is fixed to the
+    world, and meshes of installed packages are given by their path.
+
+    Parameters
+    ----------
+    description : Description
+        The robot.
+    controllers : Path
+        The parameter file, see `controllers_yaml`.
+    namespace : str
+        Namespace of the controller manager.
+    simulator : Simulator
+        Which Gazebo.
+
+    Returns
+    -------
+    str
+        URDF.
+
+    Raises
+    ------
+    BringupError
+        When it is not XML for other programs.
+    """
+    try:
+        root = ET.fromstring(description.urdf.encode())
+    except ET.ParseError as error:
+        # The reader of robots accepts more, e.g. undeclared prefixes.
+        raise BringupError(f'is not valid XML for Gazebo: {error}', subject=str(description.path),
+                           remedy='correct it; every prefix needs its xmlns') from None
+    _remove_other_hardware(root)
+    _fix_to_world(root, description.robot.base_name)
+    root.append(_hardware(root, description, simulator))
+    root.append(_plugin(controllers, namespace, simulator))
+    ET.indent(root)
+    return _MESH.sub(_as_path, ET.tostring(root, encoding='unicode'))
+
+
+def _remove_other_hardware(root: ET.Element) -> None:
+    """Remove elements that would load a driver of a real arm, or a second controller manager."""
+    for element in list(root):
+        plugins = [plugin.get('filename', '') + plugin.get('name', '')
+                   for plugin in element.iter('plugin')]
+        if element.tag == 'ros2_control' or (
+                element.tag == 'gazebo' and any('ros2_control' in text for text in plugins)):
+            root.remove(element)
+
+
+def _fix_to_world(root: ET.Element, base: str) -> None:
+    """Fix the base to the world; in Gazebo it would fall otherwise."""
+    children = {joint.find('child').get('link') for joint in root.findall('joint')}
+    (top,) = [link.get('name') for link in root.findall('link')
+              if link.get('name') not in children] or [base]
+    if top == 'world':
+        return
+    ET.SubElement(root, 'link', name='world')
+    joint = ET.SubElement(root, 'joint', name='fixed_to_world', type='fixed')
+    ET.SubElement(joint, 'parent', link='world')
+    ET.SubElement(joint, 'child', link=top)
+
+
+def _hardware(root: ET.Element, description: Description, simulator: Simulator) -> ET.Element:
+    """Tag ros2_control: effort commands; position, velocity and effort states."""
+    robot = description.robot
+    system = ET.Element('ros2_control', name=robot.name, type='system')
+    ET.SubElement(ET.SubElement(system, 'hardware'), 'plugin').text = simulator.hardware
+    start = np.clip(0.0, robot.limits.lower, robot.limits.upper)
+    for joint in root.findall('joint'):
+        if joint.get('type') not in _MOVING:
+            continue
+        name = joint.get('name')
+        element = ET.SubElement(system, 'joint', name=name)
+        states = {}
+        # A mimic joint has no motor of its own.
+        if name in robot.joint_names and joint.find('mimic') is None:
+            index = robot.joint_names.index(name)
+            command = ET.SubElement(element, 'command_interface', name='effort')
+            limit = robot.limits.effort[index]
+            if np.isfinite(limit):
+                _parameter(command, 'min', -limit)
+                _parameter(command, 'max', limit)
+            states['position'] = start[index]
+        for interface in _STATES:
+            state = ET.SubElement(element, 'state_interface', name=interface)
+            if interface in states:
+                _parameter(state, 'initial_value', states[interface])
+    return system
+
+
+def _plugin(controllers: Path, namespace: str, simulator: Simulator) -> ET.Element:
+    """Tag that loads the controller manager into Gazebo."""
+    gazebo = ET.Element('gazebo')
+    plugin = ET.SubElement(gazebo, 'plugin', filename=simulator.library, name=simulator.plugin)
+    ET.SubElement(plugin, 'parameters').text = str(controllers)
+    # The arm stands still until its controller is active.
+    ET.SubElement(plugin, 'hold_joints').text = 'true'
+    if namespace.strip('/'):
+        ros = ET.SubElement(plugin, 'ros')
+        ET.SubElement(ros, 'namespace').text = f'/{namespace.strip("/")}'
+    return gazebo
+
+
+def _parameter(element: ET.Element, name: str, value: float) -> None:
+    ET.SubElement(element, 'param', name=name).text = repr(float(value))
+
+
+def _as_path(match: re.Match[str]) -> str:
+    """Path of a package; names of packages that are not installed stay."""
+    share = find_package(match[1])
+    return f'file://{share}/' if share is not None else match[0]

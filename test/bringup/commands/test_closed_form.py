@@ -68,7 +68,7 @@ def test_lengths_are_read_as_they_were_written(capsys):
 def test_an_option_without_effect_is_refused(capsys, what, option, other):
     assert main(['closed-form', 'planar_2r', '--what', what, option]) == 1
     complaint = capsys.readouterr().err
-    assert f'{option}: has no effect on {what}; leave it out' in complaint
+    assert f'{option} has no effect on {what}; leave it out' in complaint
     assert other in complaint
 
 

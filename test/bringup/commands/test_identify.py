@@ -116,7 +116,7 @@ def test_the_same_system_on_the_identified_model(done):
     # An arm whose driver runs already.
     for process in System(robot='', plant='none', identified=str(done)).processes():
         assert process.parameter_files
-    with pytest.raises(BringupError, match=r'holds no parameters\.yaml'):
+    with pytest.raises(BringupError, match=r'has no parameters\.yaml'):
         System(identified='nowhere').processes()
 
 
@@ -178,7 +178,7 @@ def test_the_help_names_the_choices(capsys):
 def test_times_to_listen_that_cannot_be(seconds, capsys):
     with pytest.raises(SystemExit):
         main(['identify', f'--live={seconds}'])
-    assert f'--live: {seconds} is not above 0 and up to 3600' in capsys.readouterr().err
+    assert f'--live: must be above 0 and up to 3600 s, got {seconds}' in capsys.readouterr().err
 
 
 def test_joints_that_the_log_does_not_have_can_be_left_out(work, tmp_path):

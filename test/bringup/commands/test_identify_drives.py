@@ -94,7 +94,7 @@ def test_a_log_that_is_given_has_the_servo_of_its_name(work, tmp_path):
 
 
 @pytest.mark.parametrize(('section', 'word'), [
-    ('3', 'is no mapping'), ('{}', 'logs'), ('{logs: 3}', 'logs'), ('{logs: [3]}', 'logs'),
+    ('3', 'must be a mapping'), ('{}', 'logs'), ('{logs: 3}', 'logs'), ('{logs: [3]}', 'logs'),
     ('{logs: [{source: none.csv, proportional: 1}]}', 'none.csv'),
     ('{colour: 1}', r'output_error.colour'), ('{friction: sand}', 'friction')])
 def test_wrong_sections(work, tmp_path, capsys, section, word):

@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from robot_dynamics.bringup.cli import main
-from robot_dynamics.bringup.commands.identify import identified_files
-from robot_dynamics.bringup.system import System
+from robot_dynamics.bringup.system import System, identified_files
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.model.modify import with_scaled_masses
@@ -83,7 +82,7 @@ def test_from_a_recording_to_a_controller(work, robot, capsys):
     assert identify(work, 'log.npz') == 0
     out = capsys.readouterr().out
     assert out.startswith('Good: ')
-    assert 'told by themselves: ' in out and 'only together: link2/m, link1/mx, link1/Jzz' in out
+    assert 'identifiable alone: ' in out and 'only together: link2/m, link1/mx, link1/Jzz' in out
     assert 'unidentifiable: link1/m, ' in out and 'less than' not in out
     output = work / 'out'
     assert {path.name for path in output.iterdir()} == FILES
@@ -135,7 +134,7 @@ def test_one_encoder_a_joint(work, log, side, capsys):
     assert springs['joint1']['stiffness'] == 2600.0
     # That of joint 2 rides on link 1, and is told all the same.
     assert springs['joint2']['rotor_inertia'] == pytest.approx(1e-4, rel=0.1)
-    assert 'told in combination' in (work / 'out' / 'report.html').read_text()
+    assert 'in combination' in (work / 'out' / 'report.html').read_text()
 
 
 @pytest.mark.parametrize(('log', 'content', 'words'), [
@@ -151,8 +150,9 @@ def test_one_encoder_a_joint(work, log, side, capsys):
     ('still.npz', '', 'shows an arm at rest'),
     ('log.npz', 'encoders: none\n', 'encoders'),
     ('log.npz', 'estimate: {strength: 3}\n', 'estimate.strength is not a setting'),
-    ('log.npz', 'payload: {without: log.npz}\n', 'payload: is told of rigid arms only'),
-    ('log.npz', 'output_error: {}\n', 'are both given')])
+    ('log.npz', 'payload: {without: log.npz}\n',
+     'payload cannot be identified with elastic joints'),
+    ('log.npz', 'output_error: {}\n', 'cannot be combined with output_error')])
 def test_what_cannot_be_is_refused_by_name(work, log, content, words, capsys):
     assert identify(work, log, content) == 1
     error = capsys.readouterr().err
@@ -167,7 +167,7 @@ def test_springs_that_cannot_be_are_refused(work, capsys):
     (work / 'log.yaml').write_text('elastic_joints: [1]\n')
     assert main(['identify', str(work / 'log.npz'), '--robot', str(work / 'arm.urdf'),
                  '--config', str(work / 'log.yaml')]) == 1
-    assert 'elastic_joints: is [1]' in capsys.readouterr().err
+    assert 'elastic_joints must be a text, got [1]' in capsys.readouterr().err
 
 
 def test_names_of_motors_can_be_given(work, capsys):

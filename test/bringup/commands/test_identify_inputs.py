@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from robot_dynamics.bringup.commands.identify_inputs import (
-    described,
-    found_path,
+from robot_dynamics.bringup.commands.identify import (
+    find_path,
+    load_robot,
     read_inputs,
     without_second_origin,
 )
@@ -36,7 +36,7 @@ def test_a_yaml_says_everything(folder):
     assert inputs.robot.n == 3
     # Beside the YAML, or among the data.
     assert inputs.recordings == (folder / 'data' / 'one.npz', folder / 'data' / 'two.npz')
-    assert inputs.path('arm.urdf') == folder / 'arm.urdf'
+    assert find_path('arm.urdf', inputs.folders) == folder / 'arm.urdf'
     assert read_inputs([], None, config(folder, 'robot: rpr\nsource: x\n')).recordings == (
         folder / 'x',)
 
@@ -52,7 +52,7 @@ def test_the_command_line_wins(folder):
 
 
 @pytest.mark.parametrize(('text', 'word'), [
-    ('robot: 3\n', 'is no mapping'), ('robot: {colour: red}\n', r'robot\.colour'),
+    ('robot: 3\n', 'must be a mapping'), ('robot: {colour: red}\n', r'robot\.colour'),
     ('source: x\n', 'give --robot'), ('robot: {urdf: 7}\n', 'give --robot'),
     ('robot: rpr\nsource: 3\n', 'source'), ('robot: rpr\nsource: [3]\n', 'source'),
     ('robot: {urdf: rpr, joints: 3}\n', 'joints'), ('robot: rpr\nbase_link: 3\n', 'base_link'),
@@ -71,8 +71,8 @@ def test_a_second_origin_of_a_joint_is_left_out_when_asked(folder):
     double = text[:at] + ORIGIN + text[at:]
     (folder / 'arm.urdf').write_text(double)
     with pytest.raises(ModelError, match='origin'):
-        described({'robot': {'urdf': 'arm.urdf'}}, [folder])
-    description, robot = described({'robot': {'urdf': 'arm.urdf', 'second_origin_of': name}},
+        load_robot({'robot': {'urdf': 'arm.urdf'}}, [folder])
+    description, robot = load_robot({'robot': {'urdf': 'arm.urdf', 'second_origin_of': name}},
                                    [folder])
     assert robot.joint_names == Robot.from_urdf(resolve_robot('rpr')).joint_names
     assert description.urdf == without_second_origin(double, name)
@@ -81,8 +81,8 @@ def test_a_second_origin_of_a_joint_is_left_out_when_asked(folder):
 
 
 def test_paths(tmp_path):
-    assert found_path('x', ()) == Path('x')
-    assert found_path('x', (tmp_path, tmp_path / 'a')) == tmp_path / 'a' / 'x'
+    assert find_path('x', ()) == Path('x')
+    assert find_path('x', (tmp_path, tmp_path / 'a')) == tmp_path / 'a' / 'x'
     (tmp_path / 'x').write_text('')
-    assert found_path('x', (tmp_path, tmp_path / 'a')) == tmp_path / 'x'
-    assert found_path(str(tmp_path / 'x'), (tmp_path / 'a',)) == tmp_path / 'x'
+    assert find_path('x', (tmp_path, tmp_path / 'a')) == tmp_path / 'x'
+    assert find_path(str(tmp_path / 'x'), (tmp_path / 'a',)) == tmp_path / 'x'

@@ -117,10 +117,10 @@ def with_topic():
 
 @pytest.fixture(scope='session')
 def worst():
-    """Return the remarks of the worst level among some, which has to be the only bad one."""
-    def pick(remarks, level):
-        found = [remark for remark in remarks if remark.level >= Level.WARNING]
-        assert [remark.level for remark in found] == [level], remarks
+    """Return the results of the worst level among some, which has to be the only bad one."""
+    def pick(results, level):
+        found = [result for result in results if result.level >= Level.WARNING]
+        assert [result.level for result in found] == [level], results
         return found[0]
     return pick
 
@@ -128,7 +128,7 @@ def worst():
 @pytest.fixture(scope='session')
 def is_well():
     """Whether nothing has to be done."""
-    def check(remarks):
-        assert all(remark.level <= Level.NOTE for remark in remarks), remarks
+    def check(results):
+        assert all(result.level <= Level.NOTE for result in results), results
         return True
     return check

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from robot_dynamics.bringup.doctor.environment import judge_environment
+from robot_dynamics.bringup.doctor.environment import check_environment
 from robot_dynamics.bringup.doctor.findings import Level
 
 LOCAL = {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
 
 
 def judge(environment, files=()):
-    return judge_environment(environment, lambda path: path in files, 'rmw_fastrtps_cpp')
+    return check_environment(environment, lambda path: path in files, 'rmw_fastrtps_cpp')
 
 
 @pytest.mark.parametrize(('environment', 'reach'), [
     (LOCAL, 'this machine only'), ({**LOCAL, 'ROS_DOMAIN_ID': '42'}, 'this machine only'),
     ({'ROS_LOCALHOST_ONLY': '1'}, 'this machine only'), ({}, 'the whole network')])
 def test_an_environment_that_works(environment, reach, is_well):
-    remarks = judge(environment)
-    assert is_well(remarks)
-    assert remarks[-1].message == f'rmw_fastrtps_cpp, discovery on {reach}'
+    results = judge(environment)
+    assert is_well(results)
+    assert results[-1].message == f'rmw_fastrtps_cpp, discovery on {reach}'
     # That everybody is heard is said, and is what ROS 2 does by itself.
-    assert any('can command the arm' in remark.message for remark in remarks) \
+    assert any('can command the arm' in result.message for result in results) \
         == (reach == 'the whole network')
 
 
@@ -41,8 +41,8 @@ def test_an_environment_that_works(environment, reach, is_well):
     ({**LOCAL, 'CYCLONEDDS_URI': 'file:///gone.xml'}, Level.WARNING, 'CYCLONEDDS_URI'),
 ])
 def test_what_keeps_nodes_from_each_other(environment, level, subject, worst):
-    remark = worst(judge(environment), level)
-    assert remark.subject == subject and remark.remedy
+    result = worst(judge(environment), level)
+    assert result.subject == subject and result.remedy
 
 
 @pytest.mark.parametrize('environment', [

@@ -1,21 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Joint states: publishers, names, fields, motion and efforts."""
+
+import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.bringup.doctor.joint_states import (
     REMEDIES,
-    judge_content,
-    judge_fields,
-    judge_names,
-    judge_publishers,
-    judge_states,
+    check_fields,
+    check_joint_states,
+    check_names,
+    check_publishers,
+    check_rejections,
 )
-from robot_dynamics.bringup.doctor.replay import replay
-from robot_dynamics.bringup.doctor.requirements import Wishes
+from robot_dynamics.bringup.doctor.replay import (
+    EffortPattern,
+    check_efforts,
+    check_motion,
+    clock_at,
+    effort_pattern,
+    replay,
+)
+from robot_dynamics.bringup.doctor.requirements import StateRequirements
 from robot_dynamics.control.states.joint_state import Reason
-from robot_dynamics.nodes.observing.graph_snapshot import JOINT_STATE_TYPE, Endpoint, Topic
+from robot_dynamics.nodes.observing.graph_snapshot import (
+    JOINT_STATE_TYPE,
+    ClockSample,
+    Endpoint,
+    Topic,
+)
 
 TOPIC = '/joint_states'
 NAN = float('nan')
@@ -26,13 +42,13 @@ def publishers(*names):
 
 
 def content(robot, samples):
-    return judge_content(TOPIC, replay(samples, robot, Wishes(), simulated=False))
+    return check_rejections(TOPIC, replay(samples, robot, StateRequirements(), simulated=False))
 
 
 def test_a_healthy_system(healthy, robot, is_well):
-    remarks = judge_states(healthy, robot)
-    assert is_well(remarks)
-    told = ' '.join(remark.message for remark in remarks)
+    results = check_joint_states(healthy, robot)
+    assert is_well(results)
+    told = ' '.join(result.message for result in results)
     for words in ('published by /driver', '500 Hz', "stamps are this machine's time",
                   'the 7 joints of the description', 'efforts are joint torques: 1.00 times'):
         assert words in told
@@ -53,55 +69,57 @@ def test_motors_behind_springs_are_judged_under_the_names_of_their_joints(
                                            **{field: getattr(sample, field)[robot.n:]
                                               for field in ('position', 'velocity', 'effort')})
                                    for sample in together)):
-        remarks = judge_states(replace(healthy, nodes=(elastic, *healthy.nodes[1:]),
+        results = check_joint_states(replace(healthy, nodes=(elastic, *healthy.nodes[1:]),
                                        states=states), robot)
-        assert is_well(remarks)
+        assert is_well(results)
         assert 'the 7 joints of the description' in ' '.join(
-            remark.message for remark in remarks)
+            result.message for result in results)
     # A driver that tells of links only is found out.
     links_only = replace(healthy, nodes=(elastic, *healthy.nodes[1:]))
-    remarks = judge_states(links_only, robot)
-    assert any(remark.level is Level.ERROR and 'no joint of the description' in remark.message
-               for remark in remarks), remarks
+    results = check_joint_states(links_only, robot)
+    assert any(result.level is Level.ERROR and 'any joint of the description' in result.message
+               for result in results), results
     # One that tells of motors elsewhere is not; links have no efforts.
     topic = Topic('/motor_states', (Endpoint('/driver', JOINT_STATE_TYPE),))
-    remarks = judge_states(replace(
+    results = check_joint_states(replace(
         links_only, topics={**healthy.topics, topic.name: topic},
         states=tuple(replace(sample, effort=()) for sample in healthy.states)), robot)
-    assert is_well(remarks)
-    (told,) = [remark for remark in remarks if remark.subject == topic.name]
-    assert told.message == 'elastic_pd_controller takes its states from here; published by /driver'
+    assert is_well(results)
+    (told,) = [result for result in results if result.subject == topic.name]
+    assert told.message == 'has the states that elastic_pd_controller uses; published by /driver'
 
 
 def test_without_a_description_the_rest_is_judged(healthy, is_well):
-    remarks = judge_states(healthy, None)
-    assert is_well(remarks) and len(remarks) == 3
+    results = check_joint_states(healthy, None)
+    assert is_well(results) and len(results) == 3
 
 
 def test_nobody_publishes(healthy, robot, with_topic):
-    (remark,) = judge_states(replace(with_topic(healthy, TOPIC, publishers=()), states=()), robot)
-    assert remark.level is Level.ERROR and 'nobody publishes it' in remark.message
+    (result,) = check_joint_states(
+        replace(with_topic(healthy, TOPIC, publishers=()), states=()), robot)
+    assert result.level is Level.ERROR and 'has no publisher' in result.message
 
 
 def test_published_and_silent(healthy, robot, worst):
-    remark = worst(judge_states(replace(healthy, states=()), robot), Level.ERROR)
-    assert 'nothing comes' in remark.message
+    result = worst(check_joint_states(replace(healthy, states=()), robot), Level.ERROR)
+    assert 'no message' in result.message
 
 
 @pytest.mark.parametrize(('names', 'wanted', 'level'), [
     (['/a'], 1, Level.OK), (['/a', '/b'], 2, Level.OK), (['/a', '/b'], 0, Level.OK),
     (['/a', '/b'], 1, Level.ERROR), (['/a'], 2, Level.ERROR)])
 def test_how_many_publish(stream, names, wanted, level):
-    (remark,) = judge_publishers(publishers(*names), stream(4), Wishes(state_publishers=wanted))
-    assert remark.level is level
-    assert ', '.join(names) in remark.message
+    (result,) = check_publishers(
+        publishers(*names), stream(4), StateRequirements(state_publishers=wanted))
+    assert result.level is level
+    assert ', '.join(names) in result.message
 
 
 def test_two_halves_of_an_arm(stream):
     halves = stream(4, change=lambda k, s: replace(s, names=s.names[:3] if k % 2 else s.names[3:]))
-    (remark,) = judge_publishers(publishers('/a', '/b'), halves, Wishes())
-    assert remark.level is Level.WARNING
-    assert remark.remedy == 'if that is meant set state_publishers to 2'
+    (result,) = check_publishers(publishers('/a', '/b'), halves, StateRequirements())
+    assert result.level is Level.WARNING
+    assert result.remedy == 'if that is intended set state_publishers to 2'
 
 
 def renamed(prefix):
@@ -109,44 +127,44 @@ def renamed(prefix):
 
 
 def test_the_joints_of_the_description(robot, stream):
-    (remark,) = judge_names(TOPIC, stream(3), robot)
-    assert remark.level is Level.OK
+    (result,) = check_names(TOPIC, stream(3), robot)
+    assert result.level is Level.OK
 
 
 def test_a_prefix_on_one_side(robot, stream):
-    (remark,) = judge_names(TOPIC, stream(3, change=renamed('left_')), robot)
-    assert remark.level is Level.ERROR
-    assert 'names no joint of the description; it names left_joint1' in remark.message
-    assert "give the description the prefix 'left_'" in remark.remedy
+    (result,) = check_names(TOPIC, stream(3, change=renamed('left_')), robot)
+    assert result.level is Level.ERROR
+    assert 'does not have any joint of the description; it has left_joint1' in result.message
+    assert "give the description the prefix 'left_'" in result.remedy
     prefixed = replace(robot, joint_names=tuple(f'left_{name}' for name in robot.joint_names))
-    (remark,) = judge_names(TOPIC, stream(3), prefixed)
-    assert "give the driver the prefix 'left_'" in remark.remedy
+    (result,) = check_names(TOPIC, stream(3), prefixed)
+    assert "give the driver the prefix 'left_'" in result.remedy
 
 
 def test_another_arm(robot, stream):
-    (remark,) = judge_names(TOPIC, stream(3, change=lambda k, s: replace(
+    (result,) = check_names(TOPIC, stream(3, change=lambda k, s: replace(
         s, names=tuple('abcdefg'))), robot)
-    assert remark.level is Level.ERROR and 'another arm' in remark.remedy
+    assert result.level is Level.ERROR and 'another arm' in result.remedy
 
 
 def test_a_joint_that_is_missing(robot, stream):
-    (remark,) = judge_names(TOPIC, stream(3, change=lambda k, s: replace(
+    (result,) = check_names(TOPIC, stream(3, change=lambda k, s: replace(
         s, names=s.names[:6], position=s.position[:6])), robot)
-    assert remark.level is Level.ERROR
-    assert remark.message.startswith('tells nothing of joint7; it names joint1')
+    assert result.level is Level.ERROR
+    assert result.message.startswith('does not have joint7; it has joint1')
 
 
 def test_further_joints_and_another_order_do_not_matter(robot, stream):
     samples = stream(3, change=lambda k, s: replace(s, names=(*s.names[::-1], 'finger')))
-    first, second = judge_names(TOPIC, samples, robot)
+    first, second = check_names(TOPIC, samples, robot)
     assert first.level is second.level is Level.NOTE
     assert 'finger' in first.message and 'order' in second.message
 
 
 def test_names_that_are_wrong_are_the_last_word(healthy, robot, stream, worst):
     graph = replace(healthy, states=stream(change=renamed('left_')))
-    remark = worst(judge_states(graph, robot), Level.ERROR)
-    assert 'left_' in remark.message
+    result = worst(check_joint_states(graph, robot), Level.ERROR)
+    assert 'left_' in result.message
 
 
 @pytest.mark.parametrize(('change', 'reason'), [
@@ -158,10 +176,10 @@ def test_names_that_are_wrong_are_the_last_word(healthy, robot, stream, worst):
 @pytest.mark.parametrize(('share', 'level'), [(2, Level.ERROR), (50, Level.WARNING)])
 def test_messages_that_are_turned_away(robot, stream, change, reason, share, level):
     samples = stream(200, change=lambda k, s: change(s) if k % share == 1 else s)
-    (remark,) = content(robot, samples)
-    assert remark.level is level
-    assert f'{200 // share} of 200 messages turned away: {reason.value}' in remark.message
-    assert remark.remedy == REMEDIES[reason]
+    (result,) = content(robot, samples)
+    assert result.level is level
+    assert f'{200 // share} of 200 messages rejected: {reason.value}' in result.message
+    assert result.remedy == REMEDIES[reason]
 
 
 def test_every_reason_is_spoken_of():
@@ -174,31 +192,200 @@ def test_every_reason_is_spoken_of():
 def test_joints_that_are_never_told_together(robot, stream):
     samples = stream(20, change=lambda k, s: replace(
         s, names=s.names[:6], position=s.position[:6], velocity=(), effort=()))
-    (remark,) = content(robot, samples)
-    assert remark.level is Level.ERROR and 'never tells all joints' in remark.message
+    (result,) = content(robot, samples)
+    assert result.level is Level.ERROR and 'never has all joints' in result.message
 
 
 def test_velocities_that_nobody_believes(robot, stream):
-    (remark,) = content(robot, stream(20, change=lambda k, s: replace(
+    (result,) = content(robot, stream(20, change=lambda k, s: replace(
         s, velocity=tuple(1e3 for _ in s.velocity))))
-    assert remark.level is Level.WARNING
-    assert '(20 times)' in remark.message
+    assert result.level is Level.WARNING
+    assert '(20 times)' in result.message
 
 
 @pytest.mark.parametrize('missing', [(), (NAN,) * 7])
 def test_fields_that_are_missing(robot, stream, missing):
     names = robot.joint_names
     samples = stream(20, change=lambda k, s: replace(s, velocity=missing, effort=missing))
-    first, second = judge_fields(TOPIC, samples, names, Wishes())
+    first, second = check_fields(TOPIC, samples, names, StateRequirements())
     assert first.level is second.level is Level.WARNING
     assert 'no velocities' in first.message and 'effort_kind to none' in second.remedy
-    assert judge_fields(TOPIC, stream(20), names, Wishes()) == []
+    assert check_fields(TOPIC, stream(20), names, StateRequirements()) == []
     # Who does not use efforts does not miss them.
-    assert judge_fields(TOPIC, samples, names, Wishes(effort_kind='none'))[1].level is Level.NOTE
+    results = check_fields(TOPIC, samples, names, StateRequirements(effort_kind='none'))
+    assert results[1].level is Level.NOTE
 
 
 def test_a_finger_without_velocity_is_no_matter(robot, stream):
     samples = stream(20, change=lambda k, s: replace(
         s, names=(*s.names, 'finger'), position=(*s.position, 0.0), velocity=(*s.velocity, NAN),
         effort=(*s.effort, NAN)))
-    assert judge_fields(TOPIC, samples, robot.joint_names, Wishes()) == []
+    assert check_fields(TOPIC, samples, robot.joint_names, StateRequirements()) == []
+
+
+def test_a_good_stream_is_taken_as_it_is(robot, stream):
+    samples = stream(50)
+    replayed = replay(samples, robot, StateRequirements(), simulated=False)
+    assert replayed.counts[Reason.ACCEPTED] == replayed.total == 50
+    np.testing.assert_allclose(replayed.q, [sample.position for sample in samples])
+    np.testing.assert_allclose(replayed.effort, [sample.effort for sample in samples])
+    np.testing.assert_allclose(np.diff(replayed.time), 0.002, atol=1e-8)
+
+
+def test_joints_are_matched_by_name(robot, stream):
+    samples = stream(5, change=lambda k, s: replace(
+        s, names=s.names[::-1], position=s.position[::-1], velocity=s.velocity[::-1],
+        effort=s.effort[::-1]))
+    replayed = replay(samples, robot, StateRequirements(), simulated=False)
+    np.testing.assert_allclose(replayed.q[0], stream(1)[0].position)
+
+
+def test_without_a_robot_the_joints_are_those_named(stream):
+    replayed = replay(stream(5), None, StateRequirements(), simulated=False)
+    assert replayed.joints == tuple(f'joint{k}' for k in range(1, 8))
+    assert replayed.counts[Reason.ACCEPTED] == 5
+
+
+def test_messages_are_counted_by_what_became_of_them(robot, stream):
+    nan = float('nan')
+    samples = stream(10, change=lambda k, s: replace(s, position=(nan,) * 7) if k < 3 else s)
+    replayed = replay(samples, robot, StateRequirements(), simulated=False)
+    assert (replayed.counts[Reason.NOT_FINITE], replayed.counts[Reason.ACCEPTED]) == (3, 7)
+
+
+def test_simulated_stamps_that_begin_at_zero_are_stamps(robot, stream):
+    start = stream(1)[0].stamp
+    samples = stream(5, change=lambda k, s: replace(s, stamp=s.stamp - start + 1))
+    replayed = replay(samples, robot, StateRequirements(), simulated=True)
+    assert replayed.counts[Reason.ACCEPTED] == 5
+
+
+def test_nothing_at_all(robot):
+    replayed = replay((), robot, StateRequirements(), simulated=False)
+    assert replayed.total == 0 and replayed.q.shape == (0, 7)
+
+
+def test_the_clock_is_read_between_its_samples():
+    origin = 1_790_000_000_000_000_000
+    clock = (ClockSample(origin, 100), ClockSample(origin + 10, 200))
+    assert clock_at(clock, origin + 5) == 150
+    assert clock_at(clock, origin - 5) == 100
+
+
+
+
+def judge(robot, samples):
+    return check_motion(
+        robot, replay(samples, robot, StateRequirements(), simulated=False), samples)
+
+
+def test_an_arm_that_moves_as_it_says(robot, stream):
+    assert judge(robot, stream()) == []
+
+
+@pytest.mark.parametrize(('factor', 'guess'), [
+    (-1.0, 'the other sign?'), (math.degrees(1.0) / 10.0, ''), (0.2, '')])
+def test_velocities_of_something_else(robot, stream, factor, guess):
+    slow = replace(robot, limits=replace(robot.limits, velocity=robot.limits.velocity * 0 + 10.0))
+    (result,) = judge(slow, stream(change=lambda k, s: replace(
+        s, velocity=tuple(factor * v for v in s.velocity))))
+    assert result.level is Level.WARNING
+    assert f'has a velocity of {factor:.3g} times the rate of change' in result.message
+    assert guess in result.message
+    assert result.subject == ', '.join(robot.joint_names)
+
+
+def test_velocities_in_degrees(robot, stream):
+    fast = replace(robot, limits=replace(robot.limits, velocity=robot.limits.velocity * 0 + 100.0))
+    (result,) = judge(fast, stream(change=lambda k, s: replace(
+        s, velocity=tuple(math.degrees(v) for v in s.velocity))))
+    assert 'degrees per second?' in result.message
+
+
+def test_velocities_that_are_always_zero(robot, stream):
+    (result,) = judge(robot, stream(change=lambda k, s: replace(s, velocity=(0.0,) * 7)))
+    assert result.level is Level.WARNING
+    assert 'moves, and its velocity is always zero' in result.message
+
+
+def test_an_arm_at_rest_says_nothing_about_velocities(robot, stream):
+    still = stream(1)[0].position
+    assert judge(robot, stream(change=lambda k, s: replace(
+        s, position=still, velocity=(0.001 * (-1) ** k,) * 7))) == []
+
+
+def test_outside_its_limits(robot, stream):
+    (result,) = judge(robot, stream(5, change=lambda k, s: replace(
+        s, position=(*s.position[:6], 3.5))))
+    assert (result.level, result.subject) == (Level.WARNING, 'joint7')
+    assert result.message == 'is at 3.5 rad, outside its limits -2.897 to 2.897'
+
+
+def test_positions_in_degrees(robot, stream):
+    results = judge(robot, stream(5, change=lambda k, s: replace(
+        s, position=tuple(math.degrees(q) for q in s.position), velocity=())))
+    # Where the arm is near zero degrees are no wonder.
+    assert {result.subject for result in results} >= {'joint4', 'joint6'}
+    assert all('in degrees?' in result.message for result in results)
+
+
+def test_nothing_that_could_be_judged(robot, stream):
+    nan = float('nan')
+    assert judge(robot, stream(5, change=lambda k, s: replace(s, position=(nan,) * 7))) == []
+
+
+
+EFFORTS = {
+    'torque': (lambda gravity: gravity, EffortPattern.TORQUE),
+    'payload': (lambda gravity: 1.3 * gravity + 0.5, EffortPattern.TORQUE),
+    'nothing': (lambda gravity: 0.0 * gravity, EffortPattern.ZERO),
+    'current': (lambda gravity: gravity / 12.0, EffortPattern.SCALED),
+    'sign': (lambda gravity: -gravity, EffortPattern.REVERSED),
+    'other': (lambda gravity: 0.0 * gravity + [9.0, -1.0, 9.0, 1.0, -9.0, 9.0, 9.0],
+              EffortPattern.OTHER),
+    'none': (lambda gravity: np.nan * gravity, EffortPattern.UNKNOWN),
+}
+
+
+def seen(robot, stream, name):
+    return replay(stream(50, effort=EFFORTS[name][0]), robot, StateRequirements(), simulated=False)
+
+
+@pytest.mark.parametrize('name', EFFORTS)
+def test_what_efforts_look_like(robot, stream, name):
+    assert effort_pattern(robot, seen(robot, stream, name))[0] is EFFORTS[name][1]
+
+
+def test_an_arm_that_gravity_asks_nothing_of_tells_nothing(robot, stream):
+    floating = robot.with_gravity((0.0, 0.0, 0.0))
+    assert effort_pattern(floating, seen(robot, stream, 'nothing'))[0] is EffortPattern.UNKNOWN
+
+
+@pytest.mark.parametrize(('name', 'kind', 'level', 'words'), [
+    ('torque', 'torque', Level.OK, 'efforts are joint torques: 1.00 times'),
+    ('nothing', 'torque', Level.ERROR, 'it cannot detect that the arm obeys'),
+    ('current', 'torque', Level.WARNING, '(0.0833 times gravity)'),
+    ('sign', 'torque', Level.WARNING, 'of the other sign (-1 times gravity)'),
+    ('torque', 'gravity_compensated', Level.WARNING, 'expects them without'),
+    ('torque', 'none', Level.NOTE, 'does not use them'),
+    ('nothing', 'gravity_compensated', None, ''), ('nothing', 'none', None, ''),
+    ('current', 'current', None, ''), ('other', 'torque', None, ''), ('none', 'torque', None, '')])
+def test_what_a_controller_takes_them_for(robot, stream, name, kind, level, words):
+    results = check_efforts(TOPIC, robot, seen(robot, stream, name),
+                            StateRequirements(effort_kind=kind))
+    assert [result.level for result in results] == ([] if level is None else [level])
+    assert all(words in result.message for result in results)
+
+
+def test_hardware_that_carries_itself_reports_what_it_was_sent(robot, stream):
+    requirements = replace(StateRequirements(), hardware_gravity_compensation=True)
+    assert check_efforts(TOPIC, robot, seen(robot, stream, 'nothing'), requirements) == []
+
+
+@pytest.mark.parametrize(('name', 'words'), [
+    ('torque', 'effort_kind torque is right'), ('nothing', 'gravity_compensated'),
+    ('sign', 'effort_scale to -1'), ('current', 'effort_scale')])
+def test_without_a_controller_it_says_what_to_set(robot, stream, name, words):
+    (result,) = check_efforts(TOPIC, robot, seen(robot, stream, name), None)
+    assert result.level is Level.NOTE
+    assert words in result.remedy

@@ -7,21 +7,26 @@ from dataclasses import replace
 
 import pytest
 
-from robot_dynamics.bringup.child_process import child_environment
 from robot_dynamics.bringup.doctor.findings import Level
-from robot_dynamics.bringup.doctor.machine import judge_kernels, judge_machine
-from robot_dynamics.bringup.doctor.machine_seen import MachineSeen, MachineWatch, ProcessSeen
+from robot_dynamics.bringup.doctor.machine import (
+    MachineState,
+    MachineWatch,
+    NodeUsage,
+    check_kernels,
+    check_machine,
+)
+from robot_dynamics.bringup.processes import child_environment
 
-QUIET = MachineSeen(
+QUIET = MachineState(
     cores=4, load=0.7, busy=0.15, stolen=0.0, governor='performance', kernels=30, compiled=30,
-    processes=(ProcessSeen(7, 'adaptive_controller', 0.15, 3),
-               ProcessSeen(8, 'simulated_arm', 0.2, 3, is_real_time=True),
-               ProcessSeen(9, 'reference', 0.95, 4, nice=5)))
+    processes=(NodeUsage(7, 'adaptive_controller', 0.15, 3),
+               NodeUsage(8, 'simulated_arm', 0.2, 3, is_real_time=True),
+               NodeUsage(9, 'reference', 0.95, 4, nice=5)))
 
 
 def test_a_quiet_machine():
-    remarks = judge_machine(QUIET, domain=3)
-    assert [(remark.level, remark.message) for remark in remarks] == [
+    results = check_machine(QUIET, domain=3)
+    assert [(result.level, result.message) for result in results] == [
         (Level.OK, 'load 0.7 on 4 cores, 15 % busy'),
         (Level.OK, 'adaptive_controller 15 %, simulated_arm 20 % (real time)'),
         (Level.OK, 'all 30 compiled and on disk')]
@@ -32,26 +37,26 @@ def test_a_quiet_machine():
     ({'stolen': 0.1}, Level.WARNING, '10 % of it is taken by other guests'),
     ({'governor': 'powersave'}, Level.NOTE, 'powersave'),
     ({'compiled': 12}, Level.NOTE, '18 of 30 are not compiled yet'),
-    ({'keeps_kernels': False}, Level.WARNING, 'nowhere to keep compiled equations')])
+    ({'keeps_kernels': False}, Level.WARNING, 'cannot be stored')])
 def test_what_makes_cycles_late(change, level, words):
-    found = [remark for remark in judge_machine(replace(QUIET, **change), domain=3)
-             if remark.level is not Level.OK]
-    assert [remark.level for remark in found] == [level]
+    found = [result for result in check_machine(replace(QUIET, **change), domain=3)
+             if result.level is not Level.OK]
+    assert [result.level for result in found] == [level]
     assert words in found[0].message and found[0].remedy
 
 
 def test_processes_of_the_domain_looked_at():
-    found = [remark for remark in judge_machine(QUIET) if remark.level is Level.WARNING]
-    assert [(remark.subject, remark.message) for remark in found] == [
+    found = [result for result in check_machine(QUIET) if result.level is Level.WARNING]
+    assert [(result.subject, result.message) for result in found] == [
         ('reference (9)', 'takes 95 % of a core'),
-        ('reference (9)', 'has niceness 5: everything else goes first')]
+        ('reference (9)', 'has niceness 5: other processes run first')]
     unknown = replace(QUIET, processes=(replace(QUIET.processes[2], domain=None),))
-    assert any(remark.level is Level.WARNING for remark in judge_machine(unknown, domain=3))
+    assert any(result.level is Level.WARNING for result in check_machine(unknown, domain=3))
 
 
 def test_a_machine_that_tells_little():
-    bare = MachineSeen(cores=1, kernels=2, compiled=2)
-    assert [remark.message for remark in judge_machine(bare)] == [
+    bare = MachineState(cores=1, kernels=2, compiled=2)
+    assert [result.message for result in check_machine(bare)] == [
         '1 core', 'all 2 compiled and on disk']
 
 
@@ -70,7 +75,7 @@ def test_a_node_and_its_share_are_seen():
             time.sleep(0.1)
             watch = MachineWatch()
             time.sleep(0.4)
-            seen = watch.seen()
+            seen = watch.state()
         finally:
             process.kill()
     (found,) = [item for item in seen.processes if item.pid == process.pid]
@@ -85,8 +90,8 @@ def test_a_node_and_its_share_are_seen():
 
 def test_kernels_that_nobody_keeps(tmp_path):
     # A home that cannot be written leaves no place for them.
-    code = ('from robot_dynamics.bringup.doctor.machine_seen import MachineWatch\n'
-            'print(MachineWatch().seen().keeps_kernels)')
+    code = ('from robot_dynamics.bringup.doctor.machine import MachineWatch\n'
+            'print(MachineWatch().state().keeps_kernels)')
     kept = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True,
                           env={**child_environment(), 'NUMBA_CACHE_DIR': str(tmp_path)})
     assert kept.stdout.strip() == 'True', kept.stderr
@@ -98,4 +103,4 @@ def test_kernels_that_nobody_keeps(tmp_path):
     lost = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True,
                           env=environment)
     assert lost.stdout.strip() == 'False', lost.stderr
-    assert judge_kernels(replace(QUIET, keeps_kernels=False))[0].level is Level.WARNING
+    assert check_kernels(replace(QUIET, keeps_kernels=False))[0].level is Level.WARNING

@@ -1,14 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
+"""State and diagnostics of nodes, and their commands."""
+
 import inspect
 from dataclasses import replace
 
 import pytest
 
 from robot_dynamics.bringup.doctor.findings import Level
-from robot_dynamics.bringup.doctor.nodes import ITEMS, REASONS, judge_node, judge_nodes
+from robot_dynamics.bringup.doctor.nodes import (
+    ITEMS,
+    REASONS,
+    check_commands,
+    check_node,
+    check_nodes,
+)
 from robot_dynamics.control.session import start_gate
 from robot_dynamics.control.session.modes import Cause
-from robot_dynamics.nodes.observing.graph_snapshot import NodeInfo, StatusSeen
+from robot_dynamics.nodes.observing.graph_snapshot import (
+    Endpoint,
+    GraphSnapshot,
+    NodeInfo,
+    StatusSeen,
+)
 
 
 def state(mode, reason, level=0, message='complete states'):
@@ -17,37 +30,37 @@ def state(mode, reason, level=0, message='complete states'):
 
 
 def test_a_healthy_system(healthy):
-    (remark,) = judge_nodes(healthy)
-    assert (remark.level, remark.subject) == (Level.OK, '/adaptive_controller')
-    assert remark.message == 'tracking: the arm follows; 500 Hz'
+    (result,) = check_nodes(healthy)
+    assert (result.level, result.subject) == (Level.OK, '/adaptive_controller')
+    assert result.message == 'tracking: the arm follows; 500 Hz'
 
 
 @pytest.mark.parametrize('cause', Cause)
 def test_an_arm_that_is_safe(controller, cause, worst):
     reason = f'{cause.value}: joint5 by -0.501 rad'
-    remarks = judge_node(controller, (state('safe', reason, 2, reason),))
+    results = check_node(controller, (state('safe', reason, 2, reason),))
     # The status of the state says the same once more.
-    remark = worst(remarks, Level.ERROR)
-    assert remark.message == f'safe: {reason}'
-    assert remark.remedy == REASONS[cause.value]
+    result = worst(results, Level.ERROR)
+    assert result.message == f'safe: {reason}'
+    assert result.remedy == REASONS[cause.value]
 
 
 @pytest.mark.parametrize('reason', sorted(set(REASONS) - {cause.value for cause in Cause}))
 def test_an_arm_that_is_held(controller, reason, worst):
     assert reason in inspect.getsource(start_gate)
-    remark = worst(judge_node(controller, (state('holding', reason),)), Level.WARNING)
-    assert remark.message == f'holding: {reason}'
-    assert remark.remedy == REASONS[reason]
+    result = worst(check_node(controller, (state('holding', reason),)), Level.WARNING)
+    assert result.message == f'holding: {reason}'
+    assert result.remedy == REASONS[reason]
 
 
 @pytest.mark.parametrize(('lifecycle', 'level', 'words'), [
     ('unconfigured', Level.WARNING, 'ros2 lifecycle set /adaptive_controller configure'),
     ('inactive', Level.WARNING, 'ros2 lifecycle set /adaptive_controller activate'),
-    ('finalized', Level.ERROR, 'start it anew')])
+    ('finalized', Level.ERROR, 'restart it')])
 def test_a_node_that_is_not_active(controller, lifecycle, level, words, worst):
     node = replace(controller, lifecycle=lifecycle)
-    remark = worst(judge_node(node, (state('stopped', 'not activated yet'),)), level)
-    assert lifecycle in remark.message and words in remark.remedy
+    result = worst(check_node(node, (state('stopped', 'not activated yet'),)), level)
+    assert lifecycle in result.message and words in result.remedy
 
 
 @pytest.mark.parametrize(('number', 'level'), [(1, Level.WARNING), (2, Level.ERROR),
@@ -56,9 +69,9 @@ def test_a_node_that_is_not_active(controller, lifecycle, level, words, worst):
 def test_what_a_node_says_of_itself(controller, item, number, level, worst):
     status = StatusSeen(f'adaptive_controller: {item}', number, 'not well',
                         {'worst period [ms]': '33', 'late cycles': '9', 'refused: NaN': '0'})
-    remark = worst(judge_node(controller, (status,)), level)
-    assert remark.message == 'not well (worst period [ms] 33)'
-    assert remark.remedy == ITEMS[item]
+    result = worst(check_node(controller, (status,)), level)
+    assert result.message == 'not well (worst period [ms] 33)'
+    assert result.remedy == ITEMS[item]
 
 
 def test_every_item_of_our_nodes_has_a_remedy():
@@ -78,44 +91,133 @@ def test_every_item_of_our_nodes_has_a_remedy():
 
 def test_a_garbage_collector_that_runs(controller, worst):
     status = StatusSeen('adaptive_controller: loop', 0, 'ok', {'garbage collector': 'on'})
-    remark = worst(judge_node(controller, (status,)), Level.WARNING)
-    assert 'gc.freeze()' in remark.remedy
+    result = worst(check_node(controller, (status,)), Level.WARNING)
+    assert 'gc.freeze()' in result.remedy
 
 
 def test_a_node_that_stands_by(controller):
-    (remark,) = judge_node(replace(controller, lifecycle='inactive'), (), is_needed=False)
-    assert remark.level is Level.NOTE and 'stands by' in remark.message
-    assert remark.remedy.startswith('robot-dynamics switch adaptive_controller')
+    (result,) = check_node(replace(controller, lifecycle='inactive'), (), is_needed=False)
+    assert result.level is Level.NOTE and 'a standby controller' in result.message
+    assert result.remedy.startswith('robot-dynamics switch adaptive_controller')
 
 
 def test_gains_that_do_not_suit_the_rate(controller, worst):
     node = replace(controller, parameters={**controller.parameters, 'rate': 50.0})
-    remark = worst(judge_node(node, ()), Level.ERROR)
-    assert 'its gains need 80 Hz' in remark.message
+    result = worst(check_node(node, ()), Level.ERROR)
+    assert 'has gains that need 80 Hz' in result.message
 
 
 def test_two_nodes_of_one_name(healthy, worst):
     twice = replace(healthy, nodes=(replace(healthy.nodes[0], copies=2),), statuses=())
-    remark = worst(judge_nodes(twice), Level.ERROR)
-    assert remark.message == '2 nodes have this name'
+    result = worst(check_nodes(twice), Level.ERROR)
+    assert result.message == 'is the name of 2 nodes'
 
 
 def test_a_node_that_does_not_answer(healthy):
     graph = replace(healthy, nodes=(*healthy.nodes, NodeInfo('/busy')),
                     services={'/busy/list_parameters': ('rcl_interfaces/srv/ListParameters',)})
-    assert any(remark.level is Level.NOTE and remark.subject == '/busy'
-               for remark in judge_nodes(graph))
+    assert any(result.level is Level.NOTE and result.subject == '/busy'
+               for result in check_nodes(graph))
 
 
 def test_nodes_that_disagree_on_efforts(healthy, worst):
     def other(kind):
         node = NodeInfo('/inverse_dynamics', {'stop_with_parent': True, 'effort_kind': kind})
-        return judge_nodes(replace(healthy, nodes=(*healthy.nodes, node)))
+        return check_nodes(replace(healthy, nodes=(*healthy.nodes, node)))
     assert worst(other('current'), Level.WARNING).subject == 'effort_kind'
     # Not to use them is no disagreement.
-    assert all(remark.level <= Level.NOTE for remark in other('none'))
+    assert all(result.level <= Level.NOTE for result in other('none'))
 
 
 def test_other_peoples_nodes_are_left_alone(healthy):
     graph = replace(healthy, nodes=(NodeInfo('/talker', {'use_sim_time': False}),))
-    assert judge_nodes(graph) == []
+    assert check_nodes(graph) == []
+
+
+TOPIC = '/effort_controller/commands'
+ARRAY, TRAJECTORY = 'std_msgs/msg/Float64MultiArray', 'trajectory_msgs/msg/JointTrajectory'
+
+
+def test_commands_of_a_healthy_system(healthy):
+    (result,) = check_commands(healthy)
+    assert result.level is Level.OK
+    assert result.message == 'from /adaptive_controller to /driver'
+
+
+def test_nobody_listens(healthy, with_topic, worst):
+    result = worst(check_commands(with_topic(healthy, TOPIC, subscriptions=())), Level.ERROR)
+    assert 'has no subscriber for the efforts of /adaptive_controller' in result.message
+
+
+def test_another_type(healthy, with_topic, worst):
+    graph = with_topic(healthy, TOPIC, subscriptions=(Endpoint('/driver', TRAJECTORY),))
+    result = worst(check_commands(graph), Level.ERROR)
+    assert f'gets {ARRAY} from /adaptive_controller, and its subscriber needs ' \
+        f'{TRAJECTORY}' in result.message
+    assert 'command_type' in result.remedy
+
+
+def test_somebody_else_sends(healthy, with_topic, worst):
+    graph = with_topic(healthy, TOPIC, publishers=(
+        Endpoint('/adaptive_controller', ARRAY), Endpoint('/rqt', ARRAY)))
+    assert 'also gets commands from /rqt' in worst(check_commands(graph), Level.ERROR).message
+
+
+def test_a_listener_that_wants_what_nobody_sends(healthy, with_topic, worst):
+    graph = with_topic(healthy, TOPIC, subscriptions=(Endpoint('/driver', ARRAY, latched=True),))
+    assert 'durability' in worst(check_commands(graph), Level.ERROR).remedy
+
+
+def test_several_listeners(healthy, with_topic, is_well):
+    graph = with_topic(healthy, TOPIC, subscriptions=(
+        Endpoint('/driver', ARRAY), Endpoint('/plot', ARRAY)))
+    (result,) = check_commands(graph)
+    assert result.level is Level.NOTE and 'has 2 subscribers: /driver, /plot' in result.message
+
+
+def test_a_controller_that_is_not_configured(healthy, controller):
+    bare = replace(controller, publishes={
+        name: types for name, types in controller.publishes.items() if name != TOPIC})
+    (result,) = check_commands(replace(healthy, nodes=(bare,)))
+    assert result.remedy == 'ros2 lifecycle set /adaptive_controller configure'
+
+
+def test_a_controller_that_waits_says_where_it_will_send(healthy, controller, with_topic):
+    waiting = replace(controller, lifecycle='inactive', publishes={
+        name: types for name, types in controller.publishes.items() if name != TOPIC},
+        parameters={'command_topic': TOPIC.lstrip('/'), 'command_type': 'effort_array'})
+    graph = with_topic(replace(healthy, nodes=(waiting,)), TOPIC, subscriptions=())
+    (result,) = check_commands(graph)
+    assert 'has no subscriber for the efforts of /adaptive_controller' in result.message
+
+
+def test_a_controller_that_stands_by(healthy, controller):
+    other = replace(controller, name='/pd_gravity_controller', lifecycle='inactive', publishes={
+        f'/pd_gravity_controller/{name.rpartition("/")[2]}': types
+        for name, types in controller.publishes.items() if name != TOPIC})
+    results = check_commands(replace(healthy, nodes=(controller, other)))
+    assert [(result.level, result.subject) for result in results] == [
+        (Level.OK, TOPIC), (Level.NOTE, '/pd_gravity_controller')]
+    assert 'is on standby beside /adaptive_controller' in results[1].message
+
+
+def test_no_controller(healthy):
+    (result,) = check_commands(replace(healthy, nodes=(NodeInfo('/driver'),)))
+    assert result.level is Level.NOTE and 'no controller of this package' in result.message
+
+
+def test_two_controllers(healthy, controller):
+    other = replace(controller, name='/other', publishes={
+        f'/other/{name.rpartition("/")[2]}' if name != TOPIC else name: types
+        for name, types in controller.publishes.items()})
+    results = check_commands(replace(healthy, nodes=(controller, other)))
+    assert any(result.level is Level.WARNING and 'command at the same time' in result.message
+               for result in results)
+
+
+def test_a_controller_manager():
+    graph = GraphSnapshot(services={'/left/controller_manager/list_controllers': (
+        'controller_manager_msgs/srv/ListControllers',)})
+    (result,) = check_commands(graph)
+    assert (result.level, result.subject) == (Level.NOTE, '/left/controller_manager')
+    assert 'ros2 control list_controllers -c /left/controller_manager' in result.remedy

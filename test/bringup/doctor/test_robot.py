@@ -1,43 +1,57 @@
 # SPDX-License-Identifier: Apache-2.0
+"""A robot description: text, masses, gravity and limits."""
+
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.doctor.findings import Level
-from robot_dynamics.bringup.doctor.robot import examine_robot
+from robot_dynamics.bringup.doctor.robot import (
+    check_gravity,
+    check_limits,
+    check_masses,
+    check_robot,
+    check_text,
+    reach,
+    read_urdf_content,
+)
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import shipped_robots
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def levels(examination):
-    return {(remark.level, remark.subject) for remark in examination.remarks
-            if remark.level >= Level.WARNING}
+def levels(report):
+    return {(result.level, result.subject) for result in report.results
+            if result.level >= Level.WARNING}
 
 
 @pytest.mark.parametrize('name', sorted(set(shipped_robots()) - {'puma560.yaml'}))
 def test_the_robots_here_are_well(name):
-    examination = examine_robot(name)
-    assert levels(examination) == set()
-    assert examination.exit_status == 0
-    assert [section.title for section in examination.sections] == [
+    report = check_robot(name)
+    assert levels(report) == set()
+    assert report.exit_status == 0
+    assert [section.title for section in report.sections] == [
         'description', 'masses', 'limits', 'control']
 
 
 def test_a_description_that_no_body_can_have_is_an_error():
     # PUMA 560 as published: link 1 has inertia and no mass, of link 3 the triangle breaks.
-    examination = examine_robot('puma560.yaml')
-    assert levels(examination) == {(Level.WARNING, 'link1'), (Level.WARNING, 'link3'),
+    report = check_robot('puma560.yaml')
+    assert levels(report) == {(Level.WARNING, 'link1'), (Level.WARNING, 'link3'),
                                    (Level.ERROR, 'link1')}
-    assert examination.exit_status == 1
+    assert report.exit_status == 1
 
 
 def test_what_cannot_be_read_is_the_one_remark():
-    examination = examine_robot('nothing.urdf')
-    (remark,) = examination.remarks
-    assert (remark.level, remark.subject) == (Level.ERROR, 'nothing.urdf')
-    assert remark.remedy
-    assert examination.exit_status == 1
+    report = check_robot('nothing.urdf')
+    (result,) = report.results
+    assert (result.level, result.subject) == (Level.ERROR, 'nothing.urdf')
+    assert result.remedy
+    assert report.exit_status == 1
 
 
 @pytest.mark.parametrize(('name', 'level', 'words'), [
@@ -48,8 +62,8 @@ def test_what_cannot_be_read_is_the_one_remark():
     ('urdf_xacro_leftover/unresolved.urdf', Level.ERROR, 'xacro'),
 ])
 def test_what_is_wrong_with_descriptions_found_in_the_wild(cases, name, level, words):
-    remarks = examine_robot(str(cases / name)).remarks
-    assert any(remark.level is level and words in remark.message for remark in remarks), remarks
+    results = check_robot(str(cases / name)).results
+    assert any(result.level is level and words in result.message for result in results), results
 
 
 def test_the_table_says_units_and_what_is_missing(tmp_path):
@@ -58,11 +72,11 @@ def test_the_table_says_units_and_what_is_missing(tmp_path):
         <joint name="turn" type="continuous"><parent link="base"/><child link="a"/></joint>
         <joint name="slide" type="prismatic"><parent link="a"/><child link="b"/>
           <limit lower="0" upper="0.4" velocity="1" effort="50"/></joint></robot>""")
-    examination = examine_robot(str(path))
-    assert examination.subject == 'arm: 2 joints, 1 of them prismatic, 0 kg moving'
-    assert examination.table == ('  turn  without limits            no effort limit',
+    report = check_robot(str(path))
+    assert report.subject == 'arm: 2 joints, 1 of them prismatic, 0 kg moving'
+    assert report.table == ('  turn  without limits            no effort limit',
                                  '  slide    0.000 to   0.400 m     effort to 50 N')
-    assert (Level.ERROR, 'turn') in levels(examination)
+    assert (Level.ERROR, 'turn') in levels(report)
 
 
 CART = """<robot name="cart"><link name="world"/>
@@ -78,9 +92,189 @@ CART = """<robot name="cart"><link name="world"/>
 def test_a_robot_that_is_no_arm(tmp_path):
     path = tmp_path / 'cart.urdf'
     path.write_text(CART)
-    examination = examine_robot(str(path))
-    assert examination.table == ('  drive planar',
+    report = check_robot(str(path))
+    assert report.table == ('  drive planar',
                                  '  lift     0.000 to   0.500 m     effort to 90 N')
-    assert examination.subject == 'cart: 2 joints, 1 of them prismatic, 6 kg moving'
-    (remark,) = [remark for remark in examination.remarks if remark.level is Level.ERROR]
-    assert remark.subject == 'drive' and 'base_link' in remark.remedy
+    assert report.subject == 'cart: 2 joints, 1 of them prismatic, 6 kg moving'
+    (result,) = [result for result in report.results if result.level is Level.ERROR]
+    assert result.subject == 'drive' and 'base_link' in result.remedy
+
+
+INERTIAL = ('<inertial><mass value="1"/><origin xyz="0 0 0.1"/>'
+            '<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial>')
+SHAPE = '<visual><geometry><mesh filename="{mesh}"/></geometry></visual>'
+
+
+def urdf(*, mesh='package://x/a.stl', hand=INERTIAL, control=''):
+    return f"""<robot name="arm"><link name="base">{SHAPE.format(mesh=mesh)}</link>
+        <link name="a">{SHAPE.format(mesh=mesh)}{INERTIAL}</link>
+        <link name="hand">{SHAPE.format(mesh=mesh)}{hand}</link><link name="tip"/>
+        <joint name="j1" type="continuous"><parent link="base"/><child link="a"/></joint>
+        <joint name="j2" type="continuous"><parent link="a"/><child link="hand"/></joint>
+        <joint name="f" type="fixed"><parent link="hand"/><child link="tip"/></joint>
+        {control}</robot>"""
+
+
+def results(text):
+    return check_text(read_urdf_content(text), Robot.from_urdf(text.encode()))
+
+
+def control(*joints):
+    return '<ros2_control name="x" type="system">' + ''.join(
+        f'<joint name="{name}">' + ''.join(f'<command_interface name="{interface}"/>'
+                                           for interface in interfaces)
+        + '<state_interface name="effort"/></joint>' for name, *interfaces in joints) \
+        + '</ros2_control>'
+
+
+def test_nothing_to_say():
+    assert results(urdf()) == []
+    assert results(urdf(control=control(('j1', 'effort'), ('j2', 'position', 'effort')))) == []
+
+
+def test_a_mesh_weighs_nothing():
+    (result,) = results(urdf(hand=''))
+    # The base has a shape only, too, and is carried by nobody; the tip is a frame.
+    assert result.subject == 'hand'
+    assert result.level is Level.NOTE and '<inertial>' in result.message
+
+
+def test_what_xacro_left_is_named_with_its_line():
+    (result,) = results(urdf(mesh='$(find x)/a.stl'))
+    assert result.level is Level.WARNING
+    assert 'filename="$(find x)/a.stl"> in line 1' in result.message
+
+
+@pytest.mark.parametrize(('joints', 'subject', 'offered'), [
+    ([('j1', 'effort'), ('j2', 'position', 'velocity')], 'j2', 'position, velocity only'),
+    ([('j1', 'position')], 'j1, j2', 'position only'), ([], 'j1, j2', 'no command interface')])
+def test_joints_that_cannot_be_commanded_an_effort(joints, subject, offered):
+    (result,) = results(urdf(control=control(*joints)))
+    assert (result.level, result.subject) == (Level.WARNING, subject)
+    assert offered in result.message
+
+
+def test_prefixes_need_no_declaration_and_declared_encodings_do_not_matter():
+    text = "<?xml version='1.0' encoding='UTF-16'?>" + urdf().replace(
+        '<link name="tip"/>', '<link name="tip"><drake:thing x="1"/></link>')
+    assert results(text) == []
+
+
+def scaled(robot, *, mass=1.0, first=1.0, inertia=1.0):
+    """Return a robot whose author mistook units: inertia is that about the centre of mass."""
+    from robot_dynamics.model.inertia import com_from_parameters, parameters_from_com
+    m, com, tensor = com_from_parameters(robot.inertial_parameters)
+    return robot.with_parameters(parameters_from_com(mass * m, first * com, inertia * tensor))
+
+
+def in_millimetres(robot):
+    placements = robot.placements.copy()
+    placements[:, :3, 3] *= 1000.0
+    frames = {}
+    for name, frame in robot.frames.items():
+        pose = frame.pose.copy()
+        pose[:3, 3] *= 1000.0
+        frames[name] = replace(frame, pose=pose)
+    return replace(robot, placements=placements, frames=frames)
+
+
+def messages(results, level=Level.WARNING):
+    return [f'{result.message}; {result.remedy}' for result in results if result.level is level]
+
+
+@pytest.mark.parametrize('name', shipped_robots())
+def test_the_robots_here_look_right(name, is_well):
+    assert is_well(check_masses(load_description(name).robot))
+
+
+@pytest.mark.parametrize(('mistake', 'words'), [
+    ({'mass': 1e3}, 'were they written in grams?'),
+    ({'mass': 1e-3}, 'in tonnes'),
+    ({'inertia': 1e6}, 'was it written in kg mm^2?'),
+    ({'inertia': 1e9}, 'was it written in g mm^2?'),
+    ({'inertia': 1e-8}, 'a radius of gyration below a millimetre'),
+    ({'first': 1e3}, 'the origin of <inertial> is in metres'),
+    ({'first': 0.0}, 'every centre of mass in the origin of its link')])
+def test_units_that_were_mistaken(robot, mistake, words):
+    found = messages(check_masses(scaled(robot, **mistake)))
+    assert len([text for text in found if words in text]) >= 1, found
+
+
+def test_a_mistake_in_every_link_is_told_once_where_it_says_the_same(robot):
+    found = check_masses(scaled(robot, mass=1e3))
+    assert len(found) == 1 and found[0].subject == 'arm7'
+
+
+def test_lengths_in_millimetres(robot):
+    (found,) = messages(check_masses(in_millimetres(robot)))
+    assert 'were they written in millimetres?' in found
+
+
+def test_placeholders(robot):
+    same = np.tile(robot.inertial_parameters[2], (robot.n, 1))
+    (found,) = messages(check_masses(robot.with_parameters(same)))
+    assert 'look like placeholders' in found
+
+
+def test_a_robot_without_mass_is_left_to_the_reader(robot):
+    assert check_masses(robot.with_parameters(np.zeros((robot.n, 10)))) == []
+
+
+def test_reach_adds_lengths_and_strokes(robot):
+    assert 0.9 < reach(robot) < 1.1
+    # 2.1 m: 0.5 m, a stroke of 1.5 m and a hand of 0.1 m.
+    rpr = load_description('rpr').robot
+    assert reach(rpr) > rpr.limits.upper[1]
+
+
+@pytest.mark.parametrize(('gravity', 'level', 'words'), [
+    ((0.0, 0.0, -9.81), Level.OK, '9.81 m/s^2 along -z of'),
+    ((0.0, 9.81, 0.0), Level.NOTE, 'along +y'),
+    ((0.0, -6.9367, -6.9367), Level.NOTE, 'along (0.00, -0.71, -0.71)'),
+    ((0.0, 0.0, -9810.0), Level.WARNING, '9810 m/s^2'),
+    ((0.0, 0.0, -1.62), Level.WARNING, '1.62 m/s^2'),
+    ((0.0, 0.0, 0.0), Level.NOTE, 'is zero')])
+def test_gravity(robot, gravity, level, words):
+    (result,) = check_gravity(robot.with_gravity(gravity))
+    assert result.level is level
+    assert words in result.message
+
+
+def with_limits(robot, **limits):
+    return replace(robot, limits=replace(robot.limits, **{
+        name: np.full(robot.n, value) if np.isscalar(value) else value
+        for name, value in limits.items()}))
+
+
+def test_limits_as_they_should_be(robot):
+    (result,) = check_limits(robot)
+    assert result.level is Level.OK
+    assert result.message == 'positions of 7, speeds of 7 and efforts of 7 of 7 joints'
+    (result,) = check_limits(with_limits(robot, velocity=np.nan, lower=-np.inf, upper=np.inf))
+    assert result.message == 'positions of 0, speeds of 0 and efforts of 7 of 7 joints'
+
+
+@pytest.mark.parametrize(('limits', 'words'), [
+    ({'lower': -170.0, 'upper': 170.0}, 'were they written in degrees?'),
+    ({'velocity': 180.0}, 'was it written in degrees per second?')])
+def test_degrees(robot, limits, words):
+    (result,) = check_limits(with_limits(robot, **limits))
+    assert result.level is Level.WARNING
+    assert words in result.remedy
+    assert result.subject == ', '.join(robot.joint_names)
+
+
+def test_millimetres():
+    robot = load_description('rpr').robot
+    upper = robot.limits.upper.copy()
+    upper[1] = 1500.0
+    (result,) = check_limits(with_limits(robot, upper=upper))
+    assert result.subject == 'joint2'
+    assert 'were they written in millimetres?' in result.remedy
+
+
+@pytest.mark.parametrize('speed', [100.0, 1000.0, 1e4, 5e5])
+def test_speeds_that_stand_for_none(robot, speed):
+    first, second = check_limits(with_limits(robot, velocity=speed))
+    assert first.level is Level.NOTE and 'limits nothing' in first.message
+    assert second.level is Level.OK

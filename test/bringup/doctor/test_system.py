@@ -1,52 +1,145 @@
 # SPDX-License-Identifier: Apache-2.0
+"""The report of a running system, and its description."""
+
+import re
 from dataclasses import replace
 
-from robot_dynamics.bringup.doctor.findings import Level, note
-from robot_dynamics.bringup.doctor.looking import _elsewhere
-from robot_dynamics.bringup.doctor.machine_seen import MachineSeen
-from robot_dynamics.bringup.doctor.system import examine_system, judge_system
-from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot, NodeInfo
+import pytest
 
-MACHINE = MachineSeen(cores=2, kernels=3, compiled=3)
+from robot_dynamics.bringup.doctor.environment import _other_domains
+from robot_dynamics.bringup.doctor.findings import Level, note
+from robot_dynamics.bringup.doctor.machine import MachineState
+from robot_dynamics.bringup.doctor.system import check_description, check_snapshot, check_system
+from robot_dynamics.nodes.observing.graph_snapshot import Endpoint, GraphSnapshot, NodeInfo
+
+MACHINE = MachineState(cores=2, kernels=3, compiled=3)
 LOCAL = {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
 
 
 def test_a_healthy_system(healthy):
-    examination = judge_system(healthy, MACHINE, LOCAL, [])
-    assert [remark for remark in examination.remarks if remark.level >= Level.NOTE] == []
-    assert examination.subject == 'domain 0: 2 nodes, listened to for 4.0 s'
-    assert [section.title for section in examination.sections] == [
+    report = check_snapshot(healthy, MACHINE, LOCAL, [])
+    assert [result for result in report.results if result.level >= Level.NOTE] == []
+    assert report.subject == 'domain 0: 2 nodes, observed for 4.0 s'
+    assert [section.title for section in report.sections] == [
         'description', 'joint states', 'commands', 'time', 'nodes', 'this shell', 'this machine']
 
 
 def test_nobody_is_there():
     hidden = GraphSnapshot(domain=9, nodes=(NodeInfo('/_ros2cli_daemon'),))
-    examination = judge_system(hidden, MACHINE, LOCAL, [note('ROS_DOMAIN_ID', 'elsewhere')])
-    assert examination.exit_status == 1
-    assert examination.remarks[0].message == 'no node runs here'
-    assert examination.subject == 'domain 9: 0 nodes, listened to for 0.0 s'
-    assert 'elsewhere' in [remark.message for remark in examination.remarks]
+    report = check_snapshot(hidden, MACHINE, LOCAL, [note('ROS_DOMAIN_ID', 'elsewhere')])
+    assert report.exit_status == 1
+    assert report.results[0].message == 'has no nodes'
+    assert report.subject == 'domain 9: 0 nodes, observed for 0.0 s'
+    assert 'elsewhere' in [result.message for result in report.results]
 
 
 def test_a_namespace_and_other_arms(healthy):
     graph = replace(healthy, namespace='left', other_states=('/right/joint_states',))
-    examination = judge_system(graph, MACHINE, LOCAL, [])
-    assert 'namespace /left' in examination.subject
-    (remark,) = [remark for remark in examination.remarks
-                 if remark.subject == '/right/joint_states']
-    assert remark.level is Level.NOTE and '--namespace' in remark.remedy
+    report = check_snapshot(graph, MACHINE, LOCAL, [])
+    assert 'namespace /left' in report.subject
+    (result,) = [result for result in report.results
+                 if result.subject == '/right/joint_states']
+    assert result.level is Level.NOTE and '--namespace' in result.remedy
 
 
 def test_other_domains_of_this_machine():
-    assert _elsewhere([]) == []
-    (remark,) = _elsewhere([5, 23])
-    assert 'domains 5, 23' in remark.message
-    assert remark.remedy == 'robot-dynamics doctor --domain 5'
+    assert _other_domains([]) == []
+    (result,) = _other_domains([5, 23])
+    assert 'domains 5, 23' in result.message
+    assert result.remedy == 'robot-dynamics doctor --domain 5'
 
 
 def test_without_ros_the_rest_is_said(monkeypatch):
     monkeypatch.setattr('importlib.util.find_spec', lambda name: None)
-    examination = examine_system(0.1)
-    assert examination.exit_status == 1
-    assert examination.remarks[0].subject == 'rclpy'
-    assert [section.title for section in examination.sections] == ['this shell', 'this machine']
+    report = check_system(0.1)
+    assert report.exit_status == 1
+    assert report.results[0].subject == 'rclpy'
+    assert [section.title for section in report.sections] == ['this shell', 'this machine']
+
+
+TOPIC = '/robot_description'
+STRING = 'std_msgs/msg/String'
+
+
+def test_the_description_of_a_healthy_system(healthy, is_well):
+    results, robot = check_description(healthy)
+    assert is_well(results) and robot.n == 7
+    assert [result.message for result in results] == [
+        'latched, by /driver', 'arm7: 7 joints, 15.3 kg moving']
+
+
+def test_nobody_publishes_it_and_a_controller_waits(healthy, with_topic, worst):
+    graph = replace(with_topic(healthy, TOPIC, publishers=()), descriptions=())
+    results, robot = check_description(graph)
+    result = worst(results, Level.ERROR)
+    assert '/adaptive_controller wait for it' in result.message and robot is None
+
+
+@pytest.mark.parametrize('parameter', ['robot', 'robot_description'])
+def test_a_controller_that_has_its_own(arm, healthy, with_topic, with_parameters, parameter,
+                                       is_well):
+    graph = replace(with_topic(healthy, TOPIC, publishers=()), descriptions=())
+    graph = with_parameters(graph, **{
+        parameter: 'arm7' if parameter == 'robot' else arm.urdf})
+    results, robot = check_description(graph)
+    assert is_well(results) and robot.n == 7
+    assert results[0].level is Level.NOTE
+
+
+def test_nobody_publishes_it_and_nobody_waits(healthy, with_topic, worst):
+    graph = replace(with_topic(healthy, TOPIC, publishers=()), descriptions=(), nodes=())
+    assert 'robot_state_publisher' in worst(check_description(graph)[0], Level.WARNING).remedy
+
+
+def test_not_latched(healthy, with_topic, worst):
+    graph = replace(with_topic(healthy, TOPIC, publishers=(Endpoint('/rsp', STRING),)),
+                    descriptions=())
+    results, robot = check_description(graph)
+    assert 'without latching' in worst(results, Level.ERROR).message and robot is None
+
+
+def test_latched_and_silent(healthy, worst):
+    result = worst(check_description(replace(healthy, descriptions=()))[0], Level.ERROR)
+    assert 'no message' in result.message
+
+
+def test_two_publishers_and_two_descriptions(arm, healthy, with_topic):
+    latched = tuple(Endpoint(name, STRING, latched=True) for name in ('/a', '/b'))
+    graph = replace(with_topic(healthy, TOPIC, publishers=latched),
+                    descriptions=(arm.urdf, arm.urdf.replace('arm7', 'other')))
+    warnings = [result.message for result in check_description(graph)[0]
+                if result.level is Level.WARNING]
+    assert warnings == ['has 2 publishers: /a, /b', 'has 2 different descriptions']
+
+
+def test_one_that_cannot_be_read(healthy, worst):
+    results, robot = check_description(replace(healthy, descriptions=('<robot name="x"/>',)))
+    assert worst(results, Level.ERROR).remedy and robot is None
+
+
+def test_a_path_that_comes_over_the_network_is_not_read(healthy, worst):
+    results, robot = check_description(replace(healthy, descriptions=('/etc/passwd',)))
+    assert robot is None and worst(results, Level.ERROR)
+
+
+def test_doubts_about_the_robot_are_told(arm, healthy):
+    light = re.sub('<mass value="(.*?)"',
+                   lambda found: f'<mass value="{1e-5 * float(found[1])}"', arm.urdf)
+    results, robot = check_description(replace(healthy, descriptions=(light,)))
+    assert robot is not None
+    assert any(result.level is Level.WARNING and 'tonnes' in result.remedy for result in results)
+
+
+def test_the_controller_s_choice_of_joints_and_gravity(healthy, with_parameters):
+    graph = with_parameters(healthy, joints=['joint2', 'joint1'], base_link='link0',
+                            gravity=(0.0, 0.0, 9.81))
+    robot = check_description(graph)[1]
+    assert robot.joint_names == ('joint2', 'joint1')
+    assert robot.gravity[2] == 9.81
+
+
+def test_a_robot_that_no_controller_here_can_move(healthy, worst):
+    floating = """<robot name="x"><link name="a"/><link name="b"/>
+        <joint name="free" type="floating"><parent link="a"/><child link="b"/></joint></robot>"""
+    results, robot = check_description(replace(healthy, descriptions=(floating,)))
+    assert worst(results, Level.ERROR).subject == 'free' and robot is None

@@ -16,8 +16,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 
-from robot_dynamics.bringup.controllers import CONTROLLERS, SWITCHABLE
+from robot_dynamics.bringup.system import SWITCHABLE
 from robot_dynamics.errors import BringupError
+from robot_dynamics.nodes.controllers import CONTROLLERS
 from robot_dynamics.nodes.observing.switching import Switcher
 from robot_dynamics.nodes.ros import qos
 

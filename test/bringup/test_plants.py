@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.bringup.payload import LARGEST_SAG, LARGEST_SHARE, fit_payload, hand, sag
+from robot_dynamics.bringup.plants import LARGEST_SAG, LARGEST_SHARE, fit_payload, hand, sag
 from robot_dynamics.control.feedback.gains import FeedbackGains
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import shipped_robots

@@ -12,12 +12,7 @@ import yaml
 
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.hardware import load_hardware
-from robot_dynamics.bringup.launching.ros2_control import (
-    FORTRESS,
-    GAZEBO,
-    controllers_yaml,
-    gazebo_urdf,
-)
+from robot_dynamics.bringup.launching.gazebo import FORTRESS, GAZEBO, controllers_yaml, gazebo_urdf
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import BringupError
 from robot_dynamics.model.robot import Robot

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run the same system as ros2 launch robot_dynamics simulation.launch.py, without ros2 launch.
+
+Ctrl-C stops the nodes in order.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from robot_dynamics.bringup.arguments import ARGUMENTS
+from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.excitation import excitation_processes, run_excitation
+from robot_dynamics.bringup.plants import NO_PLANT, find_plant
+from robot_dynamics.bringup.processes import child_environment
+from robot_dynamics.bringup.ros_environment import OLDER_REACH, require_ros
+from robot_dynamics.bringup.runner import run_until_stopped
+from robot_dynamics.bringup.system import System, elastic_joints, find_controller
+from robot_dynamics.bringup.warmup import warm_up
+from robot_dynamics.errors import BringupError
+from robot_dynamics.nodes.ros.transports import REACH
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    for argument in ARGUMENTS:
+        flag = f'--{argument.name.replace("_", "-")}'
+        if isinstance(argument.default, bool):
+            parser.add_argument(flag, action='store_true', help=argument.text)
+        else:
+            parser.add_argument(flag, type=type(argument.default), default=argument.default,
+                                metavar=argument.name.upper(), help=argument.text)
+    parser.add_argument('--record', type=Path, metavar='FOLDER', help='Record into this folder.')
+    parser.add_argument('--excitation', default='', metavar='FILE',
+                        help='Move the arm along this plan of robot-dynamics excite, record it '
+                             'into the folder of --record, and end.')
+    parser.add_argument('--periods', type=int, metavar='NUMBER',
+                        help='Number of times that the plan of --excitation is played, once by '
+                             'default: periods can be averaged (docs/excitation.md).')
+    parser.add_argument('--seconds', type=float, metavar='SECONDS',
+                        help='End so long after the nodes have been started.')
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the system until it is stopped or finished; return the exit status."""
+    values = {argument.name: getattr(options, argument.name) for argument in ARGUMENTS}
+    is_excited = bool(options.excitation)
+    if options.seconds is not None and not options.seconds > 0.0:
+        raise BringupError(f'must be above 0 s, got {options.seconds:g}', subject='--seconds',
+                           remedy='leave it out to run until Ctrl-C')
+    if options.periods is not None and not is_excited:
+        raise BringupError('needs a plan', subject='--periods',
+                           remedy='give the plan by --excitation')
+    system = System(**values, record=None if is_excited else options.record)
+    if system.plant != NO_PLANT:
+        find_plant(system.plant)
+    require_ros()
+    environment = child_environment()
+    print(_banner(system, environment), flush=True)
+    folder = '' if options.record is None else str(options.record)
+    processes = excitation_processes(
+        system, options.excitation, folder, 1 if options.periods is None else options.periods) \
+        if is_excited else system.processes()
+    # Compiled before the nodes start, so that none waits for another one's compiler and the
+    # compilation does not count as running time.
+    warm_up(processes)
+    finished = run_excitation(processes, environment, options.seconds) if is_excited \
+        else run_until_stopped(processes, options.seconds, environment=environment)
+    if folder:
+        print(recorded(system, folder, is_excited=is_excited and finished), flush=True)
+    return 1 if is_excited and not finished else 0
+
+
+def recorded(system: System, folder: str, *, is_excited: bool) -> str:
+    """Line that names a recording and the command that evaluates it."""
+    command = ['robot-dynamics', 'report', folder]
+    if is_excited and system.robot:
+        command = ['robot-dynamics', 'identify', folder, '--robot', system.robot]
+        if system.elastic_joints or find_controller(system.controller).is_elastic:
+            command += ['--elastic-joints', elastic_joints(
+                system.elastic_joints, system.controller, load_description(system.robot))]
+    return f'{folder}  recorded; next: {shlex.join(command)}'
+
+
+def _banner(system: System, environment: Mapping[str, str]) -> str:
+    """First line: what runs, in which ROS domain, and how to stop it."""
+    robot = load_description(system.robot).robot.name if system.robot else 'robot_description'
+    standby = f' (standby: {system.standby})' if system.standby else ''
+    is_local = environment.get(REACH) == 'LOCALHOST' or environment.get(OLDER_REACH) == '1'
+    return (f'{robot}, plant {system.plant}, controller {system.controller}{standby}, '
+            f'{system.rate:g} Hz; '
+            f'ROS_DOMAIN_ID={environment.get("ROS_DOMAIN_ID") or 0}'
+            f'{", on this machine only" if is_local else ""}; Ctrl-C stops it')

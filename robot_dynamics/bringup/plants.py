@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plant of a simulated arm: its parameter file, and a payload that the robot can carry.
+
+The shipped parameter files are written for the 7-joint arm of this package. For other robots their
+payload is attached to the hand, and reduced where it is large compared with the arm or so heavy
+for the wrist that the controller could not hold the arm before it has learned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.bringup.processes import read_parameter_file, shipped_config
+from robot_dynamics.control.feedback.gains import FeedbackGains
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import BringupError
+from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.modify import with_payload, with_scaled_masses
+from robot_dynamics.model.robot import Robot
+
+#: Value of ``plant`` for no simulated arm: a driver or a simulator runs already.
+NO_PLANT = 'none'
+
+_PREFIX, _ARM = 'plant_', 'simulated_arm'
+
+#: Heaviest payload, as a share of the mass of all moving links: arms are built for about as much.
+LARGEST_SHARE = 0.15
+#: Largest position error that an unknown payload may cause at rest. rad or m.
+LARGEST_SAG = 0.35
+#: Factor between the payloads that are tried, and the smallest share of the original mass.
+_STEP, _LEAST = 0.8, 0.01
+
+
+def shipped_plants() -> dict[str, Path]:
+    """Parameter files ``config/plant_<name>.yaml`` by name, in alphabetical order."""
+    return {path.stem.removeprefix(_PREFIX): path
+            for path in sorted(shipped_config().glob(f'{_PREFIX}*.yaml'))}
+
+
+def find_plant(name_or_path: str) -> Path:
+    """Parameter file that a user means by ``--plant``; raises `BringupError`."""
+    path = Path(name_or_path).expanduser()
+    if path.is_file():
+        return path.resolve()
+    plants = shipped_plants()
+    if name_or_path in plants:
+        return plants[name_or_path]
+    raise BringupError('is neither a file nor a plant of this package',
+                       subject=name_or_path or "''",
+                       remedy='give the path of a parameter file for simulated_arm or one of: '
+                              + ', '.join([*plants, NO_PLANT]))
+
+
+def read_plant(path: Path, node: str = f'/{_ARM}') -> dict[str, Any]:
+    """Parameters of a plant in its file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    node : str
+        Full name of the simulated arm, which selects sections of the file as in ROS 2.
+
+    Raises
+    ------
+    BringupError
+        When it is not a ROS 2 parameter file, or has no section for that node.
+    """
+    sections = read_parameter_file(path)
+    matching = [values for name, values in sections.items() if _matches(name, node)]
+    if not matching:
+        raise BringupError(f'has sections for {", ".join(sections)}, none for {node}',
+                           subject=str(path),
+                           remedy=f'write: {node}: {{ros__parameters: {{<name>: <value>}}}}')
+    return {name: value for values in matching for name, value in values.items()}
+
+
+def _matches(section: str, node: str) -> bool:
+    """Whether a section applies to a node: * matches one name, ** any number of names."""
+    wild = {'*': '/[^/]+', '**': '(/[^/]+)*'}
+    return re.fullmatch(''.join(wild.get(name, '/' + re.escape(name))
+                                for name in section.strip('/').split('/')), node) is not None
+
+
+def fit_payload(robot: Robot, plant: Mapping[str, Any], postures: FloatArray) -> dict[str, Any]:
+    """Parameters of a plant's payload that this robot needs to have changed.
+
+    A smaller payload has the same density: its lengths scale with the cube root of its mass.
+
+    Parameters
+    ----------
+    robot : Robot
+        The arm that carries it.
+    plant : mapping
+        Parameters of ``simulated_arm``.
+    postures : ndarray, shape (k, n)
+        Postures of the motion. rad or m.
+    """
+    mass = float(plant.get('payload_mass', 0.0))
+    moving = float(robot.inertial_parameters[:, 0].sum())
+    if not (mass > 0.0 and moving > 0.0):
+        return {}
+    fitted: dict[str, Any] = {}
+    if not plant.get('payload_frame') and len(_tips(robot)) > 1:
+        fitted['payload_frame'] = robot.body_names[hand(robot)]
+    lighter = min(mass, LARGEST_SHARE * moving)
+    while lighter > _LEAST * mass and LARGEST_SAG < sag(
+            robot, {**plant, **fitted, **_payload(plant, lighter)}, postures):
+        lighter *= _STEP
+    if lighter < mass:
+        fitted.update(_payload(plant, lighter))
+    return fitted
+
+
+def sag(model: Robot, plant: Mapping[str, Any], postures: FloatArray) -> float:
+    """Position error at rest that the difference between plant and model causes, rad or m.
+
+    The error that the feedback of the controllers leaves with their default gains::
+
+        e = M0^-1 (g - g_model) / (omega_D lambda)
+
+    Parameters
+    ----------
+    model : Robot
+        Model of the controller.
+    plant : mapping
+        Parameters of ``simulated_arm``.
+    postures : ndarray, shape (k, n)
+        Postures to evaluate. rad or m.
+
+    Returns
+    -------
+    float
+        The largest error of all joints and postures; infinite where the model has a joint that
+        moves no mass.
+    """
+    gains = FeedbackGains()
+    real = with_payload(with_scaled_masses(model, plant.get('mass_scale', 1.0)),
+                        plant['payload_mass'], plant.get('payload_com', (0.0, 0.0, 0.0)),
+                        frame=plant.get('payload_frame') or None)
+    dynamics = Dynamics(model)
+    unknown = Dynamics(real).gravity_torque(postures) - dynamics.gravity_torque(postures)
+    mass = dynamics.mass_matrix(postures) + np.diag(model.armature)
+    try:
+        error = np.linalg.solve(mass, unknown[..., None])
+    except np.linalg.LinAlgError:
+        return np.inf
+    return float(np.abs(error).max() / (gains.bandwidth * gains.error_rate))
+
+
+def _payload(plant: Mapping[str, Any], mass: float) -> dict[str, Any]:
+    """Payload of a plant with another mass, kg, rounded to two digits."""
+    mass = float(f'{mass:.2g}')
+    scale = np.cbrt(mass / plant['payload_mass'])
+    return {'payload_mass': mass,
+            'payload_com': tuple(round(float(scale * x), 4)
+                                 for x in plant.get('payload_com', (0.0, 0.0, 0.0)))}
+
+
+def hand(robot: Robot) -> int:
+    """Index of the body that holds a payload: the last one, or the one that carries the fingers.
+
+    Fingers are branches that end equally far from the base and are shorter than the chain that
+    carries them. Of several arms it is the first of the longest ones.
+    """
+    tips = _tips(robot)
+    chains = {tip: _chain(robot, tip) for tip in tips}
+    longest = max(len(chain) for chain in chains.values())
+    ends = [tip for tip in tips if len(chains[tip]) == longest]
+    first = chains[ends[0]]
+    for place in range(longest - 2, -1, -1):
+        fingers = longest - 1 - place
+        if fingers > place + 1:
+            break
+        if any(chains[end][place] == first[place] for end in ends[1:]):
+            return first[place]
+    return first[-1]
+
+
+def _tips(robot: Robot) -> list[int]:
+    """Bodies without children, in order."""
+    return sorted(set(range(robot.n_bodies)) - set(robot.parents.tolist()))
+
+
+def _chain(robot: Robot, tip: int) -> list[int]:
+    """Bodies from the base to one of them."""
+    chain = [tip]
+    while robot.parents[chain[-1]] >= 0:
+        chain.append(int(robot.parents[chain[-1]]))
+    return chain[::-1]
