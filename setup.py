@@ -55,6 +55,7 @@ setup(
         'record': ['rosbags>=0.10'],
         'report': ['matplotlib>=3.5'],
         'xacro': ['xacro>=2.0'],
+        'urdf': ['urdf-parser-py>=0.0.4'],
         'symbolic': ['sympy>=1.9'],
         'test': [
             'pytest>=7', 'pytest-rerunfailures>=10', 'pytest-timeout>=2.1', 'pytest-xdist>=2.5',

@@ -1,30 +1,93 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robot dynamics in regressor form, for torque control and identification with ROS 2.
 
-The two names most programs need are loaded on first use, so that a node which
-only wants the joint-state helpers does not pay for numba::
+The names most programs need::
 
     from robot_dynamics import Dynamics, Robot
+
+Each is loaded on first use, so that a node that needs only the errors does not load numba.
+The packages below hold the rest: `robot_dynamics.model`, `dynamics`, `elastic`,
+`closed_form`, `control`, `identification` and `recordings`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from robot_dynamics.control.laws.elastic_pd import ElasticPDController
+    from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
+    from robot_dynamics.control.laws.guiding import GuidingController
+    from robot_dynamics.control.laws.model_based import (
+        ComputedTorqueController,
+        PDGravityController,
+    )
+    from robot_dynamics.control.laws.slotine_li import AdaptiveController
+    from robot_dynamics.dynamics.equations import Dynamics
+    from robot_dynamics.elastic.dynamics import ElasticDynamics
+    from robot_dynamics.elastic.robot import ElasticRobot
+    from robot_dynamics.errors import (
+        BackendError,
+        BringupError,
+        ControlError,
+        DimensionError,
+        Finding,
+        InertiaError,
+        ModelError,
+        ModelTypeError,
+        NoCompilerError,
+        ParameterError,
+        RecordingError,
+        RobotDynamicsError,
+        Severity,
+        SimulationError,
+        StateError,
+        StopRequestedError,
+        TrajectoryError,
+        UnknownNameError,
+    )
+    from robot_dynamics.identification.dataset.dataset import load_dataset
+    from robot_dynamics.identification.identify import identify
+    from robot_dynamics.model.joints import JointType
+    from robot_dynamics.model.modify import with_payload, with_scaled_masses
+    from robot_dynamics.model.robot import Robot
 
 __version__ = '0.1.0'
 
-__all__ = ['Dynamics', 'Robot', '__version__']
+_HOMES = {
+    'model.robot': ('Robot',), 'model.joints': ('JointType',),
+    'model.modify': ('with_payload', 'with_scaled_masses'),
+    'dynamics.equations': ('Dynamics',),
+    'elastic.robot': ('ElasticRobot',), 'elastic.dynamics': ('ElasticDynamics',),
+    'control.laws.slotine_li': ('AdaptiveController',),
+    'control.laws.model_based': ('ComputedTorqueController', 'PDGravityController'),
+    'control.laws.feedforward_lq': ('FeedforwardLQController',),
+    'control.laws.guiding': ('GuidingController',),
+    'control.laws.elastic_pd': ('ElasticPDController',),
+    'identification.dataset.dataset': ('load_dataset',),
+    'identification.identify': ('identify',),
+    'errors': ('BackendError', 'BringupError', 'ControlError', 'DimensionError', 'Finding',
+               'InertiaError', 'ModelError', 'ModelTypeError', 'NoCompilerError',
+               'ParameterError', 'RecordingError', 'RobotDynamicsError', 'Severity',
+               'SimulationError', 'StateError', 'StopRequestedError', 'TrajectoryError',
+               'UnknownNameError'),
+}
+_MODULES = {name: module for module, names in _HOMES.items() for name in names}
 
-if TYPE_CHECKING:
-    from robot_dynamics.dynamics import Dynamics
-    from robot_dynamics.model import Robot
+__all__ = [
+    'AdaptiveController', 'BackendError', 'BringupError', 'ComputedTorqueController',
+    'ControlError', 'DimensionError', 'Dynamics', 'ElasticDynamics', 'ElasticPDController',
+    'ElasticRobot', 'FeedforwardLQController', 'Finding', 'GuidingController', 'InertiaError',
+    'JointType', 'ModelError', 'ModelTypeError', 'NoCompilerError', 'PDGravityController',
+    'ParameterError', 'RecordingError', 'Robot', 'RobotDynamicsError', 'Severity',
+    'SimulationError', 'StateError', 'StopRequestedError', 'TrajectoryError',
+    'UnknownNameError', '__version__', 'identify', 'load_dataset', 'with_payload',
+    'with_scaled_masses',
+]
 
 
-def __getattr__(name: str):
-    if name == 'Robot':
-        from robot_dynamics.model import Robot
-        return Robot
-    if name == 'Dynamics':
-        from robot_dynamics.dynamics import Dynamics
-        return Dynamics
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(f'{__name__}.{_MODULES[name]}'), name)
     raise AttributeError(f'module {__name__!r} has no attribute {name!r}')

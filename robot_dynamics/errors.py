@@ -159,7 +159,7 @@ class Finding:
     >>> [finding.severity.value for finding in robot.findings]
     ['warning']
     >>> print(robot.findings[0].message)
-    is locked at 0, outside its limits -3 to -0.1
+    is locked at 0, outside its limits -3.0718 to -0.0698
     """
 
     severity: Severity

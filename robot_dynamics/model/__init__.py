@@ -11,19 +11,35 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from robot_dynamics.errors import Finding, Severity
-    from robot_dynamics.model.inertia import PARAMETER_SUFFIXES
+    from robot_dynamics.model.inertia import (
+        PARAMETER_SUFFIXES,
+        check_body,
+        com_from_parameters,
+        parameters_from_com,
+        project_to_consistent,
+    )
     from robot_dynamics.model.joints import JointType
+    from robot_dynamics.model.modify import with_payload, with_scaled_masses
     from robot_dynamics.model.robot import Robot
     from robot_dynamics.model.robot_data import Frame, JointLimits
+    from robot_dynamics.model.shipped import resolve_robot, shipped_robots
 
-_MODULES = {
-    'PARAMETER_SUFFIXES': 'model.inertia', 'Finding': 'errors', 'Frame': 'model.robot_data',
-    'JointLimits': 'model.robot_data', 'JointType': 'model.joints', 'Robot': 'model.robot',
-    'Severity': 'errors',
+_HOMES = {
+    'errors': ('Finding', 'Severity'),
+    'model.inertia': ('PARAMETER_SUFFIXES', 'check_body', 'com_from_parameters',
+                      'parameters_from_com', 'project_to_consistent'),
+    'model.joints': ('JointType',),
+    'model.modify': ('with_payload', 'with_scaled_masses'),
+    'model.robot': ('Robot',),
+    'model.robot_data': ('Frame', 'JointLimits'),
+    'model.shipped': ('resolve_robot', 'shipped_robots'),
 }
+_MODULES = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = ['PARAMETER_SUFFIXES', 'Finding', 'Frame', 'JointLimits', 'JointType', 'Robot',
-           'Severity']
+           'Severity', 'check_body', 'com_from_parameters', 'parameters_from_com',
+           'project_to_consistent', 'resolve_robot', 'shipped_robots', 'with_payload',
+           'with_scaled_masses']
 
 
 def __getattr__(name: str) -> Any:

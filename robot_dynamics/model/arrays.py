@@ -65,8 +65,9 @@ def real_array(value: ArrayLike, subject: str, remedy: str = 'give real numbers'
 
 def is_positive(value: Any) -> bool:
     """Whether a value is a positive number that a float can hold; True does not count."""
+    number: Any = value  # Comparison alone: an integer can be too large for a float.
     return (isinstance(value, Real) and not isinstance(value, bool)
-            and bool(0.0 < value <= _LARGEST))
+            and bool(0.0 < number <= _LARGEST))
 
 
 def _real(item: Any) -> float:

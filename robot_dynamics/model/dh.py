@@ -346,7 +346,7 @@ def _limits(row: Fields) -> LimitDescription | None:
     return LimitDescription(float(lower), float(upper), velocity, effort)
 
 
-def _transmission(row: Fields, findings: list[Finding]) -> dict[str, float]:
+def _transmission(row: Fields, findings: list[Finding]) -> dict[str, Any]:
     """Damping, friction and armature at the joint.
 
     Joint-side values are taken as they are; values of the motor shaft come through

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The inertial parameters of a body in the forms of other programs and papers.
 
-This package has one form (`robot_dynamics.model.PARAMETER_SUFFIXES`)::
+This package has one form (`PARAMETER_SUFFIXES`)::
 
     [m, mx, my, mz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz]
 
 with the tensor about the origin of the link frame. Others differ in three ways,
-and a set of numbers does not tell which: the order, the point the tensor is about
+which the numbers do not show: the order, the point the tensor is about
 and the axes it is written in.
 
 ============  =============================================================  ======  =========
@@ -22,8 +22,8 @@ URDF          mass, xyz, rpy, [ixx ixy ixz iyy iyz izz]                      com
 ============  =============================================================  ======  =========
 
 Everywhere Jxy is the entry of the tensor, minus the product of inertia. Forms
-about the origin are permutations and come back bit for bit; forms about the
-centre of mass come back to rounding. Functions take one body or a batch,
+about the origin are permutations and convert back bit for bit; forms about the
+centre of mass convert back to rounding. Functions take one body or a batch,
 shape (..., 10).
 
 References
@@ -46,15 +46,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.errors import DimensionError, InertiaError
-from robot_dynamics.model.arrays import FloatArray, real_array
+from robot_dynamics.errors import InertiaError
+from robot_dynamics.model.arrays import FloatArray, shaped_array
 from robot_dynamics.model.inertia import (
     com_from_parameters,
     finite_parameters,
     parameters_from_com,
 )
 
-# What stands at each place of another order, as indices into this package's order.
+# Indices into this package's order, for each place of another order.
 _PINOCCHIO = np.array([0, 1, 2, 3, 4, 5, 7, 6, 8, 9])
 _KHALIL = np.array([4, 5, 6, 7, 8, 9, 1, 2, 3, 0])
 _GAROFALO = np.array([0, 1, 2, 3, 4, 7, 9, 5, 6, 8])
@@ -66,16 +66,9 @@ _ROW_WISE = ((0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2))
 
 
 class ToolboxInertia(NamedTuple):
-    """Robotics Toolbox: ``Link(m=, r=, I=)``.
+    """Robotics Toolbox, ``Link(m=, r=, I=)``: mass (...), kg, centre of mass (..., 3), m.
 
-    Parameters
-    ----------
-    m : ndarray, shape (...)
-        Mass, kg.
-    r : ndarray, shape (..., 3)
-        Centre of mass in the link frame, m.
-    I : ndarray, shape (..., 6)
-        [Ixx Iyy Izz Ixy Iyz Ixz] about the centre of mass, link axes, kg m^2.
+    ``I`` is [Ixx Iyy Izz Ixy Iyz Ixz] about the centre of mass, link axes, (..., 6), kg m^2.
     """
 
     m: FloatArray
@@ -86,16 +79,8 @@ class ToolboxInertia(NamedTuple):
 class MujocoInertia(NamedTuple):
     """MuJoCo, compiled: ``body_mass, body_ipos, body_iquat, body_inertia``.
 
-    Parameters
-    ----------
-    mass : ndarray, shape (...)
-        kg.
-    ipos : ndarray, shape (..., 3)
-        Centre of mass in the body frame, m.
-    iquat : ndarray, shape (..., 4)
-        Principal axes in the body frame, unit quaternion (w, x, y, z), w >= 0.
-    diaginertia : ndarray, shape (..., 3)
-        Principal moments in descending order, kg m^2.
+    Mass (...), kg; centre of mass (..., 3), m; principal axes as a unit quaternion
+    (w, x, y, z), w >= 0, (..., 4); principal moments, descending, (..., 3), kg m^2.
     """
 
     mass: FloatArray
@@ -105,16 +90,10 @@ class MujocoInertia(NamedTuple):
 
 
 class MujocoFullInertia(NamedTuple):
-    """MuJoCo, as written in MJCF: ``<inertial pos mass fullinertia>``.
+    """MuJoCo as written in MJCF, ``<inertial pos mass fullinertia>``.
 
-    Parameters
-    ----------
-    mass : ndarray, shape (...)
-        kg.
-    ipos : ndarray, shape (..., 3)
-        Centre of mass in the body frame, m.
-    fullinertia : ndarray, shape (..., 6)
-        [Ixx Iyy Izz Ixy Ixz Iyz] about the centre of mass, body axes, kg m^2.
+    Mass (...), kg; centre of mass (..., 3), m; [Ixx Iyy Izz Ixy Ixz Iyz] about the centre
+    of mass, body axes, (..., 6), kg m^2.
     """
 
     mass: FloatArray
@@ -125,16 +104,9 @@ class MujocoFullInertia(NamedTuple):
 class UrdfInertia(NamedTuple):
     """URDF: ``<inertial>`` with ``<origin xyz rpy>``, ``<mass>`` and ``<inertia>``.
 
-    Parameters
-    ----------
-    mass : ndarray, shape (...)
-        kg.
-    xyz : ndarray, shape (..., 3)
-        Centre of mass in the link frame, m.
-    rpy : ndarray, shape (..., 3)
-        Roll, pitch and yaw of the axes of the tensor in the link frame, rad.
-    inertia : ndarray, shape (..., 6)
-        [ixx ixy ixz iyy iyz izz] about the centre of mass in those axes, kg m^2.
+    Mass (...), kg; centre of mass (..., 3), m; roll, pitch and yaw of the axes of the
+    tensor in the link frame (..., 3), rad; [ixx ixy ixz iyy iyz izz] about the centre of
+    mass in those axes, (..., 6), kg m^2.
     """
 
     mass: FloatArray
@@ -144,48 +116,48 @@ class UrdfInertia(NamedTuple):
 
 
 def to_pinocchio(parameters: ArrayLike) -> FloatArray:
-    """Return parameters in the order of ``pinocchio.Inertia.toDynamicParameters``."""
-    return _ten(parameters)[..., _PINOCCHIO]
+    """Parameters in the order of ``pinocchio.Inertia.toDynamicParameters``."""
+    return shaped_array(parameters, (10,), 'parameters')[..., _PINOCCHIO]
 
 
 def from_pinocchio(parameters: ArrayLike) -> FloatArray:
-    """Return parameters given in Pinocchio's order in that of this package."""
-    return _ten(parameters)[..., np.argsort(_PINOCCHIO)]
+    """Parameters of this package from those in Pinocchio's order."""
+    return shaped_array(parameters, (10,), 'parameters')[..., np.argsort(_PINOCCHIO)]
 
 
 def to_khalil(parameters: ArrayLike) -> FloatArray:
-    """Return parameters in Khalil's order, also that of SymPyBotics and FIGAROH."""
-    return _ten(parameters)[..., _KHALIL]
+    """Parameters in Khalil's order, also that of SymPyBotics and FIGAROH."""
+    return shaped_array(parameters, (10,), 'parameters')[..., _KHALIL]
 
 
 def from_khalil(parameters: ArrayLike) -> FloatArray:
-    """Return parameters given in Khalil's order in that of this package."""
-    return _ten(parameters)[..., np.argsort(_KHALIL)]
+    """Parameters of this package from those in Khalil's order."""
+    return shaped_array(parameters, (10,), 'parameters')[..., np.argsort(_KHALIL)]
 
 
 def to_garofalo(parameters: ArrayLike) -> FloatArray:
-    """Return parameters in the order of Garofalo, Ott and Albu-Schaeffer."""
-    return _ten(parameters)[..., _GAROFALO]
+    """Parameters in the order of Garofalo, Ott and Albu-Schaeffer."""
+    return shaped_array(parameters, (10,), 'parameters')[..., _GAROFALO]
 
 
 def from_garofalo(parameters: ArrayLike) -> FloatArray:
-    """Return parameters given in Garofalo's order in that of this package."""
-    return _ten(parameters)[..., np.argsort(_GAROFALO)]
+    """Parameters of this package from those in Garofalo's order."""
+    return shaped_array(parameters, (10,), 'parameters')[..., np.argsort(_GAROFALO)]
 
 
 def to_toolbox(parameters: ArrayLike) -> ToolboxInertia:
-    """Return the Robotics Toolbox's form; see `ToolboxInertia`."""
+    """Form of the Robotics Toolbox; see `ToolboxInertia`."""
     mass, com, tensor = com_from_parameters(parameters)
     return ToolboxInertia(mass, com, _six(tensor, _DIAGONAL_XY_YZ_XZ))
 
 
 def from_toolbox(m: ArrayLike, r: ArrayLike, I: ArrayLike) -> FloatArray:  # noqa: E741
-    """Return the parameters of ``Link(m=, r=, I=)``; see `ToolboxInertia`."""
+    """Parameters of ``Link(m=, r=, I=)``; see `ToolboxInertia`."""
     return parameters_from_com(m, r, _tensor(I, _DIAGONAL_XY_YZ_XZ, 'I'))
 
 
 def to_mujoco(parameters: ArrayLike) -> MujocoInertia:
-    """Return the principal form that MuJoCo's compiler works with; see `MujocoInertia`."""
+    """Principal form of MuJoCo's compiler; see `MujocoInertia`."""
     mass, com, tensor = com_from_parameters(finite_parameters(parameters))
     ascending, vectors = np.linalg.eigh(tensor)
     axes = vectors[..., ::-1]
@@ -200,12 +172,12 @@ def to_mujoco(parameters: ArrayLike) -> MujocoInertia:
 
 def from_mujoco(mass: ArrayLike, ipos: ArrayLike, iquat: ArrayLike,
                 diaginertia: ArrayLike) -> FloatArray:
-    """Return the parameters of a compiled MuJoCo body; see `MujocoInertia`."""
-    quaternion = _last(iquat, 4, 'iquat')
-    moments = _last(diaginertia, 3, 'diaginertia')
+    """Parameters of a compiled MuJoCo body; see `MujocoInertia`."""
+    quaternion = shaped_array(iquat, (4,), 'iquat')
+    moments = shaped_array(diaginertia, (3,), 'diaginertia')
     if not np.all(np.linalg.norm(quaternion, axis=-1) > 0.0):
-        raise InertiaError('is zero or not finite', subject='iquat',
-                           remedy='give a quaternion (w, x, y, z); (1, 0, 0, 0) is no rotation')
+        raise InertiaError('must be finite and not zero', subject='iquat',
+                           remedy='give a quaternion (w, x, y, z); (1, 0, 0, 0) does not turn')
     axes = _over_batch(lambda quat: Rotation.from_quat(quat).as_matrix(),
                        quaternion[..., [1, 2, 3, 0]], 1)
     return parameters_from_com(mass, ipos, (axes * moments[..., None, :])
@@ -213,55 +185,42 @@ def from_mujoco(mass: ArrayLike, ipos: ArrayLike, iquat: ArrayLike,
 
 
 def to_mujoco_full(parameters: ArrayLike) -> MujocoFullInertia:
-    """Return the form of MJCF's ``fullinertia``; see `MujocoFullInertia`."""
+    """Form of MJCF's ``fullinertia``; see `MujocoFullInertia`."""
     mass, com, tensor = com_from_parameters(parameters)
     return MujocoFullInertia(mass, com, _six(tensor, _DIAGONAL_XY_XZ_YZ))
 
 
 def from_mujoco_full(mass: ArrayLike, ipos: ArrayLike, fullinertia: ArrayLike) -> FloatArray:
-    """Return the parameters of an MJCF ``<inertial>``; see `MujocoFullInertia`."""
+    """Parameters of an MJCF ``<inertial>``; see `MujocoFullInertia`."""
     return parameters_from_com(mass, ipos,
                                _tensor(fullinertia, _DIAGONAL_XY_XZ_YZ, 'fullinertia'))
 
 
 def to_urdf(parameters: ArrayLike) -> UrdfInertia:
-    """Return the form of a URDF's ``<inertial>``, rpy zero; see `UrdfInertia`."""
+    """Form of a URDF's ``<inertial>``, rpy zero; see `UrdfInertia`."""
     mass, com, tensor = com_from_parameters(parameters)
     return UrdfInertia(mass, com, np.zeros_like(com), _six(tensor, _ROW_WISE))
 
 
 def from_urdf(mass: ArrayLike, xyz: ArrayLike, rpy: ArrayLike,
               inertia: ArrayLike) -> FloatArray:
-    """Return the parameters of a URDF's ``<inertial>``; see `UrdfInertia`."""
+    """Parameters of a URDF's ``<inertial>``; see `UrdfInertia`."""
     axes = _over_batch(lambda angles: Rotation.from_euler('xyz', angles).as_matrix(),
-                       _last(rpy, 3, 'rpy'), 1)
+                       shaped_array(rpy, (3,), 'rpy'), 1)
     tensor = _tensor(inertia, _ROW_WISE, 'inertia')
     return parameters_from_com(mass, xyz, axes @ tensor @ np.swapaxes(axes, -1, -2))
 
 
-def _ten(parameters: ArrayLike) -> FloatArray:
-    return _last(parameters, 10, 'parameters')
-
-
-def _last(value: ArrayLike, length: int, name: str) -> FloatArray:
-    """Return a float array after a check of its last axis."""
-    array = real_array(value, name)
-    if array.shape[-1:] != (length,):
-        raise DimensionError(f'has shape {array.shape}, not (..., {length})', subject=name,
-                             remedy=f'give {length} numbers for each body')
-    return array
-
-
 def _six(tensor: FloatArray, places: tuple[tuple[int, ...], tuple[int, ...]]) -> FloatArray:
-    """Return six entries of a symmetric tensor, shape (..., 6)."""
+    """Six entries of a symmetric tensor, shape (..., 6)."""
     rows, columns = places
     return tensor[..., rows, columns]
 
 
 def _tensor(values: ArrayLike, places: tuple[tuple[int, ...], tuple[int, ...]],
             name: str) -> FloatArray:
-    """Return the symmetric tensor with six given entries, shape (..., 3, 3)."""
-    six = _last(values, 6, name)
+    """Symmetric tensor with six given entries, shape (..., 3, 3)."""
+    six = shaped_array(values, (6,), name)
     rows, columns = places
     tensor = np.empty(six.shape[:-1] + (3, 3))
     tensor[..., rows, columns] = six

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots that differ from a given one: a payload, other masses.
+"""Robots that differ from a given one by a payload or by other masses.
 
 For plants that differ from the model of their controller, and for models of an
-arm that carries something known.
+arm that carries a known load.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import InertiaError, ModelError, shown
-from robot_dynamics.model.arrays import frozen_array, is_positive
+from robot_dynamics.errors import InertiaError, ModelError, UnknownNameError, one_of, shown
+from robot_dynamics.model.arrays import FloatArray, frozen_array, is_positive
 from robot_dynamics.model.inertia import check_body, parameters_from_com, transform_parameters
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.robot_data import Frame
@@ -25,7 +24,7 @@ _MAX_MAGNITUDE = 1e12
 
 def with_payload(robot: Robot, mass: float, com: ArrayLike, inertia: ArrayLike | None = None,
                  frame: str | None = None) -> Robot:
-    """Return the robot with a body rigidly added to one of its bodies.
+    """The robot with a body rigidly added to one of its bodies.
 
     Parameters
     ----------
@@ -50,9 +49,20 @@ def with_payload(robot: Robot, mass: float, com: ArrayLike, inertia: ArrayLike |
     Raises
     ------
     ModelError
-        If there is no such frame, or it does not move.
+        If the frame does not exist or does not move.
     InertiaError
         If no body has this mass and inertia.
+
+    See Also
+    --------
+    with_scaled_masses : The robot with bodies of another density.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot, with_payload
+    >>> loaded = with_payload(Robot.from_urdf('arm7'), 1.5, [0, 0, 0.05], frame='flange')
+    >>> loaded
+    <Robot arm7: 7 joints, 7 moving bodies, 16.8 kg>
     """
     carrier = _carrier(robot, frame)
     payload = payload_parameters(mass, com, np.zeros((3, 3)) if inertia is None else inertia)
@@ -63,41 +73,49 @@ def with_payload(robot: Robot, mass: float, com: ArrayLike, inertia: ArrayLike |
 
 
 def with_scaled_masses(robot: Robot, factor: float | Mapping[str, float]) -> Robot:
-    """Return the robot with bodies of another density: mass and inertia times a factor.
+    """The robot with bodies of another density: mass and inertia times a factor.
 
     Parameters
     ----------
     robot : Robot
         The robot; it is not changed.
     factor : float or mapping of str to float
-        Factor for all bodies, or for the named ones. Centres of mass stay.
-
-    Returns
-    -------
-    Robot
-        The same robot with other inertial parameters.
+        Factor for all bodies, or for the named ones. Centres of mass are kept.
 
     Raises
     ------
     ModelError
         If there is no such body, or a factor is not a positive number.
+
+    See Also
+    --------
+    with_payload : The robot with a body added to one of its bodies.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot, with_scaled_masses
+    >>> robot = Robot.from_urdf('planar_2r')
+    >>> heavier = with_scaled_masses(robot, {robot.body_names[0]: 1.5})
+    >>> (heavier.inertial_parameters[:, 0] / robot.inertial_parameters[:, 0]).tolist()
+    [1.5, 1.0]
     """
     factors = factor if isinstance(factor, Mapping) else dict.fromkeys(robot.body_names, factor)
     scale = np.ones(robot.n_bodies)
     for name, value in factors.items():
         if name not in robot.body_names:
-            raise _unknown(name, 'moving link', robot.body_names)
+            raise UnknownNameError('is not a moving link of the robot', subject=str(name),
+                                   remedy=one_of(robot.body_names, name))
         scale[robot.body_names.index(name)] = _positive(value, f'mass factor of {name}')
     return robot.with_parameters(scale[:, None] * robot.inertial_parameters)
 
 
-def payload_parameters(mass: float, com: ArrayLike, inertia: ArrayLike) -> np.ndarray:
-    """Return the ten parameters of a payload after checking that it is a body.
+def payload_parameters(mass: float, com: ArrayLike, inertia: ArrayLike) -> FloatArray:
+    """The ten parameters of a payload, after a check that a body can have them.
 
     Parameters
     ----------
     mass, com, inertia
-        As for `with_payload`; a point has an inertia of zeros.
+        As for `with_payload`; a point mass has an inertia of zeros.
 
     Raises
     ------
@@ -110,21 +128,22 @@ def payload_parameters(mass: float, com: ArrayLike, inertia: ArrayLike) -> np.nd
     centre = frozen_array(com, (3,), 'payload com')
     tensor = frozen_array(inertia, (3, 3), 'payload inertia')
     if max(kilograms, np.max(np.abs(centre)), np.max(np.abs(tensor))) > _MAX_MAGNITUDE:
-        raise ModelError('is no payload of a robot', subject='payload',
+        raise ModelError(f'must have numbers within {_MAX_MAGNITUDE:g}', subject='payload',
                          remedy='give its mass, centre and inertia in kg, m and kg m^2')
     if np.max(np.abs(tensor - tensor.T)) > 1e-9 * np.max(np.abs(tensor)):
-        raise InertiaError('is not symmetric', subject='payload inertia',
+        raise InertiaError('must be symmetric', subject='payload inertia',
                            remedy='give the same number at xy and yx, xz and zx, yz and zy')
     parameters = parameters_from_com(kilograms, centre, tensor)
-    verdict = check_body(parameters)
-    if not verdict.is_consistent:
-        raise InertiaError(f'cannot be: {verdict.violation}', subject='payload',
+    result = check_body(parameters)
+    if not result.is_consistent:
+        raise InertiaError(f'has an inertia that no rigid body can have: {result.violation}',
+                           subject='payload',
                            remedy='give the inertia of a real body about its centre of mass')
     return parameters
 
 
 def _carrier(robot: Robot, frame: str | None) -> Frame:
-    """Return the frame that a payload is given in."""
+    """The frame in which a payload is given."""
     if frame is None:
         tips = sorted(set(range(robot.n_bodies)) - set(robot.parents.tolist()))
         if len(tips) > 1:
@@ -132,13 +151,12 @@ def _carrier(robot: Robot, frame: str | None) -> Frame:
                              remedy='name the frame that carries the payload, for example one '
                                     'of: ' + ', '.join(robot.body_names[k] for k in tips))
         return Frame(tips[0], np.eye(4))
-    if not isinstance(frame, str):
-        raise _unknown(frame, 'frame', robot.frames)
-    if frame in robot.body_names:
+    if isinstance(frame, str) and frame in robot.body_names:
         return Frame(robot.body_names.index(frame), np.eye(4))
-    carrier = robot.frames.get(frame)
-    if carrier is None:
-        raise _unknown(frame, 'frame', robot.frames)
+    if not isinstance(frame, str) or frame not in robot.frames:
+        raise UnknownNameError('is not a frame of the robot', subject=str(frame),
+                               remedy=one_of(robot.frames, frame))
+    carrier = robot.frames[frame]
     if carrier.body < 0:
         raise ModelError('stands still with the base, so that a payload there has no effect',
                          subject=frame, remedy='name a frame that moves')
@@ -147,13 +165,6 @@ def _carrier(robot: Robot, frame: str | None) -> Frame:
 
 def _positive(value: float, subject: str) -> float:
     if not is_positive(value):
-        raise ModelError(f'is {shown(value)}', subject=subject, remedy='give a positive number')
+        raise ModelError(f'must be a positive number, got {shown(value)}', subject=subject,
+                         remedy='correct it')
     return float(value)
-
-
-def _unknown(name: str, what: str, known: Iterable[str]) -> ModelError:
-    names = list(known)
-    close = difflib.get_close_matches(str(name), names, n=1)
-    hint = f'did you mean {close[0]}? ' if close else ''
-    return ModelError(f'is no {what} of the robot', subject=str(name),
-                      remedy=f'{hint}use one of: {", ".join(names)}')

@@ -56,9 +56,9 @@ class Frame(Rebuilt):
     Examples
     --------
     >>> from robot_dynamics import Robot
-    >>> frame = Robot.from_urdf('arm7').frames['tool0']
+    >>> frame = Robot.from_urdf('arm7').frames['flange']
     >>> frame.body, frame.pose[:3, 3].tolist()
-    (6, [0.0, 0.0, 0.15])
+    (6, [0.0, 0.0, 0.107])
     """
 
     body: int
@@ -85,7 +85,7 @@ class JointLimits(Rebuilt):
     >>> from robot_dynamics import Robot
     >>> limits = Robot.from_urdf('planar_2r').limits
     >>> limits.effort.tolist()
-    [60.0, 30.0]
+    [100.0, 50.0]
     """
 
     lower: FloatArray

@@ -7,6 +7,7 @@ import math
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain, count
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -184,7 +185,7 @@ def _locked_positions(tree: RobotTree, locked: Mapping[str, ArrayLike]
         if joint.kind is JointKind.FIXED:
             raise ModelError('is fixed and cannot be locked', subject=name,
                              remedy='leave it out of locked')
-        position = _position(value)
+        position: Any = _position(value)
         if not joint.kind.has_coordinate:
             positions[joint.name] = _several_positions(joint, position, value)
         elif np.ndim(position) == 0 and abs(position) < _FARTHEST:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An MCAP file, read record by record: as far as it goes, and no more than it may hold.
+"""An MCAP file, read record by record, also where its end is missing.
 
-A recorder that was killed leaves a file without end and index, in which all messages
-are. So neither is needed here. Every length is compared with what is left of the file,
-and every chunk with what it may hold, before anything is read.
+A recorder that was killed leaves a file without end and index, but with all messages.
+So neither is needed here. Every length is compared with the rest of the file, and every
+chunk with its limit, before anything is read.
 
 The format: Foxglove, "MCAP file format specification", version 0.
 """
@@ -19,14 +19,14 @@ from zlib import crc32
 
 from robot_dynamics.errors import RecordingError
 
-#: Largest content of a chunk, in bytes; writers make them of a megabyte or so. And the
-#: largest record that is looked at.
+#: Largest content of a chunk, and largest record, in bytes; writers make chunks of a
+#: megabyte or so.
 MAX_CHUNK = MAX_RECORD = 64 * 2**20
 
 _MAGIC = b'\x89MCAP0\r\n'
 _SCHEMA, _CHANNEL, _MESSAGE, _CHUNK, _DATA_END = 3, 4, 5, 6, 15
 _TOPICS = (_SCHEMA, _CHANNEL)
-# No record: the file ended without one that says so.
+# Not a record: the file ended without an end record.
 _END = -1
 _RECORD = struct.Struct('<BQ')
 _MESSAGE_HEAD = struct.Struct('<HIQQ')
@@ -35,6 +35,7 @@ _TWO_NUMBERS = struct.Struct('<HH')
 _REMEDY = 'record it again'
 
 Record = tuple[int, bytes]
+Report = Callable[[RecordingError], None]
 
 
 class McapFile:
@@ -44,51 +45,42 @@ class McapFile:
     ----------
     path : Path
         A regular file.
-    tell : callable, optional
-        Is told of each part that is damaged or missing, which is then left out.
+    report : callable, optional
+        Called with each part that is damaged or missing, which is then left out.
     """
 
-    def __init__(self, path: Path, tell: Callable[[RecordingError], None] | None = None):
-        self._path, self._tell = path, tell
+    def __init__(self, path: Path, report: Report | None = None):
+        self._path, self._report = path, report
 
     def topics(self) -> dict[str, str]:
-        """Return the type of each topic, ``package/msg/Name``.
-
-        Raises
-        ------
-        RecordingError
-            When it is no MCAP file or is damaged.
-        """
+        """Type of each topic, ``package/msg/Name``; a damaged file is a `RecordingError`."""
         channels: dict[int, tuple[str, str]] = {}
         schemas: dict[int, str] = {}
-        # Damage is told once, with the messages.
-        quietly = None if self._tell is None else _nobody
-        for code, body in self._records(_TOPICS, quietly):
-            self._learn(code, body, schemas, channels)
+        # Damage is reported once, with the messages.
+        quiet = None if self._report is None else _ignore
+        for code, body in self._records(_TOPICS, quiet):
+            self._add_topic(code, body, schemas, channels)
         return dict(channels.values())
 
     def messages(self, wanted: Container[str]) -> Iterator[tuple[str, int, bytes]]:
-        """Yield topic, time (ns) and bytes of the messages of some topics, as they were written.
+        """Yield topic, time (ns) and bytes of the messages of some topics, as written.
 
-        Raises
-        ------
-        RecordingError
-            When the file is damaged.
+        A damaged file is a `RecordingError`.
         """
         channels: dict[int, tuple[str, str]] = {}
         schemas: dict[int, str] = {}
-        for code, body in self._records((*_TOPICS, _MESSAGE), self._tell):
+        for code, body in self._records((*_TOPICS, _MESSAGE), self._report):
             if code != _MESSAGE:
-                self._learn(code, body, schemas, channels)
+                self._add_topic(code, body, schemas, channels)
             elif len(body) >= _MESSAGE_HEAD.size:
                 channel, _, time, _ = _MESSAGE_HEAD.unpack_from(body)
                 topic, _ = channels.get(channel, ('', ''))
                 if topic in wanted:
                     yield topic, time, body[_MESSAGE_HEAD.size:]
 
-    def _learn(self, code: int, body: bytes, schemas: dict[int, str],
+    def _add_topic(self, code: int, body: bytes, schemas: dict[int, str],
                channels: dict[int, tuple[str, str]]) -> None:
-        """Take a schema or a channel."""
+        """Store a schema or a channel."""
         try:
             if code == _SCHEMA:
                 number, = struct.unpack_from('<H', body)
@@ -97,35 +89,34 @@ class McapFile:
                 number, schema = _TWO_NUMBERS.unpack_from(body)
                 channels[number] = _text(body, _TWO_NUMBERS.size)[0], schemas.get(schema, '')
         except (struct.error, UnicodeDecodeError) as error:
-            raise self._damaged('a topic cannot be read') from error
+            raise self._damaged('a topic is damaged') from error
 
-    def _records(self, wanted: Container[int], tell: Callable[[RecordingError], None] | None
-                 ) -> Iterator[Record]:
-        """Yield the records of some kinds, also those in chunks, up to where the data end."""
+    def _records(self, wanted: Container[int], report: Report | None) -> Iterator[Record]:
+        """Yield the records of some kinds, also those in chunks, up to the end of the data."""
         size = self._path.stat().st_size
         with self._path.open('rb') as stream:
             if stream.read(len(_MAGIC)) != _MAGIC:
                 raise self._damaged('it does not begin as an MCAP file')
             for code, length in _heads(stream, size):
-                if code == _END and tell is not None:
-                    tell(self._damaged(f'it ends in the middle, after {size} bytes: its recorder '
-                                       'was stopped, or it was not copied whole'))
+                if code == _END and report is not None:
+                    report(self._damaged(f'it is truncated after {size} bytes: its recorder '
+                                         'was stopped, or the copy is incomplete'))
                 if code == _CHUNK or code in wanted:
                     if length > MAX_RECORD:
                         raise self._damaged(f'a record has {length} bytes')
                     body = stream.read(length)
-                    yield from self._whole(body, wanted, tell) if code == _CHUNK \
+                    yield from self._chunk(body, wanted, report) if code == _CHUNK \
                         else ((code, body),)
 
-    def _whole(self, body: bytes, wanted: Container[int],
-               tell: Callable[[RecordingError], None] | None) -> Iterator[Record]:
-        """Yield the records of a chunk; of a damaged one none, if somebody is told of it."""
+    def _chunk(self, body: bytes, wanted: Container[int], report: Report | None
+               ) -> Iterator[Record]:
+        """Yield the records of a chunk; a damaged one is reported and skipped, or an error."""
         try:
             yield from self._unpacked(body, wanted)
         except RecordingError as error:
-            if tell is None:
+            if report is None:
                 raise
-            tell(error)
+            report(error)
 
     def _unpacked(self, body: bytes, wanted: Container[int]) -> Iterator[Record]:
         """Yield the records of some kinds in a chunk."""
@@ -134,29 +125,30 @@ class McapFile:
             compression, place = _text(body, _CHUNK_HEAD.size)
             length, = struct.unpack_from('<Q', body, place)
         except (struct.error, UnicodeDecodeError) as error:
-            raise self._damaged('a chunk cannot be read') from error
+            raise self._damaged('a chunk is damaged') from error
         data = body[place + 8:place + 8 + length]
         if size > MAX_CHUNK:
             raise self._damaged(f'a chunk has {size} bytes, more than {MAX_CHUNK}')
         content = self._decompressed(data, compression, size)
         if len(content) != size or (checksum and crc32(content) != checksum):
-            raise self._damaged('a chunk is not what it was')
+            raise self._damaged('a chunk differs from its checksum')
         place = 0
         while place + _RECORD.size <= size:
             code, length = _RECORD.unpack_from(content, place)
             place += _RECORD.size
             if place + length > size:
-                raise self._damaged('a chunk breaks off within a record')
+                raise self._damaged('a chunk ends within a record')
             if code in wanted:
                 yield code, content[place:place + length]
             place += length
 
     def _decompressed(self, data: bytes, compression: str, size: int) -> bytes:
-        """Return the content of a chunk, at most so many bytes of it."""
+        """Content of a chunk, at most ``size`` bytes of it."""
         if not compression:
             return data
         if compression not in ('lz4', 'zstd'):
-            raise RecordingError(f'is compressed by {compression}', subject=str(self._path),
+            raise RecordingError(f'has the unknown compression {compression}',
+                                 subject=str(self._path),
                                  remedy='record it without compression, or by lz4 or zstd')
         try:
             return decompressed(data, compression, size)
@@ -171,22 +163,9 @@ class McapFile:
 
 
 def decompressed(data: bytes, compression: str, most: int) -> bytes:
-    """Return what compressed data stand for, at most so many bytes of it.
+    """Content of data compressed by ``'lz4'`` or ``'zstd'``, at most ``most`` bytes of it.
 
-    Parameters
-    ----------
-    data : bytes
-        The data.
-    compression : str
-        ``'lz4'`` or ``'zstd'``.
-    most : int
-        How many bytes of the content are wanted.
-
-    Raises
-    ------
-    RecordingError
-        When the library for it is not installed. Its own exceptions where the data are
-        damaged.
+    A missing library is a `RecordingError`; damaged data raise exceptions of the library.
     """
     if most == 0:
         return b''
@@ -194,7 +173,7 @@ def decompressed(data: bytes, compression: str, most: int) -> bytes:
 
 
 def _decompressor(compression: str) -> Any:
-    """Return what decompresses a little at a time."""
+    """An incremental decompressor."""
     try:
         if compression == 'lz4':
             from lz4.frame import LZ4FrameDecompressor
@@ -205,15 +184,15 @@ def _decompressor(compression: str) -> Any:
             from backports.zstd import ZstdDecompressor
         return ZstdDecompressor()
     except ImportError as error:
-        raise RecordingError('a compressed recording needs the Python package rosbags',
-                             subject=compression, remedy='pip install rosbags') from error
+        raise RecordingError('is not installed, and compressed recordings are read with it',
+                             subject='the Python package rosbags',
+                             remedy='pip install rosbags') from error
 
 
 def _heads(stream: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
-    """Yield code and length of each record of a file, at the place where its content begins.
+    """Yield code and length of each record of a file, the stream at the start of its content.
 
-    It ends with the data, or before the first record that is not complete; then the last code
-    is `_END`.
+    The last code is `_END` where the file ends before a complete end record.
     """
     place = stream.tell()
     while place + _RECORD.size <= size:
@@ -228,12 +207,12 @@ def _heads(stream: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
     yield _END, 0
 
 
-def _nobody(error: RecordingError) -> None:
-    """Tell nobody."""
+def _ignore(error: RecordingError) -> None:
+    """Drop a report."""
 
 
 def _text(body: bytes, place: int) -> tuple[str, int]:
-    """Return a text that begins somewhere in a record, and where it ends."""
+    """A text within a record, and the place after it."""
     length, = struct.unpack_from('<I', body, place)
     end = place + 4 + length
     if end > len(body):

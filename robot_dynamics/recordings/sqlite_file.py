@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A SQLite file of rosbag2: nothing is asked of it but two tables."""
+"""A SQLite file of rosbag2: only its two tables are read."""
 
 from __future__ import annotations
 
@@ -26,52 +26,44 @@ class SqliteFile:
     ----------
     path : Path
         A regular file.
-    tell : callable, optional
-        Is told where the file is damaged; messages then come as they stand in it, up to
-        there.
+    report : callable, optional
+        Called where the file is damaged; messages up to there then come in the order of the
+        file.
     """
 
-    def __init__(self, path: Path, tell: Callable[[RecordingError], None] | None = None):
-        self._path, self._tell = path, tell
+    def __init__(self, path: Path, report: Callable[[RecordingError], None] | None = None):
+        self._path, self._report = path, report
 
     def topics(self) -> dict[str, str]:
-        """Return the type of each topic, ``package/msg/Name``.
-
-        Raises
-        ------
-        RecordingError
-            When it is no recording or is damaged.
-        """
+        """Type of each topic, ``package/msg/Name``; a damaged file is a `RecordingError`."""
         return dict(self._topics().values())
 
     def messages(self, wanted: Container[str]) -> Iterator[tuple[str, int, bytes]]:
         """Yield topic, time (ns) and bytes of the messages of some topics, in order of time.
 
-        Raises
-        ------
-        RecordingError
-            When the file is damaged.
+        A damaged file is a `RecordingError`.
         """
         topics = {number: name for number, (name, _) in self._topics().items() if name in wanted}
         places = ','.join('?' * len(topics))
-        question = ('SELECT topic_id, timestamp, data FROM messages WHERE topic_id IN '
+        query = ('SELECT topic_id, timestamp, data FROM messages WHERE topic_id IN '
                     f'({places}) ORDER BY timestamp, id')
-        if self._tell is not None:
-            # By their number, as they lie in the file: sorting would need to read all of it.
-            question = ('SELECT topic_id, timestamp, data FROM messages NOT INDEXED '
+        if self._report is not None:
+            # By number, the order of the file: sorting would read all of it first.
+            query = ('SELECT topic_id, timestamp, data FROM messages NOT INDEXED '
                         f'WHERE +topic_id IN ({places}) ORDER BY id')
         try:
-            for number, time, data in self._rows(question, tuple(topics)):
-                if not (isinstance(time, int) and isinstance(data, bytes)):
-                    raise self._damaged('a message is none')
+            for number, time, data in self._rows(query, tuple(topics)):
+                if not (isinstance(number, int) and isinstance(time, int)
+                        and isinstance(data, bytes)):
+                    raise self._damaged('a message has another type')
                 yield topics[number], time, data
         except RecordingError as error:
-            if self._tell is None:
+            if self._report is None:
                 raise
-            self._tell(error)
+            self._report(error)
 
     def _topics(self) -> dict[int, tuple[str, str]]:
-        """Return name and type of each topic by its number."""
+        """Name and type of each topic by its number."""
         topics = {}
         for number, name, kind in self._rows('SELECT id, name, type FROM topics', ()):
             if not (isinstance(number, int) and isinstance(name, str) and isinstance(kind, str)):
@@ -79,24 +71,23 @@ class SqliteFile:
             topics[number] = name, kind
         return topics
 
-    def _rows(self, question: str, values: tuple[int, ...]) -> Iterator[tuple[object, ...]]:
-        """Yield the answers to a question."""
+    def _rows(self, query: str, values: tuple[int, ...]) -> Iterator[tuple[object, ...]]:
+        """Yield the rows of a query."""
         try:
-            # Immutable: SQLite then leaves no files beside it and waits for nobody.
+            # Immutable: SQLite then writes no files beside it and takes no locks.
             with closing(sqlite3.connect(f'file:{quote(str(self._path.absolute()))}'
                                          '?mode=ro&immutable=1', uri=True)) as connection:
                 connection.execute('PRAGMA trusted_schema = OFF')
-                if self._tell is not None:
-                    # An index that is cut off is no reason not to read the rest: nothing can
-                    # be written here, and nothing is asked of indices.
+                if self._report is not None:
+                    # Read also past a truncated index, which no query here uses.
                     connection.execute('PRAGMA writable_schema = ON')
                 if sys.version_info >= (3, 11):
                     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
                 for table in ('topics', 'messages'):
-                    # A view could compute for ever.
+                    # A view could compute without end.
                     if connection.execute(_TABLES, (table,)).fetchone() != (1,):
-                        raise self._damaged(f'it has no table {table}')
-                yield from connection.execute(question, values)
+                        raise self._damaged(f'the table {table} is missing')
+                yield from connection.execute(query, values)
         except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
             raise self._damaged(str(error)) from error
 

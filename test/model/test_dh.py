@@ -441,7 +441,7 @@ def test_bad_table_names_the_field_and_the_remedy(bad, message):
     ('~no_such_user/table.yaml', 'cannot be read .*; check the path'),
     ('/no/such/table.yaml', '/no/such/table.yaml does not exist; check the path'),
     (3, 'must be a path.*got a value of type int'),
-    ('convention: standard\nlinks: &x [*x]\n', 'nested too deeply: .* within itself'),
+    ('convention: standard\nlinks: &x [*x]\n', 'nested too deeply: .* recursive'),
     ('convention: standard\nlinks: [{a: 0, alpha: 0, d: 0, <<: {a: 1}}]\n', "unknown field '<<'"),
 ])
 def test_bad_source(source, message):
@@ -453,7 +453,7 @@ def test_nested_aliases_stay_small():
     lines = ['a0: &a0 [x, x]']
     lines += [f'a{k}: &a{k} [*a{k - 1}, *a{k - 1}, *a{k - 1}]' for k in range(1, 25)]
     text = '\n'.join([*lines, 'convention: standard', 'links: *a24'])
-    with pytest.raises(ModelError, match='stands for more than') as caught:
+    with pytest.raises(ModelError, match='expands to more than') as caught:
         Robot.from_dh(text)
     assert len(str(caught.value)) < 500
 

@@ -158,18 +158,18 @@ def test_first_moment_without_mass_is_refused(form):
 @pytest.mark.parametrize('form', PERMUTATIONS)
 @pytest.mark.parametrize('value', [np.zeros(9), 3.0, np.zeros((10, 2))])
 def test_wrong_length_is_refused(form, value):
-    with pytest.raises(DimensionError, match=r'not \(\.\.\., 10\)'):
+    with pytest.raises(DimensionError, match=r'must have shape \(\.\.\., 10\)'):
         _from(form, value)
 
 
 @pytest.mark.parametrize('iquat', [[0, 0, 0, 0], [np.nan, 0, 0, 0]])
 def test_no_quaternion_is_refused(iquat):
-    with pytest.raises(InertiaError, match='iquat is zero or not finite'):
+    with pytest.raises(InertiaError, match='iquat must be finite and not zero'):
         orders.from_mujoco(1.0, [0, 0, 0], iquat, [1, 1, 1])
 
 
 def test_short_quaternion_is_refused():
-    with pytest.raises(DimensionError, match='iquat has shape'):
+    with pytest.raises(DimensionError, match='iquat must have shape'):
         orders.from_mujoco(1.0, [0, 0, 0], [1, 0, 0], [1, 1, 1])
 
 

@@ -4,12 +4,19 @@
 import copy
 import dataclasses
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import DimensionError, InertiaError, ModelError, RobotDynamicsError
+from robot_dynamics.errors import (
+    DimensionError,
+    InertiaError,
+    ModelError,
+    ModelTypeError,
+    RobotDynamicsError,
+)
 from robot_dynamics.model import Frame, JointLimits, JointType, Robot
 from robot_dynamics.model.shipped import shipped_robots
 
@@ -182,3 +189,39 @@ def test_a_robot_in_a_console_is_one_line():
     robot = Robot.from_urdf(shipped_robots()['rpr'])
     assert repr(robot) == '<Robot rpr: 3 joints, 3 moving bodies, 18 kg>'
     assert repr(Dynamics(robot)) == '<Dynamics of <Robot rpr: 3 joints, 3 moving bodies, 18 kg>>'
+
+
+def test_the_constructor_names_the_readers():
+    for source in ('arm.urdf', Path('arm.urdf'), {'links': []}):
+        with pytest.raises(ModelTypeError, match=r'Robot\.from_urdf.*Robot\.from_dh') as caught:
+            Robot(source)
+        assert isinstance(caught.value, TypeError)
+
+
+@pytest.mark.parametrize('name', ['arm7', 'arm7.urdf', 'puma560'])
+def test_shipped_robots_are_read_by_name(name):
+    assert Robot.from_urdf(name).name == name.removesuffix('.urdf')
+
+
+@pytest.mark.parametrize('name', ['puma560', 'puma560.yaml'])
+def test_shipped_tables_are_read_by_name(name):
+    assert Robot.from_dh(name).n == 6
+
+
+def test_a_file_wins_over_a_shipped_robot(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path('arm7').write_text(Robot.from_urdf('planar_2r').to_urdf(), encoding='utf-8')
+    assert Robot.from_urdf('arm7').name == 'planar_2r'
+
+
+@pytest.mark.parametrize('read', [Robot.from_urdf, Robot.from_dh])
+def test_an_unknown_name_lists_the_shipped_robots(read):
+    with pytest.raises(KeyError, match='did you mean puma560') as caught:
+        read('puma56')
+    assert str(caught.value).startswith('puma56 is neither a file nor a robot of this package')
+
+
+def test_a_missing_file_is_missing():
+    for name in ('arm8.urdf', 'folder/arm7'):
+        with pytest.raises(ModelError, match=f'{name} does not exist'):
+            Robot.from_urdf(name)

@@ -7,6 +7,7 @@ reason why it is not the reader itself; `robot_dynamics.model.urdf_document` lis
 
 import contextlib
 import io
+import sys
 from xml.etree import ElementTree
 
 import numpy as np
@@ -272,3 +273,43 @@ def test_it_names_neither_joint_nor_line(make_urdf):
     with pytest.raises(ModelError, match='in line 5') as ours:
         read_by_us(text)
     assert ours.value.subject == 'j'
+
+
+@pytest.mark.parametrize('name', ['arm7', 'rpr', 'puma560', 'two_link_payload'])
+def test_its_robot_is_read_and_written(name):
+    robot = Robot.from_urdf(name)
+    chatter = io.StringIO()
+    with contextlib.redirect_stderr(chatter):
+        theirs = robot.to_urdf_parser_py()
+        again = Robot.from_urdf(theirs, gravity=robot.gravity)
+    assert isinstance(theirs, peer.URDF)
+    assert chatter.getvalue() == ''
+    assert again.joint_names == robot.joint_names
+    for field in ('placements', 'axes', 'inertial_parameters', 'damping', 'friction'):
+        np.testing.assert_allclose(getattr(again, field), getattr(robot, field), rtol=0,
+                                   atol=1e-12)
+    np.testing.assert_array_equal(again.limits.effort, robot.limits.effort)
+
+
+def test_its_robot_takes_the_options_of_a_file():
+    theirs = peer.URDF.from_xml_string(shipped_robots()['arm7'].read_text(encoding='utf-8'))
+    assert Robot.from_urdf(theirs, joints=['joint2', 'joint1']).joint_names == ('joint2', 'joint1')
+
+
+def test_rotor_inertia_is_left_out():
+    robot = Robot.from_dh('puma560')
+    assert np.any(robot.armature)
+    assert not np.any(Robot.from_urdf(robot.to_urdf_parser_py()).armature)
+
+
+def test_its_incomplete_robot_is_an_error_of_this_package():
+    theirs = peer.URDF(name='half')
+    theirs.add_joint(peer.Joint(name='j'))
+    with pytest.raises(ModelError, match='of urdf_parser_py cannot be written as XML'):
+        Robot.from_urdf(theirs)
+
+
+def test_without_the_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, 'urdf_parser_py.urdf', None)
+    with pytest.raises(ModelError, match='not installed; pip install urdf-parser-py'):
+        Robot.from_urdf('arm7').to_urdf_parser_py()
