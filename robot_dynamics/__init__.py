@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         UnknownNameError,
     )
     from robot_dynamics.identification.dataset.dataset import load_dataset
-    from robot_dynamics.identification.identify import identify
+    from robot_dynamics.identification.rigid import identify
     from robot_dynamics.model.joints import JointType
     from robot_dynamics.model.modify import with_payload, with_scaled_masses
     from robot_dynamics.model.robot import Robot
@@ -56,22 +56,21 @@ if TYPE_CHECKING:
 __version__ = '0.1.0'
 
 _HOMES = {
-    'model.robot': ('Robot',), 'model.joints': ('JointType',),
-    'model.modify': ('with_payload', 'with_scaled_masses'),
-    'dynamics.equations': ('Dynamics',),
-    'elastic.robot': ('ElasticRobot',), 'elastic.dynamics': ('ElasticDynamics',),
-    'control.laws.slotine_li': ('AdaptiveController',),
-    'control.laws.model_based': ('ComputedTorqueController', 'PDGravityController'),
-    'control.laws.feedforward_lq': ('FeedforwardLQController',),
-    'control.laws.guiding': ('GuidingController',),
-    'control.laws.elastic_pd': ('ElasticPDController',),
-    'identification.dataset.dataset': ('load_dataset',),
-    'identification.identify': ('identify',),
-    'errors': ('BackendError', 'BringupError', 'ControlError', 'DimensionError', 'Finding',
-               'InertiaError', 'ModelError', 'ModelTypeError', 'NoCompilerError',
-               'ParameterError', 'RecordingError', 'RobotDynamicsError', 'Severity',
-               'SimulationError', 'StateError', 'StopRequestedError', 'TrajectoryError',
-               'UnknownNameError'),
+    'robot_dynamics.model': ('JointType', 'Robot', 'with_payload', 'with_scaled_masses'),
+    'robot_dynamics.dynamics': ('Dynamics',),
+    'robot_dynamics.elastic': ('ElasticDynamics', 'ElasticRobot'),
+    'robot_dynamics.control.laws.slotine_li': ('AdaptiveController',),
+    'robot_dynamics.control.laws.model_based': ('ComputedTorqueController',
+                                                'PDGravityController'),
+    'robot_dynamics.control.laws.feedforward_lq': ('FeedforwardLQController',),
+    'robot_dynamics.control.laws.guiding': ('GuidingController',),
+    'robot_dynamics.control.laws.elastic_pd': ('ElasticPDController',),
+    'robot_dynamics.identification': ('identify', 'load_dataset'),
+    'robot_dynamics.errors': (
+        'BackendError', 'BringupError', 'ControlError', 'DimensionError', 'Finding',
+        'InertiaError', 'ModelError', 'ModelTypeError', 'NoCompilerError', 'ParameterError',
+        'RecordingError', 'RobotDynamicsError', 'Severity', 'SimulationError', 'StateError',
+        'StopRequestedError', 'TrajectoryError', 'UnknownNameError'),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -89,5 +88,5 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return getattr(import_module(f'{__name__}.{_MODULES[name]}'), name)
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f'module {__name__!r} has no attribute {name!r}')

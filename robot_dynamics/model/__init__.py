@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from robot_dynamics.model.shipped import resolve_robot, shipped_robots
 
 _HOMES = {
-    'errors': ('Finding', 'Severity'),
-    'model.inertia': ('PARAMETER_SUFFIXES', 'check_body', 'com_from_parameters',
+    'robot_dynamics.errors': ('Finding', 'Severity'),
+    'robot_dynamics.model.inertia': ('PARAMETER_SUFFIXES', 'check_body', 'com_from_parameters',
                       'parameters_from_com', 'project_to_consistent'),
-    'model.joints': ('JointType',),
-    'model.modify': ('with_payload', 'with_scaled_masses'),
-    'model.robot': ('Robot',),
-    'model.robot_data': ('Frame', 'JointLimits'),
-    'model.shipped': ('resolve_robot', 'shipped_robots'),
+    'robot_dynamics.model.joints': ('JointType',),
+    'robot_dynamics.model.modify': ('with_payload', 'with_scaled_masses'),
+    'robot_dynamics.model.robot': ('Robot',),
+    'robot_dynamics.model.robot_data': ('Frame', 'JointLimits'),
+    'robot_dynamics.model.shipped': ('resolve_robot', 'shipped_robots'),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -44,5 +44,5 @@ __all__ = ['PARAMETER_SUFFIXES', 'Finding', 'Frame', 'JointLimits', 'JointType',
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return getattr(import_module(f'robot_dynamics.{_MODULES[name]}'), name)
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
