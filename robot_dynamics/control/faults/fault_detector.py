@@ -208,22 +208,11 @@ class UnexplainedAcceleration:
 @kernel('void(float64[:, ::1], int64[::1], float64[:, :, ::1], float64[:, :, ::1], int64[::1],'
         ' float64[:, ::1])')
 def explain(innovation, lengths, weights, ring, place, acceleration):
-    """Add an innovation, and estimate the accelerations that would explain the last ones.
+    """Add an innovation (2, n), and write the accelerations (w, n) that explain the last ones.
 
-    Parameters
-    ----------
-    innovation : (2, n)
-        In position and velocity.
-    lengths : (w,)
-        Of the windows, increasing.
-    weights : (w, length, 2)
-        Of innovations, the newest first.
-    ring : (length, 2, n)
-        Past innovations.
-    place : (2,)
-        Index of the next one; number stored.
-    acceleration : (w, n)
-        Of each window; 0 where innovations are too few.
+    Each of the w windows has a length and weights (w, length, 2), the newest innovation first; its
+    acceleration is 0 where innovations are too few. `ring` has the past innovations, `place` the
+    index of the next one and the number stored.
     """
     size, n = ring.shape[0], ring.shape[2]
     at = place[0]
@@ -287,22 +276,10 @@ def weigh_window(acceleration, inertia, noise, effort, slow, work, share):
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1], int64[::1],'
         ' float64[:, :, ::1], float64[:, ::1], float64[::1])')
 def weigh(acceleration, inertia, noise, effort, slow, work, shares, whole):
-    """Write the shares of the joints in each window, and those of all together.
+    """Write the shares of the joints in each window (w, n), and those of all together (w,).
 
-    Parameters
-    ----------
-    acceleration : (w, n)
-        As `explain` writes it.
-    inertia : (n, n)
-        M.
-    noise, effort : (w, n), (2, w, n)
-        As in `robot_dynamics.control.faults.tolerances.Tolerances`.
-    slow : (n,)
-        1 where a joint is slow.
-    work : (3, n, n)
-        Buffer.
-    shares, whole : (w, n), (w,)
-        In standard deviations.
+    In standard deviations, for accelerations (w, n) as `explain` writes them, M, noise (w, n) and
+    effort (2, w, n) of `robot_dynamics.control.faults.tolerances.Tolerances`, and slow joints (n,).
     """
     for w in range(acceleration.shape[0]):
         whole[w] = math.sqrt(weigh_window(acceleration[w], inertia, noise[w], effort[:, w], slow,

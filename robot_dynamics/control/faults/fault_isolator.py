@@ -225,31 +225,24 @@ def compare(inertias, motions, steps, newest, count, friction, noise, start, eff
 
     Parameters
     ----------
-    inertias, motions : (size, n, n), (size, 6, n)
+    inertias, motions, steps : (size, n, n), (size, 6, n), (size,)
         Of the last states, as `MotionPredictor` has them, in a ring.
-    steps : (size,)
-        Time since the state before. s.
     newest, count : int
         Row of the newest state; number of the newest states that are added.
-    friction : (2, n)
-        Viscous and Coulomb.
-    noise : (n,)
-        Standard deviation of a measured velocity. rad/s or m/s.
+    friction, noise : (2, n), (n,)
+        Viscous and Coulomb; standard deviation of a measured velocity.
     start : float
         That of the velocity at the beginning, as a share of it.
     effort : (n,)
         Standard deviation of unknown efforts. N m or N.
     anchor : (n + 1, n)
-        Inertia and momentum at the begin of the possible fault; written where no time has
-        elapsed since, from the state before those added.
-    sums : (9, n)
-        See the names of the rows.
-    thrown : (2, n, n)
-        Spread of friction by suspect and joint: impulse, and at the last state.
+        Inertia and momentum at the begin of the possible fault; written where no time has elapsed
+        since, from the state before those added.
+    sums, thrown : (9, n), (2, n, n)
+        See the names of the rows; spread of friction by suspect and joint: impulse, and at the last
+        state.
     left : (n + 1,)
         Grows by the residual of a fault of each joint, and by that without a fault.
-    work : (4, n, n)
-        Buffer.
 
     Returns
     -------

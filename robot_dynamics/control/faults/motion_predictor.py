@@ -283,39 +283,13 @@ def predict(M, C, g, q, v, effort, dt, joints, gain, memory, innovation, velocit
             work):
     """Predict the state that is measured now, and correct the prediction.
 
-    Coulomb friction stops a joint as far as it can: of the efforts in [-F, F] the one after which
-    the joint rests, or the end of that range. That of all joints at once follows from projected
-    Gauss-Seidel iterations, beginning with the last solution.
-
-    Parameters
-    ----------
-    M, C, g
-        Matrices at the measured state.
-    q, v, effort : (n,)
-        Measured state; effort that has acted since the last.
-    dt : float
-        Time since then; with 0 it begins at the measured state. s.
-    joints : (3, n)
-        Damping, Coulomb friction, armature.
-    gain : (2, 2)
-        K of `MotionFilter`.
-    memory : (4, n)
-        Predicted and corrected position and velocity, Coulomb friction, C v + g.
-    innovation : (2, n)
-        Measured less predicted position and velocity.
-    velocity : (n,)
-        Predicted velocity.
-    inertia : (n, n)
-        M with the armature.
-    motion : (6, n)
-        The state, see the names of the rows.
-    work : (2, n, n)
-        Buffer for a factorisation and the inverse of the inertia.
-
-    Returns
-    -------
-    int
-        SOLVED, or the joint at which the inertia is not positive definite.
+    Coulomb friction stops a joint as far as it can: of the efforts in [-F, F] the one after which the
+    joint rests, or the end of that range. That of all joints at once follows from projected
+    Gauss-Seidel iterations, beginning with the last solution. With dt = 0 it begins at the measured
+    state. `joints` has damping, Coulomb friction and armature, `gain` is K of `MotionFilter`, `memory`
+    has predicted and corrected position and velocity, Coulomb friction and C v + g; innovation,
+    velocity, inertia and motion are those of `MotionPredictor`. Returns SOLVED, or the joint at which
+    the inertia is not positive definite.
     """
     n = v.size
     factor, inverse = work[0], work[1]

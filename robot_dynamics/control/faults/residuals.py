@@ -222,26 +222,11 @@ class TorqueTerms:
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[::1],'
         ' float64[::1], float64[::1], float64, float64[:, ::1], float64[::1], float64[:, ::1])')
 def observe(M, C, g, joints, gain, v, effort, dt, memory, r, friction):
-    """Move the residual on by one state.
+    """Move the residual r (n,) on by one state; dt = 0 starts over, dt < 0 keeps it.
 
-    Parameters
-    ----------
-    M, C, g
-        Matrices at the state.
-    joints : (4, n)
-        Damping, Coulomb friction, its velocity, armature.
-    gain : (n,)
-        K_O. 1/s.
-    v, effort : (n,)
-        Velocity; effort that has acted since the last state.
-    dt : float
-        Time since then; 0 starts over, negative where the effort is unknown. s.
-    memory : (4, n)
-        Momentum, rest, velocity and direction of motion of the last state.
-    r : (n,)
-        The residual.
-    friction : (2, n)
-        Residuals of one unit of viscous and of Coulomb friction.
+    `joints` has damping, Coulomb friction, its velocity and armature, `memory` momentum, rest,
+    velocity and direction of motion of the last state; `friction` are the residuals of one unit of
+    viscous and of Coulomb friction.
     """
     n = v.size
     for i in range(n):

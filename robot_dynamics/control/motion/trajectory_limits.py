@@ -199,17 +199,11 @@ def farthest_outside(rows, d, length, low, high, knots):
 
 @kernel('(f8[::1], f8[::1], f8[:,:,::1], f8, f8[::1], f8[::1], f8[::1], f8[::1])')
 def find_violation(begins, origins, coefficients, end, lower, upper, velocity, acceleration):
-    """First piece that breaks a limit, at any time of it.
+    """First piece that breaks a limit, at any time of it: kind, joint, time (s) and value.
 
-    Comparisons are written so that NaN breaks a limit. `end` is the end of the last piece, s;
-    limits have shape (n,), the largest float for none.
-
-    Returns
-    -------
-    kind, joint : int
-        Limit and joint.
-    t, value : float
-        Time at which the joint is farthest beyond the limit in that piece, and its value then.
+    The time is that at which the joint is farthest beyond the limit. Comparisons are written so that
+    NaN breaks a limit. `end` is the end of the last piece, s; limits have shape (n,), the largest
+    float for none.
     """
     m, n = begins.size, lower.size
     rows = np.zeros((DEGREE + 1, DEGREE + 1))

@@ -456,17 +456,10 @@ class Layout:
 
 
 def new_pending(n: int) -> tuple[FloatArray, ...]:
-    """Buffers for the last values of each joint.
+    """Buffers for the last values of each joint, shape (n,) each.
 
-    Returns
-    -------
-    stamps, reported, turns, q, v, effort : ndarray, shape (n,)
-        Stamp (-inf: never), position as reported, full turns to add to it, unwrapped position,
-        velocity, effort.
-    origin : ndarray of int64, shape (n,)
-        Source of v.
-    fresh : ndarray of bool, shape (n,)
-        Whether a value came since the last complete state.
+    Stamp (-inf: never), position as reported, full turns to add to it, unwrapped position, velocity,
+    effort, source of the velocity, and whether a value came since the last complete state.
     """
     return (np.full(n, -np.inf), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n),
             np.full(n, np.nan), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.bool_))
@@ -488,39 +481,16 @@ def absorb(source, position, velocity, effort, stamp,
     """Check one message joint by joint, merge it, and write a state once complete.
 
     First all joints are checked, then all are written: a rejected message leaves no trace. A
-    missing velocity is estimated by the filtered difference
+    missing velocity is estimated by the filtered difference v <- v + (1 - exp(-w dt))
+    (dq/dt - v), the exact response of a first-order low pass of corner w (rad/s) to an input held
+    over dt. The first estimate is dq/dt, reduced over less than `SHORTEST_DIFFERENCE`: two states
+    may be a microsecond apart, and noise over that is a speed of any size.
 
-        v <- v + (1 - exp(-w dt)) (dq/dt - v),
-
-    the exact response of a first-order low pass of corner w (rad/s) to an input held over dt.
-    The first estimate is dq/dt, reduced over less than `SHORTEST_DIFFERENCE`: two states may be
-    a microsecond apart, and noise over that is a speed of any size.
-
-    Parameters
-    ----------
-    source : ndarray of int64, shape (n,)
-        Index of each joint in the message, -1 for a missing one.
-    position, velocity, effort : ndarray, shape (message,)
-        The message; nan for missing values.
-    stamp : float
-        Its stamp. s.
-    stamps, reported, turns, q, v, tau, origin, fresh : ndarray, shape (n,)
-        See `new_pending`.
-    continuous, speed : ndarray, shape (n,)
-        Whether joints turn without limits; speed limits, rad/s or m/s.
-    max_step, cutoff, state_skew : float
-        Settings of the monitor: rad, rad/s, s.
-    q_out, v_out, tau_out, origin_out : ndarray, shape (n,)
-        The complete state, written only where it is new.
-
-    Returns
-    -------
-    code, joint : int
-        Finding, and the joint concerned (-1 for none).
-    newest : float
-        The newest stamp of a complete state. s.
-    implausible, known : bool
-        Whether a measured velocity was rejected; whether every velocity of the state is known.
+    `source` has the index of each joint in the message, -1 for a missing one; position, velocity
+    and effort are the message, nan for missing values; `stamps` to `fresh` are those of
+    `new_pending`; the complete state goes to `q_out` to `origin_out`. Returns the finding, the
+    joint concerned (-1 for none), the newest stamp of a complete state, whether a measured velocity
+    was implausible, and whether every velocity of the state is known.
     """
     n = source.size
     for i in range(n):
