@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """File of the estimates, kept from one run to the next: YAML of named parameters.
 
-A file names the robot, every parameter and its value. It is accepted only for the same robot
-with the same parameters and prior. The error of a rejected file has the reason.
+A file names the robot, every parameter and its value. It is accepted only for the same robot with
+the same parameters and prior. The error of a rejected file has the reason.
 """
 
 from __future__ import annotations

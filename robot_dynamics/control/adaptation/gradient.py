@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The gradient update law: in the metric of the prior, kept physically consistent.
 
-Each body's estimate is seen as its 4x4 pseudo-inertia P (see `robot_dynamics.model.inertia`),
-and its size is measured against a fixed matrix Q = L L^T > 0, the pseudo-inertia of what is
-considered possible for that body: in the coordinates X = L^-1 P L^-T a distance is
-``|dX|_F``. Masses and inertias, heavy and light links become comparable, in any units and
-frames. With y = Yr^T s the gradient of a body, and U(y) the symmetric matrix for which
-tr(U P) = y . pi for every P, the steepest descent in this metric is::
+Each body's estimate is seen as its 4x4 pseudo-inertia P (see `robot_dynamics.model.inertia`), and
+its size is measured against a fixed matrix Q = L L^T > 0, the pseudo-inertia of what is considered
+possible for that body: in the coordinates X = L^-1 P L^-T a distance is ``|dX|_F``. Masses and
+inertias, heavy and light links become comparable, in any units and frames. With y = Yr^T s the
+gradient of a body, and U(y) the symmetric matrix for which tr(U P) = y . pi for every P, the
+steepest descent in this metric is::
 
     dP/dt = gamma Q U(y) Q        or        dpi/dt = Gamma y
 
@@ -14,35 +14,35 @@ with Gamma constant, symmetric and positive definite. So V = 1/2 s^T M s +
 |X - X_true|_F^2 / (2 gamma) does not grow, and the gain of the loop does not change with
 what is learnt.
 
-The estimate is then moved to the nearest point, in the same metric, of convex sets that hold
-the true parameters: a largest mass, a largest spread of mass, and P >= 0. A projection on a
-convex set brings the estimate closer to every point of the set, so V does not grow by it.
-Friction coefficients and other joint terms follow the same law with a diagonal gain, between
-a least and a largest value. A leakage sigma adds -sigma (pi - pi_0), which ends the drift
-that errors of the model's structure cause, at the price of a small bias.
+The estimate is then moved to the nearest point, in the same metric, of convex sets that hold the
+true parameters: a largest mass, a largest spread of mass, and P >= 0. A projection on a convex set
+brings the estimate closer to every point of the set, so V does not grow by it. Friction
+coefficients and other joint terms follow the same law with a diagonal gain, between a least and a
+largest value. A leakage sigma adds -sigma (pi - pi_0), which ends the drift that errors of the
+model's structure cause, at the price of a small bias.
 
-Where some combinations are known, C (pi - pi_0) = 0, the steepest descent among the others
-has the gain, and a point is brought back to them, the shortest way in the metric, by::
+Where some combinations are known, C (pi - pi_0) = 0, the steepest descent among the others has the
+gain, and a point is brought back to them, the shortest way in the metric, by::
 
     Gamma_U = Gamma - Gamma C^T (C Gamma C^T)^-1 C Gamma
     pi_0 + (1 - Gamma C^T (C Gamma C^T)^-1 C) (pi - pi_0)
 
-With N a basis of the null space of C, Gamma_U = N (N^T Gamma^-1 N)^-1 N^T: the law of Slotine
-and Li in the coordinates a_U, with the Lyapunov function that belongs to it.
+With N a basis of the null space of C, Gamma_U = N (N^T Gamma^-1 N)^-1 N^T: the law of Slotine and
+Li in the coordinates a_U, with the Lyapunov function that belongs to it.
 
-A law without projection, and one in base coordinates, keeps its estimates within a ball about
-the prior instead. Without projection pi only moves along Gamma Yr^T: in the metric of
-Gamma^-1 orthogonal to everything without influence on the efforts, so that exactly the base
-parameters are learnt and nothing else drifts.
+A law without projection, and one in base coordinates, keeps its estimates within a ball about the
+prior instead. Without projection pi only moves along Gamma Yr^T: in the metric of Gamma^-1
+orthogonal to everything without influence on the efforts, so that exactly the base parameters are
+learnt and nothing else drifts.
 
 References
 ----------
-J.-J. E. Slotine and W. Li, "On the adaptive control of robot manipulators",
-International Journal of Robotics Research 6(3), 1987, eq. (12).
+J.-J. E. Slotine and W. Li, "On the adaptive control of robot manipulators", International Journal
+of Robotics Research 6(3), 1987, eq. (12).
 
-T. Lee, J. Kwon and F. C. Park, "A natural adaptive control law for robot manipulators",
-IROS 2018, eqs. (14)-(18): the pseudo-inertia as coordinates. There the metric is that of the
-present estimate.
+T. Lee, J. Kwon and F. C. Park, "A natural adaptive control law for robot manipulators", IROS 2018,
+eqs. (14)-(18): the pseudo-inertia as coordinates. There the metric is that of the present
+estimate.
 """
 
 from __future__ import annotations
@@ -113,8 +113,8 @@ class BodyMetric:
     largest_mass : ndarray, shape (nb,)
         Largest mass. kg.
     largest_spread : ndarray, shape (nb,)
-        Largest tr Sigma: the integral over the mass of the squared distance from the origin of
-        the link frame. kg m^2.
+        Largest tr Sigma: the integral over the mass of the squared distance from the origin of the
+        link frame. kg m^2.
     """
 
     matrices: FloatArray
@@ -224,8 +224,8 @@ class Adaptation(Estimates):
     constraints : ndarray, shape (k, 10 nb + k n), optional
         Known combinations; none by default.
     keeps_bodies : bool
-        Whether every body's estimate stays physically consistent. Otherwise all stay within a
-        ball about the prior that holds the largest payload.
+        Whether every body's estimate stays physically consistent. Otherwise all stay within a ball
+        about the prior that holds the largest payload.
     leakage : float
         sigma, rate of the return to the prior. 1/s.
 
@@ -613,8 +613,8 @@ def propose_restricted(estimate, gradient, dt, constants, gain, target):
 def settle_restricted(target, constants, ranges, prior, projection, estimate):
     """Move the estimate near target, among the consistent bodies that have what is known.
 
-    Alternating projections on the two sets bring a point closer to every common point. The rest
-    is corrected by halving the step from the estimate before.
+    Alternating projections on the two sets bring a point closer to every common point. The rest is
+    corrected by halving the step from the estimate before.
     """
     count = target.size
     for k in range(count):

@@ -1,47 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
 """Update of the estimates of the adaptive law, and the rules that freeze them.
 
-The gradient Yr^T s of the tracking error, the prediction error of the last moments and the
-memory of past motion are combined as the update law (`robot_dynamics.control.feedback.gains`)
-says. The estimates stay while the caller forbids adaptation, at time steps that are too long,
-at implausible errors, and while the arm is at rest. A step that is not finite or implausibly
-large is rejected, and freezes the estimates until they are released.
+The gradient Yr^T s of the tracking error, the prediction error of the last moments and the memory
+of past motion are combined as the update law (`robot_dynamics.control.feedback.gains`) says. The
+estimates stay while the caller forbids adaptation, at time steps that are too long, at implausible
+errors, and while the arm is at rest. A step that is not finite or implausibly large is rejected,
+and freezes the estimates until they are released.
 
 *Prediction error.* Over one sampling interval the mean acceleration is known from two
 velocities. With Y_m the regressor at the middle of the interval and tau the effort that acted
-during it, both through the same first-order low-pass filter, true parameters satisfy
-tau_f = Y_f pi. The gradient of the weighted squared error, which only ever lowers V, is added to
-Yr^T s::
+during it, both through the same first-order low-pass filter, true parameters satisfy tau_f = Y_f
+pi. The gradient of the weighted squared error, which only ever lowers V, is added to Yr^T s::
 
     Y_f^T W (tau_f - Y_f pi)        W = diag(w / (omega_D M_ii))
 
 *Velocity filter.* Least squares with a noisy regressor underestimate a parameter, and the
-feedback answers noise: efforts of K_D times it follow each noisy velocity, as if friction or
-mass did. The desired velocity has no noise, and is wrong by the tracking error alone. So, with
-e = v - v_d of each joint::
+feedback answers noise: efforts of K_D times it follow each noisy velocity, as if friction or mass
+did. The desired velocity has no noise, and is wrong by the tracking error alone. So, with e = v -
+v_d of each joint::
 
     v_filtered = v_d + g e,      g = max(0, 1 - c sigma^2 / mean e^2)
 
-which for c = 1 is the gain of the least mean square error where noise of variance sigma^2 is in
-e and independent of the rest. The variance follows from second differences, which the motion
-itself hardly has within three samples::
+which for c = 1 is the gain of the least mean square error where noise of variance sigma^2 is in e
+and independent of the rest. The variance follows from second differences, which the motion itself
+hardly has within three samples::
 
     6 sigma^2 = mean (v_k - 2 v_{k-1} + v_{k-2})^2
 
-for samples at equal intervals. Means fade with a time constant. Without noise, and with errors
-far above the noise, v_filtered is the measured velocity.
+for samples at equal intervals. Means fade with a time constant. Without noise, and with errors far
+above the noise, v_filtered is the measured velocity.
 
 References
 ----------
-J.-J. E. Slotine and W. Li, "Composite adaptive control of robot manipulators",
-Automatica 25(4), 1989, eqs. (16)-(20).
+J.-J. E. Slotine and W. Li, "Composite adaptive control of robot manipulators", Automatica 25(4),
+1989, eqs. (16)-(20).
 
 N. Wiener, "Extrapolation, Interpolation, and Smoothing of Stationary Time Series", MIT Press,
 1949, chapter 3.
 
 N. Sadegh and R. Horowitz, "Stability and robustness analysis of a class of adaptive controllers
-for robotic manipulators", International Journal of Robotics Research 9(3), 1990: regressors of
-the desired motion.
+for robotic manipulators", International Journal of Robotics Research 9(3), 1990: regressors of the
+desired motion.
 """
 
 from __future__ import annotations

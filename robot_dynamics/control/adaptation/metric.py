@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metric of the estimates: their relative gains, and the common gain from the loop frequency.
 
-The metric matrix of a body is the pseudo-inertia of its prior plus that of possible unknown
-mass, spread around its frame: Q = P0 + m diag(r^2, r^2, r^2, 1). The common gain gamma of all
-bodies follows from the loop they close. Linearised about the desired motion,
-s' = -omega_D s - M^-1 Y Gamma Y^T (integral of s), so that::
+The metric matrix of a body is the pseudo-inertia of its prior plus that of possible unknown mass,
+spread around its frame: Q = P0 + m diag(r^2, r^2, r^2, 1). The common gain gamma of all bodies
+follows from the loop they close. Linearised about the desired motion, s' = -omega_D s - M^-1 Y
+Gamma Y^T (integral of s), so that::
 
     w_A^2 = lambda_max(M^-1 Y Gamma Y^T)        Gamma = gamma x (function of Q)
 
-is the square of the fastest frequency with which the estimates answer a tracking error; gamma
-is chosen for a given w_A at the worst of many motions.
+is the square of the fastest frequency with which the estimates answer a tracking error; gamma is
+chosen for a given w_A at the worst of many motions.
 """
 
 from __future__ import annotations

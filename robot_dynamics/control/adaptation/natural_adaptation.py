@@ -10,10 +10,10 @@ and with the Bregman divergence of -log det P from the truth,
 
     V = 1/2 s^T M s + (1/gamma) sum (log det P - log det P_true + tr(P^-1 P_true) - 4),
 
-the derivative of V is that of the law of Slotine and Li. A step is P+ = (L S)(L S)^T with
-P = L L^T, A = dt gamma L^T U L and S = 1 + A/2 + A^2/8: it is L exp(A) L^T to third order and
-positive definite for any A, so that no projection is needed. Largest masses and second moments
-are kept by projections in the same divergence, which do not let V grow.
+the derivative of V is that of the law of Slotine and Li. A step is P+ = (L S)(L S)^T with P = L
+L^T, A = dt gamma L^T U L and S = 1 + A/2 + A^2/8: it is L exp(A) L^T to third order and positive
+definite for any A, so that no projection is needed. Largest masses and second moments are kept by
+projections in the same divergence, which do not let V grow.
 
 The gain of the loop grows with the estimate, as P (x) P. gamma is chosen at the metric matrix Q
 (`robot_dynamics.control.adaptation.metric`). The frequency of the loop in the direction of s,
@@ -25,8 +25,8 @@ squares, so that the loop stays stable whatever is learnt.
 
 References
 ----------
-T. Lee, J. Kwon and F. C. Park, "A natural adaptive control law for robot manipulators",
-IROS 2018, eqs. (14)-(18).
+T. Lee, J. Kwon and F. C. Park, "A natural adaptive control law for robot manipulators", IROS 2018,
+eqs. (14)-(18).
 """
 
 from __future__ import annotations
@@ -342,8 +342,8 @@ def keep_moment_below(P, i, largest):
     """Bring a diagonal entry of P to a largest value, the shortest way in the divergence.
 
     P <- P - (P_ii - b) / P_ii^2 (P e_i)(P e_i)^T has the inverse P^-1 + mu e_i e_i^T: the
-    projection in the Bregman divergence of -log det, which brings P closer to every
-    pseudo-inertia below the largest value. P stays positive definite.
+    projection in the Bregman divergence of -log det, which brings P closer to every pseudo-inertia
+    below the largest value. P stays positive definite.
     """
     if P[i, i] > largest:
         factor_out = (P[i, i] - largest) / (P[i, i] * P[i, i])

@@ -16,8 +16,8 @@ columns of Yr.
 
 References
 ----------
-A. De Luca, Robotics 2, examination of 12 July 2021, exercise 3, eq. (2): tau =
-Y_U a_U + Y_K a_K + feedback.
+A. De Luca, Robotics 2, examination of 12 July 2021, exercise 3, eq. (2): tau = Y_U a_U + Y_K a_K +
+feedback.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ def parse_combination(text: str, columns: dict[str, int]) -> dict[int, float]:
     Parameters
     ----------
     text : str
-        Summands with spaces around the signs between them; a factor stands before its name,
-        after it a space or ``*``.
+        Summands with spaces around the signs between them; a factor stands before its name, after
+        it a space or ``*``.
     columns : dict of str to int
         Column of each parameter.
 

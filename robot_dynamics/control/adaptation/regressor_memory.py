@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Regressor memory (concurrent learning): least squares on past motion, in proximal steps.
 
-The filtered regressors and efforts of the prediction error are summed with a fading memory of
-time constant T::
+The filtered regressors and efforts of the prediction error are summed with a fading memory of time
+constant T::
 
     Omega = integral of exp(-(t - u)/T) Y_f^T W Y_f du,    b = the same of Y_f^T W tau_f
 
@@ -25,11 +25,11 @@ the step not taken. The work of a step is spread over many samples.
 
 References
 ----------
-R. T. Rockafellar, "Monotone operators and the proximal point algorithm", SIAM Journal on
-Control and Optimization 14(5), 1976, proposition 1.
+R. T. Rockafellar, "Monotone operators and the proximal point algorithm", SIAM Journal on Control
+and Optimization 14(5), 1976, proposition 1.
 
-G. Chowdhary and E. Johnson, "Concurrent learning for convergence in adaptive control
-without persistency of excitation", CDC 2010: the use of remembered data.
+G. Chowdhary and E. Johnson, "Concurrent learning for convergence in adaptive control without
+persistency of excitation", CDC 2010: the use of remembered data.
 """
 
 from __future__ import annotations

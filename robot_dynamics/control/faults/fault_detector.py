@@ -237,9 +237,9 @@ def weigh_window(acceleration, inertia, noise, effort, slow, work, share):
     """Write the share of each joint in one window, and return that of all together, squared.
 
     With f = M a and its covariance R the fault f_i of joint i alone has its maximum likelihood at
-    f_i = (R^-1 f)_i / (R^-1)_ii, and twice the logarithm of the likelihood ratio is
-    (R^-1 f)_i^2 / (R^-1)_ii. Its root, with the sign of f_i, is the share of the joint. That of
-    all is f^T R^-1 f; 0 where something is not finite.
+    f_i = (R^-1 f)_i / (R^-1)_ii, and twice the logarithm of the likelihood ratio is (R^-1 f)_i^2 /
+    (R^-1)_ii. Its root, with the sign of f_i, is the share of the joint. That of all is f^T R^-1
+    f; 0 where something is not finite.
     """
     n = acceleration.size
     R, inverse, f = work[0], work[1], work[2, 0]
@@ -279,7 +279,8 @@ def weigh(acceleration, inertia, noise, effort, slow, work, shares, whole):
     """Write the shares of the joints in each window (w, n), and those of all together (w,).
 
     In standard deviations, for accelerations (w, n) as `explain` writes them, M, noise (w, n) and
-    effort (2, w, n) of `robot_dynamics.control.faults.tolerances.Tolerances`, and slow joints (n,).
+    effort (2, w, n) of `robot_dynamics.control.faults.tolerances.Tolerances`, and slow joints
+    (n,).
     """
     for w in range(acceleration.shape[0]):
         whole[w] = math.sqrt(weigh_window(acceleration[w], inertia, noise[w], effort[:, w], slow,

@@ -66,8 +66,8 @@ class FaultIsolator:
     References
     ----------
     A. De Luca and R. Mattone, "Actuator failure detection and isolation using generalized
-    momenta", ICRA 2003. A. S. Willsky and H. L. Jones, "A generalized likelihood ratio approach
-    to the detection and estimation of jumps in linear systems", IEEE Transactions on Automatic
+    momenta", ICRA 2003. A. S. Willsky and H. L. Jones, "A generalized likelihood ratio approach to
+    the detection and estimation of jumps in linear systems", IEEE Transactions on Automatic
     Control 21, 1976.
     """
 
@@ -127,8 +127,8 @@ class FaultIsolator:
     def go_on(self, tolerances: Tolerances) -> None:
         """Weigh the last state, too.
 
-        After a gap, or a motion beyond `FARTHEST`, no more states are weighed: the residuals
-        until then decide.
+        After a gap, or a motion beyond `FARTHEST`, no more states are weighed: the residuals until
+        then decide.
         """
         predictor = self._predictor
         farthest = np.abs(predictor.motion[MEASURED]).max() * predictor.step
@@ -239,8 +239,8 @@ def compare(inertias, motions, steps, newest, count, friction, noise, start, eff
         Inertia and momentum at the begin of the possible fault; written where no time has elapsed
         since, from the state before those added.
     sums, thrown : (9, n), (2, n, n)
-        See the names of the rows; spread of friction by suspect and joint: impulse, and at the last
-        state.
+        See the names of the rows; spread of friction by suspect and joint: impulse, and at the
+        last state.
     left : (n + 1,)
         Grows by the residual of a fault of each joint, and by that without a fault.
 

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Prediction of the motion of an arm without faults, corrected by a Kalman filter.
 
-Position and velocity of each joint are predicted from the equations of motion and corrected by
-the measurements, with one gain for all joints:
+Position and velocity of each joint are predicted from the equations of motion and corrected by the
+measurements, with one gain for all joints:
 
 .. math::
 
     x^- = A x + (T^2/2, T) a, \qquad e = z - x^-, \qquad x = x^- + K e, \qquad
     A = \begin{pmatrix} 1 & T \\ 0 & 1 \end{pmatrix}
 
-If a joint accelerates by 1 more than predicted from some instant on, the innovations e follow
-a known course s_1, s_2, ... So the unexplained acceleration, if it began L states ago, is by
+If a joint accelerates by 1 more than predicted from some instant on, the innovations e follow a
+known course s_1, s_2, ... So the unexplained acceleration, if it began L states ago, is by
 weighted least squares (the generalised likelihood ratio)
 
 .. math:: \sum_j s_j^T S^{-1} e_j \; / \; \sum_j s_j^T S^{-1} s_j
@@ -86,8 +86,7 @@ class MotionPredictor:
     inertia : ndarray, shape (n, n)
         M with the armature.
     motion : ndarray, shape (6, n)
-        The last state, by the rows MEASURED, PREDICTED ... of this module. rad/s or m/s, N m or
-        N.
+        The last state, by the rows MEASURED, PREDICTED ... of this module. rad/s or m/s, N m or N.
     step : float
         Time since the state before. s.
     """
@@ -283,13 +282,13 @@ def predict(M, C, g, q, v, effort, dt, joints, gain, memory, innovation, velocit
             work):
     """Predict the state that is measured now, and correct the prediction.
 
-    Coulomb friction stops a joint as far as it can: of the efforts in [-F, F] the one after which the
-    joint rests, or the end of that range. That of all joints at once follows from projected
-    Gauss-Seidel iterations, beginning with the last solution. With dt = 0 it begins at the measured
-    state. `joints` has damping, Coulomb friction and armature, `gain` is K of `MotionFilter`, `memory`
-    has predicted and corrected position and velocity, Coulomb friction and C v + g; innovation,
-    velocity, inertia and motion are those of `MotionPredictor`. Returns SOLVED, or the joint at which
-    the inertia is not positive definite.
+    Coulomb friction stops a joint as far as it can: of the efforts in [-F, F] the one after which
+    the joint rests, or the end of that range. That of all joints at once follows from projected
+    Gauss-Seidel iterations, beginning with the last solution. With dt = 0 it begins at the
+    measured state. `joints` has damping, Coulomb friction and armature, `gain` is K of
+    `MotionFilter`, `memory` has predicted and corrected position and velocity, Coulomb friction
+    and C v + g; innovation, velocity, inertia and motion are those of `MotionPredictor`. Returns
+    SOLVED, or the joint at which the inertia is not positive definite.
     """
     n = v.size
     factor, inverse = work[0], work[1]

@@ -31,9 +31,8 @@ class MomentumObserver:
             \right), \qquad \dot r = K_O (\tau_{ext} - r)
 
     with M a + C v + g + friction = tau + tau_ext: r follows the external efforts through a
-    low-pass for each joint, without accelerations. An actuator fault tau_f at joint i,
-    tau_ext = -tau_f, shows in r_i alone; a contact J^T F in all joints that carry the link
-    touched.
+    low-pass for each joint, without accelerations. An actuator fault tau_f at joint i, tau_ext =
+    -tau_f, shows in r_i alone; a contact J^T F in all joints that carry the link touched.
 
     In discrete time C^T v - g - friction is the mean of both ends of an interval, and r that of
     its end, so that no gain makes it unstable::
@@ -56,8 +55,8 @@ class MomentumObserver:
     residual : ndarray, shape (n,)
         r. N m or N.
     friction_residual : ndarray, shape (2, n)
-        Residuals of an unknown viscous friction of 1 N m s/rad, and of an unknown Coulomb
-        friction of 1 N m.
+        Residuals of an unknown viscous friction of 1 N m s/rad, and of an unknown Coulomb friction
+        of 1 N m.
     matrices : tuple of ndarray
         M, C and g at the last state.
 
@@ -196,8 +195,8 @@ class TorqueTerms:
         q, v, effort : ndarray, shape (n,)
             Measured position, velocity and effort (nan where not available).
         dt : float
-            Time since the last one; 0 for the first, or after a gap, where the filter starts
-            over. s.
+            Time since the last one; 0 for the first, or after a gap, where the filter starts over.
+            s.
         """
         mass, coriolis, self.gravity = self._dynamics.matrices(q, v)
         np.dot(coriolis, v, out=self.coriolis)

@@ -28,9 +28,9 @@ _ENDLESS = 1e12
 class Tolerances:
     """Spreads of the residuals, and limits.
 
-    The effort behind an unexplained acceleration a is M a. It has the covariance
-    M diag(noise^2) M + diag(effort^2): noise is that of the measured velocities, efforts are
-    those missing in the model, such as friction.
+    The effort behind an unexplained acceleration a is M a. It has the covariance M diag(noise^2) M
+    + diag(effort^2): noise is that of the measured velocities, efforts are those missing in the
+    model, such as friction.
 
     Parameters
     ----------

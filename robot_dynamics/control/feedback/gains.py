@@ -15,12 +15,12 @@ natural_memory  natural, and the regressor memory of past motion
 
 References
 ----------
-J.-J. E. Slotine and W. Li, "On the adaptive control of robot manipulators", International
-Journal of Robotics Research 6(3), 1987. "Composite adaptive control of robot manipulators",
-Automatica 25(4), 1989.
+J.-J. E. Slotine and W. Li, "On the adaptive control of robot manipulators", International Journal
+of Robotics Research 6(3), 1987. "Composite adaptive control of robot manipulators", Automatica
+25(4), 1989.
 
-P. A. Ioannou and P. V. Kokotovic, "Instability analysis and improvement of robustness of
-adaptive control", Automatica 20(5), 1984: leakage and dead zone.
+P. A. Ioannou and P. V. Kokotovic, "Instability analysis and improvement of robustness of adaptive
+control", Automatica 20(5), 1984: leakage and dead zone.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ class AdaptationGains:
         ``links``: every link's estimate stays physically consistent. ``base``: only base
         parameters are learnt, and parameters without influence on the efforts do not drift.
     frequency : float
-        w_A: largest frequency of the loop that the estimates close, from which the common
-        gain follows; see `robot_dynamics.control.adaptation.metric`. rad/s.
+        w_A: largest frequency of the loop that the estimates close, from which the common gain
+        follows; see `robot_dynamics.control.adaptation.metric`. rad/s.
     payload : float
         Mass that a tip link may carry beyond the model, as a share of the mass of all moving
         links: it sets the share of a tip in what is learnt.
@@ -111,8 +111,7 @@ class AdaptationGains:
     leakage : float
         sigma: rate at which estimates return to the prior, under laws with leakage. 1/s.
     dead_zone : float
-        Length of s below which it is not learnt from, under laws with a dead zone. rad/s or
-        m/s.
+        Length of s below which it is not learnt from, under laws with a dead zone. rad/s or m/s.
     coulomb_velocity : float
         Speed below which Coulomb friction fades out. rad/s or m/s.
     largest_payload : float
@@ -122,8 +121,8 @@ class AdaptationGains:
     largest_sliding : float
         Largest plausible entry of s, either sign. rad/s or m/s.
     rest_after : float
-        Time without desired motion after which the arm counts as at rest and the estimates
-        stay; inf for never. s.
+        Time without desired motion after which the arm counts as at rest and the estimates stay;
+        inf for never. s.
     rest_sliding : float
         Entry of s, either sign, beyond which an arm at rest learns all the same. rad/s or m/s.
     """
@@ -199,8 +198,8 @@ def dead_time(period: float, delay: float) -> float:
 def largest_frequency(bandwidth: float, period: float, delay: float) -> float:
     """Largest w_A of a stable loop of feedback and adaptation, rad/s.
 
-    To first order s obeys a PI loop with dead time tau, whose open loop is
-    ``(omega_D p + w_A^2) / p^2 exp(-p tau)``: stable while w_A^2 tau < omega_D.
+    To first order s obeys a PI loop with dead time tau, whose open loop is ``(omega_D p + w_A^2) /
+    p^2 exp(-p tau)``: stable while w_A^2 tau < omega_D.
     """
     return math.sqrt(bandwidth / dead_time(period, delay))
 

@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The linear feedback of the tracking controllers, in two forms, and its stability.
 
-With e = q_d - q (the short way round for continuous joints), e_dot = v_d - v and
-s = e_dot + lambda e::
+With e = q_d - q (the short way round for continuous joints), e_dot = v_d - v and s = e_dot +
+lambda e::
 
     tau_fb = omega_D M0(q) s + K_P e
 
-M0 is the mass matrix of the model as given: one bandwidth omega_D serves a heavy shoulder and
-a light wrist alike, and K_D = omega_D M0(q) stays symmetric and positive definite whatever is
-learnt. The reference motion of the adaptive law is v_r = v_d + lambda e = v + s and
-a_r = a_d + lambda e_dot. The second form has constant diagonal gains, `JointGains`::
+M0 is the mass matrix of the model as given: one bandwidth omega_D serves a heavy shoulder and a
+light wrist alike, and K_D = omega_D M0(q) stays symmetric and positive definite whatever is
+learnt. The reference motion of the adaptive law is v_r = v_d + lambda e = v + s and a_r = a_d +
+lambda e_dot. The second form has constant diagonal gains, `JointGains`::
 
     tau_fb = K_P e + K_D e_dot = K_D s,   Lambda = K_D^-1 K_P
 
-To first order a joint under omega_D M s + K_P e obeys, with dead time tau,
-``(omega_D p + omega_D lambda + kappa) / p^2 exp(-p tau)``, kappa an eigenvalue of M^-1 K_P:
-K_P makes position errors decay as if lambda were larger by kappa / omega_D. The lightest
-motion of the arm has the largest kappa: a position gain that is gentle to a shoulder makes a
-wrist oscillate.
+To first order a joint under omega_D M s + K_P e obeys, with dead time tau, ``(omega_D p + omega_D
+lambda + kappa) / p^2 exp(-p tau)``, kappa an eigenvalue of M^-1 K_P: K_P makes position errors
+decay as if lambda were larger by kappa / omega_D. The lightest motion of the arm has the largest
+kappa: a position gain that is gentle to a shoulder makes a wrist oscillate.
 
 References
 ----------
@@ -192,8 +191,8 @@ class JointFeedback(LinearFeedback):
     gains : JointGains
         K_P and K_D.
     period, delay : float
-        Sampling period, and time from the measurement of a state to the effort that answers
-        it; the gains are checked against them. s.
+        Sampling period, and time from the measurement of a state to the effort that answers it;
+        the gains are checked against them. s.
 
     Attributes
     ----------

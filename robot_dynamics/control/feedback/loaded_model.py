@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""The model of an arm whose payload changes while it is under control.
 
-All efforts of a model are linear in its inertial parameters. Between the parameters before
-and after a change,
+All efforts of a model are linear in its inertial parameters. Between the parameters before and
+after a change,
 
 .. math::
 
     \pi = (1 - w) \pi_0 + w \pi_1, \qquad
     \tau(\pi) = (1 - w) \tau(\pi_0) + w \tau(\pi_1),
 
-with w going from 0 to 1 as :math:`3 x^2 - 2 x^3`, x the share of the time that is over: no
-effort jumps, and none changes faster than 1.5 times its whole change over the time.
-Physically consistent parameters are a convex set, so that all those in between are too.
+with w going from 0 to 1 as :math:`3 x^2 - 2 x^3`, x the share of the time that is over: no effort
+jumps, and none changes faster than 1.5 times its whole change over the time. Physically consistent
+parameters are a convex set, so that all those in between are too.
 """
 
 from __future__ import annotations

@@ -1,31 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gains of PD control with on-line gravity compensation for robots with elastic joints.
 
-Stiffness. The set point is the only equilibrium, and stable for every damping, where with
-alpha >= ||dg/dq||::
+Stiffness. The set point is the only equilibrium, and stable for every damping, where with alpha >=
+||dg/dq||::
 
     lambda_min([[K, -K], [-K, K + K_P]]) > alpha
 
-Damping. A sampled loop damps first the motor against its spring, with the inertia
-1/(B^-1)_ii that it has when the links are free: less than its own by the coupling with them.
-A speed that is answered a period late and held for a period is damped while::
+Damping. A sampled loop damps first the motor against its spring, with the inertia 1/(B^-1)_ii that
+it has when the links are free: less than its own by the coupling with them. A speed that is
+answered a period late and held for a period is damped while::
 
     K_D,i < 2 / ((B^-1)_ii (T + delay))
 
-which is necessary (exact where the delay is zero or a whole period). The sufficient check is
-the spectrum of the sampled loop with its delay at many poses.
+which is necessary (exact where the delay is zero or a whole period). The sufficient check is the
+spectrum of the sampled loop with its delay at many poses.
 
-Late answers. Springs oscillate so fast that an answer a few milliseconds late excites instead
-of damping them: the longest delay of a stable loop is reported. At worst a damping K adds to
-a mode phi of the springs the energy it was to remove; the arm's own damping D removes more
-while::
+Late answers. Springs oscillate so fast that an answer a few milliseconds late excites instead of
+damping them: the longest delay of a stable loop is reported. At worst a damping K adds to a mode
+phi of the springs the energy it was to remove; the arm's own damping D removes more while::
 
     sum_i K_i phi_i^2 < phi^T D phi        i over the motors
 
 References
 ----------
-A. De Luca, B. Siciliano and L. Zollo, "PD control with on-line gravity compensation for
-robots with elastic joints: Theory and experiments", Automatica 41(10), 2005.
+A. De Luca, B. Siciliano and L. Zollo, "PD control with on-line gravity compensation for robots
+with elastic joints: Theory and experiments", Automatica 41(10), 2005.
 """
 
 from __future__ import annotations

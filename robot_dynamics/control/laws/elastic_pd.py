@@ -30,9 +30,9 @@ class ElasticPDController:
         u = K_P (theta_d - theta) + K_D (v_d - theta') + g(theta - K^-1 g(q_d))
         theta_d = q_d + K^-1 g(q_d)
 
-    Gravity is that of the links at the motor positions, corrected by the deflection of the
-    springs under gravity at the set point, so that in equilibrium it is exact. Along a motion
-    q_d is the desired one of the links.
+    Gravity is that of the links at the motor positions, corrected by the deflection of the springs
+    under gravity at the set point, so that in equilibrium it is exact. Along a motion q_d is the
+    desired one of the links.
 
     Implements `robot_dynamics.control.feedback.protocol.TrackingController`, where q and v are
     those of the *motors*, q_d, v_d and a_d those of the links.
@@ -55,8 +55,8 @@ class ElasticPDController:
     patient_damping : ndarray, shape (n,)
         Damping that does not excite the springs at any delay. N m s/rad or N s/m.
     is_patient : bool
-        Whether the safe effort uses `patient_damping`, because answers come too late; set by
-        the session.
+        Whether the safe effort uses `patient_damping`, because answers come too late; set by the
+        session.
     model : LoadedModel
         Equations of the links with their payload.
     judged_load : ndarray, shape (nb, 10)
@@ -69,8 +69,8 @@ class ElasticPDController:
 
     References
     ----------
-    A. De Luca, B. Siciliano and L. Zollo, "PD control with on-line gravity compensation for
-    robots with elastic joints: Theory and experiments", Automatica 41(10), 2005.
+    A. De Luca, B. Siciliano and L. Zollo, "PD control with on-line gravity compensation for robots
+    with elastic joints: Theory and experiments", Automatica 41(10), 2005.
     """
 
     frozen = False
@@ -179,8 +179,8 @@ class MotorMotion:
     effort : ndarray
         u. N m or N.
     link_residual : ndarray
-        Effort missing at the links, due to the inertial coupling of rotors with links, which
-        theta does not take into account. Zero in Spong's model. N m or N.
+        Effort missing at the links, due to the inertial coupling of rotors with links, which theta
+        does not take into account. Zero in Spong's model. N m or N.
     """
 
     theta: FloatArray
@@ -212,9 +212,9 @@ def motor_motion(dynamics: ElasticDynamics, q: ArrayLike, v: ArrayLike, a: Array
 
         theta = q + K^-1 tau,    theta' = v + K^-1 tau',    theta'' = a + K^-1 tau''
 
-    and u follows from the motors' equations; tau' and tau'' by
-    `Dynamics.inverse_dynamics_rates`. Exact without inertial coupling and without damping of the
-    springs; otherwise see `MotorMotion.link_residual`.
+    and u follows from the motors' equations; tau' and tau'' by `Dynamics.inverse_dynamics_rates`.
+    Exact without inertial coupling and without damping of the springs; otherwise see
+    `MotorMotion.link_residual`.
 
     References
     ----------

@@ -7,8 +7,8 @@ With x = (q - q_d, v - v_d)::
 
 The gain K belongs to the linear model at the desired motion, not at the measured one: it is as
 smooth as the trajectory, and known ahead where that is. It is computed every few samples, and
-interpolated until the next, so that it never jumps. The law that tracks also holds the arm
-before: its certificate is valid there, too.
+interpolated until the next, so that it never jumps. The law that tracks also holds the arm before:
+its certificate is valid there, too.
 
 Where the design asks for it, unknown torques are estimated and compensated
 (`robot_dynamics.control.lq.rules`). Their sum rests while efforts are cut, the arm is held or
@@ -76,8 +76,7 @@ class FeedforwardLQController:
     errors : ModelErrors, optional
         Largest differences between arm and model; see `certify`.
     period, delay : float
-        Sampling period, and time from the measurement of a state to the effort that answers
-        it. s.
+        Sampling period, and time from the measurement of a state to the effort that answers it. s.
     order : int
         Last power of A T in the series of Phi.
     rule : GainRule, optional
@@ -109,8 +108,8 @@ class FeedforwardLQController:
     Raises
     ------
     ControlError
-        Where the feedback is unstable at this period and delay, on the arm as modelled or on
-        one that `errors` allows for, with present gains or those of one update before.
+        Where the feedback is unstable at this period and delay, on the arm as modelled or on one
+        that `errors` allows for, with present gains or those of one update before.
     InertiaError
         Where some motion of the model moves no mass.
 
@@ -368,8 +367,8 @@ class FeedforwardLQController:
 def tracking_errors(q, v, q_d, v_d, a_d, turns, velocity_share, e, e_dot, largest):
     """Write e = q_d - q, e_dot = v_d - v, and raise the largest of each; return the norm.
 
-    The short way round for continuous joints. The norm is sum |e| + velocity_share sum |e_dot|,
-    or -1 - i where joint i is not finite, or WRONG_SIZE.
+    The short way round for continuous joints. The norm is sum |e| + velocity_share sum |e_dot|, or
+    -1 - i where joint i is not finite, or WRONG_SIZE.
     """
     n = e.size
     if not (q.size == n and v.size == n and q_d.size == n and v_d.size == n and a_d.size == n):

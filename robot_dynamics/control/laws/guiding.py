@@ -5,8 +5,8 @@ r"""Gravity compensation: an arm without weight that follows the hand.
 
     \tau = g(q) + b + M(q) u + \rho (D v + F \tanh(v / \epsilon))
 
-A share rho of the joint friction is compensated, and u holds the rest as accelerations, so
-that a heavy shoulder and a light wrist feel alike:
+A share rho of the joint friction is compensated, and u holds the rest as accelerations, so that a
+heavy shoulder and a light wrist feel alike:
 
 =====================================  ==================================================
 :math:`-d\,v`                          damping, small and adjustable
@@ -15,9 +15,9 @@ that a heavy shoulder and a light wrist feel alike:
 =====================================  ==================================================
 
 *Grip.* A model is never exact, and an arm that weighs almost nothing creeps away. So each
-joint has a friction whose state z is its deflection. Below 0.7 z_max it is a spring and
-damper fixed to the ground, which does not creep under noise. From there on it slips,
-smoothly, and at z_max its acceleration reaches the breakaway value
+joint has a friction whose state z is its deflection. Below 0.7 z_max it is a spring and damper
+fixed to the ground, which does not creep under noise. From there on it slips, smoothly, and at
+z_max its acceleration reaches the breakaway value
 :math:`\omega_D \lambda z_{max}`. As long as it sticks it is the feedback that held the pose.
 
 *Handover.* The effort of that feedback when guiding begins is what the model does not
@@ -29,8 +29,8 @@ speed an error is raised.
 
 References
 ----------
-P. Dupont, V. Hayward, B. Armstrong and F. Altpeter, "Single state elastoplastic friction
-models", IEEE Transactions on Automatic Control 47(5), 2002, eqs. (7)-(13).
+P. Dupont, V. Hayward, B. Armstrong and F. Altpeter, "Single state elastoplastic friction models",
+IEEE Transactions on Automatic Control 47(5), 2002, eqs. (7)-(13).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Controllers with a model and without adaptation: PD with gravity, and computed torque.
 
-Their feedback is weighted by the mass matrix of the arm without payload, whatever it carries.
-With that of a payload, a light wrist would have several times its gain while the payload is
-not in the hand yet, and ring. Without it, the feedback is a little softer when it is.
+Their feedback is weighted by the mass matrix of the arm without payload, whatever it carries. With
+that of a payload, a light wrist would have several times its gain while the payload is not in the
+hand yet, and ring. Without it, the feedback is a little softer when it is.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class ModelController(WithFeedback):
     feedback : FeedbackGains, optional
         Gains of the feedback.
     period, delay : float
-        Sampling period, and time from the measurement of a state to the effort that
-        answers it; the gains are checked against them. s.
+        Sampling period, and time from the measurement of a state to the effort that answers it;
+        the gains are checked against them. s.
     dynamics : Dynamics, optional
         Equations of the robot, where they exist already.
 

@@ -11,22 +11,22 @@ With the true parameters pi_true, along the exact motion::
     V     = 1/2 s^T M s + 1/2 K_P |e|^2 + 1/2 |pi - pi_true|^2 (in Gamma^-1)
     dV/dt = -s^T K_D s - lambda K_P |e|^2 <= 0
 
-so that the error converges to zero, whether the parameters do or not. The law also learns from
-the prediction error of the last moments (`robot_dynamics.control.adaptation.learning`) and from
-the memory of past motion (`robot_dynamics.control.adaptation.regressor_memory`); V does not
-grow by either.
+so that the error converges to zero, whether the parameters do or not. The law also learns from the
+prediction error of the last moments (`robot_dynamics.control.adaptation.learning`) and from the
+memory of past motion (`robot_dynamics.control.adaptation.regressor_memory`); V does not grow by
+either.
 
-The gains follow from rules: K_D = omega_D M0(q), and Gamma from a covariance of the prior,
-scaled so that the estimates close the loop no faster than w_A
-(`robot_dynamics.control.adaptation.metric`). `loop_report` evaluates both along a motion, with
-the model as given and with the largest expected payload, joint terms included::
+The gains follow from rules: K_D = omega_D M0(q), and Gamma from a covariance of the prior, scaled
+so that the estimates close the loop no faster than w_A
+(`robot_dynamics.control.adaptation.metric`). `loop_report` evaluates both along a motion, with the
+model as given and with the largest expected payload, joint terms included::
 
     w_A^2 = lambda_max(M^-1 Y Gamma Y^T) < omega_D / (T/2 + delay)
 
 References
 ----------
-J.-J. E. Slotine and W. Li, "On the adaptive control of robot manipulators",
-International Journal of Robotics Research 6(3), 1987, eqs. (9)-(16).
+J.-J. E. Slotine and W. Li, "On the adaptive control of robot manipulators", International Journal
+of Robotics Research 6(3), 1987, eqs. (9)-(16).
 """
 
 from __future__ import annotations
@@ -91,15 +91,15 @@ class AdaptiveController(WithFeedback):
     robot : Robot
         The model as given: prior of the estimates and source of K_D.
     feedback : FeedbackGains or JointGains, optional
-        Gains of the feedback: omega_D M0(q) s + K_P e, or K_P e + K_D e_dot with diagonal K_P
-        and K_D.
+        Gains of the feedback: omega_D M0(q) s + K_P e, or K_P e + K_D e_dot with diagonal K_P and
+        K_D.
     adaptation : AdaptationGains, optional
         Gains of the adaptation, its update law and coordinates.
     known : PartialKnowledge, optional
         Known part of the model: the rest is learnt.
     period, delay : float
-        Sampling period, and time from the measurement of a state to the effort that answers
-        it; the gains are checked against them. s.
+        Sampling period, and time from the measurement of a state to the effort that answers it;
+        the gains are checked against them. s.
     allow_unphysical : bool
         Accept a model whose links are not physically consistent, and start from the nearest
         consistent one. Such a model is rejected otherwise.
@@ -109,8 +109,8 @@ class AdaptiveController(WithFeedback):
     Attributes
     ----------
     estimate : ndarray
-        Inertial parameters and joint terms as learnt so far, without payload; a view, in the
-        order of `estimate_names`.
+        Inertial parameters and joint terms as learnt so far, without payload; a view, in the order
+        of `estimate_names`.
     parameters : ndarray
         The same with the payload, as of the last update.
     model : LoadedModel
@@ -440,8 +440,7 @@ def loop_report(law: AdaptiveController, reference: Reference | None = None, *,
     reference : Reference, optional
         The motion; motions all over the joint ranges by default.
     period, delay : float
-        Sampling period, and time from the measurement of a state to the effort that answers
-        it. s.
+        Sampling period, and time from the measurement of a state to the effort that answers it. s.
     payload : float, optional
         Largest expected payload at the tips; that of the gains by default. kg.
     """

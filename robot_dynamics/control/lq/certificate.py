@@ -5,20 +5,20 @@ With the gain K of the model and Phi, Gamma of the arm, both at a point of a tra
 
     x(k + 1) = Phi x(k) + Gamma u(k)        u(k) = -K x(k)
 
-is stable where all eigenvalues of Phi - Gamma K are within the unit circle. A torque that
-comes late by d = l T + d' acts through the last l + 1 torques, which join the state::
+is stable where all eigenvalues of Phi - Gamma K are within the unit circle. A torque that comes
+late by d = l T + d' acts through the last l + 1 torques, which join the state::
 
     x(k + 1) = Phi x(k) + Phi(T - d') Gamma(d') u(k - l - 1) + Gamma(T - d') u(k - l)
 
-A gain with an integral of positions has one more state, z(k + 1) = z(k) + T q(k). The points
-are checked one by one, which is sufficient in practice for motions that are slow compared with
-their feedback, and not a proof.
+A gain with an integral of positions has one more state, z(k + 1) = z(k) + T q(k). The points are
+checked one by one, which is sufficient in practice for motions that are slow compared with their
+feedback, and not a proof.
 
 References
 ----------
 J. C. Van Winssen and C. W. deSilva, "Accurate trajectory control of robotic manipulators",
-Carnegie Mellon University, CMU-RI-TR-85-15, 1985, section 2.3.1. The delay: K. J. Astrom and
-B. Wittenmark, "Computer-controlled systems", section 2.3.
+Carnegie Mellon University, CMU-RI-TR-85-15, 1985, section 2.3.1. The delay: K. J. Astrom and B.
+Wittenmark, "Computer-controlled systems", section 2.3.
 """
 
 from __future__ import annotations
@@ -200,8 +200,8 @@ def closed_loop(point: LinearPoint | LinearModel, K: FloatArray, period: float, 
     Returns
     -------
     ndarray, shape (k, m, m)
-        m = 2 n without delay, 2 n + n (l + 1) with a delay of l whole periods and a part,
-        2 n + n l with one of l whole periods; n more with an integral, which follows the state.
+        m = 2 n without delay, 2 n + n (l + 1) with a delay of l whole periods and a part, 2 n + n
+        l with one of l whole periods; n more with an integral, which follows the state.
     """
     model = point if isinstance(point, LinearModel) else point.linear_model()
     n, size = K.shape[-2:]

@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Design of the least squares feedback from a bandwidth and a time constant, and its schedule.
 
-In acceleration units, u = M w, each joint is a double integrator dx/dt = (v, w) for fast
-motions. A feedback w = -k_p x - k_v v with its poles at -b, the bandwidth, and at -1/t_c, the
-time constant, has::
+In acceleration units, u = M w, each joint is a double integrator dx/dt = (v, w) for fast motions.
+A feedback w = -k_p x - k_v v with its poles at -b, the bandwidth, and at -1/t_c, the time
+constant, has::
 
     k_p = b / t_c        k_v = b + 1 / t_c
 
-The one-step minimiser of the report over a horizon h with the weights q_p = 1 and q_v has
-k_p = 1 / (h^2/2 + 2 q_v) and k_v = k_p (h + 2 q_v / h). Solved for b and t_c::
+The one-step minimiser of the report over a horizon h with the weights q_p = 1 and q_v has k_p = 1
+/ (h^2/2 + 2 q_v) and k_v = k_p (h + 2 q_v / h). Solved for b and t_c::
 
     h = (k_v - sqrt(k_v^2 - 2 k_p)) / k_p        q_v = (1 / k_p - h^2/2) / 2
 
-The report takes for h the sampling period T. That fixes k_v to 1/T, which is a bang-bang
-feedback at any delay; q_v only sets the slow pole, of the time constant t_c = 2 q_v / T
+The report takes for h the sampling period T. That fixes k_v to 1/T, which is a bang-bang feedback
+at any delay; q_v only sets the slow pole, of the time constant t_c = 2 q_v / T
 (`weight_of_time_constant`), which for Q = 1 is 2/T: never.
 
-The continuous regulator with q_p, q_v and unit weight of w has k_p = sqrt(q_p) and
-k_v = sqrt(q_v + 2 k_p)::
+The continuous regulator with q_p, q_v and unit weight of w has k_p = sqrt(q_p) and k_v = sqrt(q_v
++ 2 k_p)::
 
     q_p = k_p^2        q_v = k_v^2 - 2 k_p = b^2 + 1 / t_c^2
 
-With compensation of unknown torques at a rate w, neither changes, and the feedback as a whole
-has a third pole at -w (`robot_dynamics.control.lq.rules`).
+With compensation of unknown torques at a rate w, neither changes, and the feedback as a whole has
+a third pole at -w (`robot_dynamics.control.lq.rules`).
 
 *Schedule.* By the norm of the error, sum_i a_i |x_i|: below eps0 there is no feedback, above
 eps1 gains are kept up to date, above eps2 the law requests a stop. The report updates when the
-error has become large; the gain is stale then, just when it is needed. With eps1 = 0 updates
-are as frequent as `update_period` allows, which costs little.
+error has become large; the gain is stale then, just when it is needed. With eps1 = 0 updates are
+as frequent as `update_period` allows, which costs little.
 
 References
 ----------
@@ -126,8 +126,8 @@ class FeedbackDesign:
 def weight_of_time_constant(horizon: float, time_constant: float) -> float:
     """q_v of a one-step minimiser whose horizon is the sampling period, q_p = 1, s^2.
 
-    One of its poles is at 0, the other at (2 q_v - h^2/2) / (2 q_v + h^2/2), which is
-    exp(-h / t_c) to second order.
+    One of its poles is at 0, the other at (2 q_v - h^2/2) / (2 q_v + h^2/2), which is exp(-h /
+    t_c) to second order.
     """
     return 0.5 * positive('horizon', horizon, 's') * positive('time_constant', time_constant, 's')
 
@@ -149,9 +149,9 @@ class Schedule:
     update_period : float
         Shortest time between two updates of the gain; 0 for one in each sample. s.
     rescale : float
-        Largest factor by which the weight of one position or velocity may differ from that of
-        the mean of all, in proportion to the largest error since the last update; 1 to leave
-        the weights alone.
+        Largest factor by which the weight of one position or velocity may differ from that of the
+        mean of all, in proportion to the largest error since the last update; 1 to leave the
+        weights alone.
     """
 
     eps0: float = 0.0

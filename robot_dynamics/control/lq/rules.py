@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gain rules: from the linear model at a point to the gain there, fast enough for a loop.
 
-With u = M w the input matrix loses M: B w = (0, 1), so that all joints are of a size, and
-K = M K_w. A = [[0, 1], [F_q, F_v]] with [F_q, F_v] = -M^-1 [dtau/dq, dtau/dv] is never
-multiplied out: A X has the lower half of X above [F_q, F_v] X. The series of order m are
-evaluated as S_k = 1 + A T / (k + 1) S_(k + 1), the innermost first::
+With u = M w the input matrix loses M: B w = (0, 1), so that all joints are of a size, and K = M
+K_w. A = [[0, 1], [F_q, F_v]] with [F_q, F_v] = -M^-1 [dtau/dq, dtau/dv] is never multiplied out: A
+X has the lower half of X above [F_q, F_v] X. The series of order m are evaluated as S_k = 1 + A T
+/ (k + 1) S_(k + 1), the innermost first::
 
     Gamma = T S_1 (0, 1)        S_1 = 1 + A T / 2! + ... + (A T)^(m - 1) / m!
     Phi   = 1 + A T S_1
@@ -14,22 +14,22 @@ derivatives of the efforts, an unknown payload or friction is a torque d that ha
 
     M dv/dt = -Kq q - D v + u + d
 
-With u = -K x - d^, the gain of the regulator is that without d. d is estimated from the
-difference between the motion and that of the regulated model, at a rate w::
+With u = -K x - d^, the gain of the regulator is that without d. d is estimated from the difference
+between the motion and that of the regulated model, at a rate w::
 
     d d^/dt = w (M dv/dt + (Kq + K_p) q + (D + K_v) v)
 
-whose right hand side is w (d - d^), so that the spectrum is that of the regulator and -w, n
-times. The acceleration is not measured: integrated, it is the velocity. Positions and
-velocities then add to the gain, and their integral gets one::
+whose right hand side is w (d - d^), so that the spectrum is that of the regulator and -w, n times.
+The acceleration is not measured: integrated, it is the velocity. Positions and velocities then add
+to the gain, and their integral gets one::
 
     u = -(K_p + w (K_v + D)) q - (K_v + w M) v - int w (K_p + Kq) q dt
 
-This is the reduced-order observer of a constant disturbance, and the gain of an integral with
-it: with k_p, k_v of a joint it is the PID controller of poles -b, -1/t_c, -w. The integral is
-kept in efforts: a change of the gain does not change what has been summed up. An arm heavier
-than its model by a factor f needs f < (k_p + w k_v)(k_v + w) / (w k_p): the lower w, the more:
-15 where w is a fifth of b = 1/t_c, 21 at an eighth, and 35 at a fifteenth.
+This is the reduced-order observer of a constant disturbance, and the gain of an integral with it:
+with k_p, k_v of a joint it is the PID controller of poles -b, -1/t_c, -w. The integral is kept in
+efforts: a change of the gain does not change what has been summed up. An arm heavier than its
+model by a factor f needs f < (k_p + w k_v)(k_v + w) / (w k_p): the lower w, the more: 15 where w
+is a fifth of b = 1/t_c, 21 at an eighth, and 35 at a fifteenth.
 
 References
 ----------

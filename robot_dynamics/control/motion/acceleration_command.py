@@ -7,19 +7,18 @@ r"""Joint accelerations for an acceleration of the end effector, within bounds.
     u = \arg\min \|u - u_0\| \;\; \text{with} \;\; J u = \ddot p - \dot J v, \;
     u_{min} \le u \le u_{max}
 
-Source: A. De Luca, Robotics 2, July 12, 2021, Exercise 1, eqs. 3-5. Its Algorithm 1 saturates
-the largest command, once, and gives up in solvable cases where bounds differ between joints
-or several have to be saturated. Here the solution is found for any redundancy and any
-dimension of the task, whenever it exists.
+Source: A. De Luca, Robotics 2, July 12, 2021, Exercise 1, eqs. 3-5. Its Algorithm 1 saturates the
+largest command, once, and gives up in solvable cases where bounds differ between joints or several
+have to be saturated. Here the solution is found for any redundancy and any dimension of the task,
+whenever it exists.
 
-With a rank-revealing factorisation of the Jacobian, every solution of J w = b is w = w0 + N z:
-the least one and a part in the null space, N with orthonormal columns. The bounds then cut a
-polytope out of the space of z, and the answer is its point nearest to zero, found by the dual
-method of D. Goldfarb and A. Idnani, "A numerically stable dual method for solving strictly
-convex quadratic programs", Mathematical Programming 27, 1983: from the nearest point without
-bounds, one violated bound after the other is made to hold. The distance grows with every
-step, so that the search ends: at the answer, or at a bound that cannot hold together with
-those held already.
+With a rank-revealing factorisation of the Jacobian, every solution of J w = b is w = w0 + N z: the
+least one and a part in the null space, N with orthonormal columns. The bounds then cut a polytope
+out of the space of z, and the answer is its point nearest to zero, found by the dual method of D.
+Goldfarb and A. Idnani, "A numerically stable dual method for solving strictly convex quadratic
+programs", Mathematical Programming 27, 1983: from the nearest point without bounds, one violated
+bound after the other is made to hold. The distance grows with every step, so that the search ends:
+at the answer, or at a bound that cannot hold together with those held already.
 """
 
 from __future__ import annotations
@@ -143,8 +142,8 @@ def minimum_norm_acceleration(J: ArrayLike, task: ArrayLike) -> AccelerationComm
     J : array_like, shape (m, n)
         Jacobian of the task; it may be singular.
     task : array_like, shape (m,)
-        Acceleration of the task less the rate of J times velocity: -h for an end effector that
-        is not to accelerate. De Luca, eq. 4.
+        Acceleration of the task less the rate of J times velocity: -h for an end effector that is
+        not to accelerate. De Luca, eq. 4.
     """
     return bounded_acceleration(J, task, np.inf)
 
@@ -237,8 +236,8 @@ def solve(J, b, preferred, lower, upper, u, held):
     """Write the u nearest to preferred with J u = b and lower <= u <= upper.
 
     Where b is not in the range of J, the nearest that is takes its place. `held` gets -1 where u
-    is held at its lower bound, 1 at its upper; without a solution, the bounds that contradict
-    each other. Returns EXACT, UNREACHABLE (the nearest task was taken), OUT_OF_BOUNDS or STALLED.
+    is held at its lower bound, 1 at its upper; without a solution, the bounds that contradict each
+    other. Returns EXACT, UNREACHABLE (the nearest task was taken), OUT_OF_BOUNDS or STALLED.
     """
     m, n = J.shape
     wanted = np.empty(m)

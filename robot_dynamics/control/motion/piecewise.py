@@ -103,11 +103,11 @@ def pieces_through(times: FloatArray, q: FloatArray, v: FloatArray | None, a: Fl
     stop_acceleration : float
         Deceleration of the stop. rad/s^2 or m/s^2.
     coast : float
-        How long the motion goes on before the stop; 0 to brake at once, without the part of
-        the last acceleration that would make a joint faster. s.
+        How long the motion goes on before the stop; 0 to brake at once, without the part of the
+        last acceleration that would make a joint faster. s.
     before : (float, ndarray, ndarray), optional
-        Time, position and velocity of a point before the first one, from which positions
-        without velocities are interpolated.
+        Time, position and velocity of a point before the first one, from which positions without
+        velocities are interpolated.
     """
     if v is None:
         v, a = _derivatives(times, q, before)
@@ -242,8 +242,8 @@ def spline_derivatives(times: FloatArray, q: FloatArray, v_start: FloatArray
                        ) -> tuple[FloatArray, FloatArray]:
     """Velocities and accelerations at the points of the clamped cubic spline.
 
-    The spline has continuous acceleration, the given velocity at the first point and none at
-    the last.
+    The spline has continuous acceleration, the given velocity at the first point and none at the
+    last.
 
     Parameters
     ----------

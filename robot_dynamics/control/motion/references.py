@@ -307,9 +307,9 @@ class FourierSeries(Reference):
         q(\phi) = q_0 + \sum_{k=1}^{h} \frac{a_k}{k w} \sin(k w \phi)
                   + \frac{b_k}{k w} (1 - \cos(k w \phi)),  \quad w = 2 \pi f
 
-    so that q = q_0 at phi = 0. Time is stretched at the beginning: dphi/dt rises from 0 to 1
-    over `ramp` as 10 x^3 - 15 x^4 + 6 x^5, x = t/ramp, so that the motion starts with zero
-    velocity and acceleration; v = q' dphi/dt, a = q'' (dphi/dt)^2 + q' d2phi/dt2 are exact.
+    so that q = q_0 at phi = 0. Time is stretched at the beginning: dphi/dt rises from 0 to 1 over
+    `ramp` as 10 x^3 - 15 x^4 + 6 x^5, x = t/ramp, so that the motion starts with zero velocity and
+    acceleration; v = q' dphi/dt, a = q'' (dphi/dt)^2 + q' d2phi/dt2 are exact.
 
     Parameters
     ----------
@@ -325,8 +325,8 @@ class FourierSeries(Reference):
     References
     ----------
     J. Swevers, C. Ganseman, D. B. Tuekel, J. De Schutter and H. Van Brussel, "Optimal robot
-    excitation and identification", IEEE Transactions on Robotics and Automation 13(5), 1997,
-    eq. (9).
+    excitation and identification", IEEE Transactions on Robotics and Automation 13(5), 1997, eq.
+    (9).
     """
 
     def __init__(self, start: ArrayLike, sine: ArrayLike, cosine: ArrayLike, *,
@@ -406,18 +406,17 @@ def exciting_fourier(robot: Robot, seed: int, *, start: ArrayLike | None = None,
     seed : int
         Seed of the amplitudes.
     start : array_like, shape (n,), optional
-        Start of the motion; by default the motion is centred between the position limits
-        (about zero for a joint without limits).
+        Start of the motion; by default the motion is centred between the position limits (about
+        zero for a joint without limits).
     harmonics : int
         Harmonics of the base frequency.
     base_frequency : float
         Hz.
     speed, acceleration : float
-        Bounds for every joint; a robot's lower speed limit, less the margin, goes first.
-        rad/s, rad/s^2.
+        Bounds for every joint; a robot's lower speed limit, less the margin, goes first. rad/s,
+        rad/s^2.
     margin : float
-        Distance kept from every limit, as a fraction of the joint's range, and of its speed
-        limit.
+        Distance kept from every limit, as a fraction of the joint's range, and of its speed limit.
     ramp : float
         Duration of the start. s.
 

@@ -6,10 +6,10 @@ accelerations within bounds that keep the end effector on its path, those neares
 
 .. math:: u_0 = \dot J^T \lambda - k (v - J^+ \dot p), \qquad J J^T \lambda = \dot p,
 
-so that v stays the least velocity for the path, v = J^+ pdot, while no bound is active: then
-its derivative is the solution of J u = pddot - Jdot v nearest to Jdot^T lambda. A joint at
-its bound is saturated in the null space; what remains of that after the bound decays with
-rate k. See A. De Luca, Robotics 2, July 12, 2021, Exercise 1, eq. 5, and
+so that v stays the least velocity for the path, v = J^+ pdot, while no bound is active: then its
+derivative is the solution of J u = pddot - Jdot v nearest to Jdot^T lambda. A joint at its bound
+is saturated in the null space; what remains of that after the bound decays with rate k. See A. De
+Luca, Robotics 2, July 12, 2021, Exercise 1, eq. 5, and
 `robot_dynamics.control.motion.acceleration_command`.
 """
 
@@ -158,8 +158,8 @@ class TipMotion(Reference):
 class Reversed(Reference):
     """Another reference from its end to its start.
 
-    It begins and ends at rest where the other does, and the joints return to their start: those
-    of a redundant arm do not where only its end effector goes back.
+    It begins and ends at rest where the other does, and the joints return to their start: those of
+    a redundant arm do not where only its end effector goes back.
 
     Parameters
     ----------
@@ -429,8 +429,8 @@ class JointBounds:
 
         u \le \min\left( A, \; \frac{V - v}{\tau}, \; u_{stop} \right),
 
-    and the like below. After a time tau, several steps long, at u_stop a joint still comes to
-    rest at its limit, d away now, by braking with A' < A:
+    and the like below. After a time tau, several steps long, at u_stop a joint still comes to rest
+    at its limit, d away now, by braking with A' < A:
 
     .. math::
 

@@ -91,11 +91,10 @@ class TrajectoryBuffer:
     rest. Linear interpolation is not used: its velocity jumps would reach the torque.
 
     A new trajectory replaces the motion under way from its start on (its stamp, or now). At the
-    junction position, velocity and acceleration stay continuous: a trajectory that agrees with
-    the motion there (an overlapping chunk of a stream) takes over as it is, one that differs a
-    little is blended in, one that begins later is reached by a quintic. After its last point
-    the motion rests. A trajectory that ends in motion comes to a smooth stop, and `progress`
-    says so.
+    junction position, velocity and acceleration stay continuous: a trajectory that agrees with the
+    motion there (an overlapping chunk of a stream) takes over as it is, one that differs a little
+    is blended in, one that begins later is reached by a quintic. After its last point the motion
+    rests. A trajectory that ends in motion comes to a smooth stop, and `progress` says so.
 
     Parameters
     ----------

@@ -32,8 +32,8 @@ _NO_LIMIT = np.finfo(np.float64).max
 class TrajectoryLimits:
     """Check points and whole motions against position, speed and acceleration limits.
 
-    A joint beyond a position limit, as that of an arm pushed onto its stop may be, can be led
-    back from there, but not farther away.
+    A joint beyond a position limit, as that of an arm pushed onto its stop may be, can be led back
+    from there, but not farther away.
 
     Parameters
     ----------
@@ -165,8 +165,8 @@ def farthest_outside(rows, d, length, low, high, knots):
 
     Between two neighbouring extremes of a polynomial there is one root at most, and the extremes
     are the roots of its derivative: so the extremes of derivative d follow from those of the
-    derivatives above, of which the fifth is constant. `rows` is as `taylor` leaves it; `length`
-    is the end of the interval, s; `knots`, shape (2, 17), is work space.
+    derivatives above, of which the fifth is constant. `rows` is as `taylor` leaves it; `length` is
+    the end of the interval, s; `knots`, shape (2, 17), is work space.
     """
     knots[0, 0], knots[0, 1] = 0.0, length
     count, now = 2, 0
@@ -201,9 +201,9 @@ def farthest_outside(rows, d, length, low, high, knots):
 def find_violation(begins, origins, coefficients, end, lower, upper, velocity, acceleration):
     """First piece that breaks a limit, at any time of it: kind, joint, time (s) and value.
 
-    The time is that at which the joint is farthest beyond the limit. Comparisons are written so that
-    NaN breaks a limit. `end` is the end of the last piece, s; limits have shape (n,), the largest
-    float for none.
+    The time is that at which the joint is farthest beyond the limit. Comparisons are written so
+    that NaN breaks a limit. `end` is the end of the last piece, s; limits have shape (n,), the
+    largest float for none.
     """
     m, n = begins.size, lower.size
     rows = np.zeros((DEGREE + 1, DEGREE + 1))

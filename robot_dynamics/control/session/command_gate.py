@@ -68,9 +68,8 @@ class SafeCommand:
         q, v : ndarray, shape (n,)
             The last known state.
         live : bool
-            Whether the next state will be answered too. If not, the command may act for
-            ever, and damping of an old velocity would become a push: the velocity then
-            counts as zero.
+            Whether the next state will be answered too. If not, the command may act for ever, and
+            damping of an old velocity would become a push: the velocity then counts as zero.
         """
         speed = v if live else self._still
         self._effort[:] = 0.0

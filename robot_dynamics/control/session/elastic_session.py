@@ -18,14 +18,13 @@ _COUNTED, _TOO_MANY, _FEW = 50, 0.2, 0.05
 class ElasticSession(ControlSession):
     """A control session whose states are those of motors, and whose references those of links.
 
-    Held poses and errors are those of links at rest behind the springs: the arm does not
-    sag further when it is taken over, and in equilibrium the only error is that of the
-    links. The deflection by the acceleration of a moving arm is neglected.
+    Held poses and errors are those of links at rest behind the springs: the arm does not sag
+    further when it is taken over, and in equilibrium the only error is that of the links. The
+    deflection by the acceleration of a moving arm is neglected.
 
-    The session goes safe where too many states are older, or farther apart, than the
-    longest delay of a stable loop (`ElasticGainReport.longest_delay`): the feedback would
-    excite the springs. While that lasts it stays safe, with the `patient_damping` of the
-    controller.
+    The session goes safe where too many states are older, or farther apart, than the longest delay
+    of a stable loop (`ElasticGainReport.longest_delay`): the feedback would excite the springs.
+    While that lasts it stays safe, with the `patient_damping` of the controller.
 
     Parameters
     ----------

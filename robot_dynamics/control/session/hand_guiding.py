@@ -19,10 +19,10 @@ REST_DISTANCE, REST_TIME = 0.005, 0.5
 class HandGuidingSession(ControlSession):
     """A control session that goes from holding to `Mode.GUIDED` instead of tracking.
 
-    The arm is held until it rests, so that the effort that holds it is known when guiding
-    begins. A guided arm may be anywhere: the desired motion stays at the pose held before,
-    for display, and the tracking error is not limited. A stop holds the arm by feedback
-    where it comes to rest; `resume` returns to guiding.
+    The arm is held until it rests, so that the effort that holds it is known when guiding begins.
+    A guided arm may be anywhere: the desired motion stays at the pose held before, for display,
+    and the tracking error is not limited. A stop holds the arm by feedback where it comes to rest;
+    `resume` returns to guiding.
     """
 
     def halt(self) -> str:

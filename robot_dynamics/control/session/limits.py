@@ -20,9 +20,9 @@ from robot_dynamics.model.robot import Robot
 def cut_efforts(tau, limit, hardware, rate, dt, effort, saturated):
     """Cut efforts to their limits and rates; return how many were cut, -1 for NaN or inf.
 
-    Neither an effort nor its sum with the effort that the hardware adds is beyond the limit.
-    Where the latter alone is, the effort is zero or against it. Nothing is written unless
-    all efforts are finite.
+    Neither an effort nor its sum with the effort that the hardware adds is beyond the limit. Where
+    the latter alone is, the effort is zero or against it. Nothing is written unless all efforts
+    are finite.
     """
     n = tau.size
     for i in range(n):
@@ -213,8 +213,8 @@ class SpeedGuard:
     """Detect an arm that is faster than its speed limits.
 
     References keep within the speed limits, and a tracking arm overshoots a little. A speed far
-    beyond that comes from a feedback with too much delay, too low a rate, or wrong positions:
-    it drives the arm to and fro with its full effort.
+    beyond that comes from a feedback with too much delay, too low a rate, or wrong positions: it
+    drives the arm to and fro with its full effort.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The control session: everything between a joint state and an effort, with its guards.
 
-The session has no clock and no messages: times come in with every call, commands are
-return values. Every command is finite and within the effort limits.
+The session has no clock and no messages: times come in with every call, commands are return
+values. Every command is finite and within the effort limits.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class SessionSettings:
     period : float
         Nominal time between joint states. s.
     state_timeout : float
-        Time without a good state after which the session goes safe. Until then the last
-        effort stays. s.
+        Time without a good state after which the session goes safe. Until then the last effort
+        stays. s.
     resume_after : int or None
-        Good states in a row after which the session holds the arm again, at the pose
-        measured then; None to wait for `ControlSession.reactivate`.
+        Good states in a row after which the session holds the arm again, at the pose measured
+        then; None to wait for `ControlSession.reactivate`.
     safe_kind : SafeKind
         Kind of the safe command.
     safe_repeats : int
@@ -95,9 +95,9 @@ class SessionSettings:
 class StepClock:
     """Time steps for the controller, bounded, and whether the law may learn from them.
 
-    A step as long as a gap would move the estimates as if the last error had lasted all
-    the time. A step much shorter than a period amplifies the noise of finite differences.
-    Both are answered with an effort, but not learnt from.
+    A step as long as a gap would move the estimates as if the last error had lasted all the time.
+    A step much shorter than a period amplifies the noise of finite differences. Both are answered
+    with an effort, but not learnt from.
 
     Parameters
     ----------
@@ -376,8 +376,8 @@ class ControlSession:
     def halt(self) -> str:
         """Stop as fast as the acceleration bounds allow, then hold; return what happens.
 
-        In a mode that does not move the arm, the session will go on to `Mode.HALTED` instead
-        of tracking. Only `resume` and `reactivate` end it.
+        In a mode that does not move the arm, the session will go on to `Mode.HALTED` instead of
+        tracking. Only `resume` and `reactivate` end it.
         """
         self.stop_motion.request()
         if self.mode is not Mode.TRACKING:
@@ -434,8 +434,8 @@ class ControlSession:
     def _is_lost(self, now: float) -> bool:
         """Whether states had stopped and none is trusted again yet.
 
-        The first state after a loss may be as wrong as those before: it is trusted when those
-        that follow agree with it.
+        The first state after a loss may be as wrong as those before: it is trusted when those that
+        follow agree with it.
         """
         return self.mode is Mode.SAFE and now - self._last_good > self.settings.state_timeout
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The gate at the start of control: hold the measured pose until the arm obeys.
 
-Discovery between two processes is not symmetric: a controller may receive joint states for
-a third of a second before its commands reach the arm. An estimate or a moving reference
-would wind up during that time. So the controller holds the measured pose until there is
-evidence that its commands act.
+Discovery between two processes is not symmetric: a controller may receive joint states for a third
+of a second before its commands reach the arm. An estimate or a moving reference would wind up
+during that time. So the controller holds the measured pose until there is evidence that its
+commands act.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class StartGate:
     """Decide from the reported efforts whether the arm applies the commands.
 
     The evidence is the reported effort: it must agree with one of the last commands, at every
-    joint and for `samples` states in a row. Agreement proves nothing where the arm reported
-    about that effort before it can have received a command (a horizontal arm at rest needs
-    none, an arm held by its own gravity compensation applies the same); it does as soon as one
-    joint disagreed then.
+    joint and for `samples` states in a row. Agreement proves nothing where the arm reported about
+    that effort before it can have received a command (a horizontal arm at rest needs none, an arm
+    held by its own gravity compensation applies the same); it does as soon as one joint disagreed
+    then.
 
     Where the effort proves nothing, is not reported or is not comparable (a motor current), the
     arm must stay still for `settle_time` instead, which is several times what discovery takes.
@@ -48,8 +48,8 @@ class StartGate:
     history : int
         Commands remembered: an effort reported now may answer an older one.
     as_sent : callable, optional
-        Takes positions and reported efforts and returns the command they answer to, shape
-        (n,) all; the reported efforts themselves by default.
+        Takes positions and reported efforts and returns the command they answer to, shape (n,)
+        all; the reported efforts themselves by default.
 
     Examples
     --------

@@ -3,8 +3,8 @@ r"""Requested stops: the fastest motion to rest, and when the arm may move again
 
 .. math:: u_i = -U_i \, \mathrm{sign}(v_i), \qquad t_i = |v_i| / U_i, \quad T = \max_i t_i
 
-is the only command that stops every joint as soon as it can. The arm as a whole stops no
-later where the faster joints brake less: `minimum_time_set`.
+is the only command that stops every joint as soon as it can. The arm as a whole stops no later
+where the faster joints brake less: `minimum_time_set`.
 
 References
 ----------
@@ -93,8 +93,8 @@ def minimum_time_set(v: ArrayLike, bound: ArrayLike) -> tuple[FloatArray, FloatA
     Returns
     -------
     lower, upper : ndarray, shape (n,)
-        Bounds of each joint's acceleration: equal for the joint that needs longest, and for
-        one at rest.
+        Bounds of each joint's acceleration: equal for the joint that needs longest, and for one at
+        rest.
     """
     v, bound = _checked(v, bound)
     ends = np.stack([stop_acceleration(v, bound, kind) for kind in StopKind])
@@ -104,8 +104,8 @@ def minimum_time_set(v: ArrayLike, bound: ArrayLike) -> tuple[FloatArray, FloatA
 def discrete_stop_acceleration(v: ArrayLike, bound: ArrayLike, period: float) -> FloatArray:
     """Accelerations of one sampling period that stop the joints, shape (n,), rad/s^2 or m/s^2.
 
-    Each joint is at its bound. In its last period it brakes by the remaining -v/T, so that it
-    does not swing back.
+    Each joint is at its bound. In its last period it brakes by the remaining -v/T, so that it does
+    not swing back.
 
     Parameters
     ----------

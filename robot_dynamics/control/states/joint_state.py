@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint state monitor: complete, plausible states from a stream of joint state messages.
 
-Messages come in any order of joints, with other joints between, in parts, with NaN while
-hardware starts, twice, late, or from a clock that is off. The monitor merges them by name,
-and counts by reason what it rejects.
+Messages come in any order of joints, with other joints between, in parts, with NaN while hardware
+starts, twice, late, or from a clock that is off. The monitor merges them by name, and counts by
+reason what it rejects.
 """
 
 from __future__ import annotations
@@ -140,11 +140,11 @@ _NO_VALUES: tuple[float, ...] = ()
 class JointStateMonitor:
     """Merge joint state messages into complete, plausible states by joint name.
 
-    A message in parts (one for each half of an arm) is merged joint by joint. A state is
-    complete when every joint is newer than in the state before and the oldest is at most
-    `state_skew` older than the newest. A rejected message changes nothing. A driver that has
-    lost its arm and repeats its last values reports an arm that moves and stays in place: such
-    messages are rejected after a while. (Of an arm at rest they look the same.)
+    A message in parts (one for each half of an arm) is merged joint by joint. A state is complete
+    when every joint is newer than in the state before and the oldest is at most `state_skew` older
+    than the newest. A rejected message changes nothing. A driver that has lost its arm and repeats
+    its last values reports an arm that moves and stays in place: such messages are rejected after
+    a while. (Of an arm at rest they look the same.)
 
     Positions of continuous joints are unwrapped, so that q never jumps by a turn.
 
@@ -173,8 +173,8 @@ class JointStateMonitor:
     mimic_tolerance : float
         Largest difference of a mimic joint that is not noted. rad or m.
     may_freeze : bool
-        Accept positions that stand still for longer than `FROZEN_AFTER` while a speed is
-        reported: where nothing moves by the states.
+        Accept positions that stand still for longer than `FROZEN_AFTER` while a speed is reported:
+        where nothing moves by the states.
 
     Examples
     --------
@@ -458,8 +458,9 @@ class Layout:
 def new_pending(n: int) -> tuple[FloatArray, ...]:
     """Buffers for the last values of each joint, shape (n,) each.
 
-    Stamp (-inf: never), position as reported, full turns to add to it, unwrapped position, velocity,
-    effort, source of the velocity, and whether a value came since the last complete state.
+    Stamp (-inf: never), position as reported, full turns to add to it, unwrapped position,
+    velocity, effort, source of the velocity, and whether a value came since the last complete
+    state.
     """
     return (np.full(n, -np.inf), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n),
             np.full(n, np.nan), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.bool_))
@@ -481,16 +482,16 @@ def absorb(source, position, velocity, effort, stamp,
     """Check one message joint by joint, merge it, and write a state once complete.
 
     First all joints are checked, then all are written: a rejected message leaves no trace. A
-    missing velocity is estimated by the filtered difference v <- v + (1 - exp(-w dt))
-    (dq/dt - v), the exact response of a first-order low pass of corner w (rad/s) to an input held
-    over dt. The first estimate is dq/dt, reduced over less than `SHORTEST_DIFFERENCE`: two states
-    may be a microsecond apart, and noise over that is a speed of any size.
+    missing velocity is estimated by the filtered difference v <- v + (1 - exp(-w dt)) (dq/dt - v),
+    the exact response of a first-order low pass of corner w (rad/s) to an input held over dt. The
+    first estimate is dq/dt, reduced over less than `SHORTEST_DIFFERENCE`: two states may be a
+    microsecond apart, and noise over that is a speed of any size.
 
     `source` has the index of each joint in the message, -1 for a missing one; position, velocity
     and effort are the message, nan for missing values; `stamps` to `fresh` are those of
     `new_pending`; the complete state goes to `q_out` to `origin_out`. Returns the finding, the
-    joint concerned (-1 for none), the newest stamp of a complete state, whether a measured velocity
-    was implausible, and whether every velocity of the state is known.
+    joint concerned (-1 for none), the newest stamp of a complete state, whether a measured
+    velocity was implausible, and whether every velocity of the state is known.
     """
     n = source.size
     for i in range(n):

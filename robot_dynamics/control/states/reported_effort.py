@@ -39,8 +39,8 @@ class ReportedEffort:
     kind : EffortKind
         Meaning of r.
     scale : array_like, shape (n,), optional
-        s: N m or N per unit reported, negative where the driver counts the other way;
-        one by default. A current needs it: torque constant times gear ratio.
+        s: N m or N per unit reported, negative where the driver counts the other way; one by
+        default. A current needs it: torque constant times gear ratio.
     gravity : callable
         g of the model, for positions q, shape (n,) both. N m or N.
     hardware_gravity : bool
