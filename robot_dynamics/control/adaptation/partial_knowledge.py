@@ -58,7 +58,7 @@ class PartialKnowledge:
     >>> from robot_dynamics import Dynamics, Robot
     >>> robot = Robot.from_urdf('planar_2r')
     >>> known = PartialKnowledge(links=robot.body_names[:1])
-    >>> known.constraints(robot, Dynamics(robot).parameter_names()).shape
+    >>> known.constraints(robot, Dynamics(robot).parameter_names).shape
     (10, 20)
     """
 

@@ -71,6 +71,24 @@ class FaultDetector:
         May be exchanged.
     excess : ndarray, shape (n + 1,)
         Largest share of each joint over its limit, and of all together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Dynamics, Robot
+    >>> from robot_dynamics.control.faults.motion_predictor import MotionFilter, MotionPredictor
+    >>> from robot_dynamics.control.faults.tolerances import default_tolerances
+    >>> robot = Robot.from_urdf('arm7')
+    >>> dynamics, q, rest = Dynamics(robot), np.full(7, 0.3), np.zeros(7)
+    >>> noise_filter = MotionFilter(0.002)
+    >>> predictor = MotionPredictor(robot, noise_filter)
+    >>> detector = FaultDetector(predictor, default_tolerances(robot, noise_filter))
+    >>> matrices, gravity = dynamics.matrices(q, rest), dynamics.gravity_torque(q)
+    >>> for k in range(100):
+    ...     counts = predictor.update(matrices, q, rest, gravity, 0.002)
+    ...     event = detector.update(0.002 * k, counts=counts)
+    >>> event
+    <Event.NOTHING: 0>
     """
 
     def __init__(self, predictor: MotionPredictor, tolerances: Tolerances, *,

@@ -174,6 +174,17 @@ class TorqueTerms:
         The parts and their sum. N m or N.
     residual : ndarray, shape (n,)
         Effort that the model does not explain, nan without measured effort. N m or N.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Dynamics, Robot
+    >>> robot = Robot.from_urdf('planar_2r')
+    >>> dynamics, q, rest = Dynamics(robot), np.array([0.3, 0.4]), np.zeros(2)
+    >>> terms = TorqueTerms(robot, dynamics)
+    >>> terms.update(q, rest, dynamics.gravity_torque(q), 0.0)
+    >>> bool(np.allclose(terms.residual, 0.0))
+    True
     """
 
     def __init__(self, robot: Robot, dynamics: Dynamics, *, cutoff: float = 20.0,

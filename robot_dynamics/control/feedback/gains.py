@@ -125,6 +125,11 @@ class AdaptationGains:
         inf for never. s.
     rest_sliding : float
         Entry of s, either sign, beyond which an arm at rest learns all the same. rad/s or m/s.
+
+    Examples
+    --------
+    >>> AdaptationGains(law='natural', frequency=30.0).parts.is_natural
+    True
     """
 
     law: str = 'memory'

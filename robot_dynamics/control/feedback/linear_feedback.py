@@ -56,6 +56,11 @@ class JointGains:
         K_P. N m/rad or N/m.
     damping : tuple of float
         K_D. N m s/rad or N s/m.
+
+    Examples
+    --------
+    >>> JointGains(stiffness=(100.0, 50.0), damping=(20.0, 5.0)).damping
+    (20.0, 5.0)
     """
 
     stiffness: tuple[float, ...]

@@ -18,6 +18,17 @@ class TrackingController(Protocol):
     """A joint-space control law; pure and deterministic, without a clock.
 
     All vectors have shape (n,) in ``robot.joint_names`` order, SI units.
+
+    Examples
+    --------
+    Every law has the same methods:
+
+    >>> import numpy as np
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.control import PDGravityController
+    >>> law: TrackingController = PDGravityController(Robot.from_urdf('planar_2r'))
+    >>> law.holding_effort(np.array([0.3, 0.4]), np.zeros(2), np.array([0.3, 0.4])).shape
+    (2,)
     """
 
     def reset(self, q: FloatArray, v: FloatArray) -> None:

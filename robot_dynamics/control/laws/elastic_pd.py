@@ -71,6 +71,18 @@ class ElasticPDController:
     ----------
     A. De Luca, B. Siciliano and L. Zollo, "PD control with on-line gravity compensation for robots
     with elastic joints: Theory and experiments", Automatica 41(10), 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.elastic.robot import ElasticRobot
+    >>> robot = ElasticRobot.from_yaml('planar_2r', Robot.from_urdf('planar_2r'))
+    >>> controller = ElasticPDController(robot)
+    >>> controller.report.radius < 1.0
+    True
+    >>> controller.holding_effort(np.zeros(2), np.zeros(2), np.zeros(2)).shape
+    (2,)
     """
 
     frozen = False
@@ -219,6 +231,17 @@ def motor_motion(dynamics: ElasticDynamics, q: ArrayLike, v: ArrayLike, a: Array
     References
     ----------
     A. De Luca, "Feedforward/feedback laws for the control of flexible robots", ICRA 2000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.elastic.dynamics import ElasticDynamics
+    >>> from robot_dynamics.elastic.robot import ElasticRobot
+    >>> robot = ElasticRobot.from_yaml('planar_2r', Robot.from_urdf('planar_2r'))
+    >>> motion = motor_motion(ElasticDynamics(robot), *np.full((5, 2), 0.1))
+    >>> motion.theta.shape, motion.effort.shape
+    ((2,), (2,))
     """
     tau, tau_dot, tau_ddot = dynamics.links.inverse_dynamics_rates(q, v, a, jerk, snap)
     K = dynamics.robot.joints.stiffness

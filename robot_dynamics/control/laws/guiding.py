@@ -79,6 +79,11 @@ class GuidingSettings:
         Largest effort taken over from holding a pose, as a share of the effort limits.
     coulomb_velocity : float
         epsilon: speed below which the compensation of Coulomb friction fades out. rad/s or m/s.
+
+    Examples
+    --------
+    >>> GuidingSettings(friction_help=0.5).damping
+    1.0
     """
 
     damping: float = 1.0
@@ -125,7 +130,8 @@ class GuidingController(ModelController):
     >>> import numpy as np
     >>> from robot_dynamics import Dynamics, Robot
     >>> robot = Robot.from_urdf('arm7')
-    >>> controller, q, rest = GuidingController(robot), np.full(7, 0.3), np.zeros(7)
+    >>> controller, rest = GuidingController(robot), np.zeros(7)
+    >>> q = np.array([0.0, 0.6, 0.0, -1.2, 0.0, 0.6, 0.0])
     >>> controller.reset(q, rest)
     >>> tau = controller.update(q, rest, q, rest, rest, 0.002, adapt=False)
     >>> bool(np.allclose(tau, Dynamics(robot).gravity_torque(q)))

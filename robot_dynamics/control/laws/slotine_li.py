@@ -443,6 +443,13 @@ def loop_report(law: AdaptiveController, reference: Reference | None = None, *,
         Sampling period, and time from the measurement of a state to the effort that answers it. s.
     payload : float, optional
         Largest expected payload at the tips; that of the gains by default. kg.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> report = loop_report(AdaptiveController(Robot.from_urdf('planar_2r')))
+    >>> report.law, report.frequency < report.limit
+    ('memory', True)
     """
     robot, gains = law.robot, law.gains
     motions = typical_motions(robot) if reference is None else _along(reference)

@@ -152,6 +152,11 @@ class Schedule:
         Largest factor by which the weight of one position or velocity may differ from that of the
         mean of all, in proportion to the largest error since the last update; 1 to leave the
         weights alone.
+
+    Examples
+    --------
+    >>> Schedule(eps2=0.5).update_period
+    0.01
     """
 
     eps0: float = 0.0

@@ -217,6 +217,16 @@ def end_effector_acceleration(dynamics: Dynamics, q: ArrayLike, v: ArrayLike, li
         acceleration, rad/s^2, in base axes. Zeros keep it at its velocity.
     upper, lower : array_like
         As for `bounded_acceleration`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Dynamics, Robot
+    >>> robot = Robot.from_urdf('arm7')
+    >>> dynamics, q, link = Dynamics(robot), np.full(7, 0.4), robot.body_names[-1]
+    >>> command = end_effector_acceleration(dynamics, q, np.zeros(7), link, [0.0, 0.0, 1.0])
+    >>> command.meets_task, (dynamics.jacobian(q, link)[:3] @ command.u).round(6) + 0.0
+    (True, array([0., 0., 1.]))
     """
     dynamics.robot.require_single_coordinates('acceleration commands')
     wanted = finite_array('acceleration', acceleration)

@@ -89,6 +89,11 @@ class Hold(Reference):
         The pose. rad or m.
     duration : float
         Its duration. s.
+
+    Examples
+    --------
+    >>> Hold([0.1, 0.2], duration=2.0).sample(1.0)[0]
+    array([0.1, 0.2])
     """
 
     def __init__(self, q: ArrayLike, duration: float = math.inf):
@@ -179,6 +184,12 @@ class Sequence(Reference):
     ------
     TrajectoryError
         Where position, velocity or acceleration would jump.
+
+    Examples
+    --------
+    >>> motion = Sequence(Hold([0.0], 1.0), PointToPoint([0.0], [1.0], duration=2.0))
+    >>> motion.duration, motion.sample(2.0)[0]
+    (3.0, array([0.5]))
     """
 
     def __init__(self, *members: Reference):
@@ -210,6 +221,13 @@ class Repeat(Reference):
         It must end as it begins.
     times : int, optional
         Number of repetitions; endless by default.
+
+    Examples
+    --------
+    >>> there_and_back = through_poses([[0.0], [1.0], [0.0]], velocity_limit=1.0,
+    ...                                acceleration_limit=10.0)
+    >>> Repeat(there_and_back, times=3).duration == 3 * there_and_back.duration
+    True
     """
 
     def __init__(self, member: Reference, times: int | None = None):
@@ -327,6 +345,12 @@ class FourierSeries(Reference):
     J. Swevers, C. Ganseman, D. B. Tuekel, J. De Schutter and H. Van Brussel, "Optimal robot
     excitation and identification", IEEE Transactions on Robotics and Automation 13(5), 1997, eq.
     (9).
+
+    Examples
+    --------
+    >>> series = FourierSeries([0.0], sine=[[0.5]], cosine=[[0.0]], base_frequency=0.5)
+    >>> series.period, series.sample(0.0)
+    (2.0, (array([0.]), array([0.]), array([0.])))
     """
 
     def __init__(self, start: ArrayLike, sine: ArrayLike, cosine: ArrayLike, *,

@@ -75,6 +75,12 @@ class TipTask:
         Largest speed along the path; largest acceleration along it, and across. m/s, m/s^2.
     keeps_orientation : bool
         Whether its orientation stays fixed.
+
+    Examples
+    --------
+    >>> path = Line([0.5, 0.0, 0.3], [0.0, 0.2, 0.0])
+    >>> TipTask('tool', path, speed=0.375, acceleration=10.0).duration
+    1.0
     """
 
     link: str
@@ -332,6 +338,12 @@ class Line(TipPath):
         Its start, base axes. m.
     displacement : array_like, shape (3,)
         From the start to its end. m.
+
+    Examples
+    --------
+    >>> point, tangent, curvature = Line([0.5, 0.0, 0.3], [0.0, 0.2, 0.0]).at(0.1)
+    >>> point, tangent
+    (array([0.5, 0.1, 0.3]), array([0., 1., 0.]))
     """
 
     curvature = 0.0
@@ -363,6 +375,12 @@ class Circle(TipPath):
         Its axis, right-handed, perpendicular to `centre`.
     turns : float
         Number of turns.
+
+    Examples
+    --------
+    >>> circle = Circle([0.5, 0.0, 0.3], centre=[0.1, 0.0, 0.0], normal=[0.0, 0.0, 1.0])
+    >>> circle.curvature, round(circle.length, 3)
+    (10.0, 0.628)
     """
 
     def __init__(self, start: ArrayLike, centre: ArrayLike, normal: ArrayLike,
@@ -448,6 +466,12 @@ class JointBounds:
         Position limits, infinite where there is none. rad or m.
     velocity, acceleration : array_like, scalar or shape (n,)
         Largest values. rad/s, rad/s^2 or m/s, m/s^2.
+
+    Examples
+    --------
+    >>> bounds = JointBounds([-1.0], [1.0], velocity=2.0, acceleration=10.0)
+    >>> bounds.accelerations(np.zeros(1), np.zeros(1), 0.004)
+    (array([-10.]), array([10.]))
     """
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike, velocity: ArrayLike,

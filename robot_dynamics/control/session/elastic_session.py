@@ -30,6 +30,21 @@ class ElasticSession(ControlSession):
     ----------
     *arguments, **options
         As for `ControlSession`; the controller is an `ElasticPDController`.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.control import (
+    ...     ElasticPDController, ElasticSession, JointStateMonitor, SessionSettings)
+    >>> from robot_dynamics.elastic.robot import ElasticRobot
+    >>> links = Robot.from_urdf('planar_2r')
+    >>> motors = [f'motor_{name}' for name in links.joint_names]
+    >>> controller = ElasticPDController(ElasticRobot.from_yaml('planar_2r', links))
+    >>> session = ElasticSession(links, controller, SessionSettings(period=0.002),
+    ...                          monitor=JointStateMonitor.for_robot(links, motors))
+    >>> command = session.on_joint_state(1.0, 1.0, motors, [-0.4, 0.7], [0.0, 0.0])
+    >>> session.mode.value
+    'holding'
     """
 
     controller: ElasticPDController

@@ -23,6 +23,17 @@ class HandGuidingSession(ControlSession):
     A guided arm may be anywhere: the desired motion stays at the pose held before, for display,
     and the tracking error is not limited. A stop holds the arm by feedback where it comes to rest;
     `resume` returns to guiding.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.control import GuidingController, HandGuidingSession, SessionSettings
+    >>> robot = Robot.from_urdf('arm7')
+    >>> settings = SessionSettings(period=0.002)
+    >>> session = HandGuidingSession(robot, GuidingController(robot), settings)
+    >>> command = session.on_joint_state(1.0, 1.0, robot.joint_names, [0.1] * 7, [0.0] * 7)
+    >>> session.mode.value
+    'holding'
     """
 
     def halt(self) -> str:

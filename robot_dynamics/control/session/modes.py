@@ -41,7 +41,13 @@ class Mode(Enum):
 
 
 class Cause(Enum):
-    """Cause of the safe mode; the value is the text to show."""
+    """Cause of the safe mode; the value is the text to show.
+
+    Examples
+    --------
+    >>> Cause.STATES_STOPPED.passes, Cause.CONTROLLER_FAILED.passes
+    (True, False)
+    """
 
     STATES_STOPPED = 'joint states stopped'
     STATES_SLOW = 'joint states come too slowly'

@@ -130,6 +130,12 @@ class FastestStop(Reference):
         Largest accelerations. rad/s^2 or m/s^2.
     kind : StopKind
         Each joint at its bound, or all together.
+
+    Examples
+    --------
+    >>> stop = FastestStop([0.0, 0.0], [1.0, -2.0], bound=4.0)
+    >>> stop.duration, stop.end
+    (0.5, array([ 0.125, -0.5  ]))
     """
 
     def __init__(self, q: ArrayLike, v: ArrayLike, bound: ArrayLike,
@@ -174,7 +180,8 @@ def _checked(v: ArrayLike, bound: ArrayLike) -> tuple[FloatArray, FloatArray]:
                              remedy='give one value a joint')
     bound = each_joint('acceleration bounds', bound, v.size)
     if not np.all(bound > 0.0):
-        raise ControlError(f'must be above zero, got {np.min(bound):g}',
+        joint = int(np.argmin(bound > 0.0))
+        raise ControlError(f'must be above zero, got {bound[joint]:g} for joint {joint}',
                            subject='acceleration bounds',
                            remedy='give the largest acceleration of each joint')
     return v, bound

@@ -187,7 +187,7 @@ class JointStateMonitor:
     >>> monitor.q
     array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
     >>> print(monitor.update(1.0, 1.0, names, [0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]))
-    joint_1: stamp is a duplicate
+    joint1: stamp is a duplicate
     """
 
     def __init__(self, joint_names: Sequence[str], continuous: ArrayLike, *,

@@ -15,7 +15,13 @@ from robot_dynamics.model.arrays import FloatArray
 
 
 class EffortKind(Enum):
-    """Meaning of the reported effort; the value is its name in parameters."""
+    """Meaning of the reported effort; the value is its name in parameters.
+
+    Examples
+    --------
+    >>> EffortKind('torque')
+    <EffortKind.TORQUE: 'torque'>
+    """
 
     #: Torque or force of the joint, gravity included. N m or N.
     TORQUE = 'torque'
@@ -50,6 +56,13 @@ class ReportedEffort:
     ------
     ParameterError
         Where a scale is missing, zero or not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> effort = ReportedEffort(EffortKind.CURRENT, [10.0, 5.0], lambda q: np.zeros(2))
+    >>> effort.joint_effort(np.zeros(2), np.array([0.5, 2.0]))
+    array([ 5., 10.])
     """
 
     def __init__(self, kind: EffortKind, scale: ArrayLike | None,

@@ -105,6 +105,6 @@ def test_files_that_cannot_be_are_refused(arm3, tmp_path):
     with pytest.raises(ParameterError, match='folder'):
         law.save(tmp_path / 'none' / 'f.yaml')
     law.estimate[3] = np.nan
-    with pytest.raises(ParameterError, match='upper/mz: is not finite'):
+    with pytest.raises(ParameterError, match='upper/mz is not finite'):
         law.save(tmp_path / 'f.yaml')
     assert not list(tmp_path.iterdir())

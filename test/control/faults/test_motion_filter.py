@@ -86,7 +86,6 @@ def test_after_a_start_it_is_settled_within_a_few_states():
     (lambda: FilterSettings(windows=[[0.1, 0.2], [0.1, 0.2]]), 'windows'),
     (lambda: FilterSettings(windows=(0.1, np.nan)), 'windows'),
     (lambda: MotionFilter('a'), 'period'),
-    (lambda: MotionFilter(0.002, {'wander': 1.0}), 'settings'),
     (lambda: MotionFilter(0.002, FilterSettings(windows=(0.1, 1e12))), 'windows'),
 ])
 def test_wrong_inputs_are_named(call, says):

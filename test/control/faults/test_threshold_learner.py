@@ -99,7 +99,7 @@ def test_a_joint_that_rests_keeps_the_friction_of_the_description(robot):
                                              ((0, 1, 2), 'shoulder, elbow, wrist')])
 def test_limits_of_rest_are_refused_for_joints_that_will_move(robot, still, named):
     """They were alarms for good as soon as the arm moved."""
-    with pytest.raises(ParameterError, match=f'^{named}: did not show it in motion') as caught:
+    with pytest.raises(ParameterError, match=f'^{named} must move while thresholds') as caught:
         learn(robot, 6.0, still=still).tolerances  # noqa: B018
     assert 'move all its joints' in caught.value.remedy
 
@@ -133,5 +133,5 @@ def test_it_says_what_is_wrong(robot):
         ThresholdLearner(robot, predictor).tolerances  # noqa: B018
     learner = ThresholdLearner(robot, predictor)
     learner.begin_anew()
-    with pytest.raises(ParameterError, match='showed too little'):
+    with pytest.raises(ParameterError, match='too little motion'):
         learner.tolerances  # noqa: B018

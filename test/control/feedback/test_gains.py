@@ -41,7 +41,7 @@ def test_a_gain_that_may_be_zero_may_not_be_negative(gains, name, value):
 @pytest.mark.parametrize('name', ['frequency', 'term_frequency'])
 @pytest.mark.parametrize('value', [5e-324, 1e-200, 9e-7])
 def test_a_frequency_whose_square_vanishes_is_refused(name, value):
-    with pytest.raises(ParameterError, match=f'{name}: is') as caught:
+    with pytest.raises(ParameterError, match=f'{name} must be') as caught:
         AdaptationGains(**{name: value})
     assert 'switch adaptation off' in caught.value.remedy
     assert getattr(AdaptationGains(**{name: SLOWEST}), name) == SLOWEST
@@ -49,7 +49,7 @@ def test_a_frequency_whose_square_vanishes_is_refused(name, value):
 
 @pytest.mark.parametrize('name', ['payload', 'spread', 'largest_payload'])
 def test_a_share_that_is_none_is_refused(name):
-    with pytest.raises(ParameterError, match=rf'{name}: is 1e\+200 times the arm'):
+    with pytest.raises(ParameterError, match=rf'{name} must not be above 1e\+06, got 1e\+200'):
         AdaptationGains(**{name: 1e200})
     AdaptationGains(**{name: 100.0})
 
@@ -70,7 +70,7 @@ def test_a_bound_of_rest_may_be_infinite_but_not_negative(name):
 
 @pytest.mark.parametrize('name', ['sigma', '', ['natural'], None])
 def test_an_unknown_law_is_refused(name):
-    with pytest.raises(ParameterError, match='is no update law'):
+    with pytest.raises(ParameterError, match='law must be one of'):
         AdaptationGains(law=name)
 
 
@@ -84,7 +84,7 @@ def test_coordinates_are_links_or_base_and_a_natural_law_knows_links_alone():
 
 
 def test_an_unknown_term_is_refused():
-    with pytest.raises(ParameterError, match='stiction: is no joint term'):
+    with pytest.raises(ParameterError, match='stiction is no joint term'):
         AdaptationGains(terms=('viscous', 'stiction'))
 
 
@@ -115,14 +115,14 @@ def test_default_gains_are_fit_for_the_usual_rates(period):
 
 
 def test_a_bandwidth_too_high_for_the_period_is_refused_with_the_one_that_is_not():
-    with pytest.raises(ControlError, match='bandwidth: is 60 1/s, too much') as caught:
+    with pytest.raises(ControlError, match='bandwidth is 60 1/s, too large') as caught:
         check_gains(FeedbackGains(), None, period=0.02, delay=0.0)
     assert caught.value.remedy == 'set it to 50 1/s or less'
     check_gains(FeedbackGains(bandwidth=50.0), None, period=0.02, delay=0.0)
 
 
 def test_an_error_rate_too_high_for_the_delay_is_refused_with_the_one_that_is_not():
-    with pytest.raises(ControlError, match='error_rate: is 300 1/s, too much') as caught:
+    with pytest.raises(ControlError, match='error_rate is 300 1/s, too large') as caught:
         check_gains(FeedbackGains(error_rate=300.0), None, period=0.002, delay=0.001)
     assert caught.value.remedy == 'set it to 150 1/s or less'
     check_gains(FeedbackGains(error_rate=150.0), None, period=0.002, delay=0.001)
@@ -130,7 +130,7 @@ def test_an_error_rate_too_high_for_the_delay_is_refused_with_the_one_that_is_no
 
 def test_terms_that_are_learnt_too_fast_together_are_refused_with_what_is_not():
     fast = AdaptationGains(terms=('armature', 'offset'), term_frequency=130.0)
-    with pytest.raises(ControlError, match='term_frequency: is 130 rad/s for each of 2') as caught:
+    with pytest.raises(ControlError, match='term_frequency is 130 rad/s for each of 2') as caught:
         check_gains(FeedbackGains(), fast, period=0.002, delay=0.001)
     # Half of sqrt((omega_D / tau - w_A^2) / 2).
     assert caught.value.remedy == 'set it to 57 rad/s or less'
@@ -146,14 +146,14 @@ def test_whole_numbers_are_gains_like_any_other():
 
 
 def test_an_adaptation_too_fast_for_the_delay_is_refused_with_one_that_is_not():
-    with pytest.raises(ControlError, match='frequency: is 200 rad/s, beyond') as caught:
+    with pytest.raises(ControlError, match='frequency is 200 rad/s, beyond') as caught:
         check_gains(FeedbackGains(), AdaptationGains(frequency=200.0), period=0.002, delay=0.001)
     assert caught.value.remedy == 'set it to 52 to 87 rad/s'
     check_gains(FeedbackGains(), AdaptationGains(frequency=87.0), period=0.002, delay=0.001)
 
 
 def test_a_prediction_error_corrected_too_fast_is_refused_with_what_is_not():
-    with pytest.raises(ControlError, match='composite: is 8, too much for a period') as caught:
+    with pytest.raises(ControlError, match='composite is 8, too large for a period') as caught:
         check_gains(FeedbackGains(), AdaptationGains(composite=8.0), period=0.005, delay=0.001)
     # A share of composite w_A^2 / omega_D T = 1.5 a sample.
     assert caught.value.remedy == 'set it to 5 or less'
@@ -162,8 +162,8 @@ def test_a_prediction_error_corrected_too_fast_is_refused_with_what_is_not():
 
 def test_states_too_far_apart_to_be_learnt_from_at_all_are_refused_with_what_is_not():
     slow = FeedbackGains(bandwidth=40.0, error_rate=8.0)
-    with pytest.raises(ControlError, match=r'longest_step: is 0\.015 s, and states come every '
-                                           r'0\.02 s: nothing would ever be learnt') as caught:
+    with pytest.raises(ControlError, match=r'longest_step is 0\.015 s, too short to learn from '
+                                           r'states that come every 0\.02 s') as caught:
         check_gains(slow, AdaptationGains(frequency=20.0, composite=1.0), period=0.02, delay=0.001)
     assert 'set it to 0.04 s' in caught.value.remedy
     for longest_step in (0.02, 0.04):

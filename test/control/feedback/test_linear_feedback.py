@@ -63,7 +63,7 @@ def test_other_joints_go_the_way_that_is_left(arm3):
 def test_what_is_not_finite_is_refused_by_name(arm3, place, value):
     vectors = list(np.random.default_rng(2).normal(size=(5, 3)))
     vectors[place][1] = value
-    with pytest.raises(StateError, match='elbow: the state or the desired motion is not finite'):
+    with pytest.raises(StateError, match='elbow has a state or desired motion that is not finite'):
         make(arm3).update(*vectors)
 
 

@@ -42,11 +42,11 @@ def test_damping_slows_every_joint_at_one_rate(arm3):
 def test_damping_too_much_for_the_rate_is_refused_and_changes_nothing(arm3):
     slow = {'period': 0.05, 'delay': 0.0,
             'feedback': FeedbackGains(bandwidth=10.0, error_rate=2.0)}
-    with pytest.raises(ParameterError, match='damping: is 15 1/s, too much') as caught:
+    with pytest.raises(ParameterError, match='damping is 15 1/s, too large') as caught:
         GuidingController(arm3, settings=replace(FREE, damping=15.0), **slow)
     assert caught.value.remedy == 'set it to 12 1/s or less'
     controller = GuidingController(arm3, settings=replace(FREE, damping=12.0), **slow)
-    with pytest.raises(ParameterError, match='damping: is 13 1/s'):
+    with pytest.raises(ParameterError, match='damping is 13 1/s'):
         controller.adjust(damping=13.0, friction_help=0.5)
     assert (controller.settings.damping, controller.settings.friction_help) == (12.0, 0.0)
 

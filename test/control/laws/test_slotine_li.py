@@ -354,7 +354,7 @@ def test_an_unphysical_model_is_refused_by_name_unless_it_is_allowed(arm3):
     parameters = arm3.inertial_parameters.copy()
     parameters[1, 0] = -1.0
     broken = arm3.with_parameters(parameters)
-    with pytest.raises(InertiaError, match='fore: cannot be a rigid body: the mass is negative'):
+    with pytest.raises(InertiaError, match='fore cannot be a rigid body: the mass is negative'):
         AdaptiveController(broken)
     law = AdaptiveController(broken, allow_unphysical=True)
     for body in law.adaptation.bodies.reshape(-1, 10):

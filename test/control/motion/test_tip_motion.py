@@ -170,7 +170,7 @@ def test_there_and_back_closes_though_the_arm_is_redundant(arm7):
     times = np.linspace(0.0, 2.0 * there.duration + 1.0, 4000)
     q, v, _ = closed.sample_many(times)
     np.testing.assert_allclose(np.gradient(q, times, axis=0)[1:-1], v[1:-1], atol=5e-3)
-    with pytest.raises(TrajectoryError, match='never ends'):
+    with pytest.raises(TrajectoryError, match='is endless'):
         Reversed(closed)
 
 

@@ -100,7 +100,7 @@ def test_an_arm_at_rest_stays():
     (lambda: stop_times([[1.0]], 1.0), DimensionError, 'velocities'),
     (lambda: stop_times([1.0, 2.0], [1.0, 0.0]), ControlError, 'joint 1'),
     (lambda: stop_times([1.0, 2.0], [1.0, 1.0, 1.0]), DimensionError, 'acceleration bounds'),
-    (lambda: FastestStop([0.0], [1.0, 2.0], 1.0), DimensionError, 'q: has shape'),
+    (lambda: FastestStop([0.0], [1.0, 2.0], 1.0), DimensionError, 'q must have shape'),
     (lambda: discrete_stop_acceleration([1.0], 1.0, 0.0), ParameterError, 'period'),
     (lambda: StopKind.named('gently'), ControlError, 'each_joint, together'),
 ])

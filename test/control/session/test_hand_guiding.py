@@ -99,7 +99,7 @@ def test_a_halt_holds_it_where_it_is_and_its_end_gives_it_away_again(bench):
     bench.states(100)
     assert bench.session.halt().startswith('at rest in 0.05')
     assert bench.session.mode is Mode.HALTED
-    with pytest.raises(ControlError, match='still being stopped'):
+    with pytest.raises(ControlError, match='not brought the arm to rest yet'):
         bench.session.resume()
     bench.v, bench.q = np.zeros(3), bench.session.q_d.copy()
     bench.states(30)

@@ -153,7 +153,8 @@ def test_silence_makes_it_safe_in_time_and_it_says_why(bench):
     assert last + 0.1 < bench.now <= last + 0.1 + PERIOD + 1e-9
     assert bench.session.cause is Cause.STATES_STOPPED
     assert 'no good one for 0.1' in bench.session.reason
-    assert bench.session.reason.endswith('nothing has come since the last, which was complete')
+    assert bench.session.reason.endswith(
+        'no message was received since the last, which was complete')
     np.testing.assert_array_equal(command.effort, bench.controller.gravity)
     assert command.is_safe
     assert [bench.tick() is not None for _ in range(6)] == [True] * 4 + [False] * 2
@@ -520,8 +521,7 @@ def test_a_joint_that_turns_without_end_is_tracked_across_the_seam(turning_arm3,
 
 
 def test_a_timeout_that_every_state_would_miss_is_refused_with_one_that_is_not():
-    with pytest.raises(ParameterError, match=r'timeout: is 0\.1 s, and states come every') \
-            as caught:
+    with pytest.raises(ParameterError, match=r'state_timeout is 0\.1 s, too short') as caught:
         SessionSettings(period=0.1)
     least = float(caught.value.remedy.split()[3])
     assert SessionSettings(period=0.1, state_timeout=least).state_timeout == least < 0.16

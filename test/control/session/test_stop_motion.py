@@ -90,7 +90,7 @@ def test_no_reference_is_followed_until_somebody_says_so(arm):
     session.halt()
     with pytest.raises(TrajectoryError, match='halted'):
         session.accept_trajectory(JOINTS, GOAL)
-    with pytest.raises(ControlError, match='still being stopped'):
+    with pytest.raises(ControlError, match='not brought the arm to rest yet'):
         session.resume()
     arm.states(100)
     held = session.q_d.copy()
@@ -163,7 +163,7 @@ def test_activated_anew_a_halt_is_over(arm):
 
 def test_nothing_to_resume(arm):
     arm.until(Mode.TRACKING)
-    with pytest.raises(ControlError, match='nobody asked'):
+    with pytest.raises(ControlError, match='was not requested'):
         arm.session.resume()
 
 

@@ -115,7 +115,7 @@ def test_foreign_messages_do_not_feed_the_watchdog(arm3, pd_controller, read_cas
         session.on_tick(20.003 + 0.01 * k)
     assert session.mode is Mode.SAFE
     assert session.cause is Cause.STATES_STOPPED
-    assert 'no joint of ours' in session.reason
+    assert 'no joint of this arm' in session.reason
 
 
 def test_stamps(monitor, read_case):

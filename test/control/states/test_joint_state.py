@@ -55,8 +55,8 @@ def test_what_became_of_a_message_is_told():
     assert feed(guard, 1.0, [0.1], names=NAMES[:1]).summary == (
         f'the last message made no complete state: b: {Reason.WAITING.value}')
     assert feed(guard, 1.01, [0.1] * 3).summary == (
-        'nothing has come since the last, which was complete')
-    assert feed(guard, 1.0, [0.1] * 3).summary.startswith('the last message was turned away: ')
+        'no message was received since the last, which was complete')
+    assert feed(guard, 1.0, [0.1] * 3).summary.startswith('the last message was rejected: ')
 
 
 def test_joints_are_found_by_name_in_any_order_between_foreign_ones():
