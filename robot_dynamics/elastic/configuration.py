@@ -280,7 +280,7 @@ def _content(source: Source) -> tuple[Any, str]:
 
 
 def _joints(every: Fields, joints: Fields, links: Robot, tags: Tags) -> ElasticJoints:
-    numbers: dict[str, list[float]] = {field: [] for field in (*NEEDED, *OPTIONAL)}
+    numbers: dict[str, Any] = {field: [] for field in (*NEEDED, *OPTIONAL)}
     axes = []
     for index, joint in enumerate(links.joint_names):
         own = _group(joints, joint)

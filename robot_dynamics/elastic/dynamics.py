@@ -7,7 +7,6 @@ Which of the 14 n parameters of a robot with elastic joints a motion can tell ap
 from __future__ import annotations
 
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from robot_dynamics.dynamics.samples import Samples, finished, gather
 from robot_dynamics.elastic import rotors
 from robot_dynamics.elastic.robot import ElasticRobot, ParameterOrder, places
 from robot_dynamics.errors import ModelError, ParameterError, StateError
-from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.arrays import FloatArray, is_positive
 
 
 class ElasticDynamics:
@@ -55,7 +54,7 @@ class ElasticDynamics:
         if not isinstance(robot, ElasticRobot):
             raise ModelError('is no ElasticRobot', subject=type(robot).__name__,
                              remedy='make one of a Robot and its ElasticJoints')
-        if not (isinstance(coulomb_velocity, Real) and 0.0 <= coulomb_velocity < np.inf):
+        if not (is_positive(coulomb_velocity) or coulomb_velocity == 0.0):
             raise ParameterError(f'is {coulomb_velocity!r}, neither zero nor a positive number',
                                  subject='coulomb_velocity',
                                  remedy='give the speed below which Coulomb friction fades out')
@@ -99,7 +98,8 @@ class ElasticDynamics:
             Eq. 12; zero for motors. N m or N.
         """
         samples = self._gather(q=q, v=v)
-        return finished(samples, self._matrices(*samples.rows))
+        B, C, g = finished(samples, self._matrices(*samples.rows))
+        return B, C, g
 
     def inertia_matrix(self, q: ArrayLike) -> FloatArray:
         """B of eq. 7, shape (..., 2 n, 2 n), for qbar of shape (..., 2 n)."""
@@ -232,7 +232,8 @@ class ElasticDynamics:
             friction at rest has no derivative, and none is given for it.
         """
         samples = self._gather(q=q, v=v, a=a)
-        return finished(samples, self._derivatives(*samples.rows))
+        by_q, by_v, by_a = finished(samples, self._derivatives(*samples.rows))
+        return by_q, by_v, by_a
 
     def linearise(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> LinearModel:
         """Linear model of small deviations x = (dqbar, dqbar') under u = dtau.
@@ -351,8 +352,9 @@ class ElasticDynamics:
                                     'it carries (robot_dynamics.elastic.robot), and finite '
                                     'coordinates') from None
         if right.ndim == 2:
-            return np.linalg.solve(B, right[..., None])[..., 0]
-        return np.linalg.solve(B, right)
+            right = right[..., None]
+            return np.linalg.solve(B, right)[..., 0].astype(np.float64, copy=False)
+        return np.linalg.solve(B, right).astype(np.float64, copy=False)
 
 
 def _across_springs(values: FloatArray) -> FloatArray:

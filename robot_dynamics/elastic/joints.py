@@ -49,9 +49,9 @@ class ElasticJoints(Rebuilt):
     rotor_inertia: FloatArray
     stiffness: FloatArray
     rotor_axes: FloatArray | None = None
-    coulomb: FloatArray = field(default=0.0)  # type: ignore[assignment]
-    viscous: FloatArray = field(default=0.0)  # type: ignore[assignment]
-    spring_damping: FloatArray = field(default=0.0)  # type: ignore[assignment]
+    coulomb: FloatArray = field(default=0.0)  # type: ignore[arg-type]
+    viscous: FloatArray = field(default=0.0)  # type: ignore[arg-type]
+    spring_damping: FloatArray = field(default=0.0)  # type: ignore[arg-type]
     names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -65,7 +65,7 @@ class ElasticJoints(Rebuilt):
     @property
     def n(self) -> int:
         """Number of joints."""
-        return len(self.names)
+        return len(self.names or ())
 
     def _names(self) -> tuple[str, ...]:
         if self.names is not None:

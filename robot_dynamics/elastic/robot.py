@@ -26,6 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -160,7 +161,7 @@ class ElasticRobot(Rebuilt):
         return cls(links, joints, is_coupled)
 
     @classmethod
-    def from_urdf(cls, source: str | bytes | PathLike[str], **options: Any) -> ElasticRobot:
+    def from_urdf(cls, source: str | bytes | Path, **options: Any) -> ElasticRobot:
         """Read links, motors and springs from a URDF with tags of ros2_control.
 
         Parameters
@@ -276,11 +277,11 @@ def with_motors(links: Robot, joints: ElasticJoints, masses: ArrayLike,
         inertias = np.einsum('i,ij,ik->ijk', joints.rotor_inertia, axes, axes)
     inertias = _shaped(inertias, 'inertias', (n, 3, 3))
     parameters = np.array(links.inertial_parameters)
-    for joint in range(n):
-        body = links.parents[joint]
+    for k in range(n):
+        body = links.parents[k]
         if body >= 0:
-            p, mass = positions[joint], masses[joint]
-            inertia = inertias[joint] + mass * (p @ p * np.eye(3) - np.outer(p, p))
+            p, mass = positions[k], masses[k]
+            inertia = inertias[k] + mass * (p @ p * np.eye(3) - np.outer(p, p))
             parameters[body] += np.concatenate([[mass], mass * p, inertia[_UPPER]])
     return links.with_parameters(parameters)
 

@@ -172,9 +172,10 @@ def _joint_parameters(found: ElasticIdentification) -> Iterator[_JointParameter]
             how = _CLASSES[found.classes[name]]
             if found.classes[name] == COMBINED:
                 how = 'only together with ' + ', '.join(found.base.partners(name))
+            value, deviation = found.independent.get(name, (None, None))
             yield _JointParameter(
                 name, _UNITS[kind][slides[k]], float(getattr(found.robot.joints, kind)[k]),
-                *found.independent.get(name, (None, None)), how)
+                value, deviation, how)
 
 
 def _of_class(found: ElasticIdentification, kind: str) -> list[str]:

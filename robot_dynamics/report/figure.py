@@ -75,7 +75,7 @@ def draw_figure(recording: Recording, summary: Summary, robot: Robot | None) -> 
     figure.text(0.027, 0.985, title, fontsize=16, fontweight='bold', color=INK, va='top',
                 linespacing=1.35)
     path = None if robot is None else _path(recording, robot, summary)
-    if path is not None:
+    if robot is not None and path is not None:
         _draw_arm(figure.add_subplot(cells[:, 0], projection='3d'), Skeleton(robot), path)
         error, bars = figure.add_subplot(cells[0, 1]), figure.add_subplot(cells[1, 1])
     else:

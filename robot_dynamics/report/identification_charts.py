@@ -82,8 +82,8 @@ def settled(part: Predicted) -> Predicted:
     count, motion = part.motion.count, part.motion
     trim = int(min(TRIM * motion.rate, 0.1 * count))
     kept = slice(trim, count - trim)
-    inner = Motion(*(x[kept] for x in (motion.time, motion.q, motion.v, motion.a, motion.effort)),
-                   motion.rate)
+    inner = Motion(motion.time[kept], motion.q[kept], motion.v[kept], motion.a[kept],
+                   motion.effort[kept], motion.rate)
     return Predicted(inner, part.measured[kept], part.fitted[kept], part.held[kept])
 
 

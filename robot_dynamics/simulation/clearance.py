@@ -140,9 +140,9 @@ class ShapeClearance:
 def _add_shapes(root: ElementTree.Element, robot: Robot, source: Path | bytes | str,
                 margin: float) -> None:
     """Put the collision shapes of a description on bodies."""
-    flag = root.find('option/flag')
+    flag, world = root.find('option/flag'), root.find('worldbody')
+    assert flag is not None and world is not None
     flag.set('contact', 'enable')
-    world = root.find('worldbody')
     bodies = {body.get('name'): body for body in world.iter('body')}
     asset = ElementTree.SubElement(root, 'asset')
     text = read_source(source)
@@ -180,7 +180,8 @@ def _add_geom(owner: ElementTree.Element, asset: ElementTree.Element,
     geom = ElementTree.SubElement(owner, 'geom', pos=_text(pose[:3, 3]), margin=repr(margin),
                                   quat=_text(quaternion(pose[:3, :3])))
     shape = collision.find('geometry/*')
-    kind = None if shape is None else shape.tag
+    shape = ElementTree.Element('') if shape is None else shape
+    kind = shape.tag
     if kind == 'box':
         size = 0.5 * _numbers(shape.get('size', ''), 3, link)
     elif kind == 'sphere':
@@ -231,6 +232,7 @@ def _add_box(root: ElementTree.Element, workspace: Sequence[float], margin: floa
         raise SimulationError('has no volume', subject='workspace',
                               remedy='give two opposite corners: x y z x y z')
     world = root.find('worldbody')
+    assert world is not None
     for axis in range(3):
         for corner, sign in ((low, 1.0), (high, -1.0)):
             normal = np.zeros(3)

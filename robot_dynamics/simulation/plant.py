@@ -303,7 +303,9 @@ def number_of_steps(timestep: float, seconds: float | None, steps: int | None) -
     SimulationError
         Unless exactly one of them is given.
     """
-    if (seconds is None) == (steps is None):
-        raise SimulationError('must have either a duration or a number of steps',
-                              subject='advance', remedy='give one of seconds and steps')
-    return round(seconds / timestep) if steps is None else steps
+    if steps is None and seconds is not None:
+        return round(seconds / timestep)
+    if steps is not None and seconds is None:
+        return steps
+    raise SimulationError('must have either a duration or a number of steps',
+                          subject='advance', remedy='give one of seconds and steps')
