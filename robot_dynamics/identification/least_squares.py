@@ -132,7 +132,8 @@ def _iv(equations: Equations, correlation: float) -> LinearFit:
     for _ in range(3):
         weights = _by_joint(equations, x)
         scaled = equations.Z * weights[:, np.newaxis]
-        x = np.linalg.solve(scaled.T @ equations.W, scaled.T @ equations.y)
+        x = np.asarray(np.linalg.solve(scaled.T @ equations.W, scaled.T @ equations.y),
+                       dtype=np.float64)
     weights = _by_joint(equations, x)
     return _finished(equations, x, weights, correlation)
 

@@ -144,14 +144,15 @@ class Chooser:
                          USUAL_PRIOR_WEIGHT, self._rows(train))
         prior_weight, scores = self._prior_weight(features, self._described, train,
                                                   prior_weights, weights)
-        gravity, angles, note = self._described, np.zeros(2), None
+        gravity, angles = self._described, np.zeros(2)
+        of_tilt: Choice | None = None
         if tilt != 'known' and np.any(self._described):
             tilted, turned = self._tilted(features, train, fitted)
             of_tilted = self._prior_weight(features, tilted, train, prior_weights, weights)
-            taken, note = _tilt_choice(turned, min(scores), min(of_tilted[1]), tilt)
+            taken, of_tilt = _tilt_choice(turned, min(scores), min(of_tilted[1]), tilt)
             if taken:
                 gravity, angles, (prior_weight, scores) = tilted, turned, of_tilted
-        choices += [note] if note else []
+        choices += [of_tilt] if of_tilt else []
         choices.append(Choice('prior weight', f'{prior_weight:g}',
                               _compared([f'{s:g}' for s in prior_weights], scores)))
         final = fit(self._products(features, gravity, train), self.prior, prior_weight,
@@ -448,7 +449,7 @@ def fit(products: FloatArray, prior: FloatArray, prior_weight: float, rows: Floa
         Number of times that weights are computed from the errors of the previous pass.
     """
     x = None if start is None else start.x
-    # First all joints by their efforts, so that no unit and no strong joint decides.
+    # The first weights are those of the efforts, so that no unit and no strong joint dominates.
     weights = (rows / np.maximum(products[:, -1, -1], 1e-300) * 100.0 if start is None
                else start.weights)
     for _ in range(passes):
@@ -456,4 +457,4 @@ def fit(products: FloatArray, prior: FloatArray, prior_weight: float, rows: Floa
         found = fit_consistent(whole[:-1, :-1], whole[:-1, -1], prior, prior_weight, x)
         x, errors = found.x, squared_errors(products, found.x)
         weights = 1.0 / variances(errors, products, rows)
-    return Fit(x, weights, errors, found.steps)
+    return Fit(found.x, weights, errors, found.steps)

@@ -124,7 +124,7 @@ class Stack:
         self._plain = tuple(term for term in self.terms if term not in LOADED)
         self._loaded = tuple(term for term in self.terms if term in LOADED)
         speeds = self.speeds()
-        self.features = like.features if like is not None else tuple(
+        self.features: tuple[Feature, ...] = like.features if like is not None else tuple(
             Feature(axis, term, option) for term in (*self._plain, *self._loaded)
             for axis in range(len(dataset.axes)) for option
             in options_of(term, speeds[axis], coulomb_width))
@@ -134,9 +134,9 @@ class Stack:
         if len(self.time) < 8:
             raise RecordingError(f'is too short: {len(self.time)} equations a joint',
                                  subject=dataset.source, remedy='record some more seconds')
-        self.on_stops = self._rows_on_stops() if like is None else like.on_stops
+        self.on_stops: BoolArray = self._rows_on_stops() if like is None else like.on_stops
         self._moving = np.abs(self.speeds_of_rows()) >= velocity_threshold
-        self.used = self._moving & ~self.on_stops if like is None else like.used
+        self.used: BoolArray = self._moving & ~self.on_stops if like is None else like.used
         self.joints: tuple[JointRows, ...] = ()
         self.with_loads(robot.parameters if loads is None else loads)
 
@@ -212,19 +212,22 @@ class Stack:
         """Filtered columns of all joints, and the times of the rows."""
         n, axes = self.robot.n, self.dataset.axes
         numbers = [k for k, feature in enumerate(self.features) if feature.term in terms]
-        columns, pieces, efforts, times = [], [[] for _ in range(n)], [[] for _ in range(n)], []
+        columns, times = [], []
+        pieces: list[list[FloatArray]] = [[] for _ in range(n)]
+        efforts: list[list[FloatArray]] = [[] for _ in range(n)]
         carried = [np.flatnonzero(np.repeat(self._ancestry[j], 10)) for j in range(n)]
         lifted = [np.flatnonzero(np.repeat(self._ancestry[j], 4)) for j in range(n)]
         rubbing = [[k for k in numbers if axes[self.features[k].axis, j]] for j in range(n)]
         for j in range(n):
-            rigid = np.concatenate([carried[j], *(self.n_rigid * (1.0 + 0.4 * k) + lifted[j]
-                                                  for k in range(3))]) if with_rigid else []
-            columns.append(np.concatenate([rigid, np.array(rubbing[j]) + self.first_feature]
+            bodies = [carried[j], *(self.n_rigid * (1.0 + 0.4 * k) + lifted[j]
+                                    for k in range(3))] if with_rigid else []
+            columns.append(np.concatenate([*bodies, np.array(rubbing[j]) + self.first_feature]
                                           ).astype(np.int64))
         for motion in self.motions:
             effects = self._effects(motion, numbers, model)
             for outer, keep in self._pieces(motion):
-                rigid, pulls = self._rigid(motion, outer) if with_rigid else (None, None)
+                if with_rigid:
+                    rigid, pulls = self._rigid(motion, outer)
                 for j in range(n):
                     parts = [effects[outer][:, [numbers.index(k) for k in rubbing[j]]]
                              * axes[[self.features[k].axis for k in rubbing[j]], j]]
@@ -317,12 +320,12 @@ def axis_loads(axes: FloatArray, efforts: FloatArray) -> FloatArray:
     Motors of a coupled transmission share the efforts of the joints, tau = D^T tau_motor.
     """
     n = axes.shape[1]
-    loads = [efforts]
+    loads: list[FloatArray] = [efforts]
     if len(axes) > n:
         D = np.eye(n)
         places = [int(np.argmax((row != 0.0) * np.arange(1, n + 1))) for row in axes[n:]]
         D[places] = axes[n:]
-        loads.append(np.linalg.solve(D.T, efforts.T).T[:, places])
+        loads.append(np.asarray(np.linalg.solve(D.T, efforts.T).T[:, places], dtype=np.float64))
     return np.concatenate(loads, axis=1)
 
 

@@ -96,7 +96,8 @@ def make_outputs(found: Identification, dataset: Dataset, urdf: str, *,
     robot = replace(found.identified_robot(), damping=friction.damping,
                     friction=friction.friction, armature=friction.armature)
     files: dict[str, bytes] = {}
-    refused, findings = None, ()
+    refused: InertiaError | None = None
+    findings: tuple[Finding, ...] = ()
     try:
         text, findings = identified_urdf(urdf, robot, friction,
                                          allow_inconsistent=allow_inconsistent)
@@ -104,9 +105,9 @@ def make_outputs(found: Identification, dataset: Dataset, urdf: str, *,
         files[PARAMETERS] = parameter_file(text, robot).encode()
         if np.any(found.tilt):
             findings += (Finding(
-                Severity.INFO, URDF, 'does not say that gravity is '
+                Severity.INFO, URDF, 'does not contain that gravity is '
                 f'{np.degrees(np.linalg.norm(found.tilt)):.2f} degrees off its description',
-                f'give nodes {PARAMETERS}, which does'),)
+                f'start nodes with {PARAMETERS}, which does'),)
     except InertiaError as error:
         refused = error
     files[COVARIANCE] = covariance_file(found)
@@ -184,7 +185,7 @@ def parameter_file(urdf: str, robot: Robot,
     For gravity-compensated efforts, gravity was not identified and is left out: nodes then
     assume a level base.
     """
-    values = {'robot_description': urdf, 'joints': list(robot.joint_names),
+    values: dict[str, Any] = {'robot_description': urdf, 'joints': list(robot.joint_names),
               'base_link': robot.base_name}
     if np.any(robot.gravity):
         values['gravity'] = [float(x) for x in robot.gravity]

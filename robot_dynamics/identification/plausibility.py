@@ -233,7 +233,8 @@ def _samples(dataset: Dataset, robot: Robot
     columns.append(np.concatenate([~on_stops(robot, dataset, motion, cutoff)[rows]
                                    for motion, rows in zip(motions, inner, strict=True)]))
     step = max(1, len(columns[0]) // SAMPLES)
-    return tuple(column[::step] for column in columns)
+    q, v, a, effort, free = (column[::step] for column in columns)
+    return q, v, a, effort, free
 
 
 def _share(A: FloatArray, y: FloatArray) -> tuple[FloatArray, float] | None:
@@ -324,11 +325,11 @@ def _standing(dataset: Dataset) -> list[Finding]:
     """Findings on joints that stand still for long, where friction is undetermined."""
     # Encoders that are sampled faster than they count seem to stand: compare over 50 ms.
     step = max(1, round(0.05 / dataset.period))
-    slow = [np.abs(s.position[step:] - s.position[:-step]) for s in dataset.segments
-            if len(s.time) > step]
-    if not slow:
+    moved = [np.abs(s.position[step:] - s.position[:-step]) for s in dataset.segments
+             if len(s.time) > step]
+    if not moved:
         return []
-    slow = np.concatenate(slow)
+    slow = np.concatenate(moved)
     fast = np.percentile(slow, 99, axis=0)
     share = np.mean(slow <= STILL * fast, axis=0)
     still = (share > STANDS) & (fast > 0.0)

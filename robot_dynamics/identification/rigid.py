@@ -198,7 +198,7 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     require_motion(dataset)
     if dataset.is_gravity_compensated:
         robot = robot.with_gravity((0.0, 0.0, 0.0))
-    always = ('armature',) if settings.armature else ()
+    always: tuple[str, ...] = ('armature',) if settings.armature else ()
     clock = _Clock()
     signals, choices = SignalChooser(robot, dataset, always).choose(
         SignalSettings(settings.cutoff or 1.0, settings.order, settings.derivative),
@@ -350,8 +350,9 @@ def base_estimate(stack: Stack, chosen: Chosen, estimator: str, signals: SignalS
     """
     W, y, joint, order = model_equations(stack, chosen)
     R, owner = triangles(W, joint)
-    R = np.linalg.qr(R * np.sqrt(chosen.fit.weights)[owner, np.newaxis], mode='r')
-    base = base_parameters(R, chosen.model.names, method=method, tolerance=RECORDED_TOLERANCE)
+    weighted = R * np.sqrt(chosen.fit.weights)[owner, np.newaxis]
+    base = base_parameters(np.linalg.qr(weighted, mode='r'), chosen.model.names, method=method,
+                           tolerance=RECORDED_TOLERANCE)
     Z = None
     name = estimator if estimator in ESTIMATORS else 'wls'
     if name == 'iv':

@@ -161,7 +161,8 @@ class SignalChooser:
             parts = [self._errors(model, motion, segment, settings, middle, late)
                      for motion, segment in zip(stack.motions, self.dataset.segments,
                                                 strict=True)]
-            out.append(tuple(np.concatenate(part) for part in zip(*parts, strict=True)))
+            error, slope, prediction = (np.concatenate(part) for part in zip(*parts, strict=True))
+            out.append((error, slope, prediction))
             if not len(out[-1][0]):
                 raise RecordingError('is too short for a selection', subject=self.dataset.source,
                                      remedy='record some more seconds')

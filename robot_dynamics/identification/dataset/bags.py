@@ -161,11 +161,12 @@ class JointStateCollector:
                        'joints; the log has: '
                        + (', '.join(sorted(self._names)) or 'no joint states'))
         chosen = self._topics[best]
-        columns = [np.concatenate(column) for column in zip(*chosen.pieces, strict=True)]
-        chosen.pieces = [tuple(columns)]
-        return Log(self._joints, *columns, dropped={
+        columns = tuple(np.concatenate(column) for column in zip(*chosen.pieces, strict=True))
+        chosen.pieces = [columns]
+        stamps, position, velocity, effort = columns
+        return Log(self._joints, stamps, position, velocity, effort, {
             **(dropped or {}), DAMAGED: chosen.damaged, INCOMPLETE: chosen.without},
-            source=f'{source}:{best}')
+            f'{source}:{best}')
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from robot_dynamics.errors import DimensionError, Finding, RecordingError, Sever
 from robot_dynamics.identification.dataset.bags import PARTS_MISSING, read_bag
 from robot_dynamics.identification.dataset.log import Cleaned, Log, clean, stamps_of
 from robot_dynamics.identification.dataset.settings import DatasetSettings
-from robot_dynamics.identification.dataset.tables import TABLES, read_npz, read_tables
+from robot_dynamics.identification.dataset.tables import QUANTITIES, TABLES, read_npz, read_tables
 from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.robot import Robot, prismatic_joints
 
@@ -215,8 +215,8 @@ def log_from_arrays(names: Sequence[str], time: FloatArray, quantities: Mapping[
     """Log of arrays of shape (N, n) by ``position``, ``velocity`` and ``effort``."""
     stamps, good = stamps_of(time)
     empty = np.full((len(time), len(names)), np.nan)
-    return Log(tuple(names), stamps, *(quantities.get(name, empty)[good] for name in
-                                       ('position', 'velocity', 'effort')),
+    position, velocity, effort = (quantities.get(name, empty)[good] for name in QUANTITIES)
+    return Log(tuple(names), stamps, position, velocity, effort,
                {'rows without a time': int(np.count_nonzero(~good))}, 'arrays')
 
 
@@ -365,7 +365,8 @@ def remembered(function: Callable[[Dataset], Result]) -> Callable[[Dataset], Res
 def _in_units(log: Log, settings: DatasetSettings, n: int) -> tuple[Log, tuple[Finding, ...]]:
     """Log in radians and with signed efforts, and a finding for efforts that look unsigned."""
     scale = settings.of_joints('position_scale', n)
-    effort, findings = log.effort, ()
+    effort = log.effort
+    findings: tuple[Finding, ...] = ()
     if settings.unsigned_bits is not None:
         whole = 2.0 ** settings.unsigned_bits
         effort = np.where(effort >= 0.5 * whole, effort - whole, effort)

@@ -236,8 +236,8 @@ def clean(log: Log, rotary: BoolArray, *, times: tuple[float, float] | None = No
     pieces, period = used.segments(time, log.source)
     rows = np.concatenate(pieces)
     ends = np.cumsum([0, *map(len, pieces)]).tolist()
-    return Cleaned(*(_taken(x, rows) for x in (time, position, log.velocity, log.effort)),
-                   tuple(pairwise(ends)), period, used.counts)
+    return Cleaned(_taken(time, rows), _taken(position, rows), _taken(log.velocity, rows),
+                   _taken(log.effort, rows), tuple(pairwise(ends)), period, used.counts)
 
 
 def _unwrap(position: FloatArray, used: UsableRows, rotary: BoolArray) -> None:

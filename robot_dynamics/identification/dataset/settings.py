@@ -70,9 +70,10 @@ def require_number(name: str, value: Any, remedy: str, low: float = 0.0, high: f
 
     With ``closed=False`` the number must be above ``low``; ``whole`` asks for an integer.
     """
-    kind = Integral if whole else Real
-    if isinstance(value, bool) or not isinstance(value, kind) or not np.isfinite(value) \
-            or not low <= value <= high or (value == low and not closed):
+    is_number = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+    size = float(value) if is_number else np.nan
+    # Written so that nan is wrong.
+    if not (low <= size <= high and np.isfinite(size)) or (size == low and not closed):
         raise ParameterError(f'must be a {"whole " if whole else ""}number from {low:g} to '
                              f'{high:g}, got {value!r}', subject=name, remedy=remedy)
 

@@ -76,7 +76,9 @@ def read_tables(files: Mapping[str, Path], joints: Sequence[str], rename: Mappin
     """
     columns: dict[str, FloatArray] = {}
     keys = {} if keys is None else keys
-    time, dropped, rows, known = None, {}, [], []
+    time: FloatArray | None = None
+    dropped: dict[str, int] = {}
+    rows, known = [], []
     reason = 'rows with missing or extra fields'
     for quantity, path in files.items():
         header, values, broken = read_table(path)
@@ -191,7 +193,8 @@ def read_table(path: Path, *, needs_header: bool = True) -> tuple[list[str], Flo
         if not needs_header and np.isfinite(number(names.split(mark)[0])):
             header, rows = [str(k + 1) for k in range(len(header))], [names, *rows]
         quoted = any('"' in row for row in rows[:2])
-        good = [row for row in rows if row.count(mark) == len(header) - 1] if not quoted else [
+        good: list[Any] = [
+            row for row in rows if row.count(mark) == len(header) - 1] if not quoted else [
             row for row in csv.reader(rows, delimiter=mark) if len(row) == len(header)]
     except csv.Error as error:
         raise RecordingError(f'cannot be read as a table: {error}', subject=str(path),
@@ -249,8 +252,8 @@ def _log(joints: Sequence[str], time: FloatArray | None, rate: float | None,
                              remedy='write them like 1234.5, in s, without marks between digits')
     dropped['rows without a time'] = int(np.count_nonzero(~good))
     empty = np.full((count, len(joints)), np.nan)
-    return Log(tuple(joints), stamps, *(columns.get(name, empty)[:count][good]
-                                        for name in QUANTITIES), dropped, str(path))
+    position, velocity, effort = (columns.get(name, empty)[:count][good] for name in QUANTITIES)
+    return Log(tuple(joints), stamps, position, velocity, effort, dropped, str(path))
 
 
 def _json_table(path: Path) -> tuple[list[str], FloatArray, int]:

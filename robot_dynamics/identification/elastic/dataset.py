@@ -203,23 +203,23 @@ def _from_logs(links: Log | None, motors: Log | None, robot: ElasticRobot,
     """Convert to q, theta and S^T tau, and clean."""
     n, joints = robot.n, robot.joints
     motor_scale, effort_scale = settings.scales(joints.gear_ratio)
-    links, motors = (_in_units(log, settings, scale) for log, scale in
-                     ((links, np.ones(n)), (motors, motor_scale)))
+    if links is not None:
+        links = _in_units(links, settings, np.ones(n))
     if motors is not None:
-        motors = replace(motors, effort=motors.effort * effort_scale)
-    if links is None:
-        log, encoders = motors, Encoders.of_motors(n)
-    elif motors is None:
+        motors = _in_units(motors, settings, motor_scale)
+        log, encoders = replace(motors, effort=motors.effort * effort_scale), \
+            Encoders.of_motors(n)
+    if links is not None and motors is None:
         log, encoders = replace(links, effort=links.effort * effort_scale), Encoders.of_links(n)
-    else:
-        is_told = settings.has_link_efforts and not np.all(np.isnan(links.effort))
-        outside = links.effort if is_told else np.zeros_like(links.effort)
-        log = joined(replace(links, effort=outside), motors)
+    elif links is not None:
+        is_measured = settings.has_link_efforts and not np.all(np.isnan(links.effort))
+        outside = links.effort if is_measured else np.zeros_like(links.effort)
+        log = joined(replace(links, effort=outside), log)
         require_same_motion(log, joints.gear_ratio)
         encoders = Encoders.both(n)
     require_fit(encoders, robot)
     if np.all(np.isnan(log.effort[:, -n:])):
-        raise RecordingError('tells no effort of the motors', subject=log.source,
+        raise RecordingError('has no efforts of the motors', subject=log.source,
                              remedy='record the efforts of motors with their positions')
     names = encoders.names(robot)
     cleaned = clean(log, np.zeros(len(names), dtype=bool), times=settings.log.times)
@@ -233,10 +233,8 @@ def _from_logs(links: Log | None, motors: Log | None, robot: ElasticRobot,
         encoders)
 
 
-def _in_units(log: Log | None, settings: ElasticDatasetSettings, scale: FloatArray) -> Log | None:
+def _in_units(log: Log, settings: ElasticDatasetSettings, scale: FloatArray) -> Log:
     """Log with positions and velocities in rad or m, on the side of the joints."""
-    if log is None:
-        return None
     n = len(scale)
     scale = scale * settings.log.of_joints('position_scale', n)
     return replace(log, velocity=log.velocity * scale, position=log.position * scale
@@ -363,8 +361,10 @@ def joined(links: Log, motors: Log) -> Log:
     else:
         stamps = motors.stamps
         sides = [_at(stamps, links), (motors.position, motors.velocity, motors.effort)]
-    together = (np.concatenate(pair, axis=1) for pair in zip(*sides, strict=True))
-    return Log(links.names + motors.names, stamps, *together, dropped, motors.source)
+    position, velocity, effort = (np.concatenate(pair, axis=1)
+                                  for pair in zip(*sides, strict=True))
+    return Log(links.names + motors.names, stamps, position, velocity, effort, dropped,
+               motors.source)
 
 
 def require_same_motion(log: Log, gear_ratio: FloatArray) -> None:

@@ -16,7 +16,7 @@ from robot_dynamics.identification.filters import low_pass
 from robot_dynamics.identification.least_squares import Equations
 from robot_dynamics.identification.observation_matrix import ROWS_PER_CUTOFF, pieces_of, row_rate
 from robot_dynamics.identification.signals import SignalSettings, motions_of
-from robot_dynamics.model.arrays import BoolArray, FloatArray
+from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 from robot_dynamics.model.robot import position_units
 
 #: Motors slower than this part of the root mean square of their speed stand still: which way
@@ -87,7 +87,7 @@ class ElasticStack:
                                  subject=data.source, remedy='record some more seconds')
         self.W, self.y = np.concatenate(columns), np.concatenate(efforts)
         self.time = np.concatenate(times)
-        self.used = like.used if like is not None else self._fast_enough(
+        self.used: BoolArray = like.used if like is not None else self._fast_enough(
             np.concatenate(speeds)[:, self.rubbing], velocity_threshold)
 
     def columns_of(self, joint: int, effects: Callable[[FloatArray], FloatArray]) -> FloatArray:
@@ -106,7 +106,7 @@ class ElasticStack:
                      self.settings.order)[kept]
             for motion in self.motions for outer, kept in pieces_of(motion, self.settings.cutoff)])
 
-    def equations(self, columns: FloatArray | None = None, W: FloatArray | None = None,
+    def equations(self, columns: IntArray | None = None, W: FloatArray | None = None,
                   instruments: FloatArray | None = None) -> Equations:
         """Equations in use, one coordinate after the other.
 

@@ -125,18 +125,17 @@ def _stacks(dynamics: ElasticDynamics, data: ElasticDataset, settings: ElasticEs
     first = cutoff_of(data.dataset)
     tried = [settings.cutoff] if settings.cutoff is not None else sorted(
         {min(share * first, OF_RATE / data.dataset.period) for share in CUTOFFS})
-    stacks, refused = [], None
+    stacks: list[ElasticStack] = []
     for cutoff in tried:
         signals = SignalSettings(cutoff, settings.order, settings.derivative,
                                  'measured' if measured else 'position', lag=settings.lag)
         try:
             stacks.append(ElasticStack(dynamics, data, signals, settings.parameters,
                                        velocity_threshold=settings.velocity_threshold))
-        except RecordingError as error:
+        except RecordingError:
             # Too few rows at a low cut-off; a higher one may have enough.
-            refused = error
-    if not stacks:
-        raise refused
+            if cutoff == tried[-1] and not stacks:
+                raise
     return stacks
 
 

@@ -94,12 +94,14 @@ def make_elastic_outputs(found: ElasticIdentification, data: ElasticDataset, urd
         Whether inconsistent bodies are written.
     """
     files: dict[str, bytes] = {}
-    robot, refused, findings = None, None, ()
+    robot: ElasticRobot | None = None
+    refused: RobotDynamicsError | None = None
+    findings: tuple[Finding, ...] = ()
     try:
         written = parameters_with_bodies(found, only_nearest=allow_inconsistent)
         robot, findings = _described(found, written)
         links = robot.links
-        # Links rub as they were described: what was found is friction of motors.
+        # Friction of links stays as described: the identified one is that of motors.
         text, more = identified_urdf(urdf, links, PlainFriction(
             links.damping, links.friction, links.armature, np.zeros(links.n)),
             allow_inconsistent=allow_inconsistent)

@@ -173,11 +173,10 @@ class Problem:
             return None, deviations
         n, r = self.n, self.base.rank
         names = [self.base.names[k] for k in self.base.independent]
-        plain = {kind: [next((k for k, name in enumerate(names) if name == f'{joint}/{kind}'),
-                             None) for joint in self._joint_names]
-                 for kind in ('coulomb', 'viscous')}
-        if None in plain['coulomb'] + plain['viscous']:
-            raise RecordingError('does not tell f_s and f_v of every motor',
+        plain = {kind: [names.index(f'{joint}/{kind}') for joint in self._joint_names
+                        if f'{joint}/{kind}' in names] for kind in ('coulomb', 'viscous')}
+        if not len(plain['coulomb']) == len(plain['viscous']) == n:
+            raise RecordingError('does not determine f_s and f_v of every motor',
                                  subject=self.stack.data.source, remedy='move every joint')
         sd = np.sqrt(np.diag(fit.covariance))
         rise, drop = fit.x[r:r + n], fit.x[r + n:r + 2 * n]
@@ -245,13 +244,13 @@ class Problem:
     def _residuals(self, equations: Equations, left: FloatArray) -> Residuals:
         count, encoders = len(self.stack.rubbing), self.stack.data.encoders
         size = int(equations.joint.max()) + 1
-        errors = np.bincount(equations.joint, left**2, size)
-        rows = np.bincount(equations.joint, minlength=size)
+        errors = np.bincount(equations.joint, left**2, size).astype(np.float64)
+        rows = np.bincount(equations.joint, minlength=size).astype(np.float64)
         driven = self.stack.rubbing[encoders.measured % count]
-        efforts = np.bincount(equations.joint, equations.y**2, size)
+        efforts = np.bincount(equations.joint, equations.y**2, size).astype(np.float64)
         squares = efforts[driven] / np.maximum(rows[driven], 1) * rows
-        told = Residuals.of(errors, squares, rows.astype(float))
-        return replace(told, total=float(np.sqrt(np.sum(errors) / max(np.sum(efforts), 1e-300))))
+        total = float(np.sqrt(np.sum(errors) / max(float(np.sum(efforts)), 1e-300)))
+        return replace(Residuals.of(errors, squares, rows), total=total)
 
     def _estimate(self, equations: Equations) -> LinearFit:
         return estimate(self.settings.estimator, equations,
@@ -305,7 +304,7 @@ def stribeck_columns(stack: ElasticStack, speeds: StribeckSpeeds) -> FloatArray:
     return out
 
 
-def find_speeds(stack: ElasticStack, columns: FloatArray, weights: FloatArray) -> StribeckSpeeds:
+def find_speeds(stack: ElasticStack, columns: IntArray, weights: FloatArray) -> StribeckSpeeds:
     """Speeds with the smallest squared error in the equations of each motor.
 
     Parameters

@@ -191,7 +191,7 @@ def check_limits(curve: Curve, limits: MotionLimits, efforts: EffortEnclosure | 
         share = getattr(used, quantity)
         if not np.all(share <= 1.0 + ROUNDING):
             _refuse(curve, limits, derivative, int(np.argmax(share)))
-    if not np.all(used.effort <= 1.0 + ROUNDING):
+    if efforts is not None and not np.all(used.effort <= 1.0 + ROUNDING):
         joint = int(np.argmax(used.effort))
         when, value = efforts.worst(curve, joint)
         raise TrajectoryError(f'effort {value:.4g} at {when:.3f} s is beyond '

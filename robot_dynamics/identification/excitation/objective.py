@@ -176,9 +176,9 @@ class RegressorGradient:
         Z = (coupling @ weights).reshape(len(q), bodies, bodies, 10)
         motion = _motion(robot, self._slides, q @ coupling.T + robot.coupling_offset,
                          v @ coupling.T, a @ coupling.T)
-        slopes = tuple(np.empty((len(q), bodies)) for _ in range(3))
-        weighted_sum_slopes.load()(*motion, np.array(robot.gravity), self._parents, Z, *slopes)
-        return tuple(slope @ coupling for slope in slopes)
+        dq, dv, da = (np.empty((len(q), bodies)) for _ in range(3))
+        weighted_sum_slopes.load()(*motion, np.array(robot.gravity), self._parents, Z, dq, dv, da)
+        return dq @ coupling, dv @ coupling, da @ coupling
 
 
 def _motion(robot: Robot, slides: BoolArray, q: FloatArray, v: FloatArray,
@@ -379,7 +379,7 @@ class Penalty:
         by_effort = 2.0 * beyond[rows] / room / len(q)
         by_q, by_v, M = self._efforts.dynamics.inverse_dynamics_derivatives(
             q[rows], v[rows], a[rows])
-        slopes = tuple(np.zeros_like(q) for _ in range(3))
+        slopes = np.zeros_like(q), np.zeros_like(q), np.zeros_like(q)
         slopes[0][rows] = np.einsum('mi,mih->mh', by_effort, by_q)
         slopes[1][rows] = np.einsum('mi,mih->mh', by_effort, by_v) + by_effort * robot.damping
         slopes[2][rows] = np.einsum('mi,mih->mh', by_effort, M) + by_effort * robot.armature

@@ -103,7 +103,7 @@ def average(log: Log, periods: Periods) -> Average:
         Its periods.
     """
     order = np.argsort(log.stamps, kind='stable')
-    time = (log.stamps[order] - periods.first) * 1e-9
+    time = (log.stamps[order] - periods.first).astype(np.float64) * 1e-9
     keep = np.concatenate(([True], np.diff(time) > 0.0)) if len(time) else np.zeros(0, bool)
     keep &= np.all(np.isfinite(log.position[order]) & np.isfinite(log.effort[order]), axis=1)
     time, rows = time[keep], order[keep]
@@ -121,11 +121,13 @@ def average(log: Log, periods: Periods) -> Average:
                              subject=log.source, remedy='repeat the motion: parameter periods '
                                                         'of the excitation node')
     means = np.mean(found, axis=0)
+    position, velocity, effort = means
     left = np.sqrt(np.sum((np.array(found) - means) ** 2, axis=(0, 2))
                    / ((len(found) - 1) * len(grid)))
     stamps = periods.first + np.round(grid * 1e9).astype(np.int64)
-    return Average(Log(log.names, stamps, *means, dict(log.dropped),
-                       f'{log.source}, {len(found)} periods averaged'), tuple(left), len(found))
+    averaged = Log(log.names, stamps, position, velocity, effort, dict(log.dropped),
+                   f'{log.source}, {len(found)} periods averaged')
+    return Average(averaged, (left[0], left[1], left[2]), len(found))
 
 
 def _on(grid: FloatArray, time: FloatArray, values: FloatArray) -> FloatArray:

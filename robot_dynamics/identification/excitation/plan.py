@@ -109,7 +109,7 @@ class ExcitationPlan:
             sine, cosine = basis.amplitudes(self.motion.coefficients)
             content.update(kind='fourier', harmonics=basis.harmonics, sine=sine.tolist(),
                            cosine=cosine.tolist())
-        else:
+        elif isinstance(basis, BSplineBasis):
             content.update(kind='bspline', intervals=basis.intervals,
                            control_points=self.motion.coefficients.T.tolist())
         content['limits'] = {name: getattr(self.limits, name).tolist() for name in _LIMITS}

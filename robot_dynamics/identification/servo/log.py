@@ -75,10 +75,10 @@ class ServoLog:
     def cut(self, first: int, last: int) -> ServoLog:
         """Rows from first to before last."""
         rows = slice(first, last)
-        return ServoLog(self.name, *(np.ascontiguousarray(x[rows]) for x in (
-            self.time, self.position, self.goal, self.supply, self.enabled)), self.law,
-            self.velocity if first == 0 else _slope(self.time[rows], self.position[rows]),
-            self.counts)
+        time, position, goal, supply, enabled = (np.ascontiguousarray(x[rows]) for x in (
+            self.time, self.position, self.goal, self.supply, self.enabled))
+        return ServoLog(self.name, time, position, goal, supply, enabled, self.law,
+                        self.velocity if first == 0 else _slope(time, position), self.counts)
 
 
 def read_servo_logs(section: Mapping[str, Any], folder: Path, joints: Sequence[str]

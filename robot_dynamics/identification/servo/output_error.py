@@ -197,19 +197,19 @@ def identify_drives(robot: Robot, logs: Sequence[ServoLog],
     lost = [name for name, error in zip(robot.joint_names, errors, strict=True)
             if not np.isfinite(error)]
     if lost:
-        raise RecordingError('runs away whatever its drive', subject=', '.join(lost),
+        raise RecordingError('diverges for every drive', subject=', '.join(lost),
                              remedy='check signs and units: position and goal in rad or m, supply '
                                     'in V and above zero, the law of the servo')
     validation = np.zeros(robot.n)
     halves = halves_of(logs)
-    told = tuple(Search(robot, half, layout, settings).best()[0][0] for half in halves)
-    for half, held in zip(told, halves[::-1], strict=True):
+    first, second = (Search(robot, half, layout, settings).best()[0][0] for half in halves)
+    for half, held in ((first, halves[1]), (second, halves[0])):
         validation += _mean_error(robot, held, layout, half, settings.step) * _rows(held)
     validation /= _rows(halves[0]) + _rows(halves[1])
     deviations = search.deviations(x)
     costs = tuple(cost for _, cost in found)
     return OutputError(layout, x, deviations, errors, validation, costs,
-                       _findings(layout, x, deviations, costs, logs), told)
+                       _findings(layout, x, deviations, costs, logs), (first, second))
 
 
 def simulate_servos(robot: Robot, log: ServoLog, layout: Layout, x: FloatArray,
@@ -316,14 +316,14 @@ class Search:
         J, e = self.slopes(z)[:, free], self.residual(z)
         flat = 1.0 / np.sqrt(1.0 + (e / LINEAR_FROM) ** 2)
         n = len(self.layout.joints)
-        rows, correlation, order = 0, 0, []
+        rows, correlation, samples = 0, 0, []
         for log in self.logs:
             near = int(np.ceil(CORRELATION * (log.count - 1) / (log.time[-1] - log.time[0])))
             correlation = max(correlation, near)
-            order.append(rows + np.repeat(np.arange(log.count), n))
+            samples.append(rows + np.repeat(np.arange(log.count), n))
             rows += log.count
-        # Errors of different logs have nothing to do with each other.
-        order = np.concatenate([one + k * (correlation + 1) for k, one in enumerate(order)])
+        # Errors of different logs are independent.
+        order = np.concatenate([one + k * (correlation + 1) for k, one in enumerate(samples)])
         joint = np.tile(np.arange(n), rows)
         bread = np.linalg.pinv((J * (flat ** 3)[:, np.newaxis]).T @ J)
         scores = J * (flat * e)[:, np.newaxis]

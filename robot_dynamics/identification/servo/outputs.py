@@ -45,9 +45,8 @@ def drive_files(found: OutputError, judged: DriveVerdict, logs: Sequence[ServoLo
     dict of str to bytes
         Contents by name.
     """
-    plain = PlainFriction(*(drive_values(found, name) for name in ('viscous', 'coulomb',
-                                                                   'armature')),
-                          np.zeros(robot.n))
+    plain = PlainFriction(drive_values(found, 'viscous'), drive_values(found, 'coulomb'),
+                          drive_values(found, 'armature'), np.zeros(robot.n))
     driven = replace(robot, damping=plain.damping, friction=plain.friction,
                      armature=plain.armature)
     # The bodies are those of the description, whatever they are.

@@ -19,7 +19,7 @@ Without a YAML file, the joints are those for which the log also has ``motor_<jo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from numbers import Real
 from pathlib import Path
@@ -250,8 +250,8 @@ def _plain_names(columns: Mapping[str, FloatArray], several: Collection[str]) ->
         motors = [topic for topic in known if topic.rpartition('/')[2].startswith('motor')]
         links = [topic for topic in known if topic not in motors]
         for name, ours in ((joint, links), (f'motor_{joint}', motors)):
-            chosen = _states(ours, lambda topic, joint=joint: len(
-                columns[f'{topic}:{joint}{_POSITION}']))
+            chosen = _states({topic: len(columns[f'{topic}:{joint}{_POSITION}'])
+                              for topic in ours})
             if chosen is not None and f'{name}{_POSITION}' not in columns:
                 out.update({f'{name}/{quantity}': f'{chosen}:{joint}/{quantity}'
                             for quantity in QUANTITIES
@@ -259,10 +259,10 @@ def _plain_names(columns: Mapping[str, FloatArray], several: Collection[str]) ->
     return out
 
 
-def _states(topics: Sequence[str], count: Callable[[str], int]) -> str | None:
-    """Topic of states among some, or None if two are equally likely."""
-    ranked = sorted(((topic.endswith('states'), count(topic), topic) for topic in topics),
-                    reverse=True)
+def _states(counts: Mapping[str, int]) -> str | None:
+    """Topic of states among some with their counts, or None if two are equally likely."""
+    ranked = sorted(((topic.endswith('states'), count, topic) for topic, count
+                     in counts.items()), reverse=True)
     if not ranked or (len(ranked) > 1 and ranked[0][:2] == ranked[1][:2]):
         return None
     return ranked[0][2]
@@ -322,8 +322,9 @@ def _joint(columns: Columns, name: str, about: JointColumns, settings: Stiffness
         time = np.arange(count) / (settings.rate or 1.0)
         values = {signal: value[:count] for signal, value in values.items()}
     else:
-        values = {signal: value if clocks[signal] is time or clocks[signal] is None
-                  else _at(time, clocks[signal], value) for signal, value in values.items()}
+        for signal, clock in clocks.items():
+            if clock is not None and clock is not time:
+                values[signal] = _at(time, clock, values[signal])
     kept = np.isfinite(time) & np.all([np.isfinite(value) for value in values.values()], axis=0)
     kept[kept] &= np.diff(time[kept], prepend=-np.inf) > 0.0
     if settings.times is not None and np.any(kept):
@@ -386,7 +387,7 @@ def _checked(about: JointColumns, subject: str) -> JointColumns:
 
 
 def _require_factor(value: Any, subject: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(value) \
-            or value == 0.0:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (is_number and np.isfinite(float(value)) and float(value) != 0.0):
         raise ParameterError(f'must be a finite number other than 0, got {value!r}',
                              subject=subject, remedy='correct it')

@@ -105,12 +105,13 @@ def examine_modes(torque: FloatArray, output: FloatArray, rate: float, *, has_ra
         raise RecordingError('tells no resonance: too few samples, or one of the signals is '
                              'constant', subject=name, remedy='record torque and motion')
     size = float(np.linalg.norm(y))
-    best = None
+    best: tuple[float, int, FloatArray, FloatArray] | None = None
     for order in ORDERS:
         a, b = _fitted(u, y, order)
         simulated = float(np.linalg.norm(y - _gone_on(a, b, u, y))) / size
         if best is None or (np.isfinite(simulated) and simulated < (1.0 - GAIN) * best[0]):
             best = (simulated, order, a, b)
+    assert best is not None
     simulated, order, a, b = best
     predicted = lfilter(b, [1.0], u) - lfilter(np.r_[0.0, a[1:]], [1.0], y)
     one_step = float(np.linalg.norm((y - predicted)[order:]) / np.linalg.norm(y[order:]))

@@ -170,7 +170,7 @@ class _Rows:
         theta = motor / self.ratio
         self.steps = (_step(motor) / abs(self.ratio), _step(link))
         both = np.stack([theta, link], axis=1)
-        time = period * np.arange(len(theta))
+        time: FloatArray = period * np.arange(len(theta), dtype=np.float64)
         self.cutoff = cutoff_of(Dataset(
             ('motor', 'link'), (Segment(time, both, both * np.nan, both * 0.0),), period,
             np.eye(2), ('motor', 'link'), False))
@@ -188,7 +188,8 @@ class _Rows:
         self.deflection = self._filtered(theta - link)
         self.way, self.since = self._filtered(way), since[self._kept]
         self._columns = {'link': self.link, 'one': np.ones(len(self.link))}
-        self.torque, self.braked = None, 0.0
+        self.torque: FloatArray | None = None
+        self.braked = 0.0
         self._usable = np.ones(len(self.link), dtype=bool)
         if 'torque' in raw:
             is_motor = log.about.torque_side == 'motor'
@@ -234,8 +235,10 @@ class _Rows:
             if follows == LOAD:
                 self._find_load(dict(zip(names, fit.x, strict=True)))
             lost = 2.0 * abs(fit.x[-1])
-            outside = self.since > 1.5 * lost if follows == DIRECTION else \
-                np.abs(self.torque) > LOADED * np.sqrt(np.mean(self.torque**2))
+            if follows == DIRECTION or self.torque is None:
+                outside = self.since > 1.5 * lost
+            else:
+                outside = np.abs(self.torque) > LOADED * np.sqrt(np.mean(self.torque**2))
             # Of a row within a change of the sign the filter shows a part of both sides.
             outside &= np.abs(self.column('lost', follows)) > 0.9
             outside &= self._usable
