@@ -9,6 +9,7 @@ import numpy as np
 
 from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.identification.dataset.settings import require_choice, require_number
 from robot_dynamics.model.arrays import BoolArray, FloatArray
 
 #: Order of the Butterworth filter; run forwards and backwards it falls off twice as fast.
@@ -46,10 +47,8 @@ def low_pass(x: FloatArray, rate: float, cutoff: float, order: int = ORDER) -> F
     -----
     The first and last 1 / cutoff seconds depend on the assumed continuation of the signal.
     """
-    if not 0.0 < cutoff < np.inf:
-        raise ParameterError(f'is {cutoff!r}', subject='cutoff', remedy='give a frequency in Hz')
-    if not 1 <= order <= 12:
-        raise ParameterError(f'is {order!r}', subject='order', remedy='give 1 to 12')
+    require_number('cutoff', cutoff, 'give a frequency in Hz', closed=False)
+    require_number('order', order, 'give 4', 1, 12, whole=True)
     if cutoff >= _ALL * rate or len(x) < 8:
         return np.array(x, dtype=np.float64)
     padding = min(len(x) - 1, int(3.0 * rate / cutoff))
@@ -101,9 +100,7 @@ def derivative(x: FloatArray, rate: float, method: str = 'central', *, window: i
     window, degree : int
         Samples and degree of that polynomial.
     """
-    if method not in METHODS:
-        raise ParameterError(f'is {method!r}', subject='derivative',
-                             remedy='choose among ' + ', '.join(METHODS))
+    require_choice('derivative', method, METHODS)
     if len(x) < 2:
         return np.zeros_like(x)
     if method == 'savitzky_golay':

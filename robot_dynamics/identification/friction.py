@@ -195,7 +195,7 @@ def plain_friction(v: FloatArray, efforts: FloatArray, armature: FloatArray) -> 
         lengths = np.linalg.norm(A, axis=0)
         lengths[lengths == 0.0] = 1.0
         # The triangular factor has the same sums of squares.
-        R: FloatArray = np.linalg.qr(np.column_stack([A / lengths, efforts[:, j]]), mode='r')
+        R = np.asarray(np.linalg.qr(np.column_stack([A / lengths, efforts[:, j]]), mode='r'))
         x = nnls(R[:, :-1], R[:, -1])[0] / lengths
         damping[j], friction[j] = x[:2]
         lost[j] = np.sqrt(np.mean((efforts[:, j] - A[:, :2] @ x[:2]) ** 2))

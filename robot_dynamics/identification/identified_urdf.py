@@ -32,8 +32,8 @@ def require_bodies(robot: Robot) -> None:
         verdict = check_body(ten)
         if not verdict.is_consistent:
             raise InertiaError(
-                f'came out as no body can be ({verdict.violation})', subject=name,
-                remedy="estimate with 'consistent', record a motion that tells more, or allow "
+                f'is physically inconsistent ({verdict.violation})', subject=name,
+                remedy="estimate with 'consistent', record a richer motion, or allow "
                        'inconsistent bodies')
 
 
@@ -77,7 +77,7 @@ def identified_urdf(text: str, robot: Robot, friction: PlainFriction, *,
     before = _bodies_of(text, robot)
     for index, name in enumerate(robot.body_names):
         if name not in links:
-            raise ModelError('is no link of the description', subject=name,
+            raise ModelError('is not a link of the description', subject=name,
                              remedy='give the description that was identified')
         body = robot.inertial_parameters[index]
         rest = body - (before[index] - own[name])

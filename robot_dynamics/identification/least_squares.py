@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Least squares for base parameters: ordinary, weighted, robust, with instrumental variables.
 
-Each solves W x = y with rows of all joints, whose errors have one variance per joint, and
-estimates the covariance of x. `essential` leaves out parameters that are hardly determined.
+Each solves W x = y with rows of all joints, with one error variance per joint, and estimates
+the covariance of x. `essential` leaves out parameters that are hardly determined.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.identification.dataset.settings import require_choice
 from robot_dynamics.model.arrays import FloatArray, IntArray
 
 #: Huber's constant: 95 % of the efficiency of least squares for normal errors.
@@ -79,9 +80,7 @@ def estimate(name: str, equations: Equations, *, correlation: float = 0.0) -> Li
         semi-definite, heteroskedasticity and autocorrelation consistent covariance matrix",
         Econometrica 55(3), 1987.
     """
-    if name not in ESTIMATORS:
-        raise ParameterError(f'must be one of {", ".join(ESTIMATORS)}, got {name!r}',
-                             subject='estimator', remedy='choose among these')
+    require_choice('estimator', name, tuple(ESTIMATORS))
     rows, columns = equations.W.shape
     if rows <= columns:
         raise ParameterError(f'has {rows} rows for {columns} parameters', subject='recording',

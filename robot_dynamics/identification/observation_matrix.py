@@ -315,7 +315,7 @@ def pieces_of(motion: Motion, cutoff: float, rows_per_cutoff: float = ROWS_PER_C
 
 
 def axis_loads(axes: FloatArray, efforts: FloatArray) -> FloatArray:
-    """Return what each axis carries, shape (N, k), of the efforts of the joints, (N, n).
+    """Load of each axis, shape (N, k), from the efforts of the joints, (N, n).
 
     Motors of a coupled transmission share the efforts of the joints, tau = D^T tau_motor.
     """
@@ -330,7 +330,7 @@ def axis_loads(axes: FloatArray, efforts: FloatArray) -> FloatArray:
 
 
 def _moved(robot: Robot) -> BoolArray:
-    """Return which bodies each joint moves, shape (n, nb)."""
+    """Mask of the bodies that each joint moves, shape (n, nb)."""
     moved = robot.coupling.T != 0.0
     for body, parent in enumerate(robot.parents):
         if parent >= 0:

@@ -36,14 +36,14 @@ ARRAYS = ('names', 'values', 'covariance', 'base_names', 'base_values', 'base_co
 _HEAD = """\
 # An identified arm, for every node that has a model of it:
 #   --ros-args --params-file parameters.yaml, or identified:=FOLDER of a launch file.
-# Whatever else a node is told about its robot is not to be given beside it.
+# Give no other parameter of the robot beside it.
 """
 #: Name of the file.
 PAYLOAD = 'payload.yaml'
 
 _PAYLOAD_HEAD = """\
 # An identified payload, for every controller: --ros-args --params-file payload.yaml. It is
-# carried when the service ~/carry_payload says so, or from the start with payload.carried.
+# carried after a call of the service ~/carry_payload, or from the start with payload.carried.
 """
 
 

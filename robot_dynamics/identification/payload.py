@@ -20,7 +20,7 @@ import numpy as np
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification.dataset import Dataset, load_dataset
-from robot_dynamics.identification.dataset.settings import settings_from
+from robot_dynamics.identification.dataset.settings import require_mapping, settings_from
 from robot_dynamics.identification.filters import low_pass
 from robot_dynamics.identification.least_squares import Equations, estimate
 from robot_dynamics.identification.model import Model
@@ -34,9 +34,8 @@ from robot_dynamics.model.robot import Robot
 
 #: Errors are taken to be correlated over so long, s.
 CORRELATION = 1.0
-# A payload that hangs by the last joint: columns that tell less than this are left out.
+# Columns of a relatively smaller length are left out.
 _TELLING = 1e-6
-_KEYS = ('without', 'body')
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +108,7 @@ def identify_payload(dataset: Dataset, arm: Model, signals: SignalSettings,
     names = robot.body_names
     body = names[-1] if body is None else body
     if body not in names:
-        raise ParameterError('is no link that moves', subject=body,
+        raise ParameterError('is not a moving link', subject=body,
                              remedy='name one of ' + ', '.join(names))
     columns = 10 * names.index(body) + np.arange(10)
     dynamics = Dynamics(robot.with_gravity(arm.gravity))
@@ -140,17 +139,17 @@ def _solved(body: str, whole: FloatArray, efforts: FloatArray, order: IntArray,
     """Payload from rows of all joints, (m, n, 10) and (m, n)."""
     m, n = efforts.shape
     lengths = np.linalg.norm(whole.reshape(-1, 10), axis=0)
-    told = lengths > _TELLING * np.max(lengths)
+    seen = lengths > _TELLING * np.max(lengths)
     offsets = np.broadcast_to(np.eye(n), (m, n, n))
-    W = np.concatenate([whole[..., told], offsets], axis=-1)
+    W = np.concatenate([whole[..., seen], offsets], axis=-1)
     # Rows of one joint after the other.
     W, y = W.transpose(1, 0, 2).reshape(n * m, -1), efforts.T.ravel()
     fit = estimate('wls', Equations(W, y, np.repeat(np.arange(n), m), np.tile(order, n)),
                    correlation=correlation)
     parameters, deviations = np.zeros(10), np.full(10, np.inf)
-    size = int(told.sum())
-    parameters[told] = fit.x[:size]
-    deviations[told] = np.sqrt(np.diag(fit.covariance))[:size]
+    size = int(seen.sum())
+    parameters[seen] = fit.x[:size]
+    deviations[seen] = np.sqrt(np.diag(fit.covariance))[:size]
     if not parameters[0] > 0.0:
         raise RecordingError(f'shows a payload of {parameters[0]:.3g} kg', subject=body,
                              remedy='check sign and unit of the efforts, and that the arm was '
@@ -187,14 +186,11 @@ def identify_payload_from(content: Mapping[str, Any], folder: Path, robot: Robot
     loaded : Dataset
         The recording with the payload.
     """
-    part = content.get('payload')
-    if not isinstance(part, Mapping) or not isinstance(part.get('without'), str):
-        raise ParameterError(f'is {part!r}', subject='payload',
-                             remedy='give without, the recording of the arm without it')
-    for key in part:
-        if key not in _KEYS:
-            raise ParameterError('is no setting', subject=f'payload.{key}',
-                                 remedy='choose among ' + ', '.join(_KEYS))
+    part = require_mapping(content.get('payload'), 'payload', ('without', 'body'))
+    if not isinstance(part.get('without'), str):
+        raise ParameterError(f'must name a recording, got {part.get("without")!r}',
+                             subject='payload.without',
+                             remedy='give the recording of the arm without the payload')
     empty = load_dataset(folder / part['without'], robot, settings_from(content))
     found = identify(empty, robot, estimate_settings(content))
     payload = identify_payload(loaded, found.model, found.signals, part.get('body'))

@@ -2,8 +2,8 @@
 """Checks of logs and results: units, signs, gravity, readings, and friction that drives.
 
 A model may predict well and still be dangerous. Efforts of the wrong sign that are nearly all
-friction are predicted well by a friction that drives, and an arm whose friction is compensated
-by that accelerates by itself. Nothing is known of the gravity of a joint that stood still,
+friction are predicted well by a friction that drives, and an arm with that friction
+compensation accelerates by itself. Nothing is known of the gravity of a joint that stood still,
 except where it stood.
 """
 
@@ -132,7 +132,7 @@ def scale_findings(scales: Mapping[str, float], *, common: bool = True) -> list[
 
 
 def driving_finding(joint: str) -> Finding:
-    """Finding on a joint whose identified friction drives it."""
+    """Finding on a joint that its identified friction drives."""
     return Finding(Severity.ERROR, joint, 'has a friction that drives instead of braking: '
                    'efforts and positions have different signs',
                    'set effort.sign to -1 for it, or correct the scale, zero and gear ratio of '
@@ -140,7 +140,7 @@ def driving_finding(joint: str) -> Finding:
 
 
 def driving_friction(stack: Stack, model: Model) -> tuple[Finding, ...]:
-    """Errors for joints whose identified friction drives them instead of braking.
+    """Errors for joints that their identified friction drives instead of braking.
 
     Friction takes power from a joint, whatever its law: an error for each joint with
     mean(f v) < -`DRIVES` rms(effort) rms(v).

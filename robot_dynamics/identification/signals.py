@@ -8,14 +8,13 @@ noise of the encoders begins.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.dataset import Dataset, Segment
 from robot_dynamics.identification.dataset.dataset import remembered
+from robot_dynamics.identification.dataset.settings import require_choice, require_number
 from robot_dynamics.identification.filters import METHODS, ORDER, derivative, evenly, low_pass
 from robot_dynamics.model.arrays import FloatArray
 
@@ -65,23 +64,11 @@ class SignalSettings:
     lag: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.derivative not in METHODS:
-            raise ParameterError(f'is {self.derivative!r}', subject='derivative',
-                                 remedy='choose among ' + ', '.join(METHODS))
-        if self.velocity not in ('position', 'measured'):
-            raise ParameterError(f'is {self.velocity!r}', subject='velocity',
-                                 remedy='choose position or measured')
-        if isinstance(self.order, bool) or not isinstance(self.order, Integral) \
-                or not 1 <= self.order <= LARGEST_ORDER:
-            raise ParameterError(f'is {self.order!r}', subject='order',
-                                 remedy=f'give a whole number from 1 to {LARGEST_ORDER}')
-        if isinstance(self.lag, bool) or not isinstance(self.lag, Real) \
-                or not abs(self.lag) <= LARGEST_LAG:
-            raise ParameterError(f'is {self.lag!r}', subject='lag',
-                                 remedy=f'give seconds, up to {LARGEST_LAG:g} of them')
-        if not 0.0 < self.cutoff < np.inf:
-            raise ParameterError(f'is {self.cutoff!r}', subject='cutoff',
-                                 remedy='give a frequency in Hz')
+        require_choice('derivative', self.derivative, METHODS)
+        require_choice('velocity', self.velocity, ('position', 'measured'))
+        require_number('order', self.order, 'give 4', 1, LARGEST_ORDER, whole=True)
+        require_number('lag', self.lag, 'give s', -LARGEST_LAG, LARGEST_LAG)
+        require_number('cutoff', self.cutoff, 'give a frequency in Hz', closed=False)
 
     def at(self, cutoff: float) -> SignalSettings:
         """Copy with another cut-off."""

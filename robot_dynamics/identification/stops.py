@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joints at mechanical stops, whose contact force is not part of any model.
+"""Joints at mechanical stops, with contact forces that are not part of any model.
 
 A stop acts on its own joint only. The equations of that joint are unusable then; those of
 all other joints hold. A joint is at a stop if it stands still at, or beyond, a limit of the
@@ -22,7 +22,7 @@ NEAR, NEAREST = 0.02, 0.02
 #: It stands still that is slower than this part of its usual speed, or than this, rad/s or m/s,
 #: for so long, s.
 STILL, STILLEST, LONG = 0.05, 0.005, 0.3
-#: A limit that is passed by more than this part of the range, or than this, is no stop.
+#: A limit exceeded by more than this fraction of the range, or this distance, is not a stop.
 PASSED, PASSED_LEAST = 0.05, 0.05
 #: Left out around it, in 1 / cut-off: what a filter makes of the moment of touching.
 AROUND = 2.0

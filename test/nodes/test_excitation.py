@@ -177,7 +177,7 @@ def test_refuses_plans_in_one_line(start, make_plan, tmp_path):
     nonsense.write_text('a: 1')
     wild = make_plan('rpr', size=3.0)
     running = [(start('excitation', robot=name, **given), wanted) for name, given, wanted in (
-        ('rpr', {}, 'parameter plan'), ('rpr', {'plan': nonsense}, 'is no excitation plan'),
+        ('rpr', {}, 'parameter plan'), ('rpr', {'plan': nonsense}, 'is not an excitation plan'),
         ('arm7', {'plan': wild}, 'is for the joints'), ('rpr', {'plan': wild}, 's is beyond'))]
     for node, wanted in running:
         status, _, stderr = node.wait(120.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of a moving arm, read and cleaned: what was left out is told, never hidden."""
+"""Recordings of a moving arm, read and cleaned; rows left out are counted by reason."""
 
 from robot_dynamics.identification.dataset.dataset import (
     Dataset,

@@ -25,13 +25,13 @@ from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 from robot_dynamics.recordings.bag import stream_batches
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
-#: What is counted where a file is damaged, or ends before its end.
+#: Reason of a count: the file is damaged or truncated.
 PARTS_MISSING = 'damaged or missing parts of the recording'
-#: What is counted where messages cannot be read, or do not name all joints.
+#: Reasons of counts: unreadable messages, and messages that do not name all joints.
 DAMAGED, INCOMPLETE = 'damaged messages', 'messages without all joints'
 ByteArray = NDArray[np.uint8]
 
-#: Layouts looked at in one batch; messages of a yet another one are counted as damaged.
+#: Largest number of layouts in one batch; messages of further ones count as damaged.
 MAX_LAYOUTS = 64
 
 _HEAD = 4
@@ -56,7 +56,7 @@ def read_bag(path: Path, joints: Sequence[str], rename: Mapping[str, str],
     Raises
     ------
     RecordingError
-        If there is no such topic, or none with all joints.
+        If the topic is not recorded, or no topic has all joints.
     """
     def choose(types: Mapping[str, str]) -> dict[str, str | None]:
         known = [name for name, kind in types.items() if kind == JOINT_STATE]
@@ -119,9 +119,9 @@ class JointStateCollector:
                 topic.without += len(indices)
             else:
                 kept.append((indices, rows, places))
-                # Errors and commands of controllers are joint states, too, but not whole ones.
-                told = np.isfinite(rows.position[:, places]) & np.isfinite(rows.effort[:, places])
-                topic.whole += int(np.count_nonzero(told.all(axis=1)))
+                # Errors and commands of controllers are incomplete joint states.
+                whole = np.isfinite(rows.position[:, places]) & np.isfinite(rows.effort[:, places])
+                topic.whole += int(np.count_nonzero(whole.all(axis=1)))
         if not kept:
             return
         order = np.argsort(np.concatenate([indices for indices, _, _ in kept]), kind='stable')
@@ -153,8 +153,8 @@ class JointStateCollector:
             if {self._rename.get(name, name) for name in self._names} >= set(self._joints):
                 raise RecordingError(
                     'names ' + ', '.join(self._joints) + ' in no message together, or one twice',
-                    subject=source, remedy='record one publisher that knows all of them, or list '
-                    'under joints those of one message')
+                    subject=source, remedy='record a publisher of all of them, or list under '
+                    'joints those of one message')
             raise RecordingError(
                 'has no message with all of ' + ', '.join(self._joints), subject=source,
                 remedy='give names, a map from the names of the log to those of the robot, or '
@@ -289,7 +289,7 @@ class _Reader:
         return _HEAD + -(-(self.place - _HEAD) // size) * size
 
     def count(self, size: int) -> int:
-        """Read the length of an array whose entries have at least so many bytes."""
+        """Read the length of an array, with entries of at least so many bytes."""
         place = self.aligned(4)
         number, = struct.unpack_from(self._order + 'I', self._message, place)
         self.place = place + 4

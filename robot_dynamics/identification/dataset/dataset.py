@@ -196,7 +196,7 @@ def read_log(path: Path, names: Sequence[str], settings: DatasetSettings, *,
     required : sequence of str
         Quantities that a table has to have.
     rename : mapping of str to str, optional
-        Joints by their names in the log, instead of that of the settings.
+        Name of the robot's joint by name in the log, instead of that of the settings.
     """
     rename = settings.names if rename is None else rename
     if settings.files:
@@ -307,7 +307,7 @@ def joined(datasets: Sequence[Dataset]) -> Dataset:
     Raises
     ------
     RecordingError
-        If there is no recording, or their sampling periods differ.
+        If the list is empty, or the sampling periods differ.
 
     Examples
     --------

@@ -201,7 +201,7 @@ def clean(log: Log, rotary: BoolArray, *, times: tuple[float, float] | None = No
     log : Log
         As read.
     rotary : ndarray of bool, shape (n,)
-        Joints whose positions are angles: a jump of about a turn is a wrap.
+        Joints with angles as positions: a jump of about a turn is a wrap.
     times : (float, float), optional
         Interval that is kept, s from the first row.
 
@@ -274,7 +274,7 @@ def _jumps(time: FloatArray, position: FloatArray) -> BoolArray:
 
 
 def _spikes(effort: FloatArray) -> BoolArray:
-    """Mask of rows whose effort is far from the median of the five rows around them.
+    """Mask of rows with an effort far from the median of the five rows around them.
 
     A step, which friction makes at each reversal, does not leave that median.
     """

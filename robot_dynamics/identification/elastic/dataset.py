@@ -42,14 +42,14 @@ from robot_dynamics.identification.dataset.settings import (
 from robot_dynamics.identification.elastic.encoders import Encoders, require_fit
 from robot_dynamics.model.arrays import FloatArray, IntArray, real_array
 
-#: Sides that may be measured.
+#: Measured sides.
 SIDES = ('both', 'links', 'motors')
-#: Stamps of links and motors are the same times where so many of them are equal.
+#: Fraction of equal stamps from which on links and motors have the same times.
 _SAME = 0.9
-#: Motors that move in step with their links by another factor than this one or its inverse are
-#: told in another unit: no spring gives way that much and stays in step.
+#: Motors that move in step with their links by a factor above this one, or below its inverse,
+#: have another unit: no spring deflects that much in step.
 MOST_GIVEN = 2.0
-# In step: correlation of both; and links that move less say nothing, rad or m.
+# Correlation of motion in step, and least motion of links to compare, rad or m.
 _IN_STEP, _STANDS = 0.9, 1e-3
 
 
@@ -277,10 +277,11 @@ class ElasticDatasetSettings:
                                      remedy='correct it')
         require_bool('links.efforts', self.has_link_efforts)
         if self.log.unsigned_bits is not None:
-            raise ParameterError('is not known of motors of elastic joints',
+            raise ParameterError('is not available for elastic joints',
                                  subject='effort.unsigned_bits', remedy='leave it out')
         if self.log.coupling is not None or np.any(np.asarray(self.log.gear_ratio) != 1.0):
-            raise ParameterError('belongs to the robot', subject='effort.gear_ratio or coupling',
+            raise ParameterError('must not be set for elastic joints',
+                                 subject='effort.gear_ratio or coupling',
                                  remedy='give it in the description of the elastic joints')
 
     def scales(self, gear_ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -289,8 +290,9 @@ class ElasticDatasetSettings:
         position = 1.0 / gear_ratio if log.position_side == 'motor' else np.ones(n)
         effort = log.of_joints('sign', n)
         if log.effort_kind == 'gravity_compensated':
-            raise ParameterError(f'is {log.effort_kind}', subject='effort.kind',
-                                 remedy='give efforts of motors: torque, motor_torque or current')
+            raise ParameterError('must be torque, motor_torque or current, got '
+                                 + log.effort_kind, subject='effort.kind',
+                                 remedy='give efforts of motors')
         if log.effort_kind == 'current':
             effort = effort * log.of_joints('torque_constant', n)
         if log.effort_kind != 'torque':
@@ -326,7 +328,7 @@ def read_sides(path: Path, robot: ElasticRobot, settings: ElasticDatasetSettings
     if settings.encoders != 'links':
         rename = dict(settings.log.names)
         if settings.motor_topic is not None:
-            # In a topic of their own motors may be called as their joints are.
+            # In a topic of their own, motors may have the names of their joints.
             rename.update({rename.get(name, name): motor
                            for name, motor in zip(joints, motors, strict=True)})
         try:
@@ -335,11 +337,11 @@ def read_sides(path: Path, robot: ElasticRobot, settings: ElasticDatasetSettings
         except RecordingError as error:
             if links_log is None:
                 raise
-            # Links were read: what is wrong is that motors are not there.
+            # Links were read, so that only the motors are missing.
             raise RecordingError(
-                f'tells nothing of the motors: {error.message}', subject=error.subject,
+                f'has no states of the motors: {error.message}', subject=error.subject,
                 remedy=f'record the states of the motors, give motors.topic or motors.prefix, or '
-                       f'say encoders: links where only links have encoders; {error.remedy}'
+                       f'set encoders: links if only links have encoders; {error.remedy}'
             ) from error
     return links_log, motors_log
 
@@ -392,7 +394,7 @@ def require_same_motion(log: Log, gear_ratio: FloatArray) -> None:
         if not 1.0 / MOST_GIVEN < factor < MOST_GIVEN:
             raise RecordingError(
                 f'moves {factor:.4g} times as far as its link', subject=log.names[n + joint],
-                remedy=f'say position: {{side: motor}} for angles of shafts (its gear ratio is '
+                remedy=f'set position: {{side: motor}} for angles of shafts (its gear ratio is '
                        f'{ratio:g}), correct gear_ratio, or names')
 
 

@@ -30,7 +30,7 @@ from robot_dynamics.elastic.robot import ElasticRobot, ParameterOrder
 from robot_dynamics.errors import DimensionError, ParameterError
 from robot_dynamics.model.arrays import FloatArray, IntArray
 
-# Rows of regressors looked at, for every column.
+# Random rows of regressors for every column.
 _ROWS_PER_COLUMN = 5
 
 
@@ -55,9 +55,10 @@ class Encoders:
 
     def __post_init__(self) -> None:
         if len(self.links) != len(self.motors) or not self.links:
-            raise DimensionError(f'are {len(self.links)} and {len(self.motors)}',
+            raise DimensionError('must have the same length, got '
+                                 f'{len(self.links)} and {len(self.motors)}',
                                  subject='encoders of links and motors',
-                                 remedy='say it of the link and the motor of each joint')
+                                 remedy='give one entry for each joint')
         for joint, (link, motor) in enumerate(zip(self.links, self.motors, strict=True), 1):
             if not (link or motor):
                 raise ParameterError('has no encoder', subject=f'joint {joint}',
@@ -145,8 +146,9 @@ def measured_base_parameters(dynamics: ElasticDynamics, encoders: Encoders | Non
 def require_fit(encoders: Encoders, robot: ElasticRobot) -> None:
     """Raise DimensionError for encoders of another number of joints."""
     if encoders.n != robot.n:
-        raise DimensionError(f'are of {encoders.n} joints, not {robot.n}', subject='encoders',
-                             remedy='say it of each of: ' + ', '.join(robot.links.joint_names))
+        raise DimensionError(f'must be of {robot.n} joints, got {encoders.n}', subject='encoders',
+                             remedy='give one entry for each of: '
+                                    + ', '.join(robot.links.joint_names))
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ class Loss:
 
     def __str__(self) -> str:
         if self.after == UNIDENTIFIABLE:
-            return f'{self.name}: cannot be told any more'
+            return f'{self.name}: no longer identifiable'
         now = f'only together with {", ".join(self.partners)}'
         return f'{self.name}: {now}' if self.before == INDEPENDENT else \
             f'{self.name}: in a larger combination, {now}'
@@ -185,7 +187,7 @@ def losses(whole: BaseParameters, left: BaseParameters) -> tuple[Loss, ...]:
         Base parameters with all encoders, and with some.
     """
     if whole.names != left.names:
-        raise ParameterError('are of different robots or orders', subject='base parameters',
+        raise ParameterError('belong to different robots or orders', subject='base parameters',
                              remedy='compare those of one robot in one order')
     rank = {UNIDENTIFIABLE: 0, COMBINED: 1, INDEPENDENT: 2}
     out = []
@@ -197,7 +199,7 @@ def losses(whole: BaseParameters, left: BaseParameters) -> tuple[Loss, ...]:
     return tuple(out)
 
 
-def told_by(names: Sequence[str], base: BaseParameters) -> dict[str, list[str]]:
+def names_by_class(names: Sequence[str], base: BaseParameters) -> dict[str, list[str]]:
     """Names of parameters by class."""
     return {kind: [name for name, one in zip(names, base.classes, strict=True) if one == kind]
             for kind in (INDEPENDENT, COMBINED, UNIDENTIFIABLE)}

@@ -19,8 +19,8 @@ from robot_dynamics.identification.signals import SignalSettings, motions_of
 from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 from robot_dynamics.model.robot import position_units
 
-#: Motors slower than this part of the root mean square of their speed stand still: which way
-#: friction acts on them nobody knows.
+#: Motors slower than this fraction of their RMS speed stand still: the direction of their
+#: friction is unknown.
 STANDSTILL = 0.02
 _FEWEST_ROWS = 8
 
@@ -67,7 +67,7 @@ class ElasticStack:
         self.data, self.settings = data, settings
         self.n, self._units = dynamics.n, position_units(dynamics.robot.links)
         encoders = data.encoders
-        # Friction acts in these equations, and depends on the speed of these coordinates.
+        # Equations with friction, which depends on the speed of these coordinates.
         has_motor = np.array(encoders.motors)
         motors = np.where(has_motor, self.n, 0) + np.arange(self.n)
         self.rubbing = np.searchsorted(encoders.measured, motors)

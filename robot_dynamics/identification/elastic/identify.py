@@ -32,15 +32,15 @@ from robot_dynamics.identification.result import POOR, Residuals
 from robot_dynamics.identification.rigid import require_motion
 from robot_dynamics.identification.signals import OF_RATE, WIDER, SignalSettings, cutoff_of
 
-#: What is left of a column that counts as nothing, in the columns of a recording.
+#: Relative residual below which a column of a recording is dependent.
 RECORDED_TOLERANCE = 1e-5
-#: Richer friction has to leave less than this part of the error of predictions. Its terms are
-#: nearly alike where speeds do not differ much, and a little noise spreads them widely.
+#: Required ratio of prediction errors with richer friction to those without. Its terms are
+#: nearly collinear if speeds vary little, and sensitive to noise.
 GAIN = 0.5
 #: Friction drives a motor if its power is below this fraction of effort times speed, and below
 #: so many standard deviations.
 DRIVES, SEEN_POWER = 0.01, 3.0
-#: Cut-offs that are tried, in those that the spectrum of the positions suggests.
+#: Candidate cut-offs as multiples of that of the spectrum of the positions.
 CUTOFFS = (1.0, 2.0, 4.0, 8.0)
 #: A deflection counts as seen from so many times its noise on.
 SEEN = 3.0
@@ -72,8 +72,9 @@ def identify_elastic(data: ElasticDataset, robot: ElasticRobot,
     settings = ElasticEstimateSettings() if settings is None else settings
     require_fit(data.encoders, robot)
     if data.dataset.joint_names != data.encoders.names(robot):
-        raise RecordingError('is of other joints: ' + ', '.join(data.dataset.joint_names),
-                             subject=data.source, remedy='load it with this robot')
+        raise RecordingError('must have the joints of the robot, got: '
+                             + ', '.join(data.dataset.joint_names), subject=data.source,
+                             remedy='load it with this robot')
     require_motion(data.dataset, _driven(data, robot))
     dynamics, order = ElasticDynamics(robot), settings.parameters
     data, stiff = _with_seen_springs(data, robot, settings)
@@ -97,7 +98,7 @@ def identify_elastic(data: ElasticDataset, robot: ElasticRobot,
 
 
 def _driven(data: ElasticDataset, robot: ElasticRobot) -> tuple[str, ...]:
-    """Names of the driven coordinates: motors, and links whose motors are not measured."""
+    """Names of the driven coordinates: motors, and links without measured motors."""
     return tuple(robot.coordinate_names[k] for k in data.encoders.measured
                  if k >= robot.n or not data.encoders.motors[k])
 
@@ -113,8 +114,8 @@ def _with_seen_springs(data: ElasticDataset, robot: ElasticRobot,
     if not joints:
         return data, ()
     return data.with_rigid(joints), tuple(Finding(
-        Severity.WARNING, robot.links.joint_names[joint], 'its spring gives way less than its '
-        'encoders can tell, and is taken to be rigid',
+        Severity.WARNING, robot.links.joint_names[joint], 'has a spring deflection below the '
+        'resolution of its encoders, and is taken as rigid',
         'load the joint more, or use finer encoders') for joint in joints)
 
 
@@ -161,7 +162,7 @@ def _recorded(stack: ElasticStack, structural: BaseParameters) -> BaseParameters
     R = np.linalg.qr(W, mode='r')
     recorded = base_parameters(R, structural.names, method='gauss_jordan',
                                tolerance=RECORDED_TOLERANCE)
-    # What follows from the equations is known without rounding and noise.
+    # The structural base is free of rounding and noise.
     return structural if recorded.rank >= structural.rank else recorded
 
 
@@ -191,7 +192,7 @@ def _effort_findings(problem: Problem) -> list[Finding]:
 
 def _driving_motors(problem: Problem, fit: LinearFit, friction: StribeckFriction | None
                     ) -> list[Finding]:
-    """Errors for motors whose friction drives them instead of braking them."""
+    """Errors for motors that their friction drives instead of braking them."""
     stack, out = problem.stack, []
     speeds = np.concatenate([motion.v[:, stack.rubbing] for motion in stack.motions])
     for joint, motor in enumerate(stack.rubbing):
@@ -214,12 +215,12 @@ def _judged(base: BaseParameters, structural: BaseParameters, validation: Residu
     verdict = grade(validation.total, validation.relative)
     if base.rank < structural.rank:
         findings.append(Finding(
-            Severity.WARNING, 'recording', f'tells {base.rank} of {structural.rank} base '
+            Severity.WARNING, 'recording', f'determines {base.rank} of {structural.rank} base '
             'parameters', 'move every joint, several at a time, with changing speed'))
     if condition > CONDITION:
         findings.append(Finding(
             Severity.INFO, 'recording', f'has a condition number of {condition:.0f}: the motion '
-            'hardly tells some parameters apart', 'move faster, in more ways'))
+            'hardly separates some parameters', 'move faster, in more ways'))
     for name, value, sd in zip(base.base_names, fit.x, np.sqrt(np.diag(fit.covariance)),
                                strict=False):
         # A combination may have either sign.
@@ -236,7 +237,7 @@ __all__ = ['ElasticEstimateSettings', 'identify_elastic']
 
 
 def unseen_springs(data: ElasticDataset, cutoff: float) -> tuple[int, ...]:
-    """Joints whose spring deflection is below the resolution of their encoders.
+    """Joints with a spring deflection below the resolution of their encoders.
 
     The estimated stiffness of such a spring would be near zero with a small deviation, as its
     column contains only noise.

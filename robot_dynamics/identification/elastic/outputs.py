@@ -43,16 +43,15 @@ from robot_dynamics.model.inertia import check_body
 
 #: The file of motors and springs.
 ELASTIC_JOINTS = 'elastic_joints.yaml'
-#: The node that has them; others would ask why they are told.
+#: The only node with this parameter.
 CONTROLLER = 'elastic_pd_controller'
-#: Base parameters that had to move by more standard deviations are told of.
+#: Changes of base parameters beyond so many standard deviations are reported.
 MOVED = 3.0
-#: Weight of the pull: as much as one observation with an error as large as the parameters.
+#: Prior weight: one observation with an error as large as the parameters.
 PRIOR_WEIGHT = 1.0
-#: Base parameters count as known no better than this part of them: what bodies that exist
-#: cannot meet anyway is not worth more digits than an iteration has.
+#: Smallest relative deviation of a base parameter, for the sake of the iteration.
 BEST_KNOWN = 1e-4
-# What is added to correlations, of which some are nearly one.
+# Regularisation of correlations, some of which are nearly one.
 _ALMOST = 1e-6
 
 
@@ -125,7 +124,7 @@ def _described(found: ElasticIdentification, written: Written
         findings.append(Finding(
             Severity.WARNING, 'bodies', f'that exist have base parameters up to '
             f'{written.moved:.0f} standard deviations from those found',
-            'record a motion that tells more; result.json has those found'))
+            'record a richer motion; result.json contains those found'))
     parameters = written.parameters.copy()
     names = found.robot.parameter_names('bodies')
     for k in range(10 * found.robot.n, len(names)):
@@ -143,8 +142,8 @@ def _described(found: ElasticIdentification, written: Written
     kept = [name for name, kind in found.classes.items() if kind == UNIDENTIFIABLE
             and name.endswith(JOINT_PARAMETERS)]
     if kept:
-        findings.append(Finding(Severity.WARNING, ', '.join(kept), 'not told by the recording; '
-                                f'{ELASTIC_JOINTS} has the values of the description'))
+        findings.append(Finding(Severity.WARNING, ', '.join(kept), 'not determined by the '
+                                f'recording; {ELASTIC_JOINTS} has the values of the description'))
     return found.robot.with_parameters(parameters, 'bodies'), tuple(findings)
 
 
@@ -203,16 +202,16 @@ def _fitted(found: ElasticIdentification, B: FloatArray) -> FloatArray:
     size = np.maximum(sd, BEST_KNOWN * np.abs(found.values))
     information = np.linalg.inv(correlation) / np.outer(size, size)
     H, h = B.T @ information @ B, B.T @ information @ found.values
-    # Rotors and springs are drawn to the description as bodies are.
+    # Rotors and springs have the description as prior, too.
     others = described[rigid:]
     pull = np.zeros_like(others)
     pull[others > 0.0] = PRIOR_WEIGHT / others[others > 0.0] ** 2
     H[np.arange(rigid, len(H)), np.arange(rigid, len(H))] += pull
     h[rigid:] += pull * others
     Pi = fit_consistent(H, h, prior_of(described[:rigid].reshape(-1, 10)), PRIOR_WEIGHT).x
-    # What is not told at all stays as described to the last digit.
-    untold = rigid + np.flatnonzero(~np.any(B[:, rigid:], axis=0))
-    Pi[untold] = described[untold]
+    # Parameters without any effect stay exactly as described.
+    without = rigid + np.flatnonzero(~np.any(B[:, rigid:], axis=0))
+    Pi[without] = described[without]
     return Pi
 
 

@@ -34,17 +34,17 @@ from robot_dynamics.identification.result import Residuals
 from robot_dynamics.identification.signals import WIDER
 from robot_dynamics.model.arrays import FloatArray, IntArray
 
-#: Errors are taken to be correlated over so long, s.
+#: Correlation time of the errors, s.
 CORRELATION = 1.0
 #: Terms beside f_s and f_v, by name.
 TERMS = ('rise', 'drop')
-#: Speeds that are tried first, as parts of the root mean square of the speed of a motor.
+#: Initial speeds as fractions of the RMS speed of a motor.
 _SHARES = np.geomspace(0.01, 1.0, 9)
-#: Speeds are looked for between these parts of it.
+#: Bounds of the speeds as fractions of it.
 _RANGE = (1e-3, 3.0)
-# How many of those that are better than their neighbours are followed to where they lead.
+# Number of local optima that are refined.
 _STARTS = 3
-#: Kinds of friction: f_s and f_v, or those of eq. 43, or what predicts better.
+#: Kinds of friction: f_s and f_v, eq. 43, or the one with better predictions.
 FRICTION = ('coulomb', 'stribeck', 'auto')
 
 
@@ -72,7 +72,7 @@ class ElasticEstimateSettings:
         Lag of efforts behind the positions, s. Commands that are held until the next one come
         half a period before their average effect.
     springs : {'auto', 'all'}
-        Whether springs whose deflection the encoders cannot resolve are taken as rigid.
+        Whether springs with deflections below the encoder resolution are taken as rigid.
     parameters : {'paper', 'tables', 'bodies'}
         Order of the parameters; of dependent ones the first represents all.
     """
@@ -196,8 +196,8 @@ class Problem:
         """
         weights = np.zeros(len(fit.x))
         for k, name in enumerate(self.base.base_names):
-            who, _, kind = name.rpartition('/')
-            if who == self._joint_names[joint]:
+            owner, _, kind = name.rpartition('/')
+            if owner == self._joint_names[joint]:
                 weights[k] = effects.get(kind, 0.0)
         return float(weights @ fit.x), float(np.sqrt(weights @ fit.covariance @ weights))
 
@@ -322,7 +322,7 @@ def find_speeds(stack: ElasticStack, columns: IntArray, weights: FloatArray) -> 
         [motion.v[:, place] for motion in stack.motions])**2)) for place in stack.rubbing])
     plain = stack.equations(columns)
     scale = weights[plain.joint]
-    # What the other columns leave of everything is all that counts.
+    # Everything is projected on the complement of the other columns.
     Q, _ = np.linalg.qr(_unit(plain.W * scale[:, np.newaxis]))
     left = plain.y * scale
     left = left - Q @ (Q.T @ left)
@@ -334,14 +334,14 @@ def find_speeds(stack: ElasticStack, columns: IntArray, weights: FloatArray) -> 
 
         def explained(columns: FloatArray, Q: FloatArray = Q_mine, left: FloatArray = left_mine
                       ) -> FloatArray:
-            """Return by how much pairs of columns, shape (k, rows, 2), lower the squares."""
+            """Reduction of the squares by pairs of columns, shape (k, rows, 2)."""
             known = np.einsum('ij,kil->kjl', Q, columns)
             G = np.einsum('kil,kim->klm', columns, columns) - np.einsum('kjl,kjm->klm', known,
                                                                        known)
             b = np.einsum('kil,i->kl', columns, left)
             return np.einsum('kl,klm,km->k', b, np.linalg.pinv(G, rcond=1e-12), b)
 
-        def told(logs: FloatArray, joint: int = joint, rows: IntArray = rows,
+        def cost(logs: FloatArray, joint: int = joint, rows: IntArray = rows,
                  size: FloatArray = size) -> float:
             speeds = np.clip(np.exp(logs), *_RANGE) * usual[joint]
             return -float(explained(_unit(_pair(stack, joint, *speeds)[rows] * size)[None])[0])
@@ -350,7 +350,7 @@ def find_speeds(stack: ElasticStack, columns: IntArray, weights: FloatArray) -> 
                 for speed in _SHARES * usual[joint]]
         scores = np.array([explained(np.stack([np.stack([rise[:, 0], drop[:, 1]], axis=1)
                                                for drop in each])) for rise in each])
-        ends = [minimize(told, np.log(_SHARES[list(place)]), method='Nelder-Mead',
+        ends = [minimize(cost, np.log(_SHARES[list(place)]), method='Nelder-Mead',
                          options={'xatol': 1e-3, 'fatol': 0.0, 'maxfev': 100})
                 for place in _peaks(scores)]
         logs = min(ends, key=lambda end: end.fun).x

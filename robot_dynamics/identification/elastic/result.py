@@ -12,7 +12,7 @@ from robot_dynamics.dynamics.base_parameters import BaseParameters
 from robot_dynamics.elastic.friction import StribeckFriction
 from robot_dynamics.elastic.robot import ElasticRobot, ParameterOrder
 from robot_dynamics.errors import Finding
-from robot_dynamics.identification.elastic.encoders import Encoders, Loss, told_by
+from robot_dynamics.identification.elastic.encoders import Encoders, Loss, names_by_class
 from robot_dynamics.identification.result import Residuals, base_dict, findings_list
 from robot_dynamics.identification.signals import SignalSettings
 from robot_dynamics.model.arrays import FloatArray
@@ -162,14 +162,14 @@ class ElasticIdentification:
         }
 
     def __str__(self) -> str:
-        told = told_by(self.base.names, self.base)
+        by_class = names_by_class(self.base.names, self.base)
         lines = [f'{self.verdict}: {self.base.rank} of {self.structural.rank} base parameters '
                  f'by {self.estimator}, {100 * self.validation.total:.2g} % error of the efforts '
                  'of each half predicted from the other']
         width = max(map(len, self.base.base_names), default=0)
         lines += [f'  {name:<{width}}  {value:12.6g} +- {sd:.2g}' for name, value, sd in zip(
             self.base.base_names, self.values, self.deviations, strict=True)]
-        lines += [f'{kind}: {", ".join(names) or "none"}' for kind, names in told.items()]
+        lines += [f'{kind}: {", ".join(names) or "none"}' for kind, names in by_class.items()]
         lines += [str(loss) for loss in self.losses]
         lines += [f'{finding.severity.value}: {finding}' for finding in self.findings]
         return '\n'.join(lines)

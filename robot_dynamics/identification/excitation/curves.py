@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import positive
 from robot_dynamics.errors import DimensionError, ParameterError
+from robot_dynamics.identification.dataset.settings import require_number
 from robot_dynamics.model.arrays import FloatArray, real_array
 
 #: Degree of the splines: five, so that position has four continuous derivatives.
@@ -55,7 +56,7 @@ class Basis(ABC):
         Returns
         -------
         rows : ndarray, shape (r, count)
-            Matrix E whose product E x bounds the derivative.
+            Matrix E: the product E x bounds the derivative.
         slack : float
             Factor with ``|f(t) - c| <= slack * max |E x - c|`` at all times, for any number c if
             it is 1 and for c = 0 otherwise.
@@ -140,17 +141,14 @@ class BSplineBasis(Basis):
 
     def __init__(self, duration: float, intervals: int):
         self.duration = positive('duration', duration, 's')
-        if isinstance(intervals, bool) or not isinstance(intervals, (int, np.integer)) \
-                or not 2 <= intervals <= 1000:
-            raise ParameterError(f'is {intervals!r}', subject='intervals',
-                                 remedy='give a whole number from 2 to 1000')
+        require_number('intervals', intervals, 'give 40 or so', 2, 1000, whole=True)
         self.intervals = int(intervals)
         self.count = self.intervals + DEGREE - 2 * AT_REST
         self.knots = np.concatenate((np.zeros(DEGREE),
                                      np.linspace(0.0, self.duration, self.intervals + 1),
                                      np.full(DEGREE, self.duration)))
         chosen = np.eye(self.intervals + DEGREE)[:, AT_REST:-AT_REST]
-        # Half a second, which only who designs a motion has to wait for.
+        # Imported here as it takes half a second.
         from scipy.interpolate import BSpline
         self._splines = [BSpline(self.knots, chosen, DEGREE)]
         for _ in range(DEGREE - 1):
@@ -200,10 +198,7 @@ class FourierBasis(Basis):
 
     def __init__(self, duration: float, harmonics: int):
         self.duration = positive('duration', duration, 's')
-        if isinstance(harmonics, bool) or not isinstance(harmonics, (int, np.integer)) \
-                or not 2 <= harmonics <= 500:
-            raise ParameterError(f'is {harmonics!r}', subject='harmonics',
-                                 remedy='give a whole number from 2 to 500')
+        require_number('harmonics', harmonics, 'give 10 or so', 2, 500, whole=True)
         self.harmonics = int(harmonics)
         self.count = 2 * self.harmonics - 2
         order = np.arange(1.0, self.harmonics + 1.0)

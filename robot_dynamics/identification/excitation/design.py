@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.identification.dataset.settings import require_choice, require_number
 from robot_dynamics.identification.excitation.curves import (
     Basis,
     BSplineBasis,
@@ -40,7 +41,7 @@ from robot_dynamics.model.robot import Robot
 KINDS = ('bspline', 'fourier')
 #: Time between knots, and half the period of the fastest harmonic. s.
 WAVE = 0.5
-#: Random motions that tell what an optimum is worth.
+#: Number of random motions for comparison.
 COMPARED = 15
 #: Samples of the objective a second.
 RATE = 20.0
@@ -132,19 +133,11 @@ class DesignSettings:
     terms: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.seconds, (int, float)) and 1.0 <= self.seconds <= 600.0):
-            raise ParameterError(f'is {self.seconds!r}', subject='seconds',
-                                 remedy='give a duration from 1 to 600 s')
-        if self.kind not in KINDS:
-            raise ParameterError(f'is {self.kind!r}', subject='kind',
-                                 remedy='choose among ' + ', '.join(KINDS))
+        require_number('seconds', self.seconds, 'give a duration in s', 1.0, 600.0)
+        require_choice('kind', self.kind, KINDS)
         for name, least, most in (('seed', 0, 2**31 - 1), ('restarts', 1, 100),
                                   ('iterations', 1, 10_000)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) \
-                    or not least <= value <= most:
-                raise ParameterError(f'is {value!r}', subject=name,
-                                     remedy=f'give a whole number from {least} to {most}')
+            require_number(name, getattr(self, name), 'correct it', least, most, whole=True)
 
     def basis(self) -> Basis:
         """Functions of time."""
@@ -279,17 +272,17 @@ class Problem:
             return self.condition(motion)
         return self.information.value_and_gradient(*self._samples(motion.coefficients))[0]
 
-    def improved(self, x: FloatArray, tell: Callable[[], None]) -> FloatArray:
+    def improved(self, x: FloatArray, count_one: Callable[[], None]) -> FloatArray:
         """Optimised coefficients, shape (count, n).
 
         Parameters
         ----------
         x : ndarray, shape (count, n)
             Initial coefficients.
-        tell : callable
+        count_one : callable
             Called after each iteration.
         """
-        # Some tenths of a second, which only who designs a motion has to wait for.
+        # Imported here as it takes some tenths of a second.
         from scipy.optimize import minimize
         shape, y = x.shape, (x / self._unit).ravel()
 
@@ -299,7 +292,7 @@ class Problem:
 
         for weight in WEIGHTS:
             y = minimize(cost, y, (weight,), jac=True, method='L-BFGS-B',
-                         callback=lambda _: tell(),
+                         callback=lambda _: count_one(),
                          options={'maxiter': self._settings.iterations, 'maxcor': 30}).x
         return y.reshape(shape) * self._unit
 
@@ -338,12 +331,12 @@ def in_processes(improve: Improve, starts: Sequence[FloatArray], workers: int,
     if min(workers, len(starts)) <= 1:
         count = 0
 
-        def tell() -> None:
+        def count_one() -> None:
             nonlocal count
             count += 1
             progress(count)
 
-        return [improve(start, tell) for start in starts]
+        return [improve(start, count_one) for start in starts]
     context = multiprocessing.get_context('spawn')
     counter = context.Value('l', 0)
     with _one_thread_each(), ProcessPoolExecutor(
@@ -363,11 +356,11 @@ def _begin(counter: Any) -> None:
 
 
 def _improved(improve: Improve, start: FloatArray) -> FloatArray:
-    def tell() -> None:
+    def count_one() -> None:
         with _done.get_lock():
             _done.value += 1
 
-    return improve(start, tell)
+    return improve(start, count_one)
 
 
 @contextmanager

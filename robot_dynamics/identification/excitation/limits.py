@@ -21,8 +21,8 @@ from robot_dynamics.model.robot import Robot
 ROUNDING = 1e-9
 #: A motion counts as at rest, and as at a pose, within this. rad/s or m/s, and so on.
 REST = 1e-6
-#: Says how far an arm in poses of shape (m, n) is from what it may not touch, shape (m,),
-#: and what that is. m.
+#: Distance of an arm in poses of shape (m, n) from the nearest obstacle, shape (m,), m, and
+#: the name of that obstacle.
 Clearance = Callable[[FloatArray], tuple[FloatArray, str]]
 
 _QUANTITIES = ('position', 'velocity', 'acceleration')
@@ -106,12 +106,13 @@ class MotionLimits:
         """
         robot.require_single_coordinates('excitation')
         if not 0.0 < positive('scale', scale) <= 1.0:
-            raise ParameterError(f'is {scale:g}', subject='scale',
-                                 remedy='give a share of the limits, from 0 to 1')
+            raise ParameterError(f'must be above 0 and at most 1, got {scale:g}',
+                                 subject='scale', remedy='give a fraction of the limits')
         limits, n = robot.limits, robot.n
         begin = np.asarray(start, dtype=np.float64)
         if begin.shape != (n,) or not np.all(np.isfinite(begin)):
-            raise DimensionError(f'is {begin}', subject='start', remedy='give one position for '
+            raise DimensionError(f'must be {n} finite positions, got {begin}',
+                                 subject='start', remedy='give one position for '
                                  'each of: ' + ', '.join(robot.joint_names))
         both = np.isfinite(limits.lower) & np.isfinite(limits.upper)
         with np.errstate(invalid='ignore'):

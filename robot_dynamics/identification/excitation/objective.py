@@ -4,8 +4,8 @@ r"""Objective of the design of a motion: information on the base parameters, and
 W stacks the columns of the base parameters in the regressors of a motion. Either objective is
 a smooth function of N = W^T W:
 
-* ``condition``: of C, N with the columns of W scaled to unit length, whose eigenvalues l_i are
-  the squares of the singular values of the scaled W,
+* ``condition``: of C, N with the columns of W scaled to unit length, with eigenvalues l_i, the
+  squares of the singular values of the scaled W,
 
   .. math:: \frac{1}{2 p} \Big(\log \sum_i l_i^p + \log \sum_i l_i^{-p}\Big)
 
@@ -55,6 +55,7 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.base_parameters import structural_base
 from robot_dynamics.dynamics.kernels.loading import kernel, part
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.identification.dataset.settings import require_choice
 from robot_dynamics.identification.excitation.curves import Basis
 from robot_dynamics.identification.excitation.effort_bound import EffortEnclosure
 from robot_dynamics.identification.excitation.limits import MotionLimits
@@ -89,9 +90,7 @@ class Information:
     """
 
     def __init__(self, robot, objective: str = 'condition', terms: Sequence[str] = ()):
-        if objective not in OBJECTIVES:
-            raise ParameterError(f'is {objective!r}', subject='objective',
-                                 remedy='choose among ' + ', '.join(OBJECTIVES))
+        require_choice('objective', objective, OBJECTIVES)
         self.objective = objective
         self.dynamics = Dynamics(robot, coulomb_velocity=_COULOMB)
         self.terms = tuple(terms)
@@ -99,7 +98,7 @@ class Information:
         self._gradient = RegressorGradient(robot)
         self._inertial = 10 * robot.n_bodies
         if self.base.rank == 0:
-            raise ParameterError('has no parameter that a motion could tell', subject=robot.name,
+            raise ParameterError('has no identifiable parameter', subject=robot.name,
                                  remedy='give the joint terms to be identified')
 
     def regressor(self, q: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:

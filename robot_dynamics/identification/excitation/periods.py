@@ -21,9 +21,9 @@ from robot_dynamics.identification.dataset.log import Log
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.recordings.bag import read_topics
 
-#: End of the name of the topic on which the excitation node says what is going on.
+#: End of the name of the topic of the state of the excitation node.
 STATE_TOPIC = 'excitation/state'
-#: A period with a pause of more than so many usual times between rows is left out.
+#: Longest pause in a period, as a multiple of the usual time between rows.
 LONGEST_PAUSE = 10.0
 
 _STRING = 'std_msgs/msg/String'
@@ -83,7 +83,7 @@ def read_periods(path: Path) -> Periods:
         found = Periods(int(last['first_period']), float(last['duration']),
                         int(last['period']) - (0 if done else 1))
     except StopIteration as error:
-        raise RecordingError('tells of no period', subject=str(path), remedy=_REMEDY) from error
+        raise RecordingError('contains no period', subject=str(path), remedy=_REMEDY) from error
     except (ValueError, LookupError, TypeError, OverflowError) as error:
         raise RecordingError(f'has no usable topic {STATE_TOPIC} ({error})', subject=str(path),
                              remedy=_REMEDY) from error

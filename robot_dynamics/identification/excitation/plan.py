@@ -136,21 +136,21 @@ class ExcitationPlan:
         try:
             return cls._from(content)
         except RobotDynamicsError as error:
-            raise TrajectoryError(f'is no excitation plan: {error}', subject=f'file {path}',
+            raise TrajectoryError(f'is not an excitation plan: {error}', subject=f'file {path}',
                                   remedy=_REMEDY) from error
         # What is not there, or of another type, or a number too large for a float.
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise TrajectoryError(f'is no excitation plan ({type(error).__name__}: {error})',
+            raise TrajectoryError(f'is not an excitation plan ({type(error).__name__}: {error})',
                                   subject=f'file {path}', remedy=_REMEDY) from error
 
     @classmethod
     def _from(cls, content: Any) -> ExcitationPlan:
         if not isinstance(content, dict) or content.get('format') != FORMAT:
-            raise ParameterError('is another one', subject='format', remedy=f'is to be {FORMAT}')
+            raise ParameterError(f'must be {FORMAT}', subject='format', remedy=_REMEDY)
         names = content['joint_names']
         if not (isinstance(names, list) and names and all(isinstance(n, str) for n in names)
                 and len(set(names)) == len(names)):
-            raise ParameterError('are not different texts', subject='joint_names',
+            raise ParameterError('must be different texts', subject='joint_names',
                                  remedy='name each joint once')
         limits = MotionLimits(tuple(names), *(_numbers(content['limits'][name], (len(names),))
                                               for name in _LIMITS))
@@ -172,13 +172,15 @@ def _motion(content: dict[str, Any], n: int) -> tuple[Basis, FloatArray]:
         shape = (n, series.harmonics)
         return series, series.coefficients(_numbers(content['sine'], shape),
                                            _numbers(content['cosine'], shape))
-    raise ParameterError(f'is {kind!r}', subject='kind', remedy='is to be bspline or fourier')
+    raise ParameterError(f'must be bspline or fourier, got {kind!r}', subject='kind',
+                         remedy='correct it')
 
 
 def _numbers(values: Any, shape: tuple[int, ...]) -> FloatArray:
     """Numbers of a given shape."""
     array = np.asarray(values)
     if array.dtype.kind not in 'if' or array.shape != shape:
-        raise ParameterError(f'has shape {array.shape} of {array.dtype}, not {shape} of numbers',
+        raise ParameterError(f'must be numbers of shape {shape}, got shape {array.shape} of '
+                             f'{array.dtype}',
                              subject='list', remedy='give numbers')
     return array.astype(np.float64)

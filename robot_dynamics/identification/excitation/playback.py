@@ -278,9 +278,9 @@ class ExcitationSession:
         self._reference: Reference | None = None
         self._begin = self._first = 0.0
         self._stop: float | None = None
-        #: What is to be said of the pose it begins from.
+        #: Remarks on the initial pose.
         self.notes: tuple[str, ...] = ()
-        #: Why it stops.
+        #: Reason of the stop.
         self.reason = ''
 
     @property
@@ -309,7 +309,7 @@ class ExcitationSession:
         Raises
         ------
         RobotDynamicsError
-            If the arm moves, or there is no way from there.
+            If the arm moves, or cannot reach the start from there.
         """
         if not np.all(np.abs(v) <= STANDING):
             joint = int(np.argmax(np.abs(v)))

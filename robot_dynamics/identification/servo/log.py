@@ -27,12 +27,12 @@ from robot_dynamics.identification.dataset.settings import require_mapping
 from robot_dynamics.identification.dataset.tables import read_table
 from robot_dynamics.model.arrays import FloatArray
 
-#: What a table of a servo may tell; the first three it has to.
+#: Quantities of a table of a servo; the first three are required.
 QUANTITIES = ('time', 'position', 'goal', 'velocity', 'supply', 'enabled')
-#: What is said of a servo.
+#: Settings of a servo.
 LAW = ('proportional', 'derivative', 'limit', 'supply')
 _USUAL = {'derivative': 0.0, 'limit': np.inf, 'supply': 1.0}
-# Rows that tell the velocity at the beginning, where none was measured.
+# Rows of the initial velocity, if it was not measured.
 _FIRST_ROWS = 8
 
 
@@ -101,14 +101,14 @@ def read_servo_logs(section: Mapping[str, Any], folder: Path, joints: Sequence[s
     """
     logs = section.get('logs')
     if not isinstance(logs, Sequence) or isinstance(logs, str) or not logs:
-        raise ParameterError('names no log', subject='output_error.logs',
+        raise ParameterError('must be a list of logs', subject='output_error.logs',
                              remedy='list them, each with a source')
     servo = require_mapping(section.get('servo', {}), 'output_error.servo', LAW)
     keys = require_mapping(section.get('keys', {}), 'output_error.keys', QUANTITIES)
     pieces: list[ServoLog] = []
     for one in logs:
         if not isinstance(one, Mapping) or not isinstance(one.get('source'), str):
-            raise ParameterError(f'is {one!r}', subject='output_error.logs',
+            raise ParameterError(f'must have a source, got {one!r}', subject='output_error.logs',
                                  remedy='give each a source')
         own = {**servo, **{key: value for key, value in one.items() if key != 'source'}}
         pieces += read_servo_log(folder / one['source'], joints, keys, own)
@@ -135,12 +135,12 @@ def read_servo_log(path: Path, joints: Sequence[str], keys: Mapping[str, Any],
     columns = {name: _column(header, values, keys.get(name, name), name, n, path)
                for name in QUANTITIES if name in (*QUANTITIES[:3], *keys) or name in header}
     require_mapping(servo, f'{path}: servo', LAW)
-    told = {**_USUAL, **servo}
-    if 'proportional' not in told:
+    values_of = {**_USUAL, **servo}
+    if 'proportional' not in values_of:
         raise ParameterError('is not given', subject=f'{path}: servo.proportional',
-                             remedy='say what the servo asks for per radian of error')
-    law = np.stack([_each(told[name], n, f'servo.{name}') for name in LAW[:3]], axis=1)
-    columns.setdefault('supply', np.tile(_each(told['supply'], n, 'servo.supply'),
+                             remedy='give the command per radian of error')
+    law = np.stack([_each(values_of[name], n, f'servo.{name}') for name in LAW[:3]], axis=1)
+    columns.setdefault('supply', np.tile(_each(values_of['supply'], n, 'servo.supply'),
                                          (len(values), 1)))
     columns.setdefault('enabled', np.ones((len(values), n)))
     columns['enabled'] = (columns['enabled'] != 0.0).astype(np.float64)
@@ -197,7 +197,8 @@ def _column(header: Sequence[str], values: FloatArray, key: Any, quantity: str, 
     """Columns of a quantity."""
     names = [key] if isinstance(key, str) else key
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise ParameterError(f'is {key!r}', subject=f'output_error.keys.{quantity}',
+        raise ParameterError(f'must be the name of a column, got {key!r}',
+                             subject=f'output_error.keys.{quantity}',
                              remedy='name a column, or one for each joint')
     if any(name not in header for name in names):
         raise RecordingError('lacks the columns of ' + quantity, subject=str(path),
@@ -215,6 +216,6 @@ def _each(value: Any, n: int, subject: str) -> FloatArray:
     except (TypeError, ValueError):
         values = np.array(np.nan)
     if values.shape not in ((), (n,)) or np.any(np.isnan(values)) or np.any(values < 0.0):
-        raise ParameterError(f'is {value!r}', subject=subject,
-                             remedy=f'give a number from 0 on, or {n}')
+        raise ParameterError(f'must be one number from 0 on or {n}, got {value!r}',
+                             subject=subject, remedy='correct it')
     return np.broadcast_to(values, (n,)).copy()

@@ -43,10 +43,10 @@ from robot_dynamics.model.arrays import FloatArray
 COLUMNS = 12
 #: Columns of the law of a joint.
 PROPORTIONAL, DERIVATIVE, LIMIT = range(3)
-#: Sweeps over the joints that find dry friction, at most, and the change of a speed, rad/s or
-#: m/s, from which on it counts as found.
+#: Largest number of sweeps for dry friction, and the change of a speed at convergence, rad/s or
+#: m/s.
 SWEEPS, FOUND = 200, 1e-9
-#: No joint gets so fast, rad/s or m/s: parameters that let one are impossible.
+#: Speed at which a joint diverged, rad/s or m/s.
 TOO_FAST = 1e4
 
 
@@ -93,7 +93,7 @@ PARAMETERS: Mapping[str, DriveParameter] = {
     'offset': DriveParameter((OFFSET,), -0.5, 0.5, 0.02, 'rad'),
 }
 
-#: What every drive has.
+#: Parameters of every drive.
 DRIVE = ('gain', 'back_emf', 'armature', 'offset')
 #: Friction classes, from plain to rich.
 CLASSES: Mapping[str, tuple[str, ...]] = {
@@ -112,17 +112,18 @@ def friction_of(friction: str | Sequence[str]) -> tuple[str, ...]:
     known = [name for name in PARAMETERS if name not in DRIVE]
     if isinstance(friction, str):
         if friction not in CLASSES:
-            raise ParameterError(f'is {friction!r}', subject='friction', remedy='choose among '
+            raise ParameterError(f'must be a class, got {friction!r}', subject='friction',
+                                 remedy='choose among '
                                  + ', '.join(CLASSES) + ', or list some of ' + ', '.join(known))
         return CLASSES[friction]
     if not isinstance(friction, Sequence):
-        raise ParameterError(f'is {friction!r}', subject='friction',
+        raise ParameterError(f'must be a class or a list, got {friction!r}', subject='friction',
                              remedy='name one of ' + ', '.join(CLASSES) + ', or list some of '
                                     + ', '.join(known))
     names = tuple(friction)
     for name in names:
         if name not in known:
-            raise ParameterError('is no friction of a drive', subject=str(name),
+            raise ParameterError('is not a friction parameter of a drive', subject=str(name),
                                  remedy='choose among ' + ', '.join(known))
     columns = [column for name in names for column in PARAMETERS[name].columns]
     if len(set(columns)) != len(columns):

@@ -69,7 +69,7 @@ SAME = 0.01
 AT_BOUND = 1e-4
 #: With shorter steps a search does not end. s.
 SHORTEST_STEP = 1e-5
-#: Standard deviations above this part of the value are told of.
+#: Largest relative standard deviation of a determined parameter.
 VAGUE = 0.3
 
 
@@ -102,7 +102,8 @@ class OutputErrorSettings:
         friction_of(self.friction)
         if not isinstance(self.known, Mapping) or any(name not in PARAMETERS
                                                       for name in self.known):
-            raise ParameterError(f'are {self.known!r}', subject='known parameters',
+            raise ParameterError(f'must be a mapping of parameters, got {self.known!r}',
+                                 subject='known',
                                  remedy='give values by name: ' + ', '.join(PARAMETERS))
         require_number('step', self.step, 'give 0.001 or so, s', SHORTEST_STEP, 0.1)
         require_number('starts', self.starts, 'give 3 or so', 1, SAMPLES, whole=True)
@@ -232,10 +233,10 @@ class Search:
     def __init__(self, robot: Robot, logs: Sequence[ServoLog], layout: Layout,
                  settings: OutputErrorSettings):
         if not logs:
-            raise RecordingError('are none', subject='logs', remedy='give one')
+            raise RecordingError('must not be empty', subject='list of logs', remedy='give one')
         for log in logs:
             if log.position.shape[1] != robot.n:
-                raise RecordingError(f'has {log.position.shape[1]} joints, not {robot.n}',
+                raise RecordingError(f'must have {robot.n} joints, got {log.position.shape[1]}',
                                      subject=log.name, remedy='give those of the robot')
         self.logs, self.layout, self.settings = tuple(logs), layout, settings
         self._model = pack(robot)
@@ -255,8 +256,8 @@ class Search:
         table = self.layout.table(z * self._scales)
         errors = []
         for log in self.logs:
-            told = _simulated(self._model, log, table, self.settings.step)
-            error = (log.position - told) / self._motion
+            position = _simulated(self._model, log, table, self.settings.step)
+            error = (log.position - position) / self._motion
             errors.append(np.where(np.isfinite(error), np.clip(error, -LOST, LOST), LOST).ravel())
         return np.concatenate(errors)
 
@@ -396,14 +397,14 @@ def _findings(layout: Layout, x: FloatArray, deviations: FloatArray, costs: Sequ
     at_bound = [label for label, sd in zip(layout.labels, deviations, strict=True)
                 if np.isnan(sd)]
     if at_bound:
-        findings.append(Finding(Severity.INFO, ', '.join(at_bound), 'is at the bound of what is '
-                                'possible: the logs do not ask for it',
+        findings.append(Finding(Severity.INFO, ', '.join(at_bound), 'is at its bound: the logs do '
+                                'not require it',
                                 'choose a friction class without it'))
     vague = [label for label, value, sd in zip(layout.labels, x, deviations, strict=True)
              if sd > VAGUE * abs(value)]
     if vague:
-        findings.append(Finding(Severity.INFO, ', '.join(vague), 'is hardly told by the logs: '
-                                f'standard deviation above {100 * VAGUE:.0f} %',
+        findings.append(Finding(Severity.INFO, ', '.join(vague), 'is hardly determined by the '
+                                f'logs: standard deviation above {100 * VAGUE:.0f} %',
                                 'give it under known, or record other motions'))
     if len(costs) > 1 and costs[1] > (1.0 + SAME) * costs[0]:
         findings.append(Finding(Severity.WARNING, 'searches', 'found the best minimum only once',
@@ -475,8 +476,8 @@ def judge_drives(found: OutputError, logs: Sequence[ServoLog]) -> DriveVerdict:
                        'on its drive')
     if not np.isfinite(outside) or outside > OVERFIT * inside + 0.01:
         verdict = POOR if verdict == POOR else FAIR
-        reasons.append('simulates much worse what it has not seen: the halves of the logs say '
-                       'different things')
+        reasons.append('simulates much worse what it has not seen: the halves of the logs '
+                       'disagree')
     return DriveVerdict(verdict, tuple(reasons), motion, inside, outside, (name, share))
 
 

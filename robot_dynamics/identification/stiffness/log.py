@@ -76,7 +76,7 @@ class Columns:
     source: str
 
     def named(self, name: str | int) -> FloatArray:
-        """Column by its name, or by its number from 1."""
+        """Column by name, or by number from 1."""
         key = str(name)
         if key in self.values:
             return self.values[key]

@@ -102,8 +102,8 @@ def examine_modes(torque: FloatArray, output: FloatArray, rate: float, *, has_ra
     from scipy.signal import csd, freqz, lfilter, welch
     u, y = torque - np.mean(torque), output - np.mean(output)
     if len(u) < 20 * max(ORDERS) or not (np.any(u) and np.any(y)):
-        raise RecordingError('tells no resonance: too few samples, or one of the signals is '
-                             'constant', subject=name, remedy='record torque and motion')
+        raise RecordingError('has too few samples for resonances, or a constant signal',
+                             subject=name, remedy='record torque and motion')
     size = float(np.linalg.norm(y))
     best: tuple[float, int, FloatArray, FloatArray] | None = None
     for order in ORDERS:

@@ -51,7 +51,7 @@ class JointReport:
         out = [f'{self.name}: {self.samples} rows, {self.duration:.4g} {unit}']
         out += _of_spring(self.spring) if self.spring is not None else []
         out += _of_modes(self.modes) if self.modes is not None else []
-        return (*out, *(f'  not told: {text}' for text in self.missing))
+        return (*out, *(f'  not determined: {text}' for text in self.missing))
 
     def to_dict(self) -> dict[str, Any]:
         """Results in plain types, without time series; nan becomes None."""

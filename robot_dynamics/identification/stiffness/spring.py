@@ -44,7 +44,7 @@ LOADED = 0.1
 LEAST_MOTION, TOGETHER = 1e-3, 0.5
 #: A motor stands still below this part of the root mean square of its speed.
 STANDSTILL = 0.02
-#: Brakes carry a joint whose torque is zero for so long, s; left out around it, in 1 / cut-off.
+#: Duration of zero torque with brakes on, s; left out around it, in 1 / cut-off.
 BRAKED, AROUND = 0.2, 2.0
 # Errors are taken to be correlated over so long, s; rows a cut-off; passes over the play.
 _CORRELATION, _ROWS, _PASSES = 1.0, 4.0, 3
@@ -127,7 +127,7 @@ def examine_spring(log: JointLog) -> SpringReport:
     lost, lost_deviation = value.get('lost', 0.0), deviation.get('lost', np.nan)
     dry = dry_deviation = np.nan
     if 'dry' in value and value['dry'] > SEEN * deviation['dry']:
-        # More motion is lost with the direction than dry friction makes up for.
+        # The lost motion along the direction exceeds the effect of dry friction.
         follows, lost, lost_deviation = DIRECTION, value['dry'], deviation['dry']
     elif 'dry' in value and np.isfinite(K):
         dry, dry_deviation = -K * value['dry'], K * deviation['dry']

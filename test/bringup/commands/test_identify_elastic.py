@@ -126,7 +126,7 @@ def test_one_encoder_a_joint(work, log, side, capsys):
     assert identify(work, log, f'encoders: {side}\n') == 0
     out = capsys.readouterr().out
     assert f'{side.capitalize()} alone were measured' in out
-    assert '  joint1/stiffness: cannot be told any more' in out
+    assert '  joint1/stiffness: no longer identifiable' in out
     assert 'A stiffness needs encoders on both sides of its spring' in out
     assert 'joint1/rotor_inertia: only together with link2/m' in out
     assert {path.name for path in (work / 'out').iterdir()} == FILES
@@ -138,7 +138,7 @@ def test_one_encoder_a_joint(work, log, side, capsys):
 
 
 @pytest.mark.parametrize(('log', 'content', 'words'), [
-    ('links.npz', '', 'tells nothing of the motors: lacks some of motor_joint1, motor_joint2; '
+    ('links.npz', '', 'has no states of the motors: lacks some of motor_joint1, motor_joint2; '
                       'record the states of the motors'),
     ('other.npz', '', 'lacks some of motor_joint1'),
     ('short.npz', '', 'too short'),
