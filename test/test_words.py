@@ -33,7 +33,9 @@ PHRASES = {
 }
 
 #: Right uses: the file, and the phrase as it stands there.
-RIGHT: dict[str, set[str]] = {}
+RIGHT: dict[str, set[str]] = {
+    'robot_dynamics/identification/elastic/problem.py': {'problems whose variables separate'},
+}
 
 #: How many phrases are left in each room; only ever made smaller, at the end empty.
 LEFT = {'bringup': 340, 'closed_form': 16, 'control': 235, 'dynamics': 75, 'elastic': 43,
