@@ -31,7 +31,7 @@ def tell(watch, period, count=120):
 def test_stamps_in_another_unit_are_told(watch):
     status = tell(watch, 2e-9)
     assert status.level == Level.WARN
-    assert status.message == 'cannot be watched: joint_states are 2e-09 s apart by their ' \
+    assert status.message == 'cannot be monitored: joint_states are 2e-09 s apart by their ' \
         'stamps; stamp them in s'
     # It begins as soon as they are right.
     assert 'cannot' not in tell(watch, 0.002).message
@@ -51,7 +51,7 @@ def test_learning_ends_though_the_arm_was_stopped_first(watch):
     assert learn(watch, True).success
     nobody = np.zeros(2)
     watch.update(np.array([0.3, -0.2]), nobody, nobody, 0.002, 1.0, 10**9, due=False)
-    assert 'nobody drives' in learn(watch, True).message
+    assert 'all efforts are zero' in learn(watch, True).message
     # Of too short a run nothing is taken over, and it is watched again.
     assert 'too little motion' in learn(watch, False).message
-    assert 'learns' not in tell(watch, 0.002).message
+    assert 'learning' not in tell(watch, 0.002).message

@@ -93,7 +93,7 @@ def test_an_arm_that_runs_is_identified(make_node, motion, tmp_path):
 
 
 def test_silence_ends_with_a_word(domain, tmp_path):
-    with pytest.raises(RecordingError, match='says nothing within 1 s'):
+    with pytest.raises(RecordingError, match='has no message within 1 s'):
         listen(5.0, lambda topic, messages: None, domain=domain, patience=1.0)
     listen(5.0, lambda topic, messages: None, domain=domain, is_over=lambda: True)
     shares = []
@@ -102,7 +102,7 @@ def test_silence_ends_with_a_word(domain, tmp_path):
                progress=shares.append)
     assert shares and set(shares) == {0.0}
     for names in ({'namespace': 'a b'}, {'topic': '1 2'}):
-        with pytest.raises(BringupError, match='is no name'):
+        with pytest.raises(BringupError, match='must be a name'):
             listen(1.0, lambda topic, messages: None, domain=domain, **names)
 
 
