@@ -27,6 +27,9 @@ from robot_dynamics.bringup.processes import child_environment  # noqa: E402
 from robot_dynamics.nodes.ros.node import NodeParts  # noqa: E402
 from robot_dynamics.nodes.ros.transports import overridden, without_shared_memory  # noqa: E402
 
+sys.path.insert(0, str(Path(__file__).parent))
+from fork_server import ForkServer  # noqa: E402
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
@@ -177,7 +180,7 @@ def observer(make_node: Callable[..., Node]) -> Observer:
 class Running:
     """A started node."""
 
-    process: subprocess.Popen[str]
+    process: Any
 
     def stop(self, number: int = signal.SIGINT, timeout: float = 60.0) -> tuple[int, str, str]:
         """Send a signal and return status, stdout and stderr; to hang is a failure."""
@@ -199,19 +202,35 @@ def _literal(value: Any) -> str:
     return json.dumps(str(value)) if isinstance(value, (str, Path)) else repr(value)
 
 
+@pytest.fixture(scope='session')
+def fork_server() -> Iterator[ForkServer]:
+    """The process that nodes are forked from."""
+    server = ForkServer(REPOSITORY)
+    yield server
+    server.close()
+
+
 @pytest.fixture
-def start(domain: int) -> Iterator[Callable[..., Running]]:
-    """Start a node of this package: ``start('recorder', output=...)``; ended after the test."""
+def start(domain: int, request: pytest.FixtureRequest) -> Iterator[Callable[..., Running]]:
+    """Start a node of this package: ``start('recorder', output=...)``; ended after the test.
+
+    It is forked from a process with all modules, unless the test module sets COLD_STARTS.
+    """
     running: list[Running] = []
+    is_cold = getattr(request.module, 'COLD_STARTS', False)
 
     def launch(node: str, *arguments: str, module: str | None = None,
                **parameters: Any) -> Running:
-        command = [sys.executable, '-m', module or f'robot_dynamics.nodes.{node}', '--ros-args',
-                   *arguments]
+        options = ['--ros-args', *arguments]
         for name, value in parameters.items():
-            command += ['-p', f'{name}:={_literal(value)}']
-        process = subprocess.Popen(command, text=True, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, env=os.environ, cwd=REPOSITORY)
+            options += ['-p', f'{name}:={_literal(value)}']
+        if is_cold or module:
+            command = [sys.executable, '-m', module or f'robot_dynamics.nodes.{node}', *options]
+            process = subprocess.Popen(command, text=True, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, env=os.environ, cwd=REPOSITORY)
+        else:
+            process = request.getfixturevalue('fork_server').start(
+                f'robot_dynamics.nodes.{node}', options, os.environ)
         running.append(Running(process))
         return running[-1]
 
