@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chaos: what nodes do when everything around them goes wrong: ``--help``.
+"""Chaos: behaviour of nodes while everything around them fails: ``--help``.
 
-Real systems in processes of their own: a simulated arm, a controller, a reference and the
-model torque, with a relay between arm and controller that spoils joint states, and somebody
-who kills, stops and restarts processes, turns the clock, sets parameters, sends broken
-trajectories and asks for transitions. An observer hears every command.
-``docs/reliability.md`` says what is asserted.
+Real systems in processes of their own: a simulated arm, a controller, a reference and the model
+torque, with a relay between arm and controller that corrupts joint states. A script kills, stops
+and restarts processes, changes the clock, sets parameters, sends broken trajectories and requests
+transitions. An observer receives every command. ``docs/reliability.md`` lists what is asserted.
+All processes end with this one, also when it is interrupted or killed.
 
     python benchmark/chaos.py
     python benchmark/chaos.py --minutes 60 --seed 7 --write
@@ -17,13 +17,16 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
+import signal
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from chaos_parts.report import failures, summary, tell, write
+from chaos_parts.leaks import end_with_parent
+from chaos_parts.report import failures, print_outcome, summary, write
 from chaos_parts.run import SETUPS, Run, play
 
 
@@ -48,9 +51,14 @@ def main() -> int:
     systems = range(options.systems) if options.system is None else [options.system]
     seconds = 60.0 * options.minutes / len(systems)
     began = time.monotonic()
-    one = partial(play, options.seed, seconds=seconds, only=options.only, tell=tell)
+    one = partial(play, options.seed, seconds=seconds, only=options.only,
+                  print_outcome=print_outcome)
     context = multiprocessing.get_context('spawn')
-    with ProcessPoolExecutor(len(systems), mp_context=context) as pool:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # The processes of the pool end with their groups, see `end_with_parent`.
+        signal.signal(number, lambda number, frame: os._exit(128 + number))
+    with ProcessPoolExecutor(len(systems), mp_context=context,
+                             initializer=end_with_parent) as pool:
         runs: list[Run] = list(pool.map(one, systems))
     text = summary(runs, time.monotonic() - began)
     print(text)

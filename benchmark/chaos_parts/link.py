@@ -26,8 +26,8 @@ from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.messages import to_nanoseconds, write_stamp
 from robot_dynamics.nodes.ros.transports import without_shared_memory
 
+from .command_reader import CommandReader, messages, received_command
 from .cores import Cores, Couriers
-from .ears import Ears, heard, messages
 from .faults import Fault
 from .records import Records, Relayed, Wait
 from .states import NANOSECONDS, Belief, State
@@ -139,8 +139,8 @@ class _Relay:
         self._errors = listen(JointState, f'{CONTROLLER}/tracking_error', qos.telemetry())
         self._estimates = listen(Float64MultiArray, f'{CONTROLLER}/parameter_estimate',
                                  qos.telemetry())
-        self._ears = Ears(node, (self._states, self._clocks, self._commands, self._modes,
-                                 self._errors, self._estimates))
+        self._reader = CommandReader(node, (self._states, self._clocks, self._commands,
+                                            self._modes, self._errors, self._estimates))
         self._out = node.create_publisher(JointState, 'joint_states', qos.state())
         self._clock_out = node.create_publisher(Clock, '/clock', many)
         self._second_out = None
@@ -161,7 +161,7 @@ class _Relay:
         wait = _LONGEST_WAIT
         if self._due:
             wait = max(0, min(wait, self._due[0][0] - now))
-        overslept, stolen = self._ears.wait(wait)
+        overslept, stolen = self._reader.wait(wait)
         self._overslept += overslept if overslept > _STALL else 0
         self._stolen += stolen if stolen > _STALL else 0
         for message, _ in messages(self._clocks):
@@ -169,7 +169,7 @@ class _Relay:
         for message, _ in messages(self._states):
             self._pass_state(message)
         self._send_due()
-        for command in (heard(*each) for each in messages(self._commands)):
+        for command in (received_command(*each) for each in messages(self._commands)):
             self._command_at = command.time
             if command.late > _LATE:
                 self._disturbed_at = command.time

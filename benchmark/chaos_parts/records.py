@@ -11,7 +11,7 @@ from .states import Belief
 
 
 @dataclass(frozen=True)
-class Heard:
+class ReceivedCommand:
     """A command as it was heard.
 
     Parameters
@@ -118,7 +118,7 @@ class Records:
 
     begin: int
     end: int = 0
-    commands: list[Heard] = field(default_factory=list)
+    commands: list[ReceivedCommand] = field(default_factory=list)
     states: list[Relayed] = field(default_factory=list)
     modes: list[tuple[int, str]] = field(default_factory=list)
     estimates: list[tuple[int, tuple[float, ...]]] = field(default_factory=list)

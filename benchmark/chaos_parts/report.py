@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 
 from sections import DOCS, write_section
 
-from .judge import share
+from .assessment import share
 from .run import SETUPS, Outcome, Run
-from .stage import TOO_BUSY
+from .scenario_system import TOO_BUSY
 
 
-def tell(outcome: Outcome) -> None:
+def print_outcome(outcome: Outcome) -> None:
     """Print one line about a scenario."""
     losses = ''.join(f' {1e3 * loss.reaction:.1f}' for loss in outcome.verdict.losses)
     print(f'{outcome.system}/{outcome.index:<4} {outcome.name:40} {outcome.seconds:5.1f} s, back '
@@ -34,8 +34,9 @@ def failures(runs: Sequence[Run]) -> list[str]:
             lines.append(f'seed {run.seed}, system {run.system}: {finding}')
         if run.leaked:
             lines.append(f'seed {run.seed}, system {run.system}: processes left: {run.leaked}')
-        if run.unheard:
-            lines.append(f'seed {run.seed}, system {run.system}: {run.unheard} commands unheard')
+        if run.lost_commands:
+            lines.append(f'seed {run.seed}, system {run.system}: '
+                         f'{run.lost_commands} commands lost')
         for outcome in run.outcomes:
             lines += [f'seed {run.seed}, system {run.system}, scenario {outcome.index} '
                       f'({outcome.name}): {finding}\n    python benchmark/chaos.py --seed '
@@ -57,9 +58,9 @@ def summary(runs: Sequence[Run], wall: float) -> str:
         f'{wall / 60.0:.1f} min, {len(runs)} systems side by side |',
         f'| scenarios | {len(outcomes)}, of '
         f'{len({outcome.name for outcome in outcomes})} kinds |',
-        f'| commands heard, published but unheard | '
+        f'| commands received, published but lost | '
         f'{sum(outcome.verdict.commands for outcome in outcomes)}, '
-        f'{sum(run.unheard for run in runs)} |',
+        f'{sum(run.lost_commands for run in runs)} |',
         '| largest effort over its limit | '
         f'{max((outcome.verdict.largest_effort for outcome in outcomes), default=0.0):.3f} |',
         '| largest speed of the arm over its limit | '

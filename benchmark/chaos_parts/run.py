@@ -16,14 +16,14 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
-from .duties import Duties, Verdict
-from .judge import judge, unheard
+from .assessment import assess, lost_commands
 from .leaks import marked_environment, processes_with
 from .link import Link
-from .people import People
+from .operator import Operator
+from .requirements import Requirements, Verdict
 from .rig import Nodes, Setup
+from .scenario_system import NOT_AT_ALL, START_TIMEOUT, TOO_BUSY, ScenarioSystem
 from .scenarios import scenario_at
-from .stage import NOT_AT_ALL, START_TIMEOUT, TOO_BUSY, Stage
 
 #: The systems of a run, one after the other: every way of waiting, both kinds of time, a
 #: controller that resumes by itself and one that does not, one that learns and one that
@@ -76,7 +76,7 @@ class Run:
         Seed of the run and number of the system in it.
     outcomes : list of Outcome
         One a scenario.
-    unheard : int
+    lost_commands : int
         Commands published that the observer has not heard.
     processes : int
         Processes started.
@@ -91,7 +91,7 @@ class Run:
     seed: int
     system: int
     outcomes: list[Outcome] = field(default_factory=list)
-    unheard: int = 0
+    lost_commands: int = 0
     processes: int = 0
     stalls: int = 0
     leaked: list[int] = field(default_factory=list)
@@ -108,7 +108,7 @@ class Run:
 
 
 def play(seed: int, system: int, seconds: float, only: Sequence[int] = (), *,
-         tell: Callable[[Outcome], None] = lambda outcome: None) -> Run:
+         print_outcome: Callable[[Outcome], None] = lambda outcome: None) -> Run:
     """Play scenarios to a system.
 
     Parameters
@@ -131,75 +131,77 @@ def play(seed: int, system: int, seconds: float, only: Sequence[int] = (), *,
     robot = load_description(setup.robot).robot
     nodes = Nodes(setup, seed, environment)
     link = Link(dict(zip(robot.joint_names, robot.limits.velocity.tolist(), strict=True)))
-    people = People()
-    stage, duties = Stage(setup, nodes, link, people), _duties(setup, robot)
+    operator = Operator()
+    tested, requirements = ScenarioSystem(setup, nodes, link, operator), _duties(setup, robot)
     numbers: dict[bytes, int] = {}
     try:
-        _play(stage, run, duties, numbers, seconds, only, tell)
+        _play(tested, run, requirements, numbers, seconds, only, print_outcome)
     finally:
-        stage.absent()
+        tested.absent()
         for name, status in nodes.close().items():
             if status != 0:
                 run.findings.append(f'{name} ended with status {status} at the end: '
                                     + ' | '.join(nodes.lines[name]))
-        stage.present()
-        _judge_aside(stage, run, duties, numbers)
+        tested.present()
+        _assess_aside(tested, run, requirements, numbers)
         link.close()
-        people.close()
+        operator.close()
         run.processes = nodes.started
         run.leaked = processes_with(mark)
     return run
 
 
-def _play(stage: Stage, run: Run, duties: Duties, numbers: dict[bytes, int], seconds: float,
-          only: Sequence[int], tell: Callable[[Outcome], None]) -> None:
+def _play(tested: ScenarioSystem, run: Run, requirements: Requirements, numbers: dict[bytes, int],
+          seconds: float, only: Sequence[int],
+          print_outcome: Callable[[Outcome], None]) -> None:
     """Bring the system up and play."""
-    for name in stage.nodes.names:
-        stage.start(name)
-    stage.absent()
-    _, how = stage.recover(by_itself=True, timeout=START_TIMEOUT)
-    run.findings += stage.findings
+    for name in tested.nodes.names:
+        tested.start(name)
+    tested.absent()
+    _, how = tested.recover(by_itself=True, timeout=START_TIMEOUT)
+    run.findings += tested.findings
     if how in (NOT_AT_ALL, TOO_BUSY):
         return
-    _judge_aside(stage, run, duties, numbers)
+    _assess_aside(tested, run, requirements, numbers)
     indices: Iterable[int] = only or iter(range(10**9))
     for index in indices:
         if not only and run.seconds >= seconds:
             return
-        outcome = _play_one(stage, run, index, duties, numbers)
+        outcome = _play_one(tested, run, index, requirements, numbers)
         run.outcomes.append(outcome)
-        tell(outcome)
+        print_outcome(outcome)
         if outcome.how in (NOT_AT_ALL, TOO_BUSY):
             return
 
 
-def _judge_aside(stage: Stage, run: Run, duties: Duties, numbers: dict[bytes, int]) -> None:
-    """Judge what was heard outside of scenarios."""
-    records = stage.link.take()
-    verdict = judge(records, duties, stage.absences)
+def _assess_aside(tested: ScenarioSystem, run: Run, requirements: Requirements,
+                  numbers: dict[bytes, int]) -> None:
+    """Assess what was received outside of scenarios."""
+    records = tested.link.take()
+    verdict = assess(records, requirements, tested.absences)
     run.findings += verdict.findings
     run.stalls += verdict.stalls
-    run.unheard += unheard(records.commands, numbers)
+    run.lost_commands += lost_commands(records.commands, numbers)
 
 
-def _play_one(stage: Stage, run: Run, index: int, duties: Duties, numbers: dict[bytes, int]
-              ) -> Outcome:
+def _play_one(tested: ScenarioSystem, run: Run, index: int, requirements: Requirements,
+              numbers: dict[bytes, int]) -> Outcome:
     """Play one scenario, wait until the system has recovered, and judge."""
-    scenario, chance = scenario_at(stage.setup, run.seed, run.system, index)
-    stage.begin(chance)
+    scenario, chance = scenario_at(tested.setup, run.seed, run.system, index)
+    tested.begin(chance)
     began = time.monotonic()
-    stage.wait(chance.uniform(0.3, 0.6))
-    scenario.play(stage)
-    recovery, how = stage.recover(scenario.passes)
-    records = stage.link.take()
-    verdict = judge(records, duties, stage.absences)
-    verdict.findings += stage.findings
-    run.unheard += unheard(records.commands, numbers)
+    tested.wait(chance.uniform(0.3, 0.6))
+    scenario.play(tested)
+    recovery, how = tested.recover(scenario.passes)
+    records = tested.link.take()
+    verdict = assess(records, requirements, tested.absences)
+    verdict.findings += tested.findings
+    run.lost_commands += lost_commands(records.commands, numbers)
     return Outcome(run.system, index, scenario.name, time.monotonic() - began, recovery, how,
                    verdict)
 
 
-def _duties(setup: Setup, robot: Robot) -> Duties:
+def _duties(setup: Setup, robot: Robot) -> Requirements:
     """Return what the controller of a setup owes."""
     dynamics, still = Dynamics(robot), np.zeros(robot.n)
     inertial = 10 * robot.n_bodies
@@ -212,5 +214,5 @@ def _duties(setup: Setup, robot: Robot) -> Duties:
                            @ np.array(estimate[:inertial]))
         return efforts
 
-    return Duties(robot.limits.effort, setup.state_timeout, 1.0 / setup.rate,
+    return Requirements(robot.limits.effort, setup.state_timeout, 1.0 / setup.rate,
                   setup.safe_command_count, gravity)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from . import faults, scenarios_of_people, scenarios_of_processes
+from . import faults, scenarios_of_operators, scenarios_of_processes
 from .faults import Fault
 from .rig import Setup
-from .stage import Stage
+from .scenario_system import ScenarioSystem
 from .states import CORRUPTIONS, Belief
 
 
@@ -31,7 +31,7 @@ class Scenario:
     """
 
     name: str
-    play: Callable[[Stage], None]
+    play: Callable[[ScenarioSystem], None]
     passes: bool = True
     suits: Callable[[Setup], bool] = lambda setup: True
 
@@ -43,8 +43,8 @@ def _always(setup: Setup) -> bool:
 def _fault(name: str, make: Callable[[Random], Fault], least: float, most: float, *,
            passes: bool = True, suits: Callable[[Setup], bool] = _always) -> Scenario:
     """Return a scenario that lets a fault act for a time between least and most, in s."""
-    def play(stage: Stage) -> None:
-        stage.fault(make(stage.chance), stage.chance.uniform(least, most))
+    def play(tested: ScenarioSystem) -> None:
+        tested.fault(make(tested.chance), tested.chance.uniform(least, most))
     return Scenario(name, play, passes, suits)
 
 
@@ -108,7 +108,7 @@ def _clock_scenarios() -> Iterator[Scenario]:
 def catalogue(setup: Setup) -> list[Scenario]:
     """Return all that can happen to a system, in a fixed order."""
     others = [Scenario(name, play, passes) for name, play, passes in
-              (*scenarios_of_processes.SCENARIOS, *scenarios_of_people.SCENARIOS)]
+              (*scenarios_of_processes.SCENARIOS, *scenarios_of_operators.SCENARIOS)]
     return [scenario for scenario in (*_message_scenarios(), *_clock_scenarios(), *others)
             if scenario.suits(setup)]
 

@@ -7,18 +7,18 @@ import signal
 from collections.abc import Callable, Iterator
 
 from .rig import ARM, CONTROLLER, INVERSE_DYNAMICS, REFERENCE
-from .stage import Stage
+from .scenario_system import ScenarioSystem
 
 #: Name, what plays it, and whether a controller set up to resume has to do so by itself.
-Entry = tuple[str, Callable[[Stage], None], bool]
+Entry = tuple[str, Callable[[ScenarioSystem], None], bool]
 
 
-def _killed(name: str) -> Callable[[Stage], None]:
+def _killed(name: str) -> Callable[[ScenarioSystem], None]:
     """Return a scenario in which a node is killed and, a little later, started again."""
-    def play(stage: Stage) -> None:
-        stage.end(name, signal.SIGKILL)
-        stage.wait(stage.chance.uniform(0.0, 1.0))
-        stage.start(name)
+    def play(tested: ScenarioSystem) -> None:
+        tested.end(name, signal.SIGKILL)
+        tested.wait(tested.chance.uniform(0.0, 1.0))
+        tested.start(name)
     return play
 
 
@@ -28,35 +28,35 @@ def _ending_signals() -> tuple[signal.Signals, ...]:
     return (signal.SIGINT, signal.SIGTERM) + (() if survives else (signal.SIGHUP,))
 
 
-def _asked_to_end(name: str) -> Callable[[Stage], None]:
+def _asked_to_end(name: str) -> Callable[[ScenarioSystem], None]:
     """Return a scenario in which a node is asked to end and started again."""
-    def play(stage: Stage) -> None:
-        stage.end(name, stage.chance.choice(_ending_signals()))
-        if name == CONTROLLER and stage.wait(0.3, until=lambda status: False):
+    def play(tested: ScenarioSystem) -> None:
+        tested.end(name, tested.chance.choice(_ending_signals()))
+        if name == CONTROLLER and tested.wait(0.3, until=lambda status: False):
             return
-        if name == CONTROLLER and stage.link.status().commanded:
-            stage.findings.append('commands after the controller has ended')
-        stage.start(name)
+        if name == CONTROLLER and tested.link.status().commanded:
+            tested.findings.append('commands after the controller has ended')
+        tested.start(name)
     return play
 
 
-def _stopped(name: str, least: float, most: float) -> Callable[[Stage], None]:
+def _stopped(name: str, least: float, most: float) -> Callable[[ScenarioSystem], None]:
     """Return a scenario in which a node stands still for a time in s."""
-    def play(stage: Stage) -> None:
-        stage.pause(name, stage.chance.uniform(least, most))
+    def play(tested: ScenarioSystem) -> None:
+        tested.pause(name, tested.chance.uniform(least, most))
     return play
 
 
-def _all_stopped(stage: Stage) -> None:
+def _all_stopped(tested: ScenarioSystem) -> None:
     """Let the whole machine stand still, and go on."""
-    seconds = stage.chance.uniform(0.05, 0.5)
-    stage.absent()
-    for name in stage.nodes.names:
-        stage.nodes.signal(name, signal.SIGSTOP)
-    stage.wait(seconds)
-    for name in stage.nodes.names:
-        stage.nodes.signal(name, signal.SIGCONT)
-    stage.present()
+    seconds = tested.chance.uniform(0.05, 0.5)
+    tested.absent()
+    for name in tested.nodes.names:
+        tested.nodes.signal(name, signal.SIGSTOP)
+    tested.wait(seconds)
+    for name in tested.nodes.names:
+        tested.nodes.signal(name, signal.SIGCONT)
+    tested.present()
 
 
 def _entries() -> Iterator[Entry]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes in processes that are forked from one that has everything imported and compiled.
 
-A node takes seconds of processor time to import its modules and to load its kernels. Tests that are
-not about that fork it instead: each node still is a process of its own.
+A node takes seconds of processor time to import its modules and to load its kernels. Tests that
+are not about that fork it instead: each node still is a process of its own.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _run(module: str, arguments: list[str], environment: dict[str, str], output:
 
 if __name__ == '__main__':
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.path.insert(0, os.getcwd())
+    sys.path.insert(0, str(Path.cwd()))
     from robot_dynamics.bringup.warmup import every_node, warm_up
     from robot_dynamics.nodes.documents import parameters  # noqa: F401
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chaos, the same in every run; `benchmark/chaos.py` says what must hold."""
+"""Chaos, the same in every run; `benchmark/chaos.py` describes what must hold."""
 
 import json
 import math
@@ -14,21 +14,22 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 (rclpy) is not installed')
 
+from benchmark.chaos_parts.leaks import descendants
 from benchmark.chaos_parts.link import Status
 from benchmark.chaos_parts.rig import CONTROLLER
 from benchmark.chaos_parts.run import SETUPS
+from benchmark.chaos_parts.scenario_system import NOT_AT_ALL, TOO_BUSY, ScenarioSystem
 from benchmark.chaos_parts.scenarios import catalogue, scenario_at
-from benchmark.chaos_parts.stage import NOT_AT_ALL, TOO_BUSY, Stage
 
 SCRIPT = Path(__file__).resolve().parents[2] / 'benchmark' / 'chaos.py'
-MINUTES, SEED = 10, 1
+MINUTES, SEED = 4, 1
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(
-    sys.platform != 'linux', reason='what the machine takes is told by /proc')]
+    sys.platform != 'linux', reason='the load of the machine is read from /proc')]
 
 
 def chaos(file, *arguments, **environment):
-    """Run it; return how it ended and what it tells of each system."""
+    """Run it; return the completed process and the report of each system."""
     done = subprocess.run([sys.executable, str(SCRIPT), '--seed', str(SEED), '--json', str(file),
                            *arguments], capture_output=True, text=True, check=False,
                           env={**os.environ, **environment})
@@ -37,7 +38,7 @@ def chaos(file, *arguments, **environment):
 
 
 def check(done, runs):
-    """Nothing was wrong; skip where the machine let nobody come back, which is no fault."""
+    """Require a run without findings; skip where the machine was too busy for a recovery."""
     assert done.returncode == 0, done.stderr + done.stdout
     assert all(run['processes'] >= 4 and run['leaked'] == [] for run in runs)
     outcomes = [outcome for run in runs for outcome in run['outcomes']]
@@ -46,24 +47,24 @@ def check(done, runs):
     return outcomes, [outcome['verdict'] for outcome in outcomes]
 
 
-# Nothing is open; but what is found once in hours of it says little of the change at hand.
+# A finding once in hours of chaos is not due to the change that is tested.
 @pytest.mark.flaky(reruns=2)
 @pytest.mark.timeout(1800)
 def test_whatever_happens_the_arm_is_safe(tmp_path):
-    """Ten minutes of it, of three systems side by side."""
+    """Four minutes in total, of three systems side by side; the benchmark runs for longer."""
     done, runs = chaos(tmp_path / 'runs.json', '--minutes', str(MINUTES))
     outcomes, verdicts = check(done, runs)
     assert sum(outcome['seconds'] for outcome in outcomes) >= 60.0 * MINUTES
     # Where nothing happens, nothing is wrong. This is a third of what a machine lets through that
     # has time: on a busy one it goes into recoveries.
-    assert sum(verdict['commands'] for verdict in verdicts) > 20_000
-    assert sum(len(verdict['losses']) for verdict in verdicts) >= 8
+    assert sum(verdict['commands'] for verdict in verdicts) > 8_000
+    assert sum(len(verdict['losses']) for verdict in verdicts) >= 3
     names = {scenario.name for setup in SETUPS for scenario in catalogue(setup)}
-    assert len({outcome['name'] for outcome in outcomes}) > 0.5 * len(names)
+    assert len({outcome['name'] for outcome in outcomes}) > 0.25 * len(names)
 
 
-class Somebody:
-    """Stands in for the link, the nodes and the people of a system that does not come back."""
+class Unresponsive:
+    """Link, nodes and operator of a system that does not recover."""
 
     missing: tuple = ()
     lines = {CONTROLLER: []}
@@ -84,15 +85,15 @@ class Somebody:
 
 @pytest.mark.parametrize(('period', 'how', 'count'), [
     (math.inf, NOT_AT_ALL, 1), (2.0, NOT_AT_ALL, 1), (0.4, TOO_BUSY, 0)])
-def test_who_does_not_come_back_is_found_where_the_machine_lets_him(monkeypatch, period, how,
+def test_a_system_that_does_not_recover_is_found_where_the_machine_allows(monkeypatch, period, how,
                                                                      count):
     """Disturbed once in so many seconds, where half a second in a row is enough."""
-    monkeypatch.setattr('benchmark.chaos_parts.stage.LONGEST_RECOVERY', 6.0)
-    monkeypatch.setattr('benchmark.chaos_parts.stage._IN_A_ROW', 0.5)
-    somebody = Somebody(period)
-    stage = Stage(SETUPS[0], somebody, somebody, somebody)
-    assert stage.recover(by_itself=False, timeout=1.0)[1] == how
-    assert len(stage.findings) == count
+    monkeypatch.setattr('benchmark.chaos_parts.scenario_system.LONGEST_RECOVERY', 6.0)
+    monkeypatch.setattr('benchmark.chaos_parts.scenario_system._IN_A_ROW', 0.5)
+    system = Unresponsive(period)
+    tested = ScenarioSystem(SETUPS[0], system, system, system)
+    assert tested.recover(by_itself=False, timeout=1.0)[1] == how
+    assert len(tested.findings) == count
 
 
 PLANTED = """
@@ -102,15 +103,16 @@ if 'robot_dynamics.nodes.adaptive_controller' in sys.orig_argv:
     import math
     import subprocess
     from robot_dynamics.control.session.session import ControlSession
-    from robot_dynamics.nodes.controller import effort_controller
-    send, count = effort_controller.EffortControllerNode._send, itertools.count()
+    from robot_dynamics.nodes.controller.commands import CommandClaim
+    send, count = CommandClaim.send, itertools.count()
     time_left = ControlSession.time_left
 
-    def _send(self, command):
-        command.effort[0] = {60: math.nan, 70: 1e3}.get(next(count), command.effort[0])
-        send(self, command)
+    def send_wrong(self, effort, q):
+        effort = effort.copy()
+        effort[0] = {60: math.nan, 70: 1e3}.get(next(count), effort[0])
+        send(self, effort, q)
 
-    effort_controller.EffortControllerNode._send = _send
+    CommandClaim.send = send_wrong
     ControlSession.time_left = lambda self, now: time_left(self, now) + 0.05
     subprocess.Popen(['sleep', '100'], start_new_session=True, stdin=subprocess.DEVNULL,
                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -121,7 +123,7 @@ if 'robot_dynamics.nodes.adaptive_controller' in sys.orig_argv:
 def test_faults_are_found(tmp_path):
     """NaN, an effort beyond its limit, a late safe command and a process that is left, planted."""
     (tmp_path / 'sitecustomize.py').write_text(PLANTED, encoding='utf-8')
-    # Several: none is judged before which the machine has kept the controller from its turn.
+    # Several: those in which the machine has delayed the controller are not assessed.
     numbers = [str(k) for k in range(400)
                if scenario_at(SETUPS[0], SEED, 0, k)[0].name == 'states are lost'][:5]
     paths = os.pathsep.join([str(tmp_path), str(SCRIPT.parents[1]),
@@ -137,3 +139,31 @@ def test_faults_are_found(tmp_path):
         assert fault in done.stderr, done.stderr
     assert any(f'--seed {SEED} --system 0 --only {number}\n' in f'{done.stderr}\n'
                for number in numbers)
+
+
+def is_alive(pid):
+    try:
+        return Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0] != 'Z'
+    except OSError:
+        return False
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_run_leaves_no_process(number):
+    run = subprocess.Popen([sys.executable, str(SCRIPT), '--system', '0', '--minutes', '5'],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + 60.0
+        # Its worker, the relay and the nodes.
+        while len(descendants(run.pid)) < 6 and time.monotonic() < end:
+            time.sleep(0.2)
+        pids = descendants(run.pid)
+        assert len(pids) >= 6
+    finally:
+        run.send_signal(number)
+    assert run.wait(10.0) != 0
+    end = time.monotonic() + 20.0
+    while any(map(is_alive, pids)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not any(map(is_alive, pids))

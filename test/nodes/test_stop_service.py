@@ -97,7 +97,7 @@ def test_a_path_out_of_reach_is_not_begun_and_the_reason_is_told(start, observer
     system.wait(90.0, lambda: system.is_in('tracking'))
 
     def told() -> bool:
-        return any('no motion from here' in item.message and 'joint' in item.message
+        return any('no motion from this pose' in item.message and 'joint' in item.message
                    for array in system.status for item in array.status)
 
     system.wait(20.0, told)

@@ -10,7 +10,7 @@ from robot_dynamics.model.arrays import FloatArray
 
 
 @dataclass(frozen=True)
-class Duties:
+class Requirements:
     """What a controller owes.
 
     Parameters

@@ -10,7 +10,7 @@ from random import Random
 
 from .faults import Fault
 from .link import Link, Status
-from .people import People
+from .operator import Operator
 from .rig import CONTROLLER, HANDLERS_TIMEOUT, REFERENCE, Nodes, Setup
 
 #: How long a system may take to track again, and to come up, of time in which the machine lets
@@ -30,7 +30,7 @@ _MOVES = 0.02
 _END_TIMEOUT = 10.0
 
 
-class Stage:
+class ScenarioSystem:
     """Where a scenario is played.
 
     Parameters
@@ -41,8 +41,8 @@ class Stage:
         Its processes, what stands between them, and who talks to them.
     """
 
-    def __init__(self, setup: Setup, nodes: Nodes, link: Link, people: People):
-        self.setup, self.nodes, self.link, self.people = setup, nodes, link, people
+    def __init__(self, setup: Setup, nodes: Nodes, link: Link, operator: Operator):
+        self.setup, self.nodes, self.link, self.operator = setup, nodes, link, operator
         #: Chance of the scenario that is played.
         self.chance = Random(0)
         #: What was seen to be wrong.
@@ -154,7 +154,7 @@ class Stage:
             if (status.mode == 'stopped' and not self._autostarts) \
                     or (status.mode == 'safe' and not alone):
                 how = 'activated anew'
-                self._activate_anew()
+                self._reactivate()
             self.wait(0.05)
         self.present()
         took = time.monotonic() - began
@@ -172,11 +172,11 @@ class Stage:
                         and status.error < _SMALL_ERROR)
         return not self.wait(_SETTLED, until=is_off)
 
-    def _activate_anew(self) -> None:
+    def _reactivate(self) -> None:
         """Do what an operator does."""
         self.absent()
         self._autostarts = False
-        self.people.change_state('deactivate')
-        self.people.change_state('activate')
+        self.operator.change_state('deactivate')
+        self.operator.change_state('activate')
         self.present()
         self.wait(0.1)

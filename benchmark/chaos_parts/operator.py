@@ -33,7 +33,7 @@ TRANSITIONS = {'activate': (Transition.TRANSITION_ACTIVATE, State.PRIMARY_STATE_
 _PATIENCE = 1.5
 
 
-class People:
+class Operator:
     """A node of the driver's own with clients of every service.
 
     A server that has found a client's requests but not yet where its answers go drops the

@@ -14,24 +14,25 @@ import numpy as np
 import pytest
 
 from benchmark.chaos_parts import faults
-from benchmark.chaos_parts.duties import Duties
-from benchmark.chaos_parts.judge import judge, unheard
+from benchmark.chaos_parts.assessment import assess, lost_commands
 from benchmark.chaos_parts.leaks import marked_environment, processes_with
-from benchmark.chaos_parts.records import Heard, Records, Relayed, Wait
+from benchmark.chaos_parts.records import ReceivedCommand, Records, Relayed, Wait
+from benchmark.chaos_parts.requirements import Requirements
 from benchmark.chaos_parts.states import CORRUPTIONS, Belief, State
 
 MS = 1_000_000
 PERIOD, TIMEOUT, COPIES = 4 * MS, 100 * MS, 5
 POSE, CARRIES, LIMIT = (0.1, -0.2), (3.0, -4.0), (10.0, 20.0)
-DUTIES = Duties(np.array(LIMIT), 0.1, 0.004, COPIES, lambda pose, estimate: [np.array(CARRIES)])
+REQUIREMENTS = Requirements(np.array(LIMIT), 0.1, 0.004, COPIES,
+                            lambda pose, estimate: [np.array(CARRIES)])
 #: Of the last good state, and of the safe command after it.
 LAST, SAFE = 996 * MS, 996 * MS + 101 * MS
 #: How long a command is on its way.
 WAY = MS // 2
 
 
-def heard(published, number, effort=CARRIES, publisher=b'controller'):
-    return Heard(published + WAY, WAY, number, publisher, effort)
+def received_command(published, number, effort=CARRIES, publisher=b'controller'):
+    return ReceivedCommand(published + WAY, WAY, number, publisher, effort)
 
 
 def nothing(time):
@@ -48,13 +49,13 @@ def waits(controller=nothing, others=nothing, stolen=nothing, couriers=nothing,
 def records():
     """A second of good states, each answered, then silence for as long, answered safely."""
     states = [Relayed(time, Belief.GOOD, POSE) for time in range(0, LAST + 1, PERIOD)]
-    commands = [heard(state.time + MS, number) for number, state in enumerate(states)]
-    commands += [heard(SAFE + 2 * MS * k, len(states) + k) for k in range(COPIES)]
+    commands = [received_command(state.time + MS, number) for number, state in enumerate(states)]
+    commands += [received_command(SAFE + 2 * MS * k, len(states) + k) for k in range(COPIES)]
     return Records(0, 1990 * MS, commands, states, modes=[(0, 'tracking')], waits=waits())
 
 
 def findings(records, absences=()):
-    return judge(records, DUTIES, absences).findings
+    return assess(records, REQUIREMENTS, absences).findings
 
 
 def found(records, text):
@@ -65,7 +66,7 @@ def found(records, text):
 
 
 def test_nothing_is_found_where_nothing_is_wrong(records):
-    verdict = judge(records, DUTIES, ())
+    verdict = assess(records, REQUIREMENTS, ())
     assert verdict.findings == []
     (loss,) = verdict.losses
     assert loss.reaction == pytest.approx(0.101) and loss.own == pytest.approx(0.101)
@@ -130,7 +131,7 @@ def at(moment, milliseconds):
 def test_what_only_a_machine_that_stood_still_explains_is_counted_and_no_finding(records):
     records.waits = waits(overslept=at(LAST + 50 * MS, 10))
     for late, stalls in ((0, 0), (10, 1)):
-        verdict = judge(later(records, late * MS), DUTIES, ())
+        verdict = assess(later(records, late * MS), REQUIREMENTS, ())
         assert (verdict.findings, verdict.stalls) == ([], stalls)
     # By so much and no more, and just then.
     assert found(later(records, 14 * MS), '115.0 are its own')
@@ -142,7 +143,7 @@ def test_missing_copies_are_counted_where_the_machine_stood_still(records):
     del records.commands[-2:]
     assert found(records, '3 commands after the loss')
     records.waits = waits(overslept=at(SAFE, 900))
-    verdict = judge(records, DUTIES, ())
+    verdict = assess(records, REQUIREMENTS, ())
     assert (verdict.findings, verdict.stalls) == ([], 1)
 
 
@@ -160,7 +161,7 @@ def test_no_stall_excuses_a_wrong_effort_or_a_command_too_many(records, account)
 def test_an_answer_that_comes_late_is_no_safe_command(records, end, count, account):
     """The controller takes up the last state after 55 ms; the next ones come soon, or too late."""
     copies = len(records.commands) - COPIES
-    records.commands[copies:] = [heard(LAST + 55 * MS, copies, (1.0, 1.0))]
+    records.commands[copies:] = [received_command(LAST + 55 * MS, copies, (1.0, 1.0))]
     records.waits = waits(**{account: at(LAST, 54)})
     records.states.append(Relayed(LAST + end * MS, Belief.GOOD, POSE))
     assert len(findings(records)) == count
@@ -185,7 +186,7 @@ def test_no_safe_command_is_found(records):
 
 def test_copies_are_counted_and_compared(records):
     assert found(replace(records, commands=records.commands[:-1]), '4 commands after the loss')
-    more = [*records.commands, heard(1500 * MS, len(records.commands))]
+    more = [*records.commands, received_command(1500 * MS, len(records.commands))]
     assert found(replace(records, commands=more), '6 commands after the loss')
     records.commands[-2] = replace(records.commands[-2], effort=(3.0, -4.1))
     assert found(records, 'copies of the safe command differ')
@@ -199,8 +200,8 @@ def test_copies_that_new_states_cut_short_are_not_counted(records):
 
 
 def test_an_answer_that_the_machine_has_kept_back_is_none_of_the_copies(records):
-    records.commands[-COPIES - 1] = heard(LAST + 60 * MS, len(records.commands) - COPIES - 1,
-                                          (1.0, 1.0))
+    records.commands[-COPIES - 1] = received_command(
+        LAST + 60 * MS, len(records.commands) - COPIES - 1, (1.0, 1.0))
     assert len(findings(records)) == 3
     records.waits = waits(controller=lambda time: min(max(time - LAST, 0), 55 * MS))
     assert findings(records) == []
@@ -213,7 +214,7 @@ def test_a_safe_command_that_does_not_carry_the_arm_is_found(records):
 
 
 #: A gravity that depends on the first joint and on what was learnt.
-LEARNT = replace(DUTIES, gravity=lambda pose, estimate: [
+LEARNT = replace(REQUIREMENTS, gravity=lambda pose, estimate: [
     np.array((30.0 * pose[0], estimate[0] if estimate else 9.9))])
 
 
@@ -224,7 +225,7 @@ def test_what_was_learnt_is_what_is_told_last_before_the_loss_or_after_it(record
                                                                           count):
     """When after the last good state, ms, and what."""
     records.estimates = [(LAST + at * MS, (value,)) for at, value in estimates]
-    assert len(judge(records, LEARNT, ()).findings) == count
+    assert len(assess(records, LEARNT, ()).findings) == count
 
 
 @pytest.mark.parametrize(('earlier', 'count'), [(0, 0), (1, 0), (20, 1)])
@@ -235,7 +236,7 @@ def test_the_arm_is_carried_where_it_was_seen_last(records, earlier, count):
     poses[-1 - earlier] = POSE
     records.states[-40:] = [replace(state, position=pose)
                             for state, pose in zip(records.states[-40:], poses, strict=True)]
-    assert len(judge(records, LEARNT, ()).findings) == count
+    assert len(assess(records, LEARNT, ()).findings) == count
 
 
 def test_bad_states_are_no_sign_of_life(records):
@@ -244,7 +245,7 @@ def test_bad_states_are_no_sign_of_life(records):
     records.states += bad
     assert findings(records) == []
     number = len(records.commands)
-    records.commands[-COPIES:] = [heard(state.time + MS, number + k)
+    records.commands[-COPIES:] = [received_command(state.time + MS, number + k)
                                   for k, state in enumerate(bad)]
     assert found(records, 'commands after the loss, not 5')
 
@@ -300,10 +301,10 @@ def test_who_is_safe_and_answers_nothing_has_said_his_safe_command(records, mode
 
 def test_commands_that_were_not_heard_are_counted(records):
     numbers = {}
-    assert unheard(records.commands[:100], numbers) == 0
-    assert unheard(records.commands[103:], numbers) == 3
-    other = [heard(0, 7, publisher=b'other')]
-    assert unheard(other, numbers) == 0
+    assert lost_commands(records.commands[:100], numbers) == 0
+    assert lost_commands(records.commands[103:], numbers) == 3
+    other = [received_command(0, 7, publisher=b'other')]
+    assert lost_commands(other, numbers) == 0
     assert numbers == {b'controller': len(records.commands) - 1, b'other': 7}
 
 

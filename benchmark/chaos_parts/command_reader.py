@@ -13,10 +13,10 @@ from rclpy.node import Node
 from rclpy.subscription import Subscription
 
 from .cores import Cores
-from .records import Heard
+from .records import ReceivedCommand
 
 
-class Ears:
+class CommandReader:
     """Waits for some subscriptions.
 
     Parameters
@@ -53,10 +53,10 @@ def messages(subscription: Subscription) -> Iterator[tuple[Any, dict[str, Any]]]
         yield taken
 
 
-def heard(message: Any, info: dict[str, Any]) -> Heard:
+def received_command(message: Any, info: dict[str, Any]) -> ReceivedCommand:
     """Return a command with when it was heard, and how long it was on its way."""
     now, wall = time.monotonic_ns(), time.time_ns()
     number = info.get('publication_sequence_number')
     publisher = (info.get('publisher_gid') or {}).get('data', b'')
-    return Heard(now, wall - info['source_timestamp'], -1 if number is None else number,
+    return ReceivedCommand(now, wall - info['source_timestamp'], -1 if number is None else number,
                  bytes(publisher), tuple(message.data))

@@ -10,9 +10,9 @@ from typing import Any
 from robot_dynamics.bringup.descriptions import load_description
 
 from .faults import Drop, Fault
-from .people import trajectory
+from .operator import trajectory
 from .rig import CONTROLLER, INVERSE_DYNAMICS, REFERENCE
-from .stage import Stage
+from .scenario_system import ScenarioSystem
 
 #: A controller that is held up for more periods than this may find that states come slowly.
 _LONGEST_STEP = 2.0
@@ -35,22 +35,22 @@ _REQUESTS: tuple[tuple[str, str, Any, bool], ...] = (
 )
 
 
-def _parameters(stage: Stage) -> None:
+def _parameters(tested: ScenarioSystem) -> None:
     """Set what may and what may not be set, in any order, while the arm moves."""
-    for node, name, value, is_good in stage.chance.sample(_REQUESTS, 6):
-        taken = stage.people.set_parameter(node, name, value)
+    for node, name, value, is_good in tested.chance.sample(_REQUESTS, 6):
+        taken = tested.operator.set_parameter(node, name, value)
         if taken is not is_good:
-            stage.findings.append(f'{node}: {name} := {value!r} was '
+            tested.findings.append(f'{node}: {name} := {value!r} was '
                                   + {True: 'taken', False: 'refused', None: 'not answered'}[taken])
-    _goes_on(stage, 'parameters were set')
+    _expect_undisturbed(tested, 'parameters were set')
     # As they were.
-    stage.people.set_parameter(CONTROLLER, 'adapt', stage.setup.controller == 'adaptive')
-    stage.people.set_parameter(CONTROLLER, 'adapt_after', 0.0)
+    tested.operator.set_parameter(CONTROLLER, 'adapt', tested.setup.controller == 'adaptive')
+    tested.operator.set_parameter(CONTROLLER, 'adapt_after', 0.0)
 
 
-def _broken_references(stage: Stage) -> None:
+def _broken_references(tested: ScenarioSystem) -> None:
     """Send trajectories nothing may follow, in between those of the reference node."""
-    names = list(load_description(stage.setup.robot).robot.joint_names)
+    names = list(load_description(tested.setup.robot).robot.joint_names)
     n, far = len(names), [9.0] * len(names)
     broken = (
         trajectory([], []), trajectory(names, []), trajectory(['other'] * n, [(1.0, [0.0] * n)]),
@@ -65,78 +65,78 @@ def _broken_references(stage: Stage) -> None:
         trajectory(names, [(0.001 * k, [0.0] * n) for k in range(20_000)]),
         trajectory(names * 2, [(1.0, [0.0] * (2 * n))]),
     )
-    for message in stage.chance.sample(broken, 8):
-        stage.people.send_reference(message)
-        stage.wait(0.03)
-    _goes_on(stage, 'broken trajectories were sent')
+    for message in tested.chance.sample(broken, 8):
+        tested.operator.send_reference(message)
+        tested.wait(0.03)
+    _expect_undisturbed(tested, 'broken trajectories were sent')
 
 
-def _wrong_transitions(stage: Stage) -> None:
+def _wrong_transitions(tested: ScenarioSystem) -> None:
     """Ask for transitions that an active node does not have."""
-    for transition in stage.chance.sample(('activate', 'configure', 'cleanup'), 2):
-        if stage.people.change_state(transition) is not False:
-            stage.findings.append(f'{transition} of an active controller was not refused')
-    _goes_on(stage, 'wrong transitions were asked for')
+    for transition in tested.chance.sample(('activate', 'configure', 'cleanup'), 2):
+        if tested.operator.change_state(transition) is not False:
+            tested.findings.append(f'{transition} of an active controller was not refused')
+    _expect_undisturbed(tested, 'wrong transitions were asked for')
 
 
-def _let_go(stage: Stage) -> None:
+def _deactivate(tested: ScenarioSystem) -> None:
     """Deactivate; somebody activates it again after a while."""
-    stage.absent()
-    if not stage.people.change_state('deactivate'):
-        stage.findings.append('could not be deactivated')
-    _is_silent(stage, 'deactivated')
+    tested.absent()
+    if not tested.operator.change_state('deactivate'):
+        tested.findings.append('could not be deactivated')
+    _expect_no_commands(tested, 'deactivated')
 
 
-def _let_go_without_states(stage: Stage) -> None:
+def _deactivate_without_states(tested: ScenarioSystem) -> None:
     """Deactivate while no states come; it is not to be activated before they do."""
-    stage.absent()
-    stage.link.set_fault(Drop(stage.chance))
-    stage.wait(0.3)
-    stage.people.change_state('deactivate')
-    if stage.people.change_state('activate'):
-        stage.findings.append('activated without joint states')
-    stage.link.set_fault(Fault())
-    _is_silent(stage, 'not activated')
+    tested.absent()
+    tested.link.set_fault(Drop(tested.chance))
+    tested.wait(0.3)
+    tested.operator.change_state('deactivate')
+    if tested.operator.change_state('activate'):
+        tested.findings.append('activated without joint states')
+    tested.link.set_fault(Fault())
+    _expect_no_commands(tested, 'not activated')
 
 
-def _taken_down(stage: Stage) -> None:
+def _taken_down(tested: ScenarioSystem) -> None:
     """Deactivate, clean up, and configure anew: the whole way round."""
-    stage.absent()
+    tested.absent()
     for transition in ('deactivate', 'cleanup', 'configure'):
-        if not stage.people.change_state(transition, timeout=20.0):
-            stage.findings.append(f'{transition} failed')
-    _is_silent(stage, 'taken down')
-    if not _activate(stage):
-        stage.findings.append('could not be activated after a clean-up')
+        if not tested.operator.change_state(transition, timeout=20.0):
+            tested.findings.append(f'{transition} failed')
+    _expect_no_commands(tested, 'taken down')
+    if not _activate(tested):
+        tested.findings.append('could not be activated after a clean-up')
 
 
-def _activate(stage: Stage) -> bool:
+def _activate(tested: ScenarioSystem) -> bool:
     """Ask until it can: endpoints made anew have to be discovered first."""
-    return any(stage.people.change_state('activate') or stage.wait(0.2) for _ in range(25))
+    return any(tested.operator.change_state('activate') or tested.wait(0.2) for _ in range(25))
 
 
-def _is_silent(stage: Stage, what: str) -> None:
+def _expect_no_commands(tested: ScenarioSystem, what: str) -> None:
     """Expect no command any more."""
-    stage.wait(0.4)
-    if stage.link.status().commanded:
-        stage.findings.append(f'commands from a controller that is {what}')
+    tested.wait(0.4)
+    if tested.link.status().commanded:
+        tested.findings.append(f'commands from a controller that is {what}')
 
 
-def _goes_on(stage: Stage, what: str) -> None:
+def _expect_undisturbed(tested: ScenarioSystem, what: str) -> None:
     """Expect that nobody was disturbed, unless the machine has done that meanwhile."""
-    status = stage.link.status()
-    if max(status.held_up, status.silence) > _LONGEST_STEP / stage.setup.rate:
+    status = tested.link.status()
+    if max(status.held_up, status.silence) > _LONGEST_STEP / tested.setup.rate:
         return
     if status.mode != 'tracking' or not status.commanded or not status.error < 0.1:
-        stage.findings.append(f'{what}, and then the controller was {status}')
+        tested.findings.append(f'{what}, and then the controller was {status}')
 
 
 #: Name, what plays it, and whether a controller set up to resume has to do so by itself.
-SCENARIOS: tuple[tuple[str, Callable[[Stage], None], bool], ...] = (
+SCENARIOS: tuple[tuple[str, Callable[[ScenarioSystem], None], bool], ...] = (
     ('parameters are set', _parameters, True),
     ('broken trajectories are sent', _broken_references, True),
     ('wrong transitions are asked for', _wrong_transitions, True),
-    ('deactivated', _let_go, False),
-    ('deactivated without states', _let_go_without_states, False),
+    ('deactivated', _deactivate, False),
+    ('deactivated without states', _deactivate_without_states, False),
     ('taken down and configured anew', _taken_down, False),
 )

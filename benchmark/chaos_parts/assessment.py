@@ -31,8 +31,8 @@ from operator import attrgetter
 
 import numpy as np
 
-from .duties import Duties, Loss, Verdict
-from .records import Heard, Records, Relayed
+from .records import ReceivedCommand, Records, Relayed
+from .requirements import Loss, Requirements, Verdict
 from .states import NANOSECONDS, Belief
 
 Interval = tuple[int, int]
@@ -49,7 +49,7 @@ _SEEN, _TOLD = 50_000_000, 700_000_000
 _ALL_COPIES = 50_000_000
 
 
-def judge(records: Records, duties: Duties, absences: Sequence[Interval]) -> Verdict:
+def assess(records: Records, requirements: Requirements, absences: Sequence[Interval]) -> Verdict:
     """Return what is wrong with what was heard.
 
     Parameters
@@ -63,19 +63,20 @@ def judge(records: Records, duties: Duties, absences: Sequence[Interval]) -> Ver
     """
     verdict = Verdict(commands=len(records.commands),
                       largest_speed=max((speed for _, speed in records.speeds), default=0.0))
-    _judge_efforts(records.commands, duties, verdict)
-    for begin, end in _gaps(records, duties):
-        if _leads(records, duties, begin.time) \
-                and not _is_silent_by_right(begin, duties, absences):
+    _assess_efforts(records.commands, requirements, verdict)
+    for begin, end in _gaps(records, requirements):
+        if _leads(records, requirements, begin.time) \
+                and not _is_silent_by_right(begin, requirements, absences):
             # Whoever lets go of the arm meanwhile says so with a safe command more.
             end = min([end, *(gone for gone, _ in absences if gone > begin.time)])
-            _judge_loss(records, duties, begin, end, verdict)
+            _assess_loss(records, requirements, begin, end, verdict)
     return verdict
 
 
-def _judge_efforts(commands: Sequence[Heard], duties: Duties, verdict: Verdict) -> None:
-    """Look at every command by itself."""
-    limit = duties.effort_limit
+def _assess_efforts(commands: Sequence[ReceivedCommand], requirements: Requirements,
+                    verdict: Verdict) -> None:
+    """Assess every command by itself."""
+    limit = requirements.effort_limit
     for command in commands:
         effort = np.array(command.effort)
         if effort.shape != limit.shape:
@@ -89,7 +90,7 @@ def _judge_efforts(commands: Sequence[Heard], duties: Duties, verdict: Verdict) 
                 verdict.findings.append(f'a command beyond the limit: {command.effort}')
 
 
-def _gaps(records: Records, duties: Duties) -> list[tuple[Relayed, int]]:
+def _gaps(records: Records, requirements: Requirements) -> list[tuple[Relayed, int]]:
     """Return the last state before each loss, and when the loss ended.
 
     Only those are told after which something has to happen: good states had come for a
@@ -98,8 +99,8 @@ def _gaps(records: Records, duties: Duties) -> list[tuple[Relayed, int]]:
     """
     believed = [state for state in records.states if state.belief is not Belief.BAD]
     ends = [state.time for state in believed[1:]] + [records.end]
-    patience = int((duties.state_timeout + 3.0 * duties.period) * NANOSECONDS)
-    short = int(0.5 * duties.state_timeout * NANOSECONDS)
+    patience = int((requirements.state_timeout + 3.0 * requirements.period) * NANOSECONDS)
+    short = int(0.5 * requirements.state_timeout * NANOSECONDS)
     gaps, good_since = [], None
     for state, end in zip(believed, ends, strict=True):
         if state.belief is Belief.OPEN:
@@ -123,13 +124,14 @@ def _was_held_up(records: Records, begin: int, end: int, time: int) -> bool:
     return any(after.taken_since(before) > time for before, after in pairwise(looks))
 
 
-def _is_silent_by_right(begin: Relayed, duties: Duties, absences: Sequence[Interval]) -> bool:
+def _is_silent_by_right(begin: Relayed, requirements: Requirements,
+                        absences: Sequence[Interval]) -> bool:
     """Whether the controller could not answer a loss, being dead, stopped or not active."""
-    end = begin.time + int(2.0 * duties.state_timeout * NANOSECONDS)
+    end = begin.time + int(2.0 * requirements.state_timeout * NANOSECONDS)
     return any(gone < end and back > begin.time for gone, back in absences)
 
 
-def _leads(records: Records, duties: Duties, time: int) -> bool:
+def _leads(records: Records, requirements: Requirements, time: int) -> bool:
     """Whether the arm was the controller's at a time.
 
     One that is safe and answers no states has said its safe command already: what was good
@@ -138,19 +140,19 @@ def _leads(records: Records, duties: Duties, time: int) -> bool:
     index = bisect_right([at for at, _ in records.modes], time) - 1
     if index < 0 or records.modes[index][1] in ('waiting', 'stopped'):
         return False
-    timeout = int(duties.state_timeout * NANOSECONDS)
+    timeout = int(requirements.state_timeout * NANOSECONDS)
     return records.modes[index][1] != 'safe' or any(
         time - timeout < command.published < time + timeout // 2 for command in records.commands)
 
 
-def _judge_loss(records: Records, duties: Duties, begin: Relayed, end: int, verdict: Verdict
-                ) -> None:
+def _assess_loss(records: Records, requirements: Requirements, begin: Relayed, end: int,
+                 verdict: Verdict) -> None:
     """Look for the safe command after a loss."""
-    bound = duties.state_timeout + duties.period
+    bound = requirements.state_timeout + requirements.period
     # The last good state is still answered, which takes a few ms and not half the time-out.
-    soon = int(0.5 * duties.state_timeout * NANOSECONDS)
+    soon = int(0.5 * requirements.state_timeout * NANOSECONDS)
     said = [command for command in records.commands if begin.time + soon < command.published < end]
-    while said and _is_late_answer(records, duties, begin, said, soon):
+    while said and _is_late_answer(records, requirements, begin, said, soon):
         del said[0]
     if not said:
         had = 1e-9 * (end - begin.time - _taken_by_machine(records, begin, end))
@@ -168,18 +170,18 @@ def _judge_loss(records: Records, duties: Duties, begin: Relayed, end: int, verd
               f'the safe command came {1e3 * loss.reaction:.1f} ms after the last good state, of '
               f'which {1e3 * loss.own:.1f} are its own; {1e3 * bound:.1f} are allowed')
     had = end - first.published - records.taken(first.published, end)
-    if len(said) > duties.copies:
-        verdict.findings.append(f'{len(said)} commands after the loss, not {duties.copies}')
-    elif len(said) < duties.copies and had >= _ALL_COPIES:
+    if len(said) > requirements.copies:
+        verdict.findings.append(f'{len(said)} commands after the loss, not {requirements.copies}')
+    elif len(said) < requirements.copies and had >= _ALL_COPIES:
         _find(records, first.published, end, 1e-9 * (had - _ALL_COPIES), verdict,
-              f'{len(said)} commands after the loss, not {duties.copies}')
+              f'{len(said)} commands after the loss, not {requirements.copies}')
     if any(command.effort != first.effort for command in said):
         verdict.findings.append('the copies of the safe command differ')
-    _judge_safe_effort(duties, records, begin, end, first, verdict)
+    _assess_safe_effort(requirements, records, begin, end, first, verdict)
 
 
-def _is_late_answer(records: Records, duties: Duties, begin: Relayed, said: Sequence[Heard],
-                    soon: int) -> bool:
+def _is_late_answer(records: Records, requirements: Requirements, begin: Relayed,
+                    said: Sequence[ReceivedCommand], soon: int) -> bool:
     """Whether the first command answers the last good state, held up by the machine.
 
     The copies of a safe command follow each other at once.
@@ -189,7 +191,7 @@ def _is_late_answer(records: Records, duties: Duties, begin: Relayed, said: Sequ
     own = first.published - begin.time - _taken_by_machine(records, begin, first.published)
     if is_alone:
         own -= records.stalled(begin.time, first.published)
-    return (is_alone or len(said) > duties.copies) and own < soon
+    return (is_alone or len(said) > requirements.copies) and own < soon
 
 
 def _find(records: Records, begin: int, end: int, late: float, verdict: Verdict, text: str
@@ -201,12 +203,12 @@ def _find(records: Records, begin: int, end: int, late: float, verdict: Verdict,
         verdict.findings.append(text)
 
 
-def _judge_safe_effort(duties: Duties, records: Records, begin: Relayed, end: int,
-                       command: Heard, verdict: Verdict) -> None:
+def _assess_safe_effort(requirements: Requirements, records: Records, begin: Relayed, end: int,
+                       command: ReceivedCommand, verdict: Verdict) -> None:
     """Compare a safe command with what carries the arm."""
-    away = min(float((np.abs(np.array(command.effort) - effort) / duties.effort_limit).max())
+    away = min(float((np.abs(np.array(command.effort) - effort) / requirements.effort_limit).max())
                for pose in _poses(records, begin) for estimate in _estimates(records, begin, end)
-               for effort in duties.gravity(np.array(pose), estimate))
+               for effort in requirements.gravity(np.array(pose), estimate))
     if not away <= _CARRIES:
         verdict.findings.append(f'the safe command is {100.0 * away:.1f} % of a limit away from '
                                 f'what carries the arm: {command.effort}')
@@ -239,7 +241,7 @@ def _taken_by_machine(records: Records, begin: Relayed, end: int) -> int:
     return min(begin.held + records.taken(begin.time, end), end - begin.time)
 
 
-def unheard(commands: Sequence[Heard], last_numbers: dict[bytes, int]) -> int:
+def lost_commands(commands: Sequence[ReceivedCommand], last_numbers: dict[bytes, int]) -> int:
     """Return how many commands were published and not heard, by the publishers' own counting.
 
     Parameters
