@@ -1,20 +1,32 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every check that CI runs. Arguments go to pytest, e.g. ./test.sh test/model -k mimic
-# After --ros jazzy it is the ROS 2 of that distribution, from wheels: ./test.sh --ros jazzy test/nodes
+# The checks of this package.
+#
+#   ./test.sh                       all that CI runs
+#   ./test.sh --quick               those that need no nodes and not much time: below two minutes
+#   ./test.sh test/model -k mimic   arguments for pytest
+#   ./test.sh --ros jazzy ...       the same with the ROS 2 of that distribution, from wheels
+#   ./test.sh --ros-only            only the tests of rooms that use ROS 2, slow ones left out
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 source .ci/environment.sh
-wheels=
-if [ "${1:-}" = --ros ]; then
-  wheels=${2:?which distribution?}
-  shift 2
-fi
+wheels='' scope=all
+while :; do
+  case ${1:-} in
+    --ros) wheels=${2:?which distribution?}; shift 2 ;;
+    --quick) scope=quick; shift ;;
+    --ros-only) scope=ros; shift ;;
+    *) break ;;
+  esac
+done
 prepare_environment sim,record,report,xacro,symbolic,test "$wheels"
 "$python" -m ruff check .
+# Tests end with this script, see test/conftest.py.
+export ROBOT_DYNAMICS_TEST_SCRIPT=$$
 
-# Whether no argument says which tests: options with a value are written with =.
-everything() {
+# Whether all arguments are options without a choice of tests: those with a value are written
+# with =.
+only_options() {
   local argument
   for argument; do
     case $argument in
@@ -25,11 +37,21 @@ everything() {
   done
 }
 
-everything "$@" || exec "$python" -m pytest "$@"
-# Nodes are judged by their timing and have the machine to themselves; the rest shares it. What
-# fails by a machine that stood still is run once more, as colcon test --retest-until-pass does:
-# both runs are printed, and twice is a failure.
+only_options "$@" || exec "$python" -m pytest "$@"
+
+side_by_side=(--numprocesses=auto --dist=loadfile)
+# A test that fails because the machine stood still is run once more, as colcon test
+# --retest-until-pass does: both runs are printed, and twice is a failure.
+twice=(--reruns=1 -raR)
+folders=() slow=''
+case $scope in
+  quick) exec "$python" -m pytest "${side_by_side[@]}" -m 'not ros and not slow' "$@" ;;
+  ros) folders=(test/nodes test/bringup) slow=' and not slow' ;;
+esac
 status=0
-"$python" -m pytest --numprocesses=auto --dist=loadfile -m 'not ros' "$@" || status=$?
-"$python" -m pytest -m ros --reruns=1 -raR "$@" || status=$?
+"$python" -m pytest "${side_by_side[@]}" -m "not ros$slow" "$@" "${folders[@]}" || status=$?
+"$python" -m pytest "${side_by_side[@]}" "${twice[@]}" -m "ros and not wall_time$slow" "$@" \
+  "${folders[@]}" || status=$?
+# What is judged by wall time has the machine to itself.
+"$python" -m pytest "${twice[@]}" -m "wall_time$slow" "$@" "${folders[@]}" || status=$?
 exit "$status"
