@@ -102,7 +102,6 @@ def read_yaml(path: Path, error: type[RobotDynamicsError], remedy: str,
     RobotDynamicsError
         Of the given class, naming the file.
     """
-    cause: Exception
     try:
         with path.open('rb') as stream:
             content = stream.read(MAX_BYTES + 1)

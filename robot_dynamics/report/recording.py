@@ -197,9 +197,8 @@ def read_recording(path: str | Path) -> Recording:
     if errors is None or commands is None:
         raise RecordingError(f'has no {controller}/command', subject=str(path),
                              remedy='record all topics of the controller')
-    for positions, name in ((measured, 'joint_states'),
-                            (errors, f'{controller}/tracking_error')):
-        if positions.position.shape[1] == 0:
+    for states, name in ((measured, 'joint_states'), (errors, f'{controller}/tracking_error')):
+        if states.position.shape[1] == 0:
             raise RecordingError('has no positions', subject=f'topic {name}',
                                  remedy='record an arm whose joint states have positions')
     parts = {part: series for part in TORQUE_PARTS

@@ -78,6 +78,6 @@ def rounded(values: FloatArray, figures: int = 4) -> Any:
     decimals = figures - 1 - np.where(np.isfinite(exponent), exponent, 0)
     scale = 10.0 ** np.clip(decimals, -300, 300)
     result = np.round(array * scale) / scale
-    objects = result.astype(object)
-    objects[~np.isfinite(result)] = None
-    return objects.tolist()
+    plain = result.astype(object)
+    plain[~np.isfinite(result)] = None
+    return plain.tolist()

@@ -140,9 +140,8 @@ class ShapeClearance:
 def _add_shapes(root: ElementTree.Element, robot: Robot, source: Path | bytes | str,
                 margin: float) -> None:
     """Put the collision shapes of a description on bodies."""
-    flag, world = root.find('option/flag'), root.find('worldbody')
-    assert flag is not None and world is not None
-    flag.set('contact', 'enable')
+    _part(root, 'option/flag').set('contact', 'enable')
+    world = _part(root, 'worldbody')
     bodies = {body.get('name'): body for body in world.iter('body')}
     asset = ElementTree.SubElement(root, 'asset')
     text = read_source(source)
@@ -168,6 +167,13 @@ def _add_shapes(root: ElementTree.Element, robot: Robot, source: Path | bytes | 
             ElementTree.SubElement(contact, 'exclude', body1='world', body2=name)
 
 
+def _part(root: ElementTree.Element, path: str) -> ElementTree.Element:
+    """An element that every MJCF of `robot_to_mjcf` has."""
+    element = root.find(path)
+    assert element is not None
+    return element
+
+
 def _add_geom(owner: ElementTree.Element, asset: ElementTree.Element,
               collision: ElementTree.Element, frame: FloatArray, link: str, folder: Path,
               margin: float) -> None:
@@ -180,7 +186,8 @@ def _add_geom(owner: ElementTree.Element, asset: ElementTree.Element,
     geom = ElementTree.SubElement(owner, 'geom', pos=_text(pose[:3, 3]), margin=repr(margin),
                                   quat=_text(quaternion(pose[:3, :3])))
     shape = collision.find('geometry/*')
-    shape = ElementTree.Element('') if shape is None else shape
+    if shape is None:
+        shape = ElementTree.Element('nothing')
     kind = shape.tag
     if kind == 'box':
         size = 0.5 * _numbers(shape.get('size', ''), 3, link)
@@ -231,8 +238,7 @@ def _add_box(root: ElementTree.Element, workspace: Sequence[float], margin: floa
     if not np.all(low < high):
         raise SimulationError('has no volume', subject='workspace',
                               remedy='give two opposite corners: x y z x y z')
-    world = root.find('worldbody')
-    assert world is not None
+    world = _part(root, 'worldbody')
     for axis in range(3):
         for corner, sign in ((low, 1.0), (high, -1.0)):
             normal = np.zeros(3)

@@ -303,9 +303,9 @@ def number_of_steps(timestep: float, seconds: float | None, steps: int | None) -
     SimulationError
         Unless exactly one of them is given.
     """
-    if steps is None and seconds is not None:
+    if seconds is not None and steps is None:
         return round(seconds / timestep)
-    if steps is not None and seconds is None:
+    if seconds is None and steps is not None:
         return steps
     raise SimulationError('must have either a duration or a number of steps',
                           subject='advance', remedy='give one of seconds and steps')

@@ -71,7 +71,7 @@ def test_an_arm_stretched_out_and_folded_into_itself():
     ('<collision><geometry><sphere radius="x"/></geometry></collision>', 'numbers, got'),
     ('<collision><geometry><box size="1 1"/></geometry></collision>', 'numbers, got'),
     ('<collision><geometry><cone/></geometry></collision>', 'got cone'),
-    ('<collision/>', 'got None'),
+    ('<collision/>', 'got nothing'),
     ('<collision><geometry><mesh filename="package://none/x.stl"/></geometry></collision>',
      'has the mesh'),
     ('<collision><geometry><sphere radius="-1"/></geometry></collision>', 'MuJoCo')])
