@@ -5,6 +5,7 @@ Lower bounds stand here, the exact versions that are tested in ``constraints.txt
 and the reason for each dependency in ``docs/dependencies.md``.
 """
 
+import runpy
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -15,6 +16,14 @@ package_name = 'robot_dynamics'
 def files(folder: str, pattern: str = '*') -> list[str]:
     """Return the files of a folder, as paths from here."""
     return sorted(str(path) for path in Path(folder).glob(pattern) if path.is_file())
+
+
+def executables() -> list[str]:
+    """Entry points of the nodes, read from their registry without importing the package."""
+    registry = runpy.run_path('robot_dynamics/nodes/controllers.py')
+    modules = {node: row.module for node, row in registry['CONTROLLER_NODES'].items()}
+    return [f'{node} = {modules.get(node, f"robot_dynamics.nodes.{node}")}:main'
+            for node in registry['NODES']]
 
 
 setup(
@@ -76,18 +85,7 @@ setup(
     entry_points={
         'console_scripts': [
             'robot-dynamics = robot_dynamics.bringup.cli:main',
-            'adaptive_controller = robot_dynamics.nodes.adaptive_controller:main',
-            'excitation = robot_dynamics.nodes.excitation:main',
-            'feedforward_lq_controller = robot_dynamics.nodes.feedforward_lq_controller:main',
-            'computed_torque_controller = robot_dynamics.nodes.computed_torque_controller:main',
-            'pd_gravity_controller = robot_dynamics.nodes.pd_gravity_controller:main',
-            'elastic_pd_controller = robot_dynamics.nodes.elastic_pd_controller:main',
-            'gravity_compensation_controller = '
-            'robot_dynamics.nodes.gravity_compensation_controller:main',
-            'inverse_dynamics = robot_dynamics.nodes.inverse_dynamics:main',
-            'reference = robot_dynamics.nodes.reference:main',
-            'simulated_arm = robot_dynamics.nodes.simulated_arm:main',
-            'recorder = robot_dynamics.nodes.recorder:main',
+            *executables(),
         ],
     },
 )

@@ -16,20 +16,10 @@ from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 # What of the other rooms a node needs these import.
 _ROOMS = ('control', 'simulation')
 
-#: What nodes ask for beside the kernels of every loop: module of the package, and its kernels.
-_OF_NODES = {
-    'feedforward_lq_controller': {
-        'dynamics.kernels.effort_derivatives': ('effort_derivatives', 'many_effort_derivatives'),
-        'control.lq.rules': ('riccati_gain_of',),
-        'control.laws.feedforward_lq': ('apply_feedback', 'tracking_errors'),
-        'control.lq.gain_table': ('nearest_knot',)},
-    # It looks at all of a motion before the first command.
-    'excitation': {'dynamics.kernels.lanes_dynamics': ('inverse_dynamics',)},
-    'gravity_compensation_controller': {'control.laws.guiding': ('guide', 'feel')},
-    'elastic_pd_controller': {
-        'dynamics.kernels.effort_derivatives': ('effort_derivatives', 'many_effort_derivatives'),
-        'elastic.rotors': ('add_rotor_matrices', 'rotor_columns', 'add_rotor_derivatives')},
-}
+#: Kernels of nodes beside those of every loop, by module of the package; rows of controllers have
+#: their own. The excitation node checks the whole motion before its first command.
+_OF_NODES = {**{node: row.kernels for node, row in CONTROLLER_NODES.items()},
+             'excitation': {'dynamics.kernels.lanes_dynamics': ('inverse_dynamics',)}}
 
 #: The same for an arm whose joints are elastic.
 _OF_ELASTIC_ARMS = {'elastic.rotors': ('add_rotor_matrices',), 'elastic.motion': ('advance',)}

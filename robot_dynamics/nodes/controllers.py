@@ -44,6 +44,9 @@ class Controller(NamedTuple):
     listens_to : tuple of str
         Topics that it subscribes to beside states, description, reference and the commands of
         the other controllers.
+    kernels : mapping of str to tuple of str
+        Compiled functions that its node uses beside those of every controller, by module below
+        ``robot_dynamics``; ``robot-dynamics warmup`` and ``up`` compile them before it starts.
     package : str
         Python package that has the module of the node.
     """
@@ -59,6 +62,7 @@ class Controller(NamedTuple):
     states: str = 'joint_states'
     topics: tuple[str, ...] = ()
     listens_to: tuple[str, ...] = ()
+    kernels: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     package: str = 'robot_dynamics.nodes'
 
     @property
@@ -87,14 +91,24 @@ _ROWS = (
     _ADAPTIVE._replace(name='fixed', text='the same law, learns nothing',
                        parameters={'adapt': False}, learns=False),
     Controller('feedforward_lq', 'feedforward_lq_controller',
-               'feedforward of the model and a least squares feedback'),
+               'feedforward of the model and a least squares feedback', kernels={
+                   'dynamics.kernels.effort_derivatives': ('effort_derivatives',
+                                                           'many_effort_derivatives'),
+                   'control.lq.rules': ('riccati_gain_of',),
+                   'control.laws.feedforward_lq': ('apply_feedback', 'tracking_errors'),
+                   'control.lq.gain_table': ('nearest_knot',)}),
     Controller('computed_torque', 'computed_torque_controller', 'the whole model in the loop'),
     Controller('pd_gravity', 'pd_gravity_controller', 'PD with the gravity of the model'),
     Controller('elastic_pd', 'elastic_pd_controller',
                'PD on the motors of elastic joints, gravity compensated on-line',
-               is_elastic=True, has_feedback_gains=False, states='motor_states'),
+               is_elastic=True, has_feedback_gains=False, states='motor_states', kernels={
+                   'dynamics.kernels.effort_derivatives': ('effort_derivatives',
+                                                           'many_effort_derivatives'),
+                   'elastic.rotors': ('add_rotor_matrices', 'rotor_columns',
+                                      'add_rotor_derivatives')}),
     Controller('gravity', 'gravity_compensation_controller',
-               'weightless, to be guided by hand', tracks=False),
+               'weightless, to be guided by hand', tracks=False,
+               kernels={'control.laws.guiding': ('guide', 'feel')}),
     Controller('none', '', 'no controller, the arm brakes', tracks=False,
                has_feedback_gains=False),
 )

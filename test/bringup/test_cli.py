@@ -176,7 +176,7 @@ def test_up_ends_with_the_reason_of_a_node_that_refuses(tmp_path):
     done = run('up', '--plant', str(plant))
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
-    assert last.startswith('robot-dynamics up: /simulated_arm: ended with status 1: ')
+    assert last.startswith('robot-dynamics up: /simulated_arm ended with status 1: ')
     assert 'mass_scale' in last
 
 

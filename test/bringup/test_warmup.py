@@ -62,6 +62,6 @@ def test_what_a_system_is_not_made_of_is_not_compiled():
     names = [kernel.name for kernel in kernels_of(System(
         robot='planar_2r', controller='elastic_pd').processes())]
     assert 'motion.advance' in names and len(set(names)) == len(names)
-    assert {*names, 'guiding.guide', 'kernels.riccati_gain_of',
+    assert {*names, 'guiding.guide', 'rules.riccati_gain_of',
             'lanes_dynamics.inverse_dynamics'} <= {
         kernel.name for kernel in kernels_of(every_node())}
