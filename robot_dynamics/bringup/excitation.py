@@ -9,7 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from robot_dynamics.bringup.descriptions import load_description
-from robot_dynamics.bringup.processes import NodeProcess, read_parameter_file, shipped_config
+from robot_dynamics.bringup.processes import (
+    NodeProcess,
+    ParameterValue,
+    read_parameter_file,
+    shipped_config,
+)
 from robot_dynamics.bringup.runner import ProcessRunner, StopFlag
 from robot_dynamics.bringup.system import System, find_controller, identified_files
 from robot_dynamics.errors import BringupError
@@ -70,10 +75,10 @@ def excitation_processes(system: System, plan: str, output: str = '', periods: s
                            remedy='choose one that tracks, or set play_as to trajectory for an '
                                   'arm that is controlled by position')
     processes = replace(system, reference=False).processes()
-    parameters = {'use_sim_time': system.use_sim_time, 'spin': system.spin,
-                  'plan': str(Path(plan).expanduser().resolve()), 'output': output,
-                  'periods': count}
-    files = (path,)
+    parameters: dict[str, ParameterValue] = {
+        'use_sim_time': system.use_sim_time, 'spin': system.spin,
+        'plan': str(Path(plan).expanduser().resolve()), 'output': output, 'periods': count}
+    files: tuple[Path, ...] = (path,)
     if system.identified:
         files = (path, identified_files(system.identified))
     elif system.robot:

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import IO
+from typing import IO, Any
 
 from robot_dynamics.bringup.processes import (
     NodeProcess,
@@ -289,12 +289,12 @@ class StopFlag:
 
     def __init__(self) -> None:
         self.is_set = False
-        self._before: dict[int, signal.Handlers] = {}
+        self._before: dict[int, Any] = {}
 
     @contextmanager
     def listening(self) -> Iterator[StopFlag]:
         """Handle signals inside the block."""
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (int(signal.SIGINT), int(signal.SIGTERM), int(signal.SIGHUP)):
             # Under nohup SIGHUP stays ignored. A shell also ignores SIGINT for background jobs,
             # but an explicit SIGINT shall end them.
             if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:

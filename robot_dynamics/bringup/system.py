@@ -184,8 +184,8 @@ class System:
 
     def _postures(self, robot: Robot) -> FloatArray:
         """Postures along the motion of the reference node, shape (k, n)."""
-        reference = {'base_frequency': 0.1, **self.parameters.get('reference', {})}
-        motion = exciting_fourier(robot, self.seed, base_frequency=reference['base_frequency'])
+        frequency: Any = self.parameters.get('reference', {}).get('base_frequency', 0.1)
+        motion = exciting_fourier(robot, self.seed, base_frequency=frequency)
         return motion.sample_many(np.linspace(0.0, motion.period, 200))[0]
 
     def _robot(self) -> Parameters:
@@ -315,7 +315,7 @@ def elastic_joints(wanted: str, controller: str, description: Description) -> st
         return ''
     source = wanted or shipped_elastic_joints().get(description.path.stem, DESCRIPTION)
     try:
-        content = {} if source == DESCRIPTION else resolve_elastic_joints(source)
+        content: Any = {} if source == DESCRIPTION else resolve_elastic_joints(source)
         joints_from_yaml(content, description.robot, read_elastic_tags(
             description.urdf.encode()))
     except RobotDynamicsError as error:

@@ -84,7 +84,7 @@ def check_nodes(graph: GraphSnapshot) -> list[CheckResult]:
     if silent:
         results.append(note(listed(silent), 'does not answer a request for its parameters',
                             'a busy or hanging process, or one that has just ended'))
-    kinds = {node.name: node.parameters['effort_kind'] for node in graph.nodes
+    kinds = {node.name: (node.parameters or {})['effort_kind'] for node in graph.nodes
              if node.is_ours and 'effort_kind' in (node.parameters or {})}
     kinds = {name: kind for name, kind in kinds.items() if kind != 'none'}
     if len(set(kinds.values())) > 1:

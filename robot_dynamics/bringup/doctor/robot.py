@@ -58,8 +58,9 @@ _NO_SPEED, _ROUND = 10.0, (100.0, 1000.0, 10_000.0, 100_000.0)
 _LEAST_LENGTH = 0.05
 #: Gravity on earth, and its tolerance. m/s^2.
 _GRAVITY, _GRAVITY_TOLERANCE = 9.81, 0.1
-_AXES = {(1.0, 0.0, 0.0): '+x', (-1.0, 0.0, 0.0): '-x', (0.0, 1.0, 0.0): '+y',
-         (0.0, -1.0, 0.0): '-y', (0.0, 0.0, 1.0): '+z', (0.0, 0.0, -1.0): '-z'}
+_AXES: dict[tuple[float, ...], str] = {
+    (1.0, 0.0, 0.0): '+x', (-1.0, 0.0, 0.0): '-x', (0.0, 1.0, 0.0): '+y',
+    (0.0, -1.0, 0.0): '-y', (0.0, 0.0, 1.0): '+z', (0.0, 0.0, -1.0): '-z'}
 #: Largest number of unexpanded xacro expressions that are listed.
 _MOST_LEFTOVERS = 3
 
@@ -80,8 +81,9 @@ def check_robot(name_or_path: str) -> HealthReport:
         return HealthReport(f'{name_or_path} cannot be used', (
             Section('description', (from_error(refusal, name_or_path),)),))
     robot = description.robot
-    sections = (Section('description', tuple(check_reading(robot, description.urdf))),
-                Section('masses', (*check_masses(robot), *check_gravity(robot))))
+    sections: tuple[Section, ...] = (
+        Section('description', tuple(check_reading(robot, description.urdf))),
+        Section('masses', (*check_masses(robot), *check_gravity(robot))))
     refusals = check_coordinates(robot)
     if refusals:
         sections += (Section('control', tuple(refusals)),)
@@ -203,7 +205,7 @@ def check_masses(robot: Robot) -> list[CheckResult]:
     # A first moment without mass has no centre; the reader has a finding for it.
     p[p[:, 0] == 0.0, 1:4] = 0.0
     mass, com, tensor = com_from_parameters(p)
-    moments = np.linalg.eigvalsh(tensor)
+    moments = np.linalg.eigvalsh(tensor).astype(np.float64)
     if not np.any(mass > 0.0):
         return []  # a finding of the reader
     length = reach(robot) or float(np.linalg.norm(com, axis=1).max())

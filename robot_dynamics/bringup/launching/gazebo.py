@@ -156,7 +156,9 @@ def _gazebo(world: str, headless: bool) -> Any:
     """Action that starts Gazebo, and ends all with it."""
     from launch.actions import IncludeLaunchDescription
     from launch.launch_description_sources import PythonLaunchDescriptionSource
-    path = find_package('ros_gz_sim') / 'launch' / 'gz_sim.launch.py'
+    package = find_package('ros_gz_sim')
+    assert package is not None, 'checked before the launch'
+    path = package / 'launch' / 'gz_sim.launch.py'
     return IncludeLaunchDescription(
         PythonLaunchDescriptionSource(str(path)), launch_arguments={
             'gz_args': f'-r {"-s " if headless else ""}{world}',
@@ -296,8 +298,8 @@ def _remove_other_hardware(root: ET.Element) -> None:
 
 def _fix_to_world(root: ET.Element, base: str) -> None:
     """Fix the base to the world; in Gazebo it would fall otherwise."""
-    children = {joint.find('child').get('link') for joint in root.findall('joint')}
-    (top,) = [link.get('name') for link in root.findall('link')
+    children = {child.get('link') for child in root.findall('joint/child')}
+    (top,) = [link.get('name', '') for link in root.findall('link')
               if link.get('name') not in children] or [base]
     if top == 'world':
         return
@@ -316,7 +318,7 @@ def _hardware(root: ET.Element, description: Description, simulator: Simulator) 
     for joint in root.findall('joint'):
         if joint.get('type') not in _MOVING:
             continue
-        name = joint.get('name')
+        name = joint.get('name', '')
         element = ET.SubElement(system, 'joint', name=name)
         states = {}
         # A mimic joint has no motor of its own.
