@@ -105,6 +105,7 @@ def test_without_ros_one_line_says_how_to_get_it(capsys, monkeypatch, tmp_path, 
     assert error.count('\n') == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('buffering', ['1', ''])
 def test_a_reader_that_has_seen_enough_is_no_error(buffering):
     done = subprocess.run(['bash', '-c', f'{sys.executable} -m robot_dynamics.bringup.cli robots '
@@ -209,6 +210,7 @@ def test_the_demo_ends_by_itself_and_leaves_its_report(tmp_path):
         assert f'name: {topic}\n' in metadata
 
 
+@pytest.mark.slow
 def test_shipped_robots_are_found_from_anywhere(tmp_path):
     environment = {**os.environ, 'PYTHONPATH': str(ROOT)}
     done = subprocess.run([sys.executable, '-m', 'robot_dynamics.bringup.cli', 'robots'],

@@ -27,6 +27,7 @@ def plan(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_a_summary_says_what_a_design_is_worth(tmp_path, capsys):
     path = tmp_path / 'plan.yaml'
     assert cli.main(['excite', 'rpr', '--output', str(path), '--kind', 'fourier', '--objective',

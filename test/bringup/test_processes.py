@@ -307,6 +307,7 @@ def test_nobody_is_started_who_has_no_keys(monkeypatch):
         launching.state_publisher(System())
 
 
+@pytest.mark.slow
 def test_nodes_of_the_runner_look_for_their_keys(tmp_path):
     pytest.importorskip('rclpy', reason='ROS 2 (rclpy) is not installed')
     keys = {'ROS_SECURITY_KEYSTORE': str(tmp_path), 'ROS_SECURITY_STRATEGY': 'Enforce'}

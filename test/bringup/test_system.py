@@ -175,6 +175,7 @@ def test_shipped_plants_hold_parameters_that_simulated_arm_has():
         assert set(section['ros__parameters']) <= known
 
 
+@pytest.mark.slow
 def test_every_parameter_that_is_passed_exists(tmp_path):
     pytest.importorskip('rclpy', reason='needs ROS 2')
     from importlib import import_module

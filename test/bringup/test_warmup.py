@@ -31,6 +31,7 @@ def cache(tmp_path):
     return make
 
 
+@pytest.mark.slow
 def test_nodes_find_all_that_they_ask_for(cache):
     pytest.importorskip('rclpy', reason='ROS 2 (rclpy) is not installed')
     # An elastic arm with its controller, and every other controller waiting for an arm.

@@ -113,6 +113,7 @@ def same(one, other):
         s2**2, 1 - c2**2)) == 0
 
 
+@pytest.mark.slow
 def test_the_elbow_equals_lagrange_equations_of_its_energies(elbow):
     m1, m2, x1, x2, J1, J2, b1, b2 = sympy.symbols('m1 m2 mx1 mx2 Jzz1 Jzz2 acc1 acc2')
     p1 = sympy.Matrix([a1 * c1, a1 * s1])

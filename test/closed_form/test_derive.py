@@ -18,6 +18,7 @@ def close(value, expected, tolerance=1e-12):
     assert np.max(np.abs(value - expected)) <= tolerance * max(1.0, np.max(np.abs(expected)))
 
 
+@pytest.mark.slow
 @BOTH
 @ALL
 def test_puma_equals_dynamics(puma, at_random, evaluated, what, method):
@@ -25,6 +26,7 @@ def test_puma_equals_dynamics(puma, at_random, evaluated, what, method):
     close(evaluated(derive(puma, what, method=method), values), expected[what])
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize('what', ['slotine-li', 'M', 'C'])
 def test_puma_with_symbols_for_its_lengths(puma, at_random, evaluated, what, method):
@@ -50,6 +52,7 @@ def test_shipped_robots_equal_dynamics(at_random, evaluated, name, method):
         close(evaluated(derive(robot, what, method=method), values), expected[what])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('state', range(2))
 def test_puma_equals_values_from_energies(reference, evaluated, state):
     content = reference('ref_puma560')

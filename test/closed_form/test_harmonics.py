@@ -78,6 +78,7 @@ def test_intermediates_in_sympy_give_the_same(puma, at_random):
     assert np.allclose(found, expected['C'], rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_formulas_too_long_to_be_written_out_are_refused(puma, monkeypatch):
     monkeypatch.setattr(harmonics, 'LARGEST_WORK', 2000)
     assert len(explicit(derive(puma, 'g'))['g']) == 6

@@ -77,6 +77,7 @@ def laid_out(x, layout):
     return x
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10**6), bodies=st.integers(1, 8), count=st.integers(1, 17),
        is_coupled=st.booleans(), layout=layouts(),
        terms=st.lists(st.sampled_from(JOINT_TERMS), unique=True),

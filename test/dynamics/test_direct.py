@@ -128,6 +128,7 @@ def test_robots_too_big_for_the_stack_go_the_general_way(tree):
     np.testing.assert_allclose(limit.regressor(q, v, a) @ limit.parameters, tau, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_references_are_kept_in_balance(dynamics):
     arrays = [np.zeros(4) for _ in range(4)]
     out = dynamics.regressor_buffer()

@@ -114,6 +114,7 @@ def compare(dynamics, model, data, rows, position, rng):
     return q, v, a, pinocchio.computeJointTorqueRegressor(model, data, Q, V, A)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('seed', range(12))
 def test_random_trees(free_tree, seed):
     robot = free_tree(seed, 7, roots=1 + seed % 2)

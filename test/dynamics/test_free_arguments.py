@@ -54,6 +54,7 @@ def test_names_and_sizes(dynamics):
     assert dynamics.jacobian(state(dynamics)[0], 'link7').shape == (6, 13)
 
 
+@pytest.mark.slow
 def test_a_batch_is_its_samples(dynamics):
     arguments = state(dynamics, 3, 2)
     together = everything(dynamics, *arguments)

@@ -64,6 +64,7 @@ def agree(dynamics, motion, weights=None, terms=(), columns=None):
         assert np.sum((R @ x - z)**2) + rest**2 == pytest.approx(right, rel=1e-11)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10**6), bodies=st.integers(1, 6), count=st.integers(1, 17),
        is_coupled=st.booleans(), is_large=st.booleans(), data=st.data())
 def test_any_tree(tree, make, seed, bodies, count, is_coupled, is_large, data):
@@ -94,6 +95,7 @@ def dynamics(tree):
     return Dynamics(tree(3, 6))
 
 
+@pytest.mark.slow
 def test_many_samples(dynamics):
     motion = recording(dynamics, MANY)
     weights = np.random.default_rng(2).uniform(0.1, 2.0, (MANY, dynamics.n))

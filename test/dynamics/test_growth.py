@@ -33,6 +33,7 @@ def formula(counts, name):
     return np.rint(fit)
 
 
+@pytest.mark.slow
 def test_shapes_differ_in_their_pairs(counts):
     assert {entry['shape'] for entry in counts} == {'chain', 'binary tree'}
     pairs = {(entry['shape'], entry['joints']): entry['pairs'] for entry in counts}

@@ -224,6 +224,7 @@ def test_copies_and_pickles_compute_the_same(dynamics, state, duplicate):
     assert not twin.parameters.flags.writeable
 
 
+@pytest.mark.slow
 def test_the_smallest_stack_of_a_thread_is_enough(tree):
     """A robot as large as those that still take the fast way; in a process of its own."""
     script = """

@@ -52,6 +52,7 @@ class Moved:
             FRICTION.get(feature.term, 0.0) for feature in found.model.features]]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('name', ['puma560', 'arm7', 'rpr'])
 def test_without_noise_it_is_exact(name):
     arm = Moved(name, 2.5, 1000.0)
@@ -62,6 +63,7 @@ def test_without_noise_it_is_exact(name):
                                atol=1e-8 * np.max(np.abs(truth)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(('name', 'runs'), [('puma560', 3), ('arm7', 3), ('rpr', 8)])
 def test_stated_deviations_are_honest(name, runs):
     """Some 130 to 200 base parameters: 98 % within three deviations, and no more than that."""

@@ -52,6 +52,7 @@ def test_instruments_remove_the_bias_of_noisy_columns():
     assert np.max(np.abs(estimate('iv', equations).x - TRUE)) < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('name', ['ols', 'wls', 'huber', 'iv'])
 def test_standard_deviations_are_honest(name):
     inside = []

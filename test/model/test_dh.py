@@ -190,6 +190,7 @@ _rows = st.lists(st.fixed_dictionaries({
     'theta': _angle, 'offset': _length}), min_size=1, max_size=4)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(rows=_rows, convention=st.sampled_from(['standard', 'modified']), data=st.data())
 def test_random_tables(rows, convention, data):
@@ -201,6 +202,7 @@ def test_random_tables(rows, convention, data):
         JointType.PRISMATIC if fields['type'] == 'P' else JointType.REVOLUTE for fields in rows]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(rows=_rows, convention=st.sampled_from(['standard', 'modified']), data=st.data())
 def test_columns_are_rows(rows, convention, data):
@@ -416,6 +418,7 @@ _BAD = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(('bad', 'message'), _BAD, ids=[message[:40] for _, message in _BAD])
 def test_bad_table_names_the_field_and_the_remedy(bad, message):
     with pytest.raises(ModelError, match=message) as caught:
@@ -482,6 +485,7 @@ def _places(value, path=()):
             yield from _places(item, (*path, index))
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(data=st.data())
 def test_mutated_tables(data):
@@ -509,6 +513,7 @@ def test_mutated_tables(data):
         assert robot.n >= 1
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 10 ** 6), st.binary(min_size=1, max_size=3))
 def test_mutated_text(position, junk):

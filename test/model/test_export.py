@@ -138,6 +138,7 @@ def _body(rng):
     return parameters_from_com(masses.sum(), com, about)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(robot=robots())
 def test_random_robot_comes_back(robot):
@@ -170,6 +171,7 @@ def is_followed_within_limits(robot):
     return np.any(robot.coupling[followers], axis=0)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(robot=robots())
 def test_text_is_stable(robot):

@@ -108,6 +108,7 @@ def test_deep_documents_need_no_recursion():
     assert len(parse(f'<robot>{nested}</robot>').root.children) == 1
 
 
+@pytest.mark.slow
 def test_many_elements_are_refused_within_bounded_memory():
     text = '<robot>' + '<link/>' * 1_300_000 + '</robot>'
     tracemalloc.start()

@@ -65,6 +65,7 @@ def originals(cases):
             if path.suffix in ('.urdf', '.xacro')]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('seed', range(4))
 def test_damaged_descriptions(originals, capfd, within, seed):
     rng = random.Random(seed)

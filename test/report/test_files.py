@@ -25,6 +25,7 @@ def test_who_may_read_is_for_the_user_to_say(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('name', ['report.html', 'report.png'])
 @pytest.mark.parametrize('dangling', [False, True])
 def test_a_link_in_the_folder_is_replaced_not_followed(bag, tmp_path, name, dangling):

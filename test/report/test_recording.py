@@ -39,6 +39,7 @@ def test_a_namespace_is_taken_off(make_bag):
     assert run.description.startswith('<?xml')
 
 
+@pytest.mark.slow
 def test_the_mcap_file_alone_is_enough(bag):
     file = next(bag.glob('*.mcap'))
     assert len(read_recording(file).states) == 1200

@@ -99,6 +99,7 @@ def test_units_follow_the_joints(arm7):
     assert unit_of(Robot.from_urdf(resolve_robot('rpr'))) == 'mrad or mm'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('options', [{}, {'with_description': False}, {'adapts': False}])
 def test_build_leaves_page_and_picture(make_bag, tmp_path, options):
     report = build_report(make_bag(**options), tmp_path / 'out')
@@ -110,6 +111,7 @@ def test_build_leaves_page_and_picture(make_bag, tmp_path, options):
     assert len(data) > 30_000
 
 
+@pytest.mark.slow
 def test_where_nothing_is_learnt_nothing_is_called_after(outline_of, make_bag, arm7):
     run = read_recording(make_bag(adapts=False))
     words = ' '.join(' '.join(outline_of(run_page(run, summarize(run), arm7)).text).split())

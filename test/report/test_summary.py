@@ -55,12 +55,14 @@ def test_the_loop(run):
     assert loop.callback_median == pytest.approx(0.0001)
 
 
+@pytest.mark.slow
 def test_missing_commands_and_timing_show(make_bag):
     loop = summarize(read_recording(make_bag(commands_every=2, with_timing=False))).loop
     assert loop.command_rate == pytest.approx(50.0, rel=1e-3)
     assert math.isnan(loop.latency_worst)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('options', [{'latency': -0.019}, {'with_timing': False}])
 def test_an_unknown_latency_is_reported_as_unknown(make_bag, options):
     run = read_recording(make_bag(**options))
@@ -70,6 +72,7 @@ def test_an_unknown_latency_is_reported_as_unknown(make_bag, options):
     assert 'command published: unknown' in page and 'median latency' not in page
 
 
+@pytest.mark.slow
 def test_without_adaptation_halves_are_compared(make_bag):
     run = read_recording(make_bag(adapts=False))
     assert first_change(run) is None
@@ -79,6 +82,7 @@ def test_without_adaptation_halves_are_compared(make_bag):
     assert verdict(summary).startswith('Without adaptation')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('switch', [0.0, 0.5])
 def test_a_controller_that_adapts_from_the_start_is_compared_with_its_first_seconds(
         make_bag, switch):
@@ -104,11 +108,13 @@ def test_a_short_run_is_refused(make_bag):
         summarize(read_recording(make_bag(seconds=1.5, adapts=False)))
 
 
+@pytest.mark.slow
 def test_a_run_that_became_worse_is_called_so(make_bag):
     summary = summarize(read_recording(make_bag(after=0.04)))
     assert 'did not improve' in verdict(summary)
 
 
+@pytest.mark.slow
 def test_interruptions_are_counted_and_reported(make_bag):
     modes = ((-2.0, 'holding'), (0.0, 'tracking'), (4.0, 'safe'), (4.5, 'holding'),
              (5.0, 'tracking'), (7.0, 'safe'), (8.0, 'tracking'), (20.0, 'stopped'))
@@ -122,6 +128,7 @@ def test_a_run_that_was_not_interrupted_says_nothing(run):
     assert 'stopped tracking' not in table(summarize(run))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('end', [19.0, 20.0, 21.0])
 def test_the_end_of_a_run_is_no_interruption(make_bag, end):
     # The recorder may hear of it before the last error's stamp, by the clock of the arm.
@@ -153,6 +160,7 @@ def test_units_and_ratios():
     assert ratio(0.02, 0.0) == '-'
 
 
+@pytest.mark.slow
 def test_of_a_released_arm_the_distance_from_the_held_pose_is_reported(make_bag):
     summary = summarize(read_recording(make_bag(
         adapts=False, modes=((-1.0, 'holding'), (0.0, 'guided'), (20.0, 'stopped')))))
@@ -161,11 +169,13 @@ def test_of_a_released_arm_the_distance_from_the_held_pose_is_reported(make_bag)
     assert 'from the pose held before at first' in verdict(summary)
 
 
+@pytest.mark.slow
 def test_a_controller_that_followed_a_reference_did_not_let_go(make_bag):
     modes = ((0.0, 'tracking'), (6.0, 'guided'))
     assert not summarize(read_recording(make_bag(adapts=False, modes=modes))).let_go
 
 
+@pytest.mark.slow
 def test_only_what_is_learnt_has_a_before_and_an_after(run, make_bag):
     assert summarize(run).compared == ('before', 'after')
     for options in ({'adapts': False}, {'switch': 0.0}):

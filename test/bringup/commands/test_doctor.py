@@ -20,6 +20,7 @@ class Terminal:
         return getattr(self._stream, name)
 
 
+@pytest.mark.slow
 def test_a_robot_through_a_pipe(capsys):
     assert main(['doctor', 'arm7']) == 0
     lines = capsys.readouterr().out.splitlines()

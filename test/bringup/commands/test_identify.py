@@ -53,6 +53,7 @@ def done(work):
     return output
 
 
+@pytest.mark.slow
 def test_everything_is_written_and_told(work, done, capsys):
     assert {path.name for path in done.iterdir()} == FILES
     assert main(['identify', str(work / '1.npz'), '--robot', str(work / 'arm.urdf'), '--config',

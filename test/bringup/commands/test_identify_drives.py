@@ -53,6 +53,7 @@ def work(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_yaml_with_servos_is_enough(work, capsys):
     output = work / 'out'
     output.mkdir()

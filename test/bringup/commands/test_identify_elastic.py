@@ -78,6 +78,7 @@ def identify(work, log, content='', *more):
                  str(work / 'log.yaml'), '--output', str(work / 'out'), *more])
 
 
+@pytest.mark.slow
 def test_from_a_recording_to_a_controller(work, robot, capsys):
     assert identify(work, 'log.npz') == 0
     out = capsys.readouterr().out

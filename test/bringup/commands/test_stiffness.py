@@ -33,6 +33,7 @@ def test_report_of_a_log(log, tmp_path, capsys):
     assert (tmp_path / 'out' / 'stiffness.png').read_bytes().startswith(b'\x89PNG')
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_said(log, tmp_path, capsys):
     settings = tmp_path / 'settings.yaml'
     settings.write_text('joints: {elbow: {motor: shaft, link: 2}}')

@@ -88,6 +88,7 @@ def test_a_node_and_its_share_are_seen():
     assert seen.kernels >= seen.compiled >= 0 and seen.kernels > 10
 
 
+@pytest.mark.slow
 def test_kernels_that_nobody_keeps(tmp_path):
     # A home that cannot be written leaves no place for them.
     code = ('from robot_dynamics.bringup.doctor.machine import MachineWatch\n'

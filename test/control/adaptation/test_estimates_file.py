@@ -22,6 +22,7 @@ def learnt(robot, **keywords):
     return law
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('law', ['gradient', 'memory', 'natural'])
 def test_what_was_learnt_comes_back(arm3, tmp_path, law):
     gains = AdaptationGains(law=law)
@@ -42,6 +43,7 @@ def test_odd_names_survive(arm3, tmp_path):
         load_estimates(tmp_path / 'f.yaml', robot, names, values), 2.0 * values)
 
 
+@pytest.mark.slow
 def test_a_file_of_something_else_is_refused_and_nothing_changes(arm3, tmp_path):
     path = tmp_path / 'learnt.yaml'
     learnt(arm3).save(path)

@@ -106,6 +106,7 @@ def desired(t):
             -amplitude * w * w * np.sin(w * t))
 
 
+@pytest.mark.slow
 def test_the_closed_loop_is_that_of_the_reference_and_its_lyapunov_function_never_grows(
         rpr, reference):
     expected = reference['adaptive_simulation']

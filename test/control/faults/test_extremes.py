@@ -20,6 +20,7 @@ def weigh(acceleration, slow, noise, effort):
     return shares, whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('count', [LENGTH // 2, 3 * LENGTH, 3 * STRETCHES * LENGTH // 2])
 def test_the_largest_by_the_spreads_of_the_end_are_found(count):
     random, extremes = np.random.default_rng(3), LargestShares(WINDOWS, N)

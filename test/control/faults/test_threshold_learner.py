@@ -65,6 +65,7 @@ def learn(robot, seconds, **options):
     return learner
 
 
+@pytest.mark.slow
 def test_friction_beyond_the_description_is_found(robot):
     learner = learn(robot, 10.0)
     np.testing.assert_allclose(learner.friction, MORE, atol=0.02)
@@ -75,6 +76,7 @@ def test_friction_beyond_the_description_is_found(robot):
     assert np.all(np.diff(tolerances.noise, axis=0) < 0.0)
 
 
+@pytest.mark.slow
 def test_no_false_alarm_after_it_and_small_faults_are_seen(robot):
     learner = learn(robot, 16.0)
     for fault, wanted in ((0.0, Event.NOTHING), (0.5, Event.FAULT)):
@@ -89,12 +91,14 @@ def test_no_false_alarm_after_it_and_small_faults_are_seen(robot):
         assert fault or events == {Event.NOTHING}
 
 
+@pytest.mark.slow
 def test_a_joint_that_rests_keeps_the_friction_of_the_description(robot):
     learner = learn(robot, 10.0, still=(2,))
     assert not np.any(learner.friction[:, 2])
     np.testing.assert_allclose(learner.friction[:, :2], MORE[:, :2], atol=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(('still', 'named'), [((2,), 'wrist'),
                                              ((0, 1, 2), 'shoulder, elbow, wrist')])
 def test_limits_of_rest_are_refused_for_joints_that_will_move(robot, still, named):
@@ -112,6 +116,7 @@ def test_a_joint_that_is_always_slow_is_learnt_so(robot):
     np.testing.assert_array_equal(effort[0, :, 2], effort[1, :, 2])
 
 
+@pytest.mark.slow
 def test_limits_are_for_an_hour_however_short_the_run(robot):
     short, long = learn(robot, 5.0).tolerances, learn(robot, 14.0).tolerances
     # Spreads of a short run hold what friction showed until it was known: limits are fewer of
@@ -120,6 +125,7 @@ def test_limits_are_for_an_hour_however_short_the_run(robot):
     assert 0.6 < np.median(allowed[0] / allowed[1]) < 1.6
 
 
+@pytest.mark.slow
 def test_friction_never_falls_below_none(robot):
     learner = learn(robot, 10.0, more=np.full((2, 3), -0.15))
     assert np.all(learner.friction >= -np.stack([robot.damping, robot.friction]))

@@ -124,6 +124,7 @@ def test_springs_that_gravity_bends_too_far_are_told_of(robot):
         loop.design()
 
 
+@pytest.mark.slow
 def test_the_motion_of_motors_moves_links_as_desired(robot):
     simple = ElasticDynamics(replace(robot, is_coupled=False))
     rng = np.random.default_rng(2)

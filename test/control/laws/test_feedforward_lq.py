@@ -49,6 +49,7 @@ def law_of(robot, **options):
                                              'errors': ModelErrors(0.0, 0.0, 0.0), **options})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('kind', ['one_step', 'riccati'])
 def test_is_feedforward_of_the_desired_motion_and_feedback_of_the_error(geared, states, kind):
     q, v, q_d, v_d, a_d = states

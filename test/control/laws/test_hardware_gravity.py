@@ -164,6 +164,7 @@ def test_gravity_that_is_no_number_sends_nothing_and_keeps_the_limits(arm3, law)
     np.testing.assert_array_equal(rig.limiter.hardware_gravity, before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('hardware', ['model', 'real'])
 def test_an_adaptive_arm_is_tracked_whatever_the_hardware_thinks_of_its_weight(arm3, hardware):
     """It carries the gravity of the model, or that of the real arm with its load.

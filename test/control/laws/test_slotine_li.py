@@ -122,6 +122,7 @@ def track(robot, true, law, seconds, friction=0.0, dt=0.002, seed=0):
 
 
 # The RPR moves level: without gravity to be wrong about, little is to be gained.
+@pytest.mark.slow
 @pytest.mark.parametrize(('name', 'ratio'), [('arm3', 30.0), ('mimicking', 30.0), ('rpr', 8.0),
                                              ('planar_2r', 30.0)])
 def test_learns_a_payload_and_wrong_masses(name, ratio, request):

@@ -59,6 +59,7 @@ def test_the_largest_eigenvalue_and_nan_of_none():
     np.testing.assert_allclose([turning.real[0], abs(turning.imag[0])], [0.0, 0.5], atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(('design', 'delay', 'wanted'), [
     (FeedbackDesign(400.0, 0.005), T, 'lower bandwidth'),
     (FeedbackDesign(60.0, 1.0 / 60.0, 60.0), 3.0 * T, 'lower bandwidth or disturbance_rate'),

@@ -40,6 +40,7 @@ def planar_3r(q, v):
     return J, h
 
 
+@pytest.mark.slow
 def test_cases_of_the_exam(exercise):
     upper = exercise['meta']['Umax']
     assert len(exercise['cases']) == 4
@@ -108,6 +109,7 @@ def random_case(random):
     return J, b, lower, upper
 
 
+@pytest.mark.slow
 def test_another_solver_agrees_in_ten_thousand_cases():
     random = np.random.default_rng(20210712)
     verdicts = {True: 0, False: 0}
@@ -202,6 +204,7 @@ def test_optimal_by_its_own_conditions(n, m, seed, scale):
         assert np.all((wish - answer.u)[~free] * answer.held[~free] > -1e-8 * scale)
 
 
+@pytest.mark.slow
 def test_end_effector_of_an_arm_keeps_its_velocity():
     robot = Robot.from_urdf(resolve_robot('arm7'))
     dynamics = Dynamics(robot)

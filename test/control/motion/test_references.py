@@ -162,6 +162,7 @@ def test_exciting_motions_keep_every_limit_and_use_one(arm7, seed, start):
         np.testing.assert_allclose(q[0], measured, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('harmonics', [1, 50, 200])
 def test_peaks_of_many_harmonics_are_not_missed(arm7, harmonics):
     reference = exciting_fourier(arm7, 3, harmonics=harmonics, acceleration=1e3, ramp=0.0)

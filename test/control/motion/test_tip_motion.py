@@ -110,6 +110,7 @@ def test_other_arms():
                     keeps_orientation=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(('path', 'options', 'says'), [
     (lambda p: Line(p, [1.5, 0.0, 0.0]), {}, 'joint'),
     (PATHS['circle'], {'acceleration': 0.5, 'speed': 0.4}, r'\(acceleration\)'),

@@ -64,6 +64,7 @@ def bad_references(cases):
             json.loads((folder / 'expected.json').read_text())['numbers'])
 
 
+@pytest.mark.slow
 def test_names_by_the_ten_thousand_do_not_hold_a_controller_up(within):
     def refused(names):
         with pytest.raises(TrajectoryError, match=r'is (unknown|named twice)') as caught:
@@ -289,6 +290,7 @@ def test_a_trajectory_that_differs_a_little_is_blended_in():
         np.testing.assert_allclose(buffer.sample(NOW + t)[0], move.sample(t)[0], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_trajectory_may_start_where_a_sagging_arm_really_is():
     sagged = np.array([-0.2, 0.0, 0.0])
     move = sample_points(PointToPoint(sagged, [0.4, 0.0, 0.0], duration=2.0), 0.0, 2.0, 0.02)
@@ -377,6 +379,7 @@ def trajectories(draw):
     return points, draw(st.floats(0.0, 1.0)), draw(st.sampled_from([None, -0.2, 0.3]))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(trajectories(), min_size=1, max_size=6))
 def test_whatever_is_accepted_the_motion_is_continuous_and_within_limits(messages):

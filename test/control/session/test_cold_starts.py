@@ -112,6 +112,7 @@ def new_rig():
     return lambda reference=calm, **options: Rig(model, real, reference, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('brake_reads', ['nothing', 'gravity', 'unknown'])
 def test_fifty_cold_starts(new_rig, brake_reads):
     generator = np.random.default_rng({'nothing': 1, 'gravity': 2, 'unknown': 3}[brake_reads])
@@ -140,6 +141,7 @@ def test_a_naive_start_does_move_the_reference_before_the_arm_listens(new_rig):
     assert np.abs(naive.law.adaptation.bodies.ravel() - prior).max() > 0.0
 
 
+@pytest.mark.slow
 def test_lost_messages_change_nothing_visible(new_rig):
     generator = np.random.default_rng(4)
     lossy, perfect = new_rig(), new_rig()
@@ -183,6 +185,7 @@ def test_an_outage_is_survived_and_the_arm_taken_up_where_it_is(new_rig):
     assert rig.session.counts['safe_entries'] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(('instant', 'most'), [(4.0, 1.5), (5.0, 6.0), (6.5, 1.5), (8.0, 6.0)])
 def test_a_driver_that_has_lost_its_arm_does_not_drive_it(new_rig, instant, most):
     """It publishes what it knew last, as new: feedback acts on an error that only grows.

@@ -178,6 +178,7 @@ def test_states_far_apart_are_late_too(robot):
     assert law.is_patient
 
 
+@pytest.mark.slow
 def test_a_patient_safe_command_never_drives_springs_however_late():
     """Twenty milliseconds late the damping of the gains shakes this arm to pieces."""
     links = Robot.from_urdf(resolve_robot('arm7'))

@@ -256,6 +256,7 @@ def test_where_no_safe_effort_can_be_computed_the_last_known_one_is_sent(bench, 
     np.testing.assert_array_equal(bench.session.stop('over').effort, bench.controller.gravity)
 
 
+@pytest.mark.slow
 def test_an_arm_that_cannot_be_held_is_not_taken_over(bench):
     bench.controller.gravity[:] = [100.0, 2.0, 0.1]
     assert bench.state() is None
@@ -552,6 +553,7 @@ events = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.lists(events, max_size=30), st.sampled_from([None, 3]), st.booleans())
 def test_whatever_happens_no_nan_and_no_effort_beyond_its_limit_leaves(
@@ -612,6 +614,7 @@ def test_whatever_happens_no_nan_and_no_effort_beyond_its_limit_leaves(
         assert session.mode is Mode.SAFE
 
 
+@pytest.mark.slow
 def test_winds_down_no_faster_than_efforts_may_change(arm3, pd_controller):
     limiter = EffortLimiter.for_robot(arm3, rate_limit=[100.0] * 3)
     bench = Bench(arm3, pd_controller, limiter=limiter).start()

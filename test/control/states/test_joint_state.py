@@ -344,6 +344,7 @@ messages = st.tuples(numbers, st.one_of(st.none(), numbers),
                      st.lists(numbers, min_size=3, max_size=3) | arrays, arrays, arrays)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(messages, max_size=20))
 def test_whatever_comes_in_a_state_is_finite_and_time_moves_on(stream):

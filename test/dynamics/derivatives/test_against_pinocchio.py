@@ -148,6 +148,7 @@ def test_no_description_is_left_out(shared):
     assert sorted(path.stem for path in (shared / 'data' / 'urdf').iterdir()) == sorted(URDFS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('floating', [False, True])
 @pytest.mark.parametrize('name', URDFS)
 def test_descriptions(urdf, name, floating):
@@ -158,6 +159,7 @@ def test_descriptions(urdf, name, floating):
     judge_jacobians(pair, np.random.default_rng(3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('floating', [False, True])
 @pytest.mark.parametrize('name', URDFS)
 def test_forward_dynamics_derivatives(urdf, name, floating):

@@ -24,6 +24,7 @@ def test_inverse_dynamics_derivatives(case, differences, near):
     near(M, np.real(exact.here.M))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(**TREES)
 def test_random_trees(random_case, differences, near, seed, kinds, branch):
@@ -35,6 +36,7 @@ def test_random_trees(random_case, differences, near, seed, kinds, branch):
     near(M, np.real(exact.here.M))
 
 
+@pytest.mark.slow
 def test_tensors_give_the_same(case, near):
     robot, q, v, a = case
     dynamics = Dynamics(robot)

@@ -55,6 +55,7 @@ def test_derivatives_of_jacobians(tool, differences, near, axes):
     judge(robot, last, q, v, a, differences(robot, q, v), near, axes)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), branch=st.floats(0.0, 1.0), data=st.data(),
        kinds=st.lists(st.sampled_from(tuple(JointType)), min_size=1, max_size=6))

@@ -51,6 +51,7 @@ def test_parameter_derivatives(case, recursion, near, factorisation):
         near(result.dg_dpi[p], np.real(of_unit.g))
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(**TREES)
 def test_random_trees(random_case, differences, recursion, near, seed, kinds, branch):

@@ -73,6 +73,7 @@ def arm():
     return both(Robot.from_urdf(resolve_robot('puma560')))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('seed', range(3))
 def test_random_trees(tree, seed):
     numba, c = both(tree(seed, bodies=5 + seed))
@@ -83,6 +84,7 @@ def test_random_trees(tree, seed):
             close(found, expected[name])
 
 
+@pytest.mark.slow
 def test_there_is_a_kernel_for_each_method(arm):
     _, c = arm
     for name in METHODS:
@@ -161,6 +163,7 @@ def test_batches_lists_and_other_numbers(arm):
     close(c.matrices(q, state(n, shape=(3,))[0]), numba.matrices(q, state(n, shape=(3,))[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('threads', [1, 2])
 @pytest.mark.parametrize('count', [LARGE, 2 * PIECE + 3])
 def test_large_batches(tree, threads, count):
@@ -277,6 +280,7 @@ def test_prepared_buffers_keep_their_zeros_right(tree):
         close(buffer, reference.slotine_li_regressor(q, v, v_r, a_r))
 
 
+@pytest.mark.slow
 def test_a_part_of_a_prepared_buffer_is_no_such_buffer(tree):
     large, small = Dynamics(tree(1, bodies=7), backend='c'), Dynamics(tree(3, bodies=3),
                                                                       backend='c')
@@ -334,6 +338,7 @@ def test_copies_and_pickles_keep_the_backend(arm):
         close(copied.inverse_dynamics(q, v, a), c.inverse_dynamics(q, v, a))
 
 
+@pytest.mark.slow
 def test_nothing_is_leaked(arm):
     c = Dynamics(arm[1].robot, backend='c')
     q, v, v_r, a_r, s = state(c.n)
@@ -414,6 +419,7 @@ def test_unknown_backends_are_refused():
             Dynamics(robot, backend=backend)
 
 
+@pytest.mark.slow
 def test_without_a_compiler_the_general_kernels_are_used(tmp_path):
     robot, kernels = resolve_robot('planar_2r'), all_kernels()[0].directory
     script = ('import copy, sys, warnings\n'

@@ -147,6 +147,7 @@ def test_a_library_that_others_can_write_is_not_loaded(own_folder):
     assert stat.S_IMODE(path.stat().st_mode) == 0o700
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_processes_that_start_together_all_get_their_kernels(tmp_path):
     script = ('import numpy as np\n'

@@ -3,11 +3,13 @@ import gc
 import weakref
 
 import numpy as np
+import pytest
 
 from robot_dynamics.identification.dataset.dataset import remembered
 from robot_dynamics.identification.signals import SignalSettings, motions_of
 
 
+@pytest.mark.slow
 def test_a_dataset_is_looked_at_once_and_forgotten_with_it(three):
     asked = []
 

@@ -34,6 +34,7 @@ def test_a_motion_within_limits_that_is_much_better_than_random_ones(limited, ki
                                atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_same_seed_makes_the_same_motion_in_any_number_of_processes(limited):
     robot, start, limits = limited('rpr')
     wanted = {**SHORT, 'restarts': 2, 'iterations': 4}
