@@ -41,7 +41,7 @@ def tracking_error(controller, arm: Robot, seconds: float) -> np.ndarray:
 
 def main() -> None:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 10.0
-    model = Robot.from_urdf('urdf/arm7.urdf')
+    model = Robot.from_urdf('arm7')
     load = Payload(mass=2.0, com=(0.02, 0.0, 0.18)).load_on(model)
     arm = model.with_parameters(model.parameters + load.ravel())
 

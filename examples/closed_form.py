@@ -22,7 +22,7 @@ TABLE = {
 def main() -> None:
     print(document(derive(TABLE, 'C')))
 
-    code = document(derive(Robot.from_urdf('urdf/arm7.urdf'), 'C'), 'c')
+    code = document(derive(Robot.from_urdf('arm7'), 'C'), 'c')
     lines = code.splitlines()
     print(f'C of a 7-joint arm in C: {len(lines)} lines, for example')
     print('\n'.join(lines[:12]))

@@ -19,7 +19,7 @@ from robot_dynamics.identification.excitation.plan import ExcitationPlan
 
 
 def main() -> None:
-    robot = Robot.from_urdf('urdf/planar_2r.urdf')
+    robot = Robot.from_urdf('planar_2r')
     start = resting_pose(robot)
     limits = MotionLimits.for_robot(robot, start, scale=0.9, acceleration=5.0)
     settings = DesignSettings(seconds=8.0, restarts=1, iterations=40)

@@ -22,7 +22,7 @@ PERIOD = 0.002      # s
 
 
 def main() -> None:
-    links = Robot.from_urdf('urdf/planar_2r.urdf')
+    links = Robot.from_urdf('planar_2r')
     robot = ElasticRobot.from_yaml(SPRINGS, links)
     dynamics = ElasticDynamics(robot)
     both = np.zeros(2 * robot.n)                    # links, then motors

@@ -18,7 +18,7 @@ PERIOD = 0.002      # s
 
 
 def main() -> None:
-    robot = Robot.from_urdf('urdf/arm7.urdf')
+    robot = Robot.from_urdf('arm7')
     controller = FeedforwardLQController(robot, gain='riccati', period=PERIOD, delay=0.0)
     print('certificate:', controller.certificate)
 

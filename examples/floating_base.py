@@ -13,7 +13,7 @@ from robot_dynamics import Dynamics, Robot
 
 
 def main() -> None:
-    robot = Robot.from_urdf('urdf/arm7.urdf', floating_base=True)
+    robot = Robot.from_urdf('arm7', floating_base=True)
     dynamics = Dynamics(robot)
     print(f'{robot.n} velocities, {robot.nq} positions:', *robot.position_names[:8], '...')
 

@@ -47,7 +47,7 @@ def main() -> None:
         if len(sys.argv) > 2:
             recording, described = Path(sys.argv[1]), Robot.from_urdf(sys.argv[2])
         else:
-            arm, recording = Robot.from_urdf('urdf/planar_2r.urdf'), Path(folder) / 'recording'
+            arm, recording = Robot.from_urdf('planar_2r'), Path(folder) / 'recording'
             write_recording(recording, arm)
             described = arm.with_parameters(0.7 * arm.parameters)
         found = identify(load_dataset(recording, described), described)

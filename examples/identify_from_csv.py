@@ -39,7 +39,7 @@ def main() -> None:
         if len(sys.argv) > 2:
             log, described = Path(sys.argv[1]), Robot.from_urdf(sys.argv[2])
         else:
-            arm, log = Robot.from_urdf('urdf/planar_2r.urdf'), Path(folder) / 'log.csv'
+            arm, log = Robot.from_urdf('planar_2r'), Path(folder) / 'log.csv'
             write_log(log, arm)
             described = arm.with_parameters(0.7 * arm.parameters)
         dataset = load_dataset(log, described)

@@ -14,7 +14,7 @@ PERIOD = 0.002      # s
 
 
 def main() -> None:
-    robot = Robot.from_urdf('urdf/arm7.urdf')
+    robot = Robot.from_urdf('arm7')
     dynamics = Dynamics(robot)
     random = np.random.default_rng(0)
     q, v, a = random.uniform(-0.5, 0.5, (3, robot.n))

@@ -24,7 +24,7 @@ def log_of(arm: Robot, seed: int):
 
 
 def main() -> None:
-    robot = Robot.from_urdf('urdf/planar_2r.urdf')
+    robot = Robot.from_urdf('planar_2r')
     payload = Payload(mass=1.5, com=(0.3, 0.0, 0.0), frame=robot.body_names[-1])
     loaded = robot.with_parameters(robot.parameters + payload.load_on(robot).ravel())
     q = np.zeros(robot.n)

@@ -16,7 +16,7 @@ from robot_dynamics.dynamics.base_parameters import structural_base
 
 
 def main() -> None:
-    robot = Robot.from_urdf(sys.argv[1] if len(sys.argv) > 1 else 'urdf/planar_2r.urdf')
+    robot = Robot.from_urdf(sys.argv[1] if len(sys.argv) > 1 else 'planar_2r')
     dynamics = Dynamics(robot)
     print(f'{robot.name}: joints {", ".join(robot.joint_names)}')
     for finding in robot.findings:

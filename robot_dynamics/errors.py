@@ -15,6 +15,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+__all__ = [
+    'BackendError', 'BringupError', 'ControlError', 'DimensionError', 'Finding',
+    'InertiaError', 'ModelError', 'ModelTypeError', 'NoCompilerError', 'ParameterError',
+    'RecordingError', 'RobotDynamicsError', 'Severity', 'SimulationError', 'StateError',
+    'StopRequestedError', 'TrajectoryError', 'UnknownNameError',
+]
+
 #: Longest texts of an error, in characters: a message may quote a whole file.
 LONGEST_MESSAGE, LONGEST_SUBJECT, LONGEST_REMEDY = 500, 220, 480
 

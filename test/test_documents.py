@@ -14,6 +14,10 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [*ROOT.glob('*.md'), *(ROOT / 'docs').rglob('*.md')]
 
 
+#: Files that a guide asks its reader to write.
+TO_BE_WRITTEN = {'robot_dynamics/nodes/inertia_pd_controller.py'}
+
+
 def document_id(path):
     return str(path.relative_to(ROOT))
 
@@ -49,7 +53,7 @@ def paths_named_in(text):
     """Return the paths of Python files, configuration and tests that a document names."""
     named = set(re.findall(r'`((?:[\w*]+/)+[\w*.]*\.(?:py|yaml|xml|md|json))`', text))
     named |= set(re.findall(r'python (benchmark/[\w/]+\.py)', text))
-    return {name for name in named if not name.startswith(('my/', 'demo-output/'))}
+    return named - TO_BE_WRITTEN
 
 
 @pytest.mark.parametrize('path', DOCUMENTS, ids=document_id)

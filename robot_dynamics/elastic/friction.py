@@ -23,7 +23,7 @@ class StribeckFriction(Rebuilt):
 
     Bompos et al., as Zollo et al., "Identification of Dynamic Parameters for Robots with
     Elastic Joints", eq. 43 use it; the first exponent is one of speed, although it is
-    printed with the angle, and the second reads 1 / (f6 |v|).
+    printed with the angle, and the second reads ``1 / (f6 |v|)``.
 
     Parameters
     ----------

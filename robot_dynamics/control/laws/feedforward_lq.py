@@ -95,7 +95,7 @@ class FeedforwardLQController:
     certified_load : ndarray, shape (nb, 10)
         Payload of the certificate.
     error_norm : float
-        sum |e| + t_c sum |e_dot| of the last update, t_c the time constant. rad or m.
+        ``sum |e| + t_c sum |e_dot|`` of the last update, t_c the time constant. rad or m.
     K : ndarray, shape (n, 2 n) or (n, 3 n)
         Gain of the last update, that of the integral last where there is one.
     tau_model, tau_feedback : ndarray, shape (n,)
@@ -367,8 +367,8 @@ class FeedforwardLQController:
 def tracking_errors(q, v, q_d, v_d, a_d, turns, velocity_share, e, e_dot, largest):
     """Write e = q_d - q, e_dot = v_d - v, and raise the largest of each; return the norm.
 
-    The short way round for continuous joints. The norm is sum |e| + velocity_share sum |e_dot|, or
-    -1 - i where joint i is not finite, or WRONG_SIZE.
+    The short way round for continuous joints. The norm is ``sum |e| + velocity_share sum
+    |e_dot|``, or -1 - i where joint i is not finite, or WRONG_SIZE.
     """
     n = e.size
     if not (q.size == n and v.size == n and q_d.size == n and v_d.size == n and a_d.size == n):
