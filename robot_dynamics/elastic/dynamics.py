@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ElasticDynamics``: the equations of motion of a robot with elastic joints.
-
-Which of the 14 n parameters of a robot with elastic joints a motion can tell apart.
-"""
+"""``ElasticDynamics``: the equations of motion of a robot with elastic joints."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,8 +17,24 @@ from robot_dynamics.dynamics.packing import pack
 from robot_dynamics.dynamics.samples import Samples, finished, gather
 from robot_dynamics.elastic import rotors
 from robot_dynamics.elastic.robot import ElasticRobot, ParameterOrder, places
-from robot_dynamics.errors import ModelError, ParameterError, StateError
-from robot_dynamics.model.arrays import FloatArray, is_positive
+from robot_dynamics.errors import ModelTypeError, ParameterError, StateError, shown
+from robot_dynamics.model.arrays import FloatArray
+
+
+class ElasticMatrices(NamedTuple):
+    """Inertia matrix, Christoffel matrix and gravity; see `ElasticDynamics.matrices`."""
+
+    B: FloatArray
+    C: FloatArray
+    g: FloatArray
+
+
+class ElasticDerivatives(NamedTuple):
+    """Derivatives of efforts by qbar, its velocity and its acceleration."""
+
+    dtau_dq: FloatArray
+    dtau_dv: FloatArray
+    B: FloatArray
 
 
 class ElasticDynamics:
@@ -48,26 +62,36 @@ class ElasticDynamics:
     coulomb_velocity : float, default 0
         epsilon of a smooth sign tanh(theta' / epsilon); zero for the sign itself, which is
         0 at rest. rad/s or m/s.
+
+    Examples
+    --------
+    >>> from robot_dynamics import ElasticDynamics, ElasticRobot, Robot
+    >>> robot = ElasticRobot.from_yaml('planar_2r', Robot.from_urdf('planar_2r'))
+    >>> dynamics = ElasticDynamics(robot)
+    >>> q, v, a = np.zeros(4), np.zeros(4), np.ones(4)
+    >>> Y = dynamics.regressor(q, v, a)
+    >>> np.allclose(Y @ robot.parameters(), dynamics.inverse_dynamics(q, v, a))
+    True
     """
 
     def __init__(self, robot: ElasticRobot, *, coulomb_velocity: float = 0.0):
         if not isinstance(robot, ElasticRobot):
-            raise ModelError('is no ElasticRobot', subject=type(robot).__name__,
-                             remedy='make one of a Robot and its ElasticJoints')
-        if not (is_positive(coulomb_velocity) or coulomb_velocity == 0.0):
-            raise ParameterError(f'is {coulomb_velocity!r}, neither zero nor a positive number',
+            raise ModelTypeError('is not an ElasticRobot', subject=shown(robot),
+                                 remedy='make one of a Robot and its ElasticJoints')
+        if not (isinstance(coulomb_velocity, Real) and 0.0 <= coulomb_velocity < np.inf):
+            raise ParameterError(f'must be zero or positive, got {shown(coulomb_velocity)}',
                                  subject='coulomb_velocity',
                                  remedy='give the speed below which Coulomb friction fades out')
-        self.robot = robot
-        self.n = robot.n
-        self.links = Dynamics(robot.links)
+        self.robot: ElasticRobot = robot
+        self.n: int = robot.n
+        self.links: Dynamics = Dynamics(robot.links)
         joints = robot.joints
-        self._epsilon = float(coulomb_velocity)
-        self._model = pack(robot.links)
-        self._axes = np.array(robot.rotor_axes)
-        self._ratio = np.array(joints.gear_ratio)
-        self._spin_inertia = joints.gear_ratio * joints.rotor_inertia
-        self._motor_inertia = joints.gear_ratio**2 * joints.rotor_inertia
+        self._epsilon: float = float(coulomb_velocity)
+        self._model: FloatArray = pack(robot.links)
+        self._axes: FloatArray = np.array(robot.rotor_axes)
+        self._ratio: FloatArray = np.array(joints.gear_ratio)
+        self._spin_inertia: FloatArray = joints.gear_ratio * joints.rotor_inertia
+        self._motor_inertia: FloatArray = joints.gear_ratio**2 * joints.rotor_inertia
 
     def __repr__(self) -> str:
         return f'<ElasticDynamics of {self.robot!r}>'
@@ -80,7 +104,7 @@ class ElasticDynamics:
         """K_e = [[K, -K], [-K, K]] (eq. 6), shape (2 n, 2 n)."""
         return _across_springs(self.robot.joints.stiffness)
 
-    def matrices(self, q: ArrayLike, v: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def matrices(self, q: ArrayLike, v: ArrayLike) -> ElasticMatrices:
         """Inertia matrix, Christoffel matrix and gravity.
 
         Parameters
@@ -98,8 +122,7 @@ class ElasticDynamics:
             Eq. 12; zero for motors. N m or N.
         """
         samples = self._gather(q=q, v=v)
-        B, C, g = finished(samples, self._matrices(*samples.rows))
-        return B, C, g
+        return ElasticMatrices(*finished(samples, self._matrices(*samples.rows)))
 
     def inertia_matrix(self, q: ArrayLike) -> FloatArray:
         """B of eq. 7, shape (..., 2 n, 2 n), for qbar of shape (..., 2 n)."""
@@ -123,7 +146,7 @@ class ElasticDynamics:
         return self._friction(samples.rows[0]).reshape(*samples.shape, 2 * self.n)
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> FloatArray:
-        """Efforts tau = (J^T h_e, u) that a motion asks for, friction and springs included.
+        """Efforts tau = (J^T h_e, u) of a motion, friction and springs included.
 
         Parameters
         ----------
@@ -166,7 +189,7 @@ class ElasticDynamics:
                   order: ParameterOrder = 'paper') -> FloatArray:
         """Y(qbar, qbar', qbar'') with tau = Y Pi, eqs. 13 to 34 (25 corrected).
 
-        Damping across the springs is no part of Pi.
+        Damping across the springs is not in Pi.
 
         Parameters
         ----------
@@ -217,8 +240,8 @@ class ElasticDynamics:
         return Y.reshape(*samples.shape, 2 * n, 14 * n)
 
     def inverse_dynamics_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike,
-                                     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Differentiate `inverse_dynamics`.
+                                     ) -> ElasticDerivatives:
+        """Derivatives of `inverse_dynamics`.
 
         Parameters
         ----------
@@ -232,8 +255,7 @@ class ElasticDynamics:
             friction at rest has no derivative, and none is given for it.
         """
         samples = self._gather(q=q, v=v, a=a)
-        by_q, by_v, by_a = finished(samples, self._derivatives(*samples.rows))
-        return by_q, by_v, by_a
+        return ElasticDerivatives(*finished(samples, self._derivatives(*samples.rows)))
 
     def linearise(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> LinearModel:
         """Linear model of small deviations x = (dqbar, dqbar') under u = dtau.
@@ -336,25 +358,24 @@ class ElasticDynamics:
         return np.tanh(v / self._epsilon) if self._epsilon > 0.0 else np.sign(v)
 
     def _slope(self, v: FloatArray) -> FloatArray:
-        """Return the derivative of `_sign`."""
+        """Derivative of `_sign`."""
         if self._epsilon == 0.0:
             return np.zeros_like(v)
         return (1.0 - np.tanh(v / self._epsilon)**2) / self._epsilon
 
     def _solve(self, B: FloatArray, right: FloatArray) -> FloatArray:
-        """Return B^-1 times vectors or matrices; refuse a B that no motion can have."""
+        """B^-1 times vectors or matrices; an error if B is not positive definite."""
         try:
             np.linalg.cholesky(B)
         except np.linalg.LinAlgError:
-            raise StateError('the inertia matrix is not positive definite',
+            raise StateError('has an inertia matrix that is not positive definite',
                              subject=self.robot.links.name,
                              remedy='give each body a mass and inertia that include the rotors '
-                                    'it carries (robot_dynamics.elastic.robot), and finite '
+                                    'it carries (robot_dynamics.elastic.with_motors), and finite '
                                     'coordinates') from None
-        if right.ndim == 2:
-            right = right[..., None]
-            return np.linalg.solve(B, right)[..., 0].astype(np.float64, copy=False)
-        return np.linalg.solve(B, right).astype(np.float64, copy=False)
+        columns = right[..., None] if right.ndim == 2 else right
+        solved: FloatArray = np.linalg.solve(B, columns).astype(np.float64)
+        return solved[..., 0] if right.ndim == 2 else solved
 
 
 def _across_springs(values: FloatArray) -> FloatArray:
@@ -369,7 +390,7 @@ _ROWS_PER_COLUMN = 5
 
 def elastic_base_parameters(dynamics: ElasticDynamics, order: ParameterOrder = 'paper', *,
                             seed: int = 0) -> BaseParameters:
-    """Return the base parameters of a robot whose links and motors are both measured.
+    """Base parameters of a robot whose links and motors are both measured.
 
     As in eqs. 39 to 41 of Zollo et al., "Identification of Dynamic Parameters for Robots
     with Elastic Joints": a parameter has no effect, or is identifiable in combination with
@@ -383,6 +404,14 @@ def elastic_base_parameters(dynamics: ElasticDynamics, order: ParameterOrder = '
         Order of the columns; of columns that depend on each other the first are kept.
     seed : int
         Seed of the motions.
+
+    Examples
+    --------
+    >>> from robot_dynamics import ElasticDynamics, ElasticRobot, Robot
+    >>> from robot_dynamics.elastic import elastic_base_parameters
+    >>> robot = ElasticRobot.from_yaml('planar_2r', Robot.from_urdf('planar_2r'))
+    >>> len(elastic_base_parameters(ElasticDynamics(robot)).independent)
+    14
     """
     size = 2 * dynamics.n
     names = dynamics.robot.parameter_names(order)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Friction of motors as it is, beside the two terms of it that are linear in a parameter."""
+"""Stribeck friction of motors, beside its two terms that are linear in a parameter."""
 
 from __future__ import annotations
 
@@ -33,6 +33,13 @@ class StribeckFriction(Rebuilt):
         f3 and f4: friction missing at standstill, and the speed at which it is there.
     drop, drop_rate : array_like, shape (n,), optional
         f5 and f6: friction lost at speed, and the inverse of the speed at which it goes.
+
+    Examples
+    --------
+    >>> from robot_dynamics.elastic import StribeckFriction
+    >>> friction = StribeckFriction(viscous=[2.0], coulomb=[1.0])
+    >>> friction.torque([-0.5]).tolist()
+    [-2.0]
     """
 
     viscous: FloatArray
@@ -50,14 +57,15 @@ class StribeckFriction(Rebuilt):
             if len(shape) > 1:
                 raise ValueError
         except ValueError:
-            raise DimensionError('are not one number a joint each', subject='friction',
+            raise DimensionError('must have one number a joint in each field', subject='friction',
                                  remedy='give arrays of the same length, or single numbers'
                                  ) from None
         for name, array in arrays.items():
             numbers = np.broadcast_to(array, shape or (1,)).copy()
             if not np.all(np.isfinite(numbers)) or (name in ('rise_speed', 'drop_rate')
                                                     and np.any(numbers <= 0.0)):
-                raise ParameterError(f'is {array}', subject=f'friction {name}',
+                raise ParameterError(f'must hold finite numbers, got {array}',
+                                     subject=f'friction {name}',
                                      remedy='give finite numbers, and positive ones for '
                                             'rise_speed and drop_rate')
             numbers.flags.writeable = False
@@ -65,7 +73,7 @@ class StribeckFriction(Rebuilt):
 
     @classmethod
     def of(cls, joints: ElasticJoints) -> StribeckFriction:
-        """Return the friction that a description has: Coulomb and viscous."""
+        """Friction of a description: Coulomb and viscous."""
         return cls(joints.viscous, joints.coulomb)
 
     @property
@@ -81,7 +89,7 @@ class StribeckFriction(Rebuilt):
         v : array_like, shape (..., n)
             theta'.
         smooth : float
-            epsilon of tanh(v / epsilon) in the place of the sign; 0 for the sign itself.
+            epsilon of tanh(v / epsilon) in place of the sign; 0 for the sign itself.
         """
         v = real_array(v, 'v')
         speed = np.abs(v)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ _POSITIVE = ('gear_ratio', 'rotor_inertia', 'stiffness')
 
 @dataclass(frozen=True, eq=False)
 class ElasticJoints(Rebuilt):
-    """What stands between the motors and the links of n joints.
+    """Gears, rotors and springs between the motors and the links of n joints.
 
     Assumptions of Zollo et al., "Identification of Dynamic Parameters for Robots with
     Elastic Joints": springs are linear, each rotor is symmetric about the axis it turns
@@ -42,17 +42,24 @@ class ElasticJoints(Rebuilt):
     spring_damping : array_like, shape (n,), optional
         D, effort across the spring per speed of its deflection. N m s/rad or N s/m.
     names : sequence of str, optional
-        Names of the joints. With them one number stands for all joints, but for the axes.
+        Names of the joints. With them one number applies to all joints, except for axes.
+
+    Examples
+    --------
+    >>> from robot_dynamics.elastic import ElasticJoints
+    >>> joints = ElasticJoints(gear_ratio=[100, 50], rotor_inertia=4e-5, stiffness=2e4)
+    >>> joints.n, joints.stiffness.tolist()
+    (2, [20000.0, 20000.0])
     """
 
     gear_ratio: FloatArray
     rotor_inertia: FloatArray
     stiffness: FloatArray
     rotor_axes: FloatArray | None = None
-    coulomb: FloatArray = field(default=0.0)  # type: ignore[arg-type]
-    viscous: FloatArray = field(default=0.0)  # type: ignore[arg-type]
-    spring_damping: FloatArray = field(default=0.0)  # type: ignore[arg-type]
-    names: tuple[str, ...] | None = None
+    coulomb: FloatArray = 0.0  # type: ignore[assignment]
+    viscous: FloatArray = 0.0  # type: ignore[assignment]
+    spring_damping: FloatArray = 0.0  # type: ignore[assignment]
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = self._names()
@@ -65,50 +72,52 @@ class ElasticJoints(Rebuilt):
     @property
     def n(self) -> int:
         """Number of joints."""
-        return len(self.names or ())
+        return len(self.names)
 
     def _names(self) -> tuple[str, ...]:
-        if self.names is not None:
+        if self.names:
             return tuple(self.names)
         counts = {np.size(getattr(self, name)) for name in _numbers()}
         return tuple(f'joint {index}' for index in range(1, 1 + max(counts)))
 
 
 def _numbers() -> tuple[str, ...]:
-    """Return the names of the fields that hold a number a joint."""
+    """Names of the fields that hold a number a joint."""
     return tuple(each.name for each in fields(ElasticJoints)
                  if each.name not in ('rotor_axes', 'names'))
 
 
 def _one_for_each(field_name: str, value: ArrayLike, names: tuple[str, ...]) -> FloatArray:
-    """Return one number a joint, read-only."""
+    """One number a joint, read-only."""
     array = real_array(value, field_name)
     if array.shape not in ((), (1,), (len(names),)):
-        raise DimensionError(f'has shape {array.shape}, not ({len(names)},)', subject=field_name,
+        raise DimensionError(f'must have shape ({len(names)},), got {array.shape}',
+                             subject=field_name,
                              remedy='give one number, or one for each of: ' + ', '.join(names))
     numbers = np.broadcast_to(array.reshape(-1), (len(names),)).copy()
     least = np.nextafter(0.0, 1.0) if field_name in _POSITIVE else 0.0
     for joint, number in zip(names, numbers, strict=True):
         if not (np.isfinite(number) and number >= least):
-            wanted = 'a positive number' if least else 'zero or a positive number'
-            raise ParameterError(f'{field_name} is {number:g}, not {wanted}', subject=joint,
+            wanted = 'positive' if least else 'zero or positive'
+            raise ParameterError(f'must have a {wanted} {field_name}, got {number:g}',
+                                 subject=joint,
                                  remedy='correct it in the configuration of the elastic joints')
     numbers.flags.writeable = False
     return numbers
 
 
 def _unit_axes(value: ArrayLike, names: tuple[str, ...]) -> FloatArray:
-    """Return unit vectors, read-only."""
+    """Unit vectors, read-only."""
     axes = real_array(value, 'rotor_axes')
     if axes.shape != (len(names), 3):
-        raise DimensionError(f'has shape {axes.shape}, not ({len(names)}, 3)',
+        raise DimensionError(f'must have shape ({len(names)}, 3), got {axes.shape}',
                              subject='rotor_axes',
                              remedy='give x, y, z of the rotor axis of each of: '
                                     + ', '.join(names))
     lengths = np.linalg.norm(axes, axis=1)
     for joint, length in zip(names, lengths, strict=True):
         if not (np.isfinite(length) and length > 0.0):
-            raise ParameterError('has no direction', subject=f'rotor axis of {joint}',
+            raise ParameterError('must have a direction', subject=f'rotor axis of {joint}',
                                  remedy='give three finite numbers that are not all zero')
     unit = axes / lengths[:, None]
     unit.flags.writeable = False

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The 14 n parameters Pi of a robot with n elastic joints, in three orders.
+"""``ElasticRobot``: a robot with the motors and springs that drive its joints.
+
+Its 14 n parameters Pi have three orders:
 
 =============  ==================================================================
 ``'paper'``    m, c, I, Upsilon, f_s, f_v, K: each for all joints, I of a body as
@@ -13,12 +15,6 @@
 m is the mass of a body, c its first moment and I its inertia about the origin of the link
 frame, off-diagonal entries being those of the tensor; Upsilon and K are the inertia of the
 rotor and the stiffness of the spring, f_s and f_v Coulomb and viscous friction of the motor.
-
-
-``ElasticRobot``: a robot and what drives its joints through springs.
-
-
-Links with the motors that stand on them.
 """
 
 from __future__ import annotations
@@ -26,7 +22,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -34,7 +29,7 @@ import yaml
 from numpy.typing import ArrayLike
 
 from robot_dynamics.elastic.configuration import (
-    GEAR_RATIO,
+    NEEDED,
     OPTIONAL,
     Source,
     joints_from_tags,
@@ -45,39 +40,28 @@ from robot_dynamics.elastic.joints import ElasticJoints
 from robot_dynamics.errors import DimensionError, ModelError, ParameterError, shown
 from robot_dynamics.model.arrays import FloatArray, IntArray, Rebuilt, real_array
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.shipped import shipped_or
 
 ParameterOrder = Literal['paper', 'tables', 'bodies']
 
-#: Of each joint, after the ten of each body.
+#: Parameters of each joint, after the ten of each body.
 JOINT_PARAMETERS = ('rotor_inertia', 'coulomb', 'viscous', 'stiffness')
 
-# Where xx, yy, zz, xy, xz, yz stand among the ten parameters of a body.
+# Places of xx, yy, zz, xy, xz, yz among the ten parameters of a body.
 _TENSOR = (4, 7, 9, 5, 6, 8)
+_HEAD = """\
+# Motors and springs of {name}, for ElasticRobot.from_yaml and the parameter elastic_joints.
+"""
 
 
 def places(n: int, order: ParameterOrder) -> IntArray:
-    """Return where each parameter of an order stands in the order ``'bodies'``.
+    """Places of the parameters of an order in the order ``'bodies'``, shape (14 n,).
 
-    Parameters
-    ----------
-    n : int
-        Number of joints.
-    order : {'paper', 'tables', 'bodies'}
-        The order.
-
-    Returns
-    -------
-    ndarray of int64, shape (14 n,)
-        ``in_order = bodies_first[places(n, order)]``.
-
-    Raises
-    ------
-    ParameterError
-        When there is no such order.
+    ``in_order = bodies_first[places(n, order)]`` for n joints.
     """
     if order not in get_args(ParameterOrder):
-        raise ParameterError(f'is {shown(order)}', subject='order',
-                             remedy='choose among: ' + ', '.join(get_args(ParameterOrder)))
+        raise ParameterError(f'must be one of {", ".join(get_args(ParameterOrder))}, got '
+                             f'{shown(order)}', subject='order', remedy='correct it')
     if order == 'bodies':
         return np.arange(14 * n)
     of_bodies = np.arange(10 * n).reshape(n, 10)
@@ -87,13 +71,6 @@ def places(n: int, order: ParameterOrder) -> IntArray:
     if order == 'tables':
         return np.concatenate([stiffness, *inertial, rotors_and_friction])
     return np.concatenate([*inertial, rotors_and_friction, stiffness])
-
-
-def parameter_names(links: Robot, order: ParameterOrder) -> tuple[str, ...]:
-    """Return ``link/m`` and the like, and ``joint/rotor_inertia`` and the like, in order."""
-    names = links.parameter_names + tuple(f'{joint}/{kind}' for kind in JOINT_PARAMETERS
-                                          for joint in links.joint_names)
-    return tuple(names[place] for place in places(links.n, order))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,13 +87,25 @@ class ElasticRobot(Rebuilt):
         stand on them and with the masses of the rotors, whose inertia across their axes they
         carry and whose inertia about their axes at rest as well (Zollo et al.,
         "Identification of Dynamic Parameters for Robots with Elastic Joints", eq. A.14);
-        see `robot_dynamics.elastic.robot`. Friction of the description is not used: the
-        motors have it.
+        see `with_motors`. Friction of the description is not used: the motors have it.
     joints : ElasticJoints
         Motors, gears and springs, one a joint.
     is_coupled : bool
         Whether rotors turn with the links that carry them, B_d of eq. 8. False is the
         simplified model of Spong: rotors turn about their own axes only.
+
+    See Also
+    --------
+    ElasticDynamics : Its equations of motion.
+
+    Examples
+    --------
+    >>> from robot_dynamics import ElasticRobot, Robot
+    >>> robot = ElasticRobot.from_yaml('arm7', Robot.from_urdf('arm7'))
+    >>> robot
+    <ElasticRobot arm7: 7 elastic joints>
+    >>> robot.coordinate_names[0], robot.coordinate_names[7]
+    ('joint1', 'motor_joint1')
     """
 
     links: Robot
@@ -132,7 +121,7 @@ class ElasticRobot(Rebuilt):
                              remedy='read it without joints=... and without joints that mimic '
                                     'others: each elastic joint has a motor of its own')
         if joints.n != links.n:
-            raise DimensionError(f'are {joints.n}, but {links.name} has {links.n} joints',
+            raise DimensionError(f'must be {links.n}, one a joint of {links.name}, got {joints.n}',
                                  subject='elastic joints',
                                  remedy='describe each of: ' + ', '.join(links.joint_names))
 
@@ -144,12 +133,12 @@ class ElasticRobot(Rebuilt):
         Parameters
         ----------
         source : path, str or mapping
-            Path of a YAML file, name of one of this package (``'arm7'``), or what it holds.
+            Path of a YAML file, name of one of this package (``'arm7'``), or its content.
         links : Robot
             The robot as it would be with rigid joints.
         description : str, bytes or path, optional
-            URDF whose tags of ros2_control, such as transmissions, tell what the file does
-            not.
+            URDF with tags of ros2_control, such as transmissions, for the fields that the
+            file leaves out.
 
         Raises
         ------
@@ -161,7 +150,7 @@ class ElasticRobot(Rebuilt):
         return cls(links, joints, is_coupled)
 
     @classmethod
-    def from_urdf(cls, source: str | bytes | Path, **options: Any) -> ElasticRobot:
+    def from_urdf(cls, source: str | bytes | PathLike[str], **options: Any) -> ElasticRobot:
         """Read links, motors and springs from a URDF with tags of ros2_control.
 
         Parameters
@@ -176,6 +165,7 @@ class ElasticRobot(Rebuilt):
         ModelError, ParameterError
             As for `from_yaml`.
         """
+        source = shipped_or(source, '.urdf')
         links = Robot.from_urdf(source, **options)
         return cls(links, joints_from_tags(read_elastic_tags(source), links))
 
@@ -190,10 +180,7 @@ class ElasticRobot(Rebuilt):
     @cached_property
     def rotor_axes(self) -> FloatArray:
         """z_m of each rotor in the axes of the link that carries it, shape (n, 3)."""
-        if self.joints.rotor_axes is not None:
-            return self.joints.rotor_axes
-        links = self.links
-        return np.einsum('ijk,ik->ij', links.placements[:, :3, :3], links.axes)
+        return _rotor_axes(self.links, self.joints)
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
@@ -202,11 +189,13 @@ class ElasticRobot(Rebuilt):
         return names + tuple(f'motor_{name}' for name in names)
 
     def parameter_names(self, order: ParameterOrder = 'paper') -> tuple[str, ...]:
-        """Return the name of each parameter; see `robot_dynamics.elastic.robot`."""
-        return parameter_names(self.links, order)
+        """Names of Pi, ``link/m`` and the like, ``joint/rotor_inertia`` and the like."""
+        names = self.links.parameter_names + tuple(
+            f'{joint}/{kind}' for kind in JOINT_PARAMETERS for joint in self.links.joint_names)
+        return tuple(names[place] for place in places(self.n, order))
 
     def parameters(self, order: ParameterOrder = 'paper') -> FloatArray:
-        """Return Pi, shape (14 n,)."""
+        """Pi, shape (14 n,)."""
         joints = self.joints
         bodies_first = np.concatenate([self.links.parameters, joints.rotor_inertia,
                                        joints.coulomb, joints.viscous, joints.stiffness])
@@ -214,10 +203,10 @@ class ElasticRobot(Rebuilt):
 
     def with_parameters(self, parameters: ArrayLike, order: ParameterOrder = 'paper'
                         ) -> ElasticRobot:
-        """Return the same robot with other parameters Pi, shape (14 n,)."""
+        """The same robot with other parameters Pi, shape (14 n,)."""
         given, n = real_array(parameters, 'parameters'), self.n
         if given.shape != (14 * n,):
-            raise DimensionError(f'has shape {given.shape}, not ({14 * n},)',
+            raise DimensionError(f'must have shape ({14 * n},), got {given.shape}',
                                  subject='parameters',
                                  remedy='give one for each of parameter_names(order)')
         bodies_first = np.empty(14 * n)
@@ -229,12 +218,16 @@ class ElasticRobot(Rebuilt):
             stiffness=stiffness))
 
 
-_UPPER = np.triu_indices(3)
+def _rotor_axes(links: Robot, joints: ElasticJoints) -> FloatArray:
+    if joints.rotor_axes is not None:
+        return joints.rotor_axes
+    axes: FloatArray = np.einsum('ijk,ik->ij', links.placements[:, :3, :3], links.axes)
+    return axes
 
 
 def with_motors(links: Robot, joints: ElasticJoints, masses: ArrayLike,
                 positions: ArrayLike | None = None, inertias: ArrayLike | None = None) -> Robot:
-    """Return a robot whose bodies are links with the motors mounted on them.
+    """The robot whose bodies are links with the motors mounted on them.
 
     The motor of joint i stands on the link before that joint; one that stands on the base
     moves nothing. Of its rotor a body has the mass, and the inertia it has when it does
@@ -253,63 +246,68 @@ def with_motors(links: Robot, joints: ElasticJoints, masses: ArrayLike,
         m_m, mass of each motor with its rotor. kg.
     positions : array_like, shape (n, 3), optional
         p_m, centre of mass of each motor in the frame of the link that carries it; by
-        default the place of the joint it drives. m.
+        default the origin of the joint it drives. m.
     inertias : array_like, shape (n, 3, 3), optional
         I_m of each motor with its rotor about that centre, in the axes of the same frame;
         by default that of a thin rotor alone, Upsilon about its axis. kg m^2.
 
-    Returns
-    -------
-    Robot
-        The same robot with the parameters of bodies.
+    Examples
+    --------
+    >>> from robot_dynamics import ElasticRobot, Robot
+    >>> from robot_dynamics.elastic import with_motors
+    >>> links = Robot.from_urdf('planar_2r')
+    >>> joints = ElasticRobot.from_yaml('planar_2r', links).joints
+    >>> bodies = with_motors(links, joints, masses=[1.0, 0.5])
+    >>> (bodies.inertial_parameters[:, 0] - links.inertial_parameters[:, 0]).tolist()
+    [0.5, 0.0]
     """
     n = links.n
     masses = _shaped(masses, 'masses', (n,))
     if not np.all(np.isfinite(masses)) or np.any(masses < 0.0):
-        joint = links.joint_names[int(np.argmax(~(masses >= 0.0) | ~np.isfinite(masses)))]
-        raise ParameterError('the mass of its motor is negative or not finite', subject=joint,
-                             remedy='give zero or a positive number, in kg')
+        k = int(np.argmax(~(masses >= 0.0) | ~np.isfinite(masses)))
+        raise ParameterError(f'must have a motor of zero or positive mass, got {masses[k]:g}',
+                             subject=links.joint_names[k], remedy='give a finite mass in kg')
     positions = links.placements[:, :3, 3] if positions is None \
         else _shaped(positions, 'positions', (n, 3))
     if inertias is None:
-        axes = joints.rotor_axes if joints.rotor_axes is not None else np.einsum(
-            'ijk,ik->ij', links.placements[:, :3, :3], links.axes)
+        axes = _rotor_axes(links, joints)
         inertias = np.einsum('i,ij,ik->ijk', joints.rotor_inertia, axes, axes)
     inertias = _shaped(inertias, 'inertias', (n, 3, 3))
     parameters = np.array(links.inertial_parameters)
-    for k in range(n):
-        body = links.parents[k]
+    for joint, body in enumerate(links.parents):
         if body >= 0:
-            p, mass = positions[k], masses[k]
-            inertia = inertias[k] + mass * (p @ p * np.eye(3) - np.outer(p, p))
-            parameters[body] += np.concatenate([[mass], mass * p, inertia[_UPPER]])
+            p, mass = positions[joint], masses[joint]
+            inertia = inertias[joint] + mass * (p @ p * np.eye(3) - np.outer(p, p))
+            parameters[body] += np.concatenate([[mass], mass * p, inertia[np.triu_indices(3)]])
     return links.with_parameters(parameters)
 
 
 def _shaped(value: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
     array = real_array(value, name)
     if array.shape != shape:
-        raise DimensionError(f'has shape {array.shape}, not {shape}', subject=name,
+        raise DimensionError(f'must have shape {shape}, got {array.shape}', subject=name,
                              remedy='give one for the motor of each joint, in the order of joints')
     return array
 
 
-_HEAD = """\
-# Motors and springs of {name}, for ElasticRobot.from_yaml and the parameter elastic_joints.
-"""
-_NUMBERS = (GEAR_RATIO, 'rotor_inertia', 'stiffness', *OPTIONAL)
-
-
 def elastic_joints_yaml(robot: ElasticRobot) -> str:
-    """Return a file that has everything of each joint; docs/elastic.md has the format.
+    """Text of a file that `ElasticRobot.from_yaml` reads, with all fields of each joint.
 
     Parameters
     ----------
     robot : ElasticRobot
-        The robot. A motor that turns the other way has its axis turned round.
+        The robot. A motor that turns the other way has its axis reversed.
+
+    Examples
+    --------
+    >>> from robot_dynamics import ElasticRobot, Robot
+    >>> from robot_dynamics.elastic import elastic_joints_yaml
+    >>> robot = ElasticRobot.from_yaml('planar_2r', Robot.from_urdf('planar_2r'))
+    >>> elastic_joints_yaml(robot).splitlines()[1]
+    'coupled: true'
     """
     joints = {
-        name: {**{field: float(getattr(robot.joints, field)[k]) for field in _NUMBERS},
+        name: {**{field: float(getattr(robot.joints, field)[k]) for field in (*NEEDED, *OPTIONAL)},
                'rotor_axis': [float(x) for x in robot.rotor_axes[k]]}
         for k, name in enumerate(robot.links.joint_names)}
     content = {'coupled': robot.is_coupled, 'joints': joints}

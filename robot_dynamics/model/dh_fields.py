@@ -162,15 +162,12 @@ def _unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
     return mapping
 
 
-_SAFE_LOADER: Any = SafeLoader
-
-
 class TextLoader(SafeLoader):
     """PyYAML's safe loader without its conversion of numbers, dates and truth values."""
 
     yaml_implicit_resolvers = {
         first: [(tag, pattern) for tag, pattern in resolvers if tag == 'tag:yaml.org,2002:null']
-        for first, resolvers in _SAFE_LOADER.yaml_implicit_resolvers.items()}
+        for first, resolvers in SafeLoader.yaml_implicit_resolvers.items()}
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Construct a mapping without duplicate keys."""

@@ -154,6 +154,13 @@ def com_from_parameters(parameters: ArrayLike) -> tuple[FloatArray, FloatArray, 
     ------
     InertiaError
         For a first moment without mass, which this form cannot express.
+
+    Examples
+    --------
+    >>> from robot_dynamics.model import com_from_parameters
+    >>> mass, com, tensor = com_from_parameters([2, 0, 0, 1, 0.6, 0, 0, 0.6, 0, 0.02])
+    >>> com.tolist()
+    [0.0, 0.0, 0.5]
     """
     p = shaped_array(parameters, (10,), 'parameters')
     mass, first_moment = p[..., 0].copy(), p[..., 1:4]

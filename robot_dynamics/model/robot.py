@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -345,7 +346,12 @@ class Robot(RobotData):
         return replace(self, inertial_parameters=array.reshape(self.n_bodies, 10))
 
     def with_gravity(self, gravity: ArrayLike) -> Robot:
-        """The same robot under another gravity, shape (3,), base frame, m/s^2.
+        """The same robot under another gravity.
+
+        Parameters
+        ----------
+        gravity : array_like, shape (3,)
+            Acceleration of free fall in the base frame, m/s^2.
 
         Examples
         --------
@@ -354,6 +360,10 @@ class Robot(RobotData):
         [0.0, 0.0, 0.0]
         """
         return replace(self, gravity=real_array(gravity, 'gravity'))
+
+
+# help() shows the fields, which __new__ hides.
+Robot.__signature__ = inspect.signature(RobotData)  # type: ignore[attr-defined]
 
 
 def prismatic_joints(robot: RobotData) -> BoolArray:

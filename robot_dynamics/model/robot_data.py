@@ -320,7 +320,14 @@ class RobotData(Rebuilt):
         return difference(self.coordinates, q0, q1)
 
     def check_positions(self, q: ArrayLike, subject: str = 'q') -> FloatArray:
-        """Positions as an array, shape (..., nq), after a check of lengths and quaternions.
+        """Positions as an array, after a check of lengths and quaternions.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Positions, rad or m.
+        subject : str
+            Name of the positions in messages.
 
         Examples
         --------

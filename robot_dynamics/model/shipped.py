@@ -31,6 +31,12 @@ def shipped_robots() -> dict[str, Path]:
     ------
     ModelError
         When the descriptions are not where an installation or a checkout has them.
+
+    Examples
+    --------
+    >>> from robot_dynamics.model import shipped_robots
+    >>> list(shipped_robots())[:2]
+    ['arm7', 'planar_2r']
     """
     folders = list(candidate_folders('urdf'))
     for folder in folders:
@@ -55,6 +61,12 @@ def resolve_robot(name_or_path: str | Path) -> Path:
     ------
     UnknownNameError
         When it is neither; the message lists the shipped robots.
+
+    Examples
+    --------
+    >>> from robot_dynamics.model import resolve_robot
+    >>> resolve_robot('arm7').name
+    'arm7.urdf'
     """
     path = _existing(name_or_path)
     if path is not None:

@@ -30,6 +30,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
@@ -64,8 +65,11 @@ _DECLARED_ENCODING = re.compile(
 _ENCODING_FAMILIES = ('ascii', 'big5', 'cp', 'euc', 'gb', 'iso8859', 'iso2022', 'koi8', 'mac',
                       'shift_jis', 'tis', 'utf-8', 'utf-16', 'utf-32')
 
+# Largest text of an element that is kept.
+_LONGEST_TEXT = 200
+
 # Which children are kept, by the name of their parent.
-_KEPT_CHILDREN = {
+_KEPT_CHILDREN: Mapping[str, frozenset[str]] = {
     'robot': frozenset(('link', 'joint')),
     'link': frozenset(('inertial',)),
     'inertial': frozenset(('origin', 'mass', 'inertia')),
@@ -121,12 +125,16 @@ class SourceText:
 
 @dataclass
 class Element:
-    """One XML element that is kept: its name with prefix, attributes, line and children."""
+    """One XML element that is kept: its name with prefix, attributes, line and children.
+
+    The text is empty in URDF, and is not collected there.
+    """
 
     tag: str
     attributes: dict[str, str]
     line: int
     children: list[Element] = field(default_factory=list)
+    text: str = ''
 
 
 @dataclass(frozen=True)
@@ -321,7 +329,8 @@ def _expand(path: Path, label: str, leftover: str) -> str:
     return done.stdout.decode('utf-8')
 
 
-def parse_document(text: str, label: str) -> Document:
+def parse_document(text: str, label: str, kept: Mapping[str, frozenset[str]] = _KEPT_CHILDREN
+                   ) -> Document:
     """Parse the text of a URDF.
 
     Parameters
@@ -330,6 +339,8 @@ def parse_document(text: str, label: str) -> Document:
         The description; an encoding named in its XML declaration is ignored.
     label : str
         Name of the description in messages.
+    kept : mapping of str to frozenset of str
+        Names of the children that are kept, by the name of their parent.
 
     Raises
     ------
@@ -342,7 +353,7 @@ def parse_document(text: str, label: str) -> Document:
     except UnicodeEncodeError as error:
         raise ModelError(f'has an invalid character at position {error.start}', subject=label,
                          remedy='decode the description with its own encoding') from error
-    builder = _Builder(label)
+    builder = _Builder(label, kept)
     try:
         builder.parse(content)
     except expat.ExpatError as error:
@@ -356,11 +367,12 @@ def parse_document(text: str, label: str) -> Document:
 class _Builder:
     """Receives the events of expat and keeps the elements of interest."""
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, kept: Mapping[str, frozenset[str]]) -> None:
         self.root = Element('', {}, 0)
         self.first_use = ''
         self.first_definition = ''
         self._label = label
+        self._kept_children = kept
         self._kept = 0
         self._depth = 0
         self._macro_depth: int | None = None
@@ -372,6 +384,8 @@ class _Builder:
         self._parser.StartDoctypeDeclHandler = self._reject_doctype
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
+        if kept is not _KEPT_CHILDREN:
+            self._parser.CharacterDataHandler = self._characters
 
     def parse(self, content: bytes) -> None:
         self._parser.Parse(content, True)
@@ -387,7 +401,7 @@ class _Builder:
             self._note_xacro(tag)
         elif self._depth == len(self._open):
             parent = self._open[-1]
-            if tag in _KEPT_CHILDREN.get(parent.tag, _NO_CHILDREN):
+            if tag in self._kept_children.get(parent.tag, _NO_CHILDREN):
                 self._keep(tag, attributes, parent)
         self._depth += 1
 
@@ -397,6 +411,10 @@ class _Builder:
             self._open.pop()
         if self._macro_depth is not None and self._depth <= self._macro_depth:
             self._macro_depth = None
+
+    def _characters(self, text: str) -> None:
+        if self._depth == len(self._open) and len(self._open[-1].text) < _LONGEST_TEXT:
+            self._open[-1].text += text
 
     def _open_root(self, tag: str, attributes: dict[str, str]) -> None:
         if tag != 'robot':
