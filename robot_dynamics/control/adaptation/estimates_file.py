@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -136,9 +137,11 @@ def require_bodies(path: str | Path, robot: Robot, estimate: FloatArray) -> None
                                  f'{verdict.violation}', subject=str(path), remedy=_REMEDY)
 
 
-def _pair(entry: object, name: str, refuse) -> tuple[float, float]:
+def _pair(entry: object, name: str, refuse: Callable[[str], ParameterError]
+          ) -> tuple[float, float]:
     """Prior and estimate of an entry."""
-    values = [entry.get(key) for key in ('prior', 'estimate')] if isinstance(entry, dict) else []
+    values: list[Any] = [entry.get(key) for key in ('prior', 'estimate')] \
+        if isinstance(entry, dict) else []
     if len(values) != 2 or not all(
             isinstance(value, (int, float)) and not isinstance(value, bool)
             and abs(value) < 1e300 and math.isfinite(value) for value in values):

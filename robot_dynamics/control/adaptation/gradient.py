@@ -52,6 +52,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
 from robot_dynamics.model.arrays import FloatArray
@@ -332,7 +333,7 @@ class Adaptation(Estimates):
                            + np.sum((terms - self.terms)**2 / self.term_metric.gain))
 
 
-def _block_diagonal(blocks: FloatArray, diagonal: FloatArray) -> FloatArray:
+def _block_diagonal(blocks: NDArray[np.floating], diagonal: FloatArray) -> FloatArray:
     """Matrix of blocks (nb, 10, 10), followed by a diagonal."""
     count = 10 * len(blocks)
     matrix = np.diag(np.concatenate([np.zeros(count), diagonal.ravel()]))

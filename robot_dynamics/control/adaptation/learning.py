@@ -210,7 +210,8 @@ class _Memory:
         Known combinations.
     """
 
-    def __init__(self, adaptation: Adaptation, weights: FloatArray, constraints: FloatArray):
+    def __init__(self, adaptation: Adaptation | NaturalAdaptation, weights: FloatArray,
+                 constraints: FloatArray):
         self._adaptation = adaptation
         precision = adaptation.precision()
         self._directions: FloatArray | None = None
@@ -293,7 +294,7 @@ class PredictionError:
         self.known = np.zeros(self._sample.shape[1])
         # Middle of the last interval: q, v, a; then the velocity at its end.
         self._motion = np.zeros((4, dynamics.n))
-        self._middle = tuple(self._motion[:3])
+        self._middle = (self._motion[0], self._motion[1], self._motion[2])
         self._is_first = True
 
     def reset(self) -> None:
@@ -323,7 +324,8 @@ class PredictionError:
             return
         motion = self._motion
         self._describe(q, v, dt, motion)
-        self._dynamics.regressor(*self._middle, self._terms, self._sample)
+        q_middle, v_middle, acceleration = self._middle
+        self._dynamics.regressor(q_middle, v_middle, acceleration, self._terms, self._sample)
         # Both filters start at zero: regressor and effort are delayed alike, so that
         # tau_f = Y_f pi holds from the first sample.
         share = 1.0 - math.exp(-self._rate * dt)

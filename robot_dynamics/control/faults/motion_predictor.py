@@ -117,7 +117,7 @@ class MotionPredictor:
         more : array_like, shape (2, n)
             Viscous and Coulomb friction beyond the description.
         """
-        self._joints[:2] = np.maximum(self._described + more, 0.0)
+        self._joints[:2] = np.maximum(self._described + np.asarray(more), 0.0)
 
     def update(self, matrices: tuple[FloatArray, FloatArray, FloatArray], q: FloatArray,
                v: FloatArray, effort: FloatArray, dt: float) -> bool:

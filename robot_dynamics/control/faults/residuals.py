@@ -107,7 +107,7 @@ class MomentumObserver:
         more : array_like, shape (2, n)
             Viscous (N m s/rad or N s/m) and Coulomb friction (N m or N) beyond the description.
         """
-        self._joints[:2] = np.maximum(self._described + more, 0.0)
+        self._joints[:2] = np.maximum(self._described + np.asarray(more), 0.0)
 
     def update(self, q: FloatArray, v: FloatArray, effort: FloatArray, dt: float) -> FloatArray:
         """Residual after one more state, shape (n,), N m or N; a buffer of this object.

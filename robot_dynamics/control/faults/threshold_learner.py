@@ -16,7 +16,7 @@ from robot_dynamics.control.faults.motion_predictor import MotionPredictor
 from robot_dynamics.control.faults.residuals import MomentumObserver
 from robot_dynamics.control.faults.tolerances import Tolerances
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.model.arrays import FloatArray, IntArray
+from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 from robot_dynamics.model.robot import Robot
 
 #: Limit over the largest share that is expected in an hour.
@@ -154,7 +154,7 @@ class ThresholdLearner:
         factor = self._margin * np.sqrt(np.log(states) / np.log(tally.count - LEAST))
         return Tolerances(tally.noise, tally.effort, factor * limit, factor * whole)
 
-    def _fit(self, residual: FloatArray, basis: FloatArray, moving: FloatArray) -> None:
+    def _fit(self, residual: FloatArray, basis: FloatArray, moving: BoolArray) -> None:
         """Estimate friction by least squares, from joints that move."""
         shown = (basis * moving).T
         self._squares += shown[:, :, None] * shown[:, None, :]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -92,7 +93,7 @@ class ElasticPDController:
                  period: float = 0.002, delay: float = 0.001):
         self.robot, self.elastic = robot.links, robot
         self.dynamics = ElasticDynamics(robot)
-        self._timing = {'period': period, 'delay': delay}
+        self._timing: dict[str, Any] = {'period': period, 'delay': delay}
         loop = ElasticLoop(self.dynamics, **self._timing)
         self.gains = loop.design() if gains is None else gains
         self.report: ElasticGainReport = loop.require(self.gains)

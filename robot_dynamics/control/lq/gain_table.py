@@ -192,12 +192,13 @@ class GainPlanner:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._ends or self._wanted is not None)
-                if self._ends:
+                if self._ends or self._wanted is None:
                     return
-                (model, motion, spacing), self._wanted = self._wanted, None
+                (model, (q, v, a), spacing), self._wanted = self._wanted, None
                 asked = self._asked
             try:
-                table, failure = GainTable.along(self._rule, model, *motion, spacing), ''
+                table: GainTable | None = GainTable.along(self._rule, model, q, v, a, spacing)
+                failure = ''
             except RobotDynamicsError as error:
                 table, failure = None, str(error)
             with self._changed:

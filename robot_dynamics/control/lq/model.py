@@ -38,7 +38,7 @@ class LinearPoint:
 
     def linear_model(self) -> LinearModel:
         """A and B of dx/dt = A x + B u."""
-        inverse = np.linalg.inv(self.M)
+        inverse = np.asarray(np.linalg.inv(self.M), dtype=np.float64)
         return LinearModel.of(np.zeros_like(self.M), -inverse @ self.dtau_dq,
                               -inverse @ self.dtau_dv, inverse)
 
@@ -90,7 +90,7 @@ class FeedforwardModel(LoadedModel):
 
     def linearise(self, q: FloatArray, v: FloatArray, a: FloatArray) -> LinearPoint:
         """Derivatives at a point, or at many with arguments of shape (k, n)."""
-        parts = self._after.inverse_dynamics_derivatives(q, v, a)
+        parts: tuple[FloatArray, ...] = self._after.inverse_dynamics_derivatives(q, v, a)
         if self._before is not None:
             before = self._before.inverse_dynamics_derivatives(q, v, a)
             parts = tuple(map(self._between, before, parts))

@@ -288,7 +288,7 @@ class _Plan:
         """Raise for the joints whose bounds the path exceeds."""
         names = self._dynamics.robot.joint_names
         reasons = ', '.join(f'{names[i]} ({self._bounds.tightest(i, q, v, self._step)})'
-                            for i in np.flatnonzero(joints))
+                            for i in map(int, np.flatnonzero(joints)))
         raise TrajectoryError(f'exceeds the limits of the joints {self._where(t)}: '
                               + (reasons or 'all together'), subject='path of the tip',
                               remedy=_REMEDY)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -157,7 +158,7 @@ class TrajectoryBuffer:
         solve_tridiagonal.load()
 
     @classmethod
-    def for_robot(cls, robot: Robot, **settings: float) -> TrajectoryBuffer:
+    def for_robot(cls, robot: Robot, **settings: Any) -> TrajectoryBuffer:
         """Buffer with the limits of a robot."""
         robot.require_single_coordinates('a JointTrajectory')
         return cls(robot.joint_names, robot.limits, continuous=robot.is_continuous,

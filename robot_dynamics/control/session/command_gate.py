@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import cast
 
 import numpy as np
 
@@ -164,7 +165,7 @@ class CommandGate:
         # Any exception: an arm depends on the answer.
         except Exception as error:
             self.safe_error = f'{type(error).__name__}: {error}'
-            return self.send(self._fallback, dt, stamp, is_safe=True)
+            return self.send(cast(FloatArray, self._fallback), dt, stamp, is_safe=True)
         self.safe_error = ''
         return command
 

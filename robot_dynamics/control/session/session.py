@@ -448,7 +448,8 @@ class ControlSession:
         elif self.mode is Mode.SAFE:
             self._repeats_left = settings.safe_repeats
             self._good_states = 0 if is_fast else self._good_states + 1
-            if settings.resume_after is not None and self.cause.passes \
+            if settings.resume_after is not None and self.cause is not None \
+                    and self.cause.passes \
                     and self._good_states >= settings.resume_after:
                 self._begin_holding()
         elif not silence <= settings.state_timeout:

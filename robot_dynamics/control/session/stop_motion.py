@@ -14,6 +14,7 @@ A. De Luca, Robotics 2, July 12, 2021, Exercise 1b, eq. 6.
 from __future__ import annotations
 
 from enum import Enum
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -257,7 +258,7 @@ class StopMotion:
 
     def sample_into(self, stamp: float, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
         """Write the desired motion at a time."""
-        self._motion.sample_into(stamp - self._since, q, v, a)
+        cast(FastestStop, self._motion).sample_into(stamp - self._since, q, v, a)
         lower, upper = self._range
         inside = (q >= lower) & (q <= upper)
         np.clip(q, lower, upper, out=q)

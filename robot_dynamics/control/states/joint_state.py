@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -236,7 +237,7 @@ class JointStateMonitor:
 
     @classmethod
     def for_robot(cls, robot: Robot, names: Sequence[str] | None = None,
-                  **settings: float) -> JointStateMonitor:
+                  **settings: Any) -> JointStateMonitor:
         """Monitor of the independent joints of a robot, under other names where given."""
         robot.require_single_coordinates('a JointState')
         return cls(robot.joint_names if names is None else names, robot.is_continuous,
@@ -396,8 +397,10 @@ class Layout:
         count = len(names)
         self.position, self.velocity = np.empty(count), np.empty(count)
         self.effort = np.empty(count)
-        self._position, self._velocity, self._effort = map(
-            memoryview, (self.position, self.velocity, self.effort))
+        # Views into which arrays of doubles are copied fast.
+        self._position: Any = self.position.data
+        self._velocity: Any = self.velocity.data
+        self._effort: Any = self.effort.data
         #: Stamp of the first message with the values of the last one. s.
         self.unchanged_since = -np.inf
         self._values, self._repeats = b'', 0
