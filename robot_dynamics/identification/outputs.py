@@ -8,14 +8,12 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 
-from robot_dynamics.errors import Finding, InertiaError, RecordingError, Severity
+from robot_dynamics.errors import Finding, InertiaError, Severity
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.friction import PlainFriction
 from robot_dynamics.identification.identified_urdf import identified_urdf
@@ -28,11 +26,6 @@ from robot_dynamics.model.robot import Robot
 #: Names of the files.
 URDF, PARAMETERS, COVARIANCE, RESULT = ('identified.urdf', 'parameters.yaml', 'covariance.npz',
                                         'result.json')
-#: Arrays of the archive: names, values and covariance of all parameters, given the pull
-#: towards the description; the same of the base parameters, without any description; and B
-#: in base = B parameters.
-ARRAYS = ('names', 'values', 'covariance', 'base_names', 'base_values', 'base_covariance',
-          'base_matrix')
 _HEAD = """\
 # An identified arm, for every node that has a model of it:
 #   --ros-args --params-file parameters.yaml, or identified:=FOLDER of a launch file.
@@ -146,7 +139,11 @@ def finite(value: Any) -> Any:
 
 
 def covariance_file(found: Identification) -> bytes:
-    """Archive of `ARRAYS`, without pickled objects."""
+    """NPZ archive of parameters and covariances, without pickled objects.
+
+    Names, values and covariance of all parameters, given the prior of the description; the
+    same of the base parameters, without a prior; and B in base = B parameters.
+    """
     content = io.BytesIO()
     np.savez_compressed(
         content, names=np.array(found.names), values=found.model.parameters,
@@ -154,17 +151,6 @@ def covariance_file(found: Identification) -> bytes:
         base_values=found.base_values, base_covariance=found.base_covariance,
         base_matrix=found.base.matrix)
     return content.getvalue()
-
-
-def read_covariance(path: Path) -> dict[str, NDArray[np.generic]]:
-    """Arrays of a covariance archive by name."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in ARRAYS}
-    # zipfile has exceptions of its own.
-    except Exception as error:
-        raise RecordingError(f'cannot be read: {error}', subject=str(path),
-                             remedy='give covariance.npz of an identification') from error
 
 
 def parameter_file(urdf: str, robot: Robot,

@@ -29,7 +29,6 @@ from robot_dynamics.identification.result import Identification
 from robot_dynamics.identification.rigid import estimate_settings, identify
 from robot_dynamics.identification.signals import SignalSettings, motions_of
 from robot_dynamics.model.arrays import FloatArray, IntArray
-from robot_dynamics.model.inertia import transform_parameters
 from robot_dynamics.model.robot import Robot
 
 #: Errors are taken to be correlated over so long, s.
@@ -156,19 +155,6 @@ def _solved(body: str, whole: FloatArray, efforts: FloatArray, order: IntArray,
                                     'identified without the payload')
     return Payload(body, parameters, deviations, float(parameters[0]),
                    parameters[1:4] / parameters[0])
-
-
-def in_frame(payload: Payload, rotation: FloatArray, translation: FloatArray) -> FloatArray:
-    """Parameters of a payload in another frame fixed to its link, shape (10,).
-
-    Parameters
-    ----------
-    payload : Payload
-        The payload.
-    rotation, translation : ndarray, shape (3, 3) and (3,)
-        Axes and origin of the link frame in that frame, m.
-    """
-    return transform_parameters(payload.parameters, rotation, translation)
 
 
 def identify_payload_from(content: Mapping[str, Any], folder: Path, robot: Robot,

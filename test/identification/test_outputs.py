@@ -8,14 +8,13 @@ import yaml
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import InertiaError, ModelError, RecordingError
+from robot_dynamics.identification.dataset.tables import load_archive
 from robot_dynamics.identification.friction import PlainFriction
 from robot_dynamics.identification.identified_urdf import identified_urdf, require_bodies
 from robot_dynamics.identification.observation_matrix import Feature
 from robot_dynamics.identification.outputs import (
-    ARRAYS,
     make_outputs,
     parameter_file,
-    read_covariance,
 )
 from robot_dynamics.identification.rigid import EstimateSettings, identify
 from robot_dynamics.identification.signals import SignalSettings, motions_of
@@ -161,8 +160,9 @@ def test_the_parameter_file_holds_all_a_node_asks_for(found, outputs):
 def test_the_covariance_file_reads_back(found, outputs, tmp_path):
     path = tmp_path / 'covariance.npz'
     path.write_bytes(outputs.files['covariance.npz'])
-    read = read_covariance(path)
-    assert set(read) == set(ARRAYS)
+    read = load_archive(path)
+    assert set(read) == {'names', 'values', 'covariance', 'base_names', 'base_values',
+                         'base_covariance', 'base_matrix'}
     np.testing.assert_array_equal(read['covariance'], found.covariance)
     np.testing.assert_array_equal(read['base_covariance'], found.base_covariance)
     assert tuple(read['names']) == found.names
@@ -170,10 +170,10 @@ def test_the_covariance_file_reads_back(found, outputs, tmp_path):
                                found.base.values(found.model.parameters), atol=1e-12)
     path.write_bytes(b'no archive')
     with pytest.raises(RecordingError, match='covariance'):
-        read_covariance(path)
+        load_archive(path)
     np.savez(path, names=np.array([{}], dtype=object))
     with pytest.raises(RecordingError):
-        read_covariance(path)
+        load_archive(path)
 
 
 def test_the_result_is_plain_json(found, outputs, log):

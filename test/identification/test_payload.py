@@ -7,8 +7,9 @@ from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification.dataset import dataset_from_arrays, load_dataset
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.observation_matrix import Feature
-from robot_dynamics.identification.payload import identify_payload, identify_payload_from, in_frame
+from robot_dynamics.identification.payload import identify_payload, identify_payload_from
 from robot_dynamics.identification.signals import SignalSettings
+from robot_dynamics.model.inertia import transform_parameters
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 
 COM = np.array([0.02, -0.03, 0.1])
@@ -41,7 +42,7 @@ def test_mass_and_centre_of_a_payload(three, known):
     told = np.isfinite(payload.deviations)
     np.testing.assert_array_less(np.abs(payload.parameters - added[20:])[told],
                                  4 * payload.deviations[told] + 5e-3)
-    moved = in_frame(payload, np.eye(3), np.array([1.0, 0.0, 0.0]))
+    moved = transform_parameters(payload.parameters, np.eye(3), np.array([1.0, 0.0, 0.0]))
     assert moved[1] == pytest.approx(payload.parameters[1] + payload.mass)
 
 

@@ -13,7 +13,6 @@ every derivative are enclosed, not sampled:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cached_property
 from math import comb
 
 import numpy as np
@@ -63,28 +62,7 @@ class Basis(ABC):
         """
 
 
-class Curve(ABC):
-    """A motion of n joints from 0 to `duration`."""
-
-    #: How long it takes. s.
-    duration: float
-    #: Number of joints.
-    n: int
-
-    @abstractmethod
-    def evaluate(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
-        """Derivative at m times, shape (m, n)."""
-
-    @abstractmethod
-    def extremes(self, derivative: int = 0) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper bounds of a derivative at all times, shape (n,) each."""
-
-    def largest(self, derivative: int) -> FloatArray:
-        """Upper bound of the magnitude of a derivative, shape (n,)."""
-        return np.max(np.abs(self.extremes(derivative)), axis=0)
-
-
-class RestToRest(Curve):
+class RestToRest:
     """A motion of a basis that begins and ends at rest at the same pose.
 
     Parameters
@@ -118,8 +96,12 @@ class RestToRest(Curve):
     def extremes(self, derivative: int = 0) -> tuple[FloatArray, FloatArray]:
         """Lower and upper bounds of a derivative at all times, shape (n,) each."""
         rows, slack = self.basis.hull(derivative)
-        low, high = _widened(rows @ self.coefficients, slack)
+        low, high = widened(rows @ self.coefficients, slack)
         return (low + self.start, high + self.start) if derivative == 0 else (low, high)
+
+    def largest(self, derivative: int) -> FloatArray:
+        """Upper bound of the magnitude of a derivative, shape (n,)."""
+        return np.max(np.abs(self.extremes(derivative)), axis=0)
 
 
 class BSplineBasis(Basis):
@@ -209,7 +191,7 @@ class FourierBasis(Basis):
     def evaluate(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
         """Derivative of all functions at m times, shape (m, count)."""
         times = np.clip(np.asarray(times, dtype=np.float64), 0.0, self.duration)
-        sines, cosines = _harmonics(self._w, times, derivative)
+        sines, cosines = harmonics_of(self._w, times, derivative)
         if derivative == 0:
             cosines = cosines - 1.0
         return np.hstack((sines @ self._sine, -cosines @ self._cosine))
@@ -220,7 +202,7 @@ class FourierBasis(Basis):
         if derivative not in self._hulls:
             self._hulls[derivative] = self.evaluate(
                 np.arange(points) * self.duration / points, derivative)
-        return self._hulls[derivative], _factor(self.harmonics, points)
+        return self._hulls[derivative], slack_of(self.harmonics, points)
 
     def amplitudes(self, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Amplitudes alpha and beta, shape (n, h) each, of coefficients (count, n)."""
@@ -251,54 +233,7 @@ class FourierBasis(Basis):
         return x
 
 
-class FourierCurve(Curve):
-    """A finite Fourier series, which need not begin at rest.
-
-    q = offset + sum_k sine_k sin(k w t) + cosine_k cos(k w t), w = 2 pi/period.
-
-    Parameters
-    ----------
-    period : float
-        s.
-    offset : array_like, shape (n,)
-        rad or m.
-    sine, cosine : array_like, shape (n, h)
-        rad or m.
-    """
-
-    def __init__(self, period: float, offset: ArrayLike, sine: ArrayLike, cosine: ArrayLike):
-        self.duration = positive('period', period, 's')
-        self.offset = real_array(offset, 'offset')
-        self.sine, self.cosine = real_array(sine, 'sine'), real_array(cosine, 'cosine')
-        self.n = self.offset.size
-        if self.sine.ndim != 2 or self.sine.shape != self.cosine.shape \
-                or self.offset.shape != (len(self.sine),) or self.sine.shape[1] == 0:
-            raise DimensionError(f'have shapes {self.sine.shape} and {self.cosine.shape} for '
-                                 f'{self.n} joints', subject='sine and cosine',
-                                 remedy='give both one row a joint and one column a harmonic')
-        if not all(np.all(np.isfinite(x)) for x in (self.offset, self.sine, self.cosine)):
-            raise ParameterError('hold a value that is not finite', subject='amplitudes',
-                                 remedy='give finite numbers')
-
-    @cached_property
-    def _w(self) -> FloatArray:
-        return 2.0 * np.pi * np.arange(1, self.sine.shape[1] + 1) / self.duration
-
-    def evaluate(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
-        """Derivative at m times, shape (m, n)."""
-        sines, cosines = _harmonics(self._w, np.asarray(times, dtype=np.float64), derivative)
-        value = sines @ self.sine.T + cosines @ self.cosine.T
-        return value + self.offset if derivative == 0 else value
-
-    def extremes(self, derivative: int = 0) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper bounds of a derivative at all times, shape (n,) each."""
-        harmonics = self.sine.shape[1]
-        points = POINTS_PER_HARMONIC * harmonics
-        values = self.evaluate(np.arange(points) * self.duration / points, derivative)
-        return _widened(values, _factor(harmonics, points))
-
-
-def _widened(values: FloatArray, slack: float) -> tuple[FloatArray, FloatArray]:
+def widened(values: FloatArray, slack: float) -> tuple[FloatArray, FloatArray]:
     """Range of values, widened about its middle by the slack."""
     low, high = values.min(axis=0), values.max(axis=0)
     if slack == 1.0:
@@ -307,12 +242,12 @@ def _widened(values: FloatArray, slack: float) -> tuple[FloatArray, FloatArray]:
     return low - more, high + more
 
 
-def _factor(harmonics: int, points: int) -> float:
+def slack_of(harmonics: int, points: int) -> float:
     """Largest ratio of a series between even points to its values at them."""
     return float(1.0 / np.cos(np.pi * harmonics / points))
 
 
-def _harmonics(w: FloatArray, times: FloatArray, derivative: int
+def harmonics_of(w: FloatArray, times: FloatArray, derivative: int
                ) -> tuple[FloatArray, FloatArray]:
     """Derivative of sin(w t) and cos(w t), shape (m, h) each."""
     angle = np.multiply.outer(times, w) + 0.5 * np.pi * (derivative % 4)

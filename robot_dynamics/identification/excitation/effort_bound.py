@@ -22,7 +22,7 @@ import numpy as np
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.identification.excitation.curves import Curve
+from robot_dynamics.identification.excitation.curves import RestToRest
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import com_from_parameters
 from robot_dynamics.model.joints import JointType
@@ -55,7 +55,7 @@ class EffortEnclosure:
         robot = self.robot
         return self.dynamics.inverse_dynamics(q, v, a) + robot.armature * a + robot.damping * v
 
-    def largest(self, curve: Curve) -> FloatArray:
+    def largest(self, curve: RestToRest) -> FloatArray:
         """Upper bound of the magnitude of each effort at all times, shape (n,), N m or N.
 
         Raises
@@ -66,14 +66,14 @@ class EffortEnclosure:
         sampled, missed, _ = self._sampled(curve)
         return np.max(np.abs(sampled), axis=0) + missed + self.robot.friction
 
-    def worst(self, curve: Curve, joint: int) -> tuple[float, float]:
+    def worst(self, curve: RestToRest, joint: int) -> tuple[float, float]:
         """Time and value of the largest effort of a joint, with its friction."""
         sampled, _, times = self._sampled(curve)
         k = int(np.argmax(np.abs(sampled[:, joint])))
         value = float(sampled[k, joint])
         return float(times[k]), value + float(np.copysign(self.robot.friction[joint], value))
 
-    def _sampled(self, curve: Curve) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _sampled(self, curve: RestToRest) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Efforts at even times, their largest excess between, and the times."""
         bend = bends(self.robot, [curve.largest(k) for k in range(1, 5)])
         count = FEWEST

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics.control.checks import positive
 from robot_dynamics.control.motion.references import FREE_RANGE
 from robot_dynamics.errors import DimensionError, ParameterError, TrajectoryError
-from robot_dynamics.identification.excitation.curves import Basis, Curve, RestToRest
+from robot_dynamics.identification.excitation.curves import Basis, RestToRest
 from robot_dynamics.identification.excitation.effort_bound import EffortEnclosure
 from robot_dynamics.model.arrays import BoolArray, FloatArray
 from robot_dynamics.model.robot import Robot
@@ -170,7 +170,7 @@ class Use:
                                                    self.acceleration, self.effort)))
 
 
-def use_of(curve: Curve, limits: MotionLimits, efforts: EffortEnclosure | None = None) -> Use:
+def use_of(curve: RestToRest, limits: MotionLimits, efforts: EffortEnclosure | None = None) -> Use:
     """Used fraction of each limit at any time of a motion; efforts count as 0 if not given."""
     low, high = curve.extremes(0)
     middle, half = 0.5 * (limits.upper + limits.lower), 0.5 * (limits.upper - limits.lower)
@@ -180,7 +180,7 @@ def use_of(curve: Curve, limits: MotionLimits, efforts: EffortEnclosure | None =
                taken / limits.effort)
 
 
-def check_limits(curve: Curve, limits: MotionLimits, efforts: EffortEnclosure | None = None,
+def check_limits(curve: RestToRest, limits: MotionLimits, efforts: EffortEnclosure | None = None,
                  ) -> Use:
     """Used fraction of each limit, or TrajectoryError for a motion beyond a limit at any time."""
     if curve.n != limits.n:
@@ -201,7 +201,7 @@ def check_limits(curve: Curve, limits: MotionLimits, efforts: EffortEnclosure | 
     return used
 
 
-def check_rest(curve: Curve, limits: MotionLimits, pose: ArrayLike | None = None) -> None:
+def check_rest(curve: RestToRest, limits: MotionLimits, pose: ArrayLike | None = None) -> None:
     """Raise TrajectoryError unless a motion begins and ends at rest, and at a pose if given."""
     for derivative, quantity in ((1, 'velocity'), (2, 'acceleration')):
         for when in (0.0, curve.duration):
@@ -221,7 +221,7 @@ def check_rest(curve: Curve, limits: MotionLimits, pose: ArrayLike | None = None
                               remedy='lead the arm there first: the excitation node does')
 
 
-def _refuse(curve: Curve, limits: MotionLimits, derivative: int, joint: int) -> None:
+def _refuse(curve: RestToRest, limits: MotionLimits, derivative: int, joint: int) -> None:
     """Raise TrajectoryError at the time of the largest excess of a joint."""
     times = np.linspace(0.0, curve.duration, 20001)
     values = curve.evaluate(times, derivative)[:, joint]

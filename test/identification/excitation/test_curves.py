@@ -8,9 +8,9 @@ from robot_dynamics.errors import DimensionError, ParameterError
 from robot_dynamics.identification.excitation.curves import (
     BSplineBasis,
     FourierBasis,
-    FourierCurve,
     RestToRest,
 )
+from test.identification.excitation.fourier_curve import FourierCurve
 
 BASES = [BSplineBasis(7.0, 9), BSplineBasis(2.0, 2), FourierBasis(7.0, 6), FourierBasis(3.0, 2)]
 

@@ -9,7 +9,6 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import DimensionError, ParameterError, TrajectoryError
 from robot_dynamics.identification.excitation.curves import (
     BSplineBasis,
-    FourierCurve,
     RestToRest,
 )
 from robot_dynamics.identification.excitation.effort_bound import EffortEnclosure
@@ -19,6 +18,7 @@ from robot_dynamics.identification.excitation.limits import (
     check_rest,
     use_of,
 )
+from test.identification.excitation.fourier_curve import FourierCurve
 
 
 @pytest.fixture(scope='module')

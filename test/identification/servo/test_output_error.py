@@ -241,7 +241,8 @@ def test_logs_are_read_and_what_is_left_out_is_counted(pendulum, tmp_path):
 
 
 @pytest.mark.parametrize(('section', 'words'), [
-    ({}, 'must be a list of logs'), ({'logs': []}, 'must be a list of logs'), ({'logs': [{}]}, 'source'),
+    ({}, 'must be a list of logs'), ({'logs': []}, 'must be a list of logs'),
+    ({'logs': [{}]}, 'source'),
     ({'logs': [{'source': 'run.csv'}]}, 'proportional'),
     ({'logs': [{'source': 'run.csv', 'proportional': -1}]}, 'from 0 on'),
     ({'logs': [{'source': 'run.csv', 'proportional': 1, 'colour': 1}]}, 'not a setting'),
