@@ -26,6 +26,7 @@ from robot_dynamics.report.page import (
     html,
     items,
     note,
+    prediction_table,
     section,
     table,
     tabs,
@@ -36,13 +37,12 @@ from robot_dynamics.report.page import (
 )
 from robot_dynamics.report.series import rounded, with_gaps
 from robot_dynamics.report.words import (
-    VERDICT_WORDS,
-    columns,
     percent,
+    prediction_lines,
+    prediction_sentence,
     short,
     signal_facts,
     warnings,
-    worst_joint,
 )
 
 #: Samples of a curve, at most.
@@ -91,7 +91,8 @@ def elastic_page(found: ElasticIdentification, data: ElasticDataset, outputs: El
                 chart('effort', 'Measured and predicted effort over time', titled('Effort')),
                 chart('error', 'Difference of measured and predicted effort over time',
                       titled('Residual')),
-                _coordinates(found)),
+                prediction_table('equation of', _measured(found), found.validation,
+                                 found.in_sample)),
         section('What the recording alone determines',
                 'Base parameters without any description. Standard deviations account for '
                 'correlated errors of neighbouring samples.', _base(found)),
@@ -107,11 +108,9 @@ def elastic_text(found: ElasticIdentification, outputs: ElasticOutputs) -> str:
     """Verdict, parameters of the joints, identifiable parameters and warnings, for a terminal."""
     parameters = tuple(_joint_parameters(found))
     width = max(len(one.name) for one in parameters)
-    lines = [elastic_sentence(found), _encoders_sentence(found.encoders), '', *columns(
-        ('measured', 'RMS, not seen', 'not seen', 'fitted'),
-        [(name, f'{found.validation.rmse[k]:.3g} {unit}',
-          percent(found.validation.relative[k]), percent(found.in_sample.relative[k]))
-         for k, (name, unit) in enumerate(_measured(found))]), '']
+    lines = [elastic_sentence(found), _encoders_sentence(found.encoders), '',
+             *prediction_lines('measured', _measured(found), found.validation, found.in_sample),
+             '']
     for one in parameters:
         value = one.how if one.value is None else \
             f'{one.value:.6g} +- {one.deviation:.2g} {one.unit}'
@@ -129,11 +128,8 @@ def elastic_text(found: ElasticIdentification, outputs: ElasticOutputs) -> str:
 
 def elastic_sentence(found: ElasticIdentification) -> str:
     """The verdict in one sentence."""
-    names, worst = found.encoders.names(found.robot), found.validation.worst
-    return (f'{VERDICT_WORDS[found.verdict]}: the model predicts efforts that it has not seen '
-            f'with {percent(found.validation.total)} error, its own with '
-            f'{percent(found.in_sample.total)}'
-            + worst_joint(len(names), names[worst], found.validation.relative[worst]) + '.')
+    return prediction_sentence(found.verdict, 'efforts', found.encoders.names(found.robot),
+                               found.validation, found.in_sample)
 
 
 def _encoders_sentence(encoders: Encoders) -> str:
@@ -263,16 +259,6 @@ def _base(found: ElasticIdentification) -> Html:
         rows.append((wide(short(name)), f'{described:.5g}', f'{value:.5g}', f'{sd:.2g}',
                      percent(sd / abs(value)) if value else '-'))
     return table(('base parameter', 'described', 'identified', '± one sd', 'relative'), rows)
-
-
-def _coordinates(found: ElasticIdentification) -> Html:
-    held, own = found.validation, found.in_sample
-    return table(
-        ('equation of', 'RMS, not seen', 'RMS, fitted', 'relative, not seen', 'relative, fitted'),
-        [(name, f'{held.rmse[k]:.3g} {unit}', f'{own.rmse[k]:.3g} {unit}',
-          percent(held.relative[k]), percent(own.relative[k]))
-         for k, (name, unit) in enumerate(_measured(found))],
-        total=('all', '', '', percent(held.total), percent(own.total)))
 
 
 def _friction(found: ElasticIdentification) -> Html:

@@ -26,6 +26,7 @@ from robot_dynamics.report.page import (
     key,
     note,
     pair,
+    prediction_table,
     section,
     table,
     tabs,
@@ -35,13 +36,12 @@ from robot_dynamics.report.page import (
     wide,
 )
 from robot_dynamics.report.words import (
-    VERDICT_WORDS,
-    columns,
     percent,
+    prediction_lines,
+    prediction_sentence,
     short,
     signal_facts,
     warnings,
-    worst_joint,
 )
 
 
@@ -61,7 +61,7 @@ def identification_page(found: Identification, dataset: Dataset, outputs: Output
         _tiles(found),
         section('Why', items(found.verdict_reasons)),
         section('Every joint', key('relative error on what was not seen', 'on what was fitted'),
-                _joints(found)),
+                prediction_table('joint', _joints(found), found.validation, found.in_sample)),
         section('What the recording does not determine', _missing(found)),
         section('Effort: measured, predicted, residual',
                 'Low-passed as the equations were: the worst three seconds of the recording and '
@@ -100,21 +100,14 @@ def identification_page(found: Identification, dataset: Dataset, outputs: Output
 
 def verdict_sentence(found: Identification) -> str:
     """The verdict in one sentence."""
-    names, worst = found.model.robot.joint_names, found.validation.worst
-    return (f'{VERDICT_WORDS[found.verdict]}: the model predicts motion that it has not seen with '
-            f'{percent(found.validation.total)} error, its own with '
-            f'{percent(found.in_sample.total)}'
-            + worst_joint(len(names), names[worst], found.validation.relative[worst]) + '.')
+    return prediction_sentence(found.verdict, 'motion', found.model.robot.joint_names,
+                               found.validation, found.in_sample)
 
 
 def summary_text(found: Identification) -> str:
     """Verdict, errors of the joints and warnings, for a terminal."""
-    names, kinds = found.model.robot.joint_names, effort_units(found.model.robot)
-    lines = [verdict_sentence(found), '', *columns(
-        ('joint', 'RMS, not seen', 'not seen', 'fitted'),
-        [(name, f'{found.validation.rmse[k]:.3g} {kinds[k]}',
-          percent(found.validation.relative[k]), percent(found.in_sample.relative[k]))
-         for k, name in enumerate(names)])]
+    lines = [verdict_sentence(found), '', *prediction_lines(
+        'joint', _joints(found), found.validation, found.in_sample)]
     lines += ['', f'{found.base.rank} base parameters, condition number '
                   f'{found.base.condition:.3g}', *found.verdict_reasons[1:]]
     lines += [f'missing: {short(", ".join(one.parameters))}; to determine it, {one.motion}'
@@ -122,6 +115,12 @@ def summary_text(found: Identification) -> str:
     listed = tuple(', '.join(one.parameters[:3]) for one in found.missing)
     return '\n'.join([*lines, *warnings(
         finding for finding in found.findings if not finding.subject.startswith(listed))])
+
+
+def _joints(found: Identification) -> list[tuple[str, str]]:
+    """Name and unit of effort of each joint."""
+    robot = found.model.robot
+    return list(zip(robot.joint_names, effort_units(robot), strict=True))
 
 
 def _story(found: Identification, dataset: Dataset) -> str:
@@ -149,20 +148,6 @@ def _missing(found: Identification) -> Html:
     return table(('motion that would determine them', 'parameters that keep their description'),
                  [(one.motion, wide(', '.join(map(short, one.parameters))))
                   for one in found.missing], kind='facts')
-
-
-def _joints(found: Identification) -> Html:
-    """Errors of every joint, of held-out and of fitted data."""
-    units = effort_units(found.model.robot)
-    held, own = found.validation, found.in_sample
-    largest = max(float(np.max(held.relative)), float(np.max(own.relative)), 1e-12)
-    return table(
-        ('joint', '', 'RMS, not seen', 'RMS, fitted', 'relative, not seen', 'relative, fitted'),
-        [(name, bars((held.relative[k] / largest, 'before'), (own.relative[k] / largest, 'after')),
-          f'{held.rmse[k]:.3g} {unit}', f'{own.rmse[k]:.3g} {unit}',
-          percent(held.relative[k]), percent(own.relative[k]))
-         for k, (name, unit) in enumerate(zip(found.model.robot.joint_names, units, strict=True))],
-        total=('all joints', '', '', '', percent(held.total), percent(own.total)))
 
 
 def _links(found: Identification, outputs: Outputs) -> Html:

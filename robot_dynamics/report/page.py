@@ -9,11 +9,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from robot_dynamics.errors import Finding, Severity
+from robot_dynamics.report.words import percent
+
+if TYPE_CHECKING:
+    from robot_dynamics.identification.result import Residuals
 
 _PARTS = Path(__file__).with_name('page')
 _SCRIPTS = ('chart.js', 'tabs.js', 'theme.js')
@@ -183,6 +187,19 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str = ''
 
 def _cells(row: Sequence[str]) -> str:
     return ''.join(cell if isinstance(cell, Html) else f'<td>{escape(cell)}</td>' for cell in row)
+
+
+def prediction_table(head: str, rows: Sequence[tuple[str, str]], held: Residuals, own: Residuals
+                     ) -> Html:
+    """Errors of predictions of held-out and of fitted data, for rows of name and unit."""
+    largest = max(float(np.max(held.relative)), float(np.max(own.relative)), 1e-12)
+    return table(
+        (head, '', 'RMS, not seen', 'RMS, fitted', 'relative, not seen', 'relative, fitted'),
+        [(name, bars((held.relative[k] / largest, 'before'), (own.relative[k] / largest, 'after')),
+          f'{held.rmse[k]:.3g} {unit}', f'{own.rmse[k]:.3g} {unit}',
+          percent(held.relative[k]), percent(own.relative[k]))
+         for k, (name, unit) in enumerate(rows)],
+        total=('all', '', '', '', percent(held.total), percent(own.total)))
 
 
 def facts(rows: Sequence[tuple[str, str]]) -> Html:

@@ -76,8 +76,6 @@ class Loop:
     latency_median, latency_p99, latency_worst : float
         From the stamp of a joint state to its command published, s; nan when it was
         not recorded.
-    callback_median : float
-        Duration of the controller's callback, s; nan when it was not recorded.
     """
 
     state_rate: float
@@ -86,7 +84,6 @@ class Loop:
     latency_median: float
     latency_p99: float
     latency_worst: float
-    callback_median: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,14 +250,13 @@ def _loop(recording: Recording, window: Window) -> Loop:
     stamps = recording.states.time[window.selects(recording.states.time)]
     commands = recording.command_times[window.selects(recording.command_times)]
     timing = recording.timing.values[window.selects(recording.timing.time)]
-    latency, callback, worst = timing[:, :3].T if timing.size else np.full((3, 1), np.nan)
+    latency, worst = timing[:, [0, 2]].T if timing.size else np.full((2, 1), np.nan)
     return Loop(
         state_rate=_rate(stamps), command_rate=_rate(commands),
         worst_period=float(np.max(np.diff(stamps), initial=0.0)),
         latency_median=float(np.median(latency)),
         latency_p99=float(np.percentile(latency, 99)),
-        latency_worst=float(np.max(worst)),
-        callback_median=float(np.median(callback)))
+        latency_worst=float(np.max(worst)))
 
 
 def _rate(times: FloatArray) -> float:

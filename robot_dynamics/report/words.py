@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from robot_dynamics.errors import Finding, Severity
-from robot_dynamics.identification.dataset import Dataset
-from robot_dynamics.identification.signals import SignalSettings
+
+if TYPE_CHECKING:
+    from robot_dynamics.identification.dataset import Dataset
+    from robot_dynamics.identification.result import Residuals
+    from robot_dynamics.identification.signals import SignalSettings
 
 #: Verdicts on an identification, in words.
 VERDICT_WORDS = {'good': 'Good', 'fair': 'Usable with care', 'poor': 'Not to be used'}
@@ -49,6 +53,22 @@ def columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     return ['   '.join([f'  {row[0]:<{widths[0]}}', *(f'{cell:>{width}}' for cell, width in zip(
         row[1:], widths[1:], strict=True))]) for row in (heads, *rows)]
+
+
+def prediction_sentence(verdict: str, what: str, names: Sequence[str], held: Residuals,
+                        own: Residuals) -> str:
+    """The verdict on an identified model in one sentence."""
+    return (f'{VERDICT_WORDS[verdict]}: the model predicts {what} that it has not seen with '
+            f'{percent(held.total)} error, its own with {percent(own.total)}'
+            + worst_joint(len(names), names[held.worst], held.relative[held.worst]) + '.')
+
+
+def prediction_lines(head: str, rows: Sequence[tuple[str, str]], held: Residuals, own: Residuals
+                     ) -> list[str]:
+    """Errors of predictions for rows of name and unit, for a terminal."""
+    return columns((head, 'RMS, not seen', 'not seen', 'fitted'),
+                   [(name, f'{held.rmse[k]:.3g} {unit}', percent(held.relative[k]),
+                     percent(own.relative[k])) for k, (name, unit) in enumerate(rows)])
 
 
 def warnings(findings: Iterable[Finding]) -> list[str]:
