@@ -135,17 +135,7 @@ class BodyMetric:
 
 @dataclass(frozen=True, eq=False)
 class TermMetric:
-    """Gains and ranges of the joint terms, each array of shape (k, n) for k terms.
-
-    Parameters
-    ----------
-    prior : ndarray
-        Start values: N m s/rad, N m, kg m^2 ...
-    gain : ndarray
-        Their entries on the diagonal of Gamma: squared unit of the value over J.
-    least, largest : ndarray
-        Range of the values.
-    """
+    """Prior, gain (diagonal of Gamma) and range of the joint terms, shape (k, n) for k terms."""
 
     prior: FloatArray
     gain: FloatArray
@@ -175,17 +165,7 @@ def weights_from_dual(dual: FloatArray) -> FloatArray:
 
 
 class Estimates:
-    """Estimates of bodies and joint terms, their prior and their metric.
-
-    Parameters
-    ----------
-    inertial : ndarray, shape (nb, 10)
-        Inertial parameters of the prior, physically consistent.
-    bodies : BodyMetric
-        Metric, gain and largest values of the bodies.
-    terms : TermMetric
-        The same for the joint terms.
-    """
+    """Estimates of bodies and joint terms, their consistent prior and their metric."""
 
     def __init__(self, inertial: FloatArray, bodies: BodyMetric, terms: TermMetric):
         self.metric, self.term_metric = bodies, terms
@@ -270,19 +250,10 @@ class Adaptation(Estimates):
             self._settle_restricted = settle_restricted.load()
 
     def step(self, gradient: FloatArray, dt: float) -> StepOutcome:
-        """Move the estimates along a gradient for a time.
+        """Move the estimates along a gradient for a time, s.
 
-        Parameters
-        ----------
-        gradient : ndarray, shape (10 nb + k n,)
-            Yr^T s and the prediction error of a composite law. W per unit of the parameter.
-        dt : float
-            Time. s.
-
-        Returns
-        -------
-        StepOutcome
-            Unless it is ``ACCEPTED`` the estimates are unchanged.
+        The gradient is Yr^T s and the prediction error of a composite law. Unless the outcome is
+        ``ACCEPTED`` the estimates are unchanged.
         """
         if self._restriction is None:
             rejected = self._propose(self.estimate, gradient, dt, self._constants,
@@ -317,15 +288,7 @@ class Adaptation(Estimates):
                                        self.estimate)
 
     def distance(self, bodies: FloatArray, terms: FloatArray) -> float:
-        """Half the squared distance in the metric of Gamma^-1: the share in V, J.
-
-        Parameters
-        ----------
-        bodies : ndarray, shape (nb, 10)
-            Other inertial parameters, e.g. the true ones.
-        terms : ndarray, shape (k, n)
-            Other values of the joint terms.
-        """
+        """Half the squared distance from others in the metric of Gamma^-1: the share in V, J."""
         inverse = np.linalg.inv(np.linalg.cholesky(self.metric.matrices))
         difference = pseudo_inertia(bodies - self.bodies.reshape(-1, 10))
         coordinates = inverse @ difference @ np.swapaxes(inverse, -1, -2)
@@ -373,22 +336,7 @@ def _radius(metric: BodyMetric, prior: FloatArray) -> float:
 
 
 class RestrictedGain:
-    """Gain and projection of what is learnt where some combinations are known.
-
-    Parameters
-    ----------
-    gain : ndarray, shape (p, p)
-        Gamma, symmetric and positive definite.
-    constraints : ndarray, shape (k, p)
-        C, of full row rank.
-
-    Attributes
-    ----------
-    gain : ndarray, shape (p, p)
-        Gamma_U.
-    projection : ndarray, shape (p, p)
-        1 - Gamma C^T (C Gamma C^T)^-1 C.
-    """
+    """Gain Gamma_U and projection 1 - Gamma C^T (C Gamma C^T)^-1 C for known combinations C."""
 
     def __init__(self, gain: FloatArray, constraints: FloatArray):
         # In parameters scaled to gain 1: masses and inertias are of very different size.

@@ -144,18 +144,8 @@ class Learning:
               dt: float, gradient: FloatArray, *, adapt: bool) -> None:
         """Add the last interval, and move the estimates where allowed.
 
-        Parameters
-        ----------
-        q, v, v_d : ndarray, shape (n,)
-            State and desired velocity at its end.
-        effort : ndarray, shape (n,)
-            Effort during it. N m or N.
-        dt : float
-            Its length. s.
-        gradient : ndarray, shape (p,)
-            Yr^T s; changed.
-        adapt : bool
-            Whether the estimates may change.
+        q, v and v_d are state and desired velocity at its end, `effort` acted during it; the
+        gradient Yr^T s is changed.
         """
         gains = self.gains
         if not 0.0 < dt <= gains.longest_step:
@@ -198,17 +188,7 @@ class Learning:
 
 
 class _Memory:
-    """The regressor memory in the coordinates that are not known.
-
-    Parameters
-    ----------
-    adaptation : Adaptation
-        The estimates.
-    weights : ndarray, shape (n,)
-        Weights of the prediction error.
-    constraints : ndarray, shape (k, p)
-        Known combinations.
-    """
+    """The regressor memory in the coordinates that are not known."""
 
     def __init__(self, adaptation: Adaptation | NaturalAdaptation, weights: FloatArray,
                  constraints: FloatArray):
@@ -308,17 +288,7 @@ class PredictionError:
         self._is_first = False
 
     def observe(self, q: FloatArray, v: FloatArray, effort: FloatArray, dt: float) -> None:
-        """Add one interval.
-
-        Parameters
-        ----------
-        q, v : ndarray, shape (n,)
-            State at its end.
-        effort : ndarray, shape (n,)
-            Effort that acted during it. N m or N.
-        dt : float
-            Its length. s.
-        """
+        """Add one interval of length dt: the state at its end, and the effort during it."""
         if self._is_first:
             self.skip(v)
             return
@@ -334,17 +304,7 @@ class PredictionError:
 
     def add_gradient(self, estimate: FloatArray, weight: float, mass_matrix: FloatArray,
                      gradient: FloatArray) -> None:
-        """Add Y_f^T W (tau_f - Y_f pi) to a gradient, with W_ii = weight / M_ii.
-
-        Parameters
-        ----------
-        estimate, gradient : ndarray, shape (10 nb + k n,)
-            pi, and the sum.
-        weight : float
-            w / omega_D. s.
-        mass_matrix : ndarray, shape (n, n)
-            M.
-        """
+        """Add Y_f^T W (tau_f - Y_f pi) to a gradient, with W_ii = weight / M_ii."""
         self._add(self.filtered, estimate, weight, mass_matrix, gradient)
 
 
@@ -399,18 +359,7 @@ def row_times(matrix, i, x):
 
 
 class VelocityFilter:
-    """Filtered velocity of each joint from the measured and the desired one.
-
-    Parameters
-    ----------
-    n : int
-        Number of joints.
-
-    Attributes
-    ----------
-    value : ndarray, shape (n,)
-        Filtered velocity of the last sample. rad/s or m/s.
-    """
+    """Filtered velocity of each joint from the measured and the desired one, `value`."""
 
     def __init__(self, n: int):
         self._kept = np.zeros((4, n))
@@ -428,15 +377,7 @@ class VelocityFilter:
         self._samples, self._span = 0, 1.0
 
     def observe(self, v: FloatArray, v_d: FloatArray, dt: float) -> FloatArray:
-        """Add a sample and return `value`.
-
-        Parameters
-        ----------
-        v, v_d : ndarray, shape (n,)
-            Measured and desired velocity. rad/s or m/s.
-        dt : float
-            Time since the sample before. s.
-        """
+        """Add measured and desired velocity after a time, s, and return `value`."""
         share = 1.0 - math.exp(-dt / FADING) if self._samples >= 2 else 0.0
         ratio = dt / self._span
         try:
@@ -472,15 +413,9 @@ class RestDetector:
     """Detects an arm at rest with nothing more to correct.
 
     The measurements of an arm at rest contain little about its parameters, and friction that holds
-    it lets an integral wind up without end. So learning ends some time after the desired motion
-    has, and begins again when it moves, or when the error shows a change such as a payload.
-
-    Parameters
-    ----------
-    after : float
-        Time without desired motion after which the arm is at rest; inf for never. s.
-    sliding : float
-        Entry of s, either sign, beyond which there is something to correct. rad/s or m/s.
+    it lets an integral wind up without end. So learning ends `after` a time without desired
+    motion, s, and begins again when it moves, or when an entry of s exceeds `sliding`, by a
+    payload for example.
     """
 
     def __init__(self, after: float, sliding: float):
@@ -493,17 +428,7 @@ class RestDetector:
         self._still = 0.0
 
     def observe(self, v_d: FloatArray, largest_s: float, dt: float) -> bool:
-        """Whether the arm is at rest, after one more sample.
-
-        Parameters
-        ----------
-        v_d : ndarray, shape (n,)
-            Desired velocity. rad/s or m/s.
-        largest_s : float
-            Largest entry of s, either sign. rad/s or m/s.
-        dt : float
-            Time since the sample before. s.
-        """
+        """Whether the arm is at rest, after one more sample; see the class."""
         try:
             speed = self._largest(v_d)
         except TypeError:  # read-only, strided or of another type: slower, but right

@@ -55,17 +55,7 @@ def arm_length(robot: Robot) -> float:
 
 
 def body_metric(robot: Robot, dynamics: Dynamics, gains: AdaptationGains) -> BodyMetric:
-    """Metric of a robot's bodies, its gain and the largest values of the estimates.
-
-    Parameters
-    ----------
-    robot : Robot
-        The prior.
-    dynamics : Dynamics
-        Its equations.
-    gains : AdaptationGains
-        The gains.
-    """
+    """Metric of a robot's bodies, its gain and the largest values of the estimates."""
     prior = pseudo_inertia(project_to_consistent(robot.inertial_parameters))
     total = float(robot.inertial_parameters[:, 0].sum())
     length = arm_length(robot)
@@ -105,17 +95,7 @@ def term_metric(robot: Robot, dynamics: Dynamics, gains: AdaptationGains) -> Ter
 
 def adaptive_loop_frequency(dynamics: Dynamics, gain_blocks: FloatArray,
                             motions: Motions) -> float:
-    """w_A at the worst of some motions: sqrt(lambda_max(M^-1 Y Gamma Y^T)), rad/s.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-        Equations of the model.
-    gain_blocks : ndarray, shape (nb, 10, 10)
-        Gamma, block by block.
-    motions : Motions
-        The motions.
-    """
+    """w_A at the worst of some motions: sqrt(lambda_max(M^-1 Y Gamma Y^T)), rad/s."""
     mass = mass_matrices(dynamics, motions.q)
     regressors = dynamics.regressor(motions.q, motions.v, motions.a)
     blocks = regressors.reshape(*regressors.shape[:2], -1, 10)

@@ -110,17 +110,7 @@ class NaturalAdaptation(Estimates):
         self.reset()
 
     def share(self, gradient: FloatArray, s: FloatArray, mass_matrix: FloatArray) -> float:
-        """Factor in (0, 1] by which steps are shortened at this gradient.
-
-        Parameters
-        ----------
-        gradient : ndarray, shape (10 nb + k n,)
-            Yr^T s alone. W per unit of the parameter.
-        s : ndarray, shape (n,)
-            Sliding variable. rad/s or m/s.
-        mass_matrix : ndarray, shape (n, n)
-            M.
-        """
+        """Factor in (0, 1] by which steps are shortened at this gradient Yr^T s."""
         return self._share(self.estimate, gradient, s, mass_matrix, self._fastest,
                            self._constants, self._term_gains)
 
@@ -138,15 +128,7 @@ class NaturalAdaptation(Estimates):
         return _OUTCOMES[self._settle(self._target, self._cone, self._term_ranges, self.estimate)]
 
     def distance(self, bodies: FloatArray, terms: FloatArray) -> float:
-        """Divergence from other parameters over gamma: the share in V, J.
-
-        Parameters
-        ----------
-        bodies : ndarray, shape (nb, 10)
-            Other inertial parameters, e.g. the true ones, of bodies of positive mass.
-        terms : ndarray, shape (k, n)
-            Other values of the joint terms.
-        """
+        """Divergence from other parameters over gamma: the share in V, J."""
         total = 0.5 * float(np.sum((terms - self.terms)**2 / self.term_metric.gain))
         for true, estimate in zip(pseudo_inertia(bodies),
                                   pseudo_inertia(self.bodies.reshape(-1, 10)), strict=True):

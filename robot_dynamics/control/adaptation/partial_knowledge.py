@@ -119,18 +119,8 @@ class PartialKnowledge:
 def parse_combination(text: str, columns: dict[str, int]) -> dict[int, float]:
     """Columns and coefficients of a sum such as ``link1/Jzz - 0.5 link2/m``.
 
-    Parameters
-    ----------
-    text : str
-        Summands with spaces around the signs between them; a factor stands before its name, after
-        it a space or ``*``.
-    columns : dict of str to int
-        Column of each parameter.
-
-    Raises
-    ------
-    ParameterError
-        Where the text is not such a sum, or has an unknown parameter.
+    Signs between summands have spaces around them; a factor stands before its name, after it a
+    space or ``*``. Raises ParameterError for other texts and unknown parameters.
     """
     pieces = _SIGN.split(text.strip())
     entries: dict[int, float] = {}
@@ -149,17 +139,7 @@ def parse_combination(text: str, columns: dict[str, int]) -> dict[int, float]:
 
 def known_and_unknown(regressor: FloatArray, null_space: FloatArray, fixed: FloatArray,
                       ) -> tuple[FloatArray, FloatArray]:
-    """Y_U = Yr N and Y_K a_K = Yr pi_K.
-
-    Parameters
-    ----------
-    regressor : ndarray, shape (n, p)
-        Yr.
-    null_space : ndarray, shape (p, u)
-        N, see `unknown_directions`.
-    fixed : ndarray, shape (p,)
-        pi_K.
-    """
+    """Y_U = Yr N and Y_K a_K = Yr pi_K, with N of `unknown_directions`."""
     return regressor @ null_space, regressor @ fixed
 
 

@@ -118,15 +118,7 @@ class RegressorMemory:
         self._next_recent = 0
 
     def observe(self, filtered: FloatArray, dt: float) -> bool:
-        """Add a sample; return whether a step is ready.
-
-        Parameters
-        ----------
-        filtered : ndarray, shape (n, p + 1)
-            Filtered regressor; filtered effort in the last column.
-        dt : float
-            Time since the sample before. s.
-        """
+        """Add a filtered regressor with the effort in its last column; whether a step is ready."""
         self._since_sample += dt
         self._since_step += dt
         self._since_recent += dt

@@ -172,24 +172,10 @@ class FaultDetector:
 
 
 class UnexplainedAcceleration:
-    """Acceleration of each joint that the model does not explain, over several windows.
+    """Acceleration that the model does not explain, shape (w, n), over windows of several lengths.
 
     A fault stands out in a window as long as its duration: a hard block in the shortest, a gentle
-    fault in a long one, where noise is averaged.
-
-    Parameters
-    ----------
-    predictor : MotionPredictor
-        Source of the innovations.
-
-    Attributes
-    ----------
-    acceleration : ndarray, shape (w, n)
-        Shortest window first, 0 where states are too few. rad/s^2 or m/s^2.
-    slow : ndarray of int, shape (n,)
-        1 where the predicted speed of a joint is low.
-    size : int
-        States in the longest window.
+    fault in a long one, where noise is averaged. `slow` is 1 where the predicted speed is low.
     """
 
     def __init__(self, predictor: MotionPredictor):

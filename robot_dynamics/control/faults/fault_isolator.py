@@ -223,31 +223,12 @@ def compare(inertias, motions, steps, newest, count, friction, noise, start, eff
             anchor, sums, thrown, left, work):
     """Add the last states, and weigh at the newest the residual of a fault of each joint.
 
-    Parameters
-    ----------
-    inertias, motions, steps : (size, n, n), (size, 6, n), (size,)
-        Of the last states, as `MotionPredictor` has them, in a ring.
-    newest, count : int
-        Row of the newest state; number of the newest states that are added.
-    friction, noise : (2, n), (n,)
-        Viscous and Coulomb; standard deviation of a measured velocity.
-    start : float
-        That of the velocity at the beginning, as a share of it.
-    effort : (n,)
-        Standard deviation of unknown efforts. N m or N.
-    anchor : (n + 1, n)
-        Inertia and momentum at the begin of the possible fault; written where no time has elapsed
-        since, from the state before those added.
-    sums, thrown : (9, n), (2, n, n)
-        See the names of the rows; spread of friction by suspect and joint: impulse, and at the
-        last state.
-    left : (n + 1,)
-        Grows by the residual of a fault of each joint, and by that without a fault.
-
-    Returns
-    -------
-    bool
-        Whether the newest state could be weighed.
+    `count` of the states in the ring (inertias, motions, steps) up to row `newest` are added.
+    `start` is the standard deviation of the velocity at the beginning, as a share of that of a
+    measured one (`noise`), `effort` that of unknown efforts. `anchor` (n + 1, n) holds inertia and
+    momentum before the fault, `sums` the rows above, `thrown` (2, n, n) the spread of friction by
+    suspect and joint. `left` (n + 1,) grows by the residual with each joint faulty, and without a
+    fault. Returns whether the newest state could be weighed.
     """
     n, size = noise.size, inertias.shape[0]
     unknown, covariance, known, f = work[2], work[3], sums[NOW], sums[EXCESS]

@@ -123,14 +123,8 @@ class MotionPredictor:
                v: FloatArray, effort: FloatArray, dt: float) -> bool:
         """Add one state, and return whether its innovation is valid.
 
-        Parameters
-        ----------
-        matrices : tuple of ndarray
-            M, C and g at the state.
-        q, v, effort : ndarray, shape (n,)
-            As for `robot_dynamics.control.faults.residuals.MomentumObserver.update`.
-        dt : float
-            Time since the last state; it starts over where that is not positive. s.
+        `matrices` are M, C and g at the state; q, v and effort as for `MomentumObserver.update`;
+        dt is the time since the last state, s: it starts over where that is not positive.
         """
         is_sound = bool(np.isfinite(effort).all() and np.isfinite(q).all()
                         and np.isfinite(v).all() and np.isfinite(matrices[2]).all())
@@ -194,18 +188,10 @@ class FilterSettings:
 class MotionFilter:
     """Gains and weights of the filter for one period.
 
-    Parameters
-    ----------
-    period : float
-        Time between states. s.
-    settings : FilterSettings, optional
-        Noise of the measurements.
-
     Attributes
     ----------
     gains : ndarray, shape (k, 2, 2)
-        K of the first, second, ... correction after a start; the last for all that follow. From
-        position and velocity (columns) to position and velocity (rows).
+        K of the first, second, ... correction after a start; the last for all that follow.
     settled : int
         Corrections after a start until innovations are valid.
     lengths : ndarray of int, shape (w,)

@@ -90,16 +90,9 @@ class ThresholdLearner:
         self.samples = 0
 
     def update(self, observer: MomentumObserver, v: FloatArray, *, counts: bool) -> None:
-        """Add a state.
+        """Add a state: the observer after its update, and the measured velocity, shape (n,).
 
-        Parameters
-        ----------
-        observer : MomentumObserver
-            With the friction of the description, after its update.
-        v : ndarray, shape (n,)
-            Measured velocity. rad/s or m/s.
-        counts : bool
-            Whether the predictor's last innovation is valid.
+        `counts` says whether the predictor's last innovation is valid.
         """
         self._unexplained.update(counts=counts)
         self._since = np.where(np.abs(v) > MOVING, self._since + self._period, 0.0)
@@ -168,22 +161,7 @@ class ThresholdLearner:
 
 
 class _Tally:
-    """Spreads and largest shares of the unexplained accelerations.
-
-    Parameters
-    ----------
-    unexplained : UnexplainedAcceleration
-        The accelerations.
-    begin : int
-        State with which it begins.
-
-    Attributes
-    ----------
-    count : int
-        Number of states.
-    noise, effort : ndarray
-        As in `Tolerances`.
-    """
+    """Spreads (noise and effort as in `Tolerances`) and largest shares, from a state on."""
 
     def __init__(self, unexplained: UnexplainedAcceleration, begin: int):
         self._unexplained, self.begin = unexplained, begin
@@ -251,14 +229,8 @@ class LargestShares:
     """The states with the largest shares, to be weighted by the final spreads.
 
     A share is in standard deviations, and those are estimated while states come: by the first
-    estimates, of a joint that has hardly moved, every share is large. So of each section of the
-    run the state is kept that is the largest by the present estimates, one for each window and
-    joint and one for all joints together. Their shares by the final estimates are the result.
-
-    Parameters
-    ----------
-    windows, n : int
-        Number of windows and joints.
+    estimates every share is large. So of each section of the run the state with the largest share
+    by the present estimates is kept, for each window and joint and for all joints together.
     """
 
     def __init__(self, windows: int, n: int):

@@ -270,20 +270,8 @@ def check_gains(feedback: FeedbackGains, adaptation: AdaptationGains | None, *, 
 class UpdateLaw:
     """Parts of an update law.
 
-    Parameters
-    ----------
-    keeps_bodies : bool
-        Whether every body's estimate stays physically consistent.
-    leaks : bool
-        Whether the estimates return to the prior.
-    has_dead_zone : bool
-        Whether a small s is ignored.
-    is_composite : bool
-        Whether the prediction error is used.
-    remembers : bool
-        Whether past motion is used.
-    is_natural : bool
-        Whether the metric is that of the estimate.
+    Physically consistent estimates, leakage to the prior, dead zone of s, prediction error, memory
+    of past motion, and the metric of the estimate instead of that of the prior.
     """
 
     keeps_bodies: bool = True

@@ -187,29 +187,14 @@ class LinearFeedback:
 
 
 class JointFeedback(LinearFeedback):
-    """Tracking errors and the effort of constant gains.
+    """Tracking errors and the effort of constant gains, `JointGains`; see `LinearFeedback`.
 
-    Parameters
-    ----------
-    robot, dynamics
-        As for `LinearFeedback`.
-    gains : JointGains
-        K_P and K_D.
-    period, delay : float
-        Sampling period, and time from the measurement of a state to the effort that answers it;
-        the gains are checked against them. s.
-
-    Attributes
-    ----------
-    gains : FeedbackGains
-        The slowest rate K_D gives any motion of the arm, and the slowest lambda.
+    `gains` are the slowest rate that K_D gives any motion of the arm, and the slowest lambda.
 
     Raises
     ------
-    DimensionError
-        Where there is not one gain for each joint.
-    ControlError
-        Where K_D, or K_P beside it, is unstable at this period and delay.
+    DimensionError, ControlError
+        Where there is not one gain for each joint, or gains are unstable at this period and delay.
     """
 
     def __init__(self, robot: Robot, dynamics: Dynamics, gains: JointGains, *, period: float,

@@ -76,16 +76,8 @@ class HardwareGravityController:
     safe command is pure damping, and the fallback is no effort at all. Where the gravity of the
     hardware differs from that of the model, the difference is an error that the law learns.
 
-    Implements `TrackingController`.
-
-    Parameters
-    ----------
-    controller : TrackingController
-        The law, in joint efforts.
-    gravity : callable
-        g of the model that the law starts from.
-    hardware_gravity : ndarray, shape (n,)
-        Receives the gravity that the hardware adds at the last state, for the limits. N m or N.
+    `gravity` is g of the model that the law starts from; `hardware_gravity`, shape (n,), receives
+    the gravity that the hardware adds at the last state, for the limits.
     """
 
     def __init__(self, controller: TrackingController, gravity: Gravity,

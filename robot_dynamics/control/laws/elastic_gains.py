@@ -132,17 +132,7 @@ class _CachedModel(LinearModel):
 
 
 class ElasticLoop:
-    """The sampled loop around a robot with elastic joints, at poses within its limits.
-
-    Parameters
-    ----------
-    dynamics : ElasticDynamics
-        The robot.
-    period, delay : float
-        Sampling period, and time from a measurement to the effort that answers it. s.
-    seed : int
-        Seed of the poses.
-    """
+    """The sampled loop around a robot with elastic joints, at poses within its limits."""
 
     def __init__(self, dynamics: ElasticDynamics, *, period: float, delay: float, seed: int = 0):
         self.period = positive('period', period, 's')
@@ -173,17 +163,7 @@ class ElasticLoop:
 
     def radius(self, gains: ElasticPDGains, *, delay: float | None = None, quickly: bool = False
                ) -> float:
-        """Largest spectral radius over the poses; inf without a finite one.
-
-        Parameters
-        ----------
-        gains : ElasticPDGains
-            The gains.
-        delay : float, optional
-            Another delay than that of the loop. s.
-        quickly : bool
-            Check only a few poses.
-        """
+        """Largest spectral radius over the poses, or `quickly` a few; inf without a finite one."""
         n, model = self.n, self._few if quickly else self.model
         poses = len(model.A)
         K = np.zeros((poses, n, 4 * n))

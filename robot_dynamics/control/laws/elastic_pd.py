@@ -183,17 +183,10 @@ class ElasticPDController:
 
 @dataclass(frozen=True, eq=False)
 class MotorMotion:
-    """Motion and effort of the motors, each of shape (..., n).
+    """Motion of the motors over gear ratios and their effort, each of shape (..., n).
 
-    Parameters
-    ----------
-    theta, theta_dot, theta_ddot : ndarray
-        Positions, velocities and accelerations over gear ratios. rad or m, and so on.
-    effort : ndarray
-        u. N m or N.
-    link_residual : ndarray
-        Effort missing at the links, due to the inertial coupling of rotors with links, which theta
-        does not take into account. Zero in Spong's model. N m or N.
+    `link_residual` is the effort missing at the links, due to the inertial coupling of rotors with
+    links, which theta does not take into account; zero in Spong's model.
     """
 
     theta: FloatArray

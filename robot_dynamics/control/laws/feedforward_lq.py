@@ -406,20 +406,7 @@ def apply_feedback(e, e_dot, K_next, share, K, effort):
 
 
 class SummedDisturbance:
-    """The integral part of the estimate of unknown torques, within bounds.
-
-    Parameters
-    ----------
-    bound : ndarray, shape (n,)
-        Largest effort of each joint; inf for none. N m or N.
-    period : float
-        Sampling period. s.
-
-    Attributes
-    ----------
-    effort : ndarray, shape (n,)
-        Compensated effort. N m or N.
-    """
+    """Integral part of the estimate of unknown torques: `effort`, shape (n,), within its bound."""
 
     def __init__(self, bound: FloatArray, period: float):
         self.effort = np.zeros(len(bound))
@@ -438,17 +425,7 @@ class SummedDisturbance:
         self.effort[:] = 0.0
 
     def add(self, K: FloatArray, e: FloatArray, dt: float) -> None:
-        """Add an error over a time; ignored after a gap.
-
-        Parameters
-        ----------
-        K : ndarray, shape (n, 3 n)
-            Gain, that of the integral last.
-        e : ndarray, shape (n,)
-            q_d - q.
-        dt : float
-            s.
-        """
+        """Add an error q_d - q over a time, s, with the gain K (n, 3 n); ignored after a gap."""
         # Written so that NaN is ignored.
         if 0.0 < dt <= self._longest:
             self._add(K, e, dt, self._bound, self.effort)

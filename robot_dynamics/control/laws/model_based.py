@@ -27,15 +27,11 @@ class ModelController(WithFeedback):
 
     Parameters
     ----------
-    robot : Robot
-        The model.
-    feedback : FeedbackGains, optional
-        Gains of the feedback.
+    robot, feedback, dynamics
+        The model, gains of the feedback, and equations of the robot where they exist already.
     period, delay : float
         Sampling period, and time from the measurement of a state to the effort that answers it;
         the gains are checked against them. s.
-    dynamics : Dynamics, optional
-        Equations of the robot, where they exist already.
 
     Attributes
     ----------
@@ -43,15 +39,11 @@ class ModelController(WithFeedback):
         Equations of the arm with its payload.
     tau_model, tau_feedback : ndarray, shape (n,)
         Parts of the last effort: that of the model, and the rest.
-    estimate, estimate_names
-        Empty: nothing is learnt.
 
     Raises
     ------
-    ControlError
-        Where the gains are unstable at this period and delay.
-    InertiaError
-        Where some motion of the model moves no mass.
+    ControlError, InertiaError
+        Where the gains are unstable, or some motion of the model moves no mass.
     """
 
     frozen = False

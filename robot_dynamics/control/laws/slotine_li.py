@@ -341,18 +341,8 @@ def make_adaptation(robot: Robot, dynamics: Dynamics, gains: AdaptationGains,
                     ) -> Adaptation | NaturalAdaptation:
     """Estimates with the update law of the gains.
 
-    Parameters
-    ----------
-    robot, dynamics : Robot, Dynamics
-        The prior and its equations.
-    gains : AdaptationGains
-        The law and its gains.
-    known : PartialKnowledge
-        What is known, by name.
-    constraints : ndarray, shape (k, p)
-        The same as equations.
-    limit : float
-        Largest frequency w_A of a stable loop. rad/s.
+    `known` and `constraints` (k, p) are the same by name and as equations; `limit` is the largest
+    frequency w_A of a stable loop, rad/s.
 
     Raises
     ------
@@ -390,20 +380,8 @@ def refuse_unphysical(robot: Robot) -> None:
 class LoopReport:
     """Frequencies of the loop, and their limits.
 
-    Parameters
-    ----------
-    bandwidth : float
-        omega_D. 1/s.
-    largest_bandwidth : float
-        Its largest value at this period and delay. 1/s.
-    frequency : float
-        w_A at the worst point, without and with the payload. rad/s.
-    limit : float
-        Largest w_A of a stable loop. rad/s.
-    payload : float
-        Largest expected payload. kg.
-    law : str
-        Name of the update law.
+    omega_D and its limit, 1/s; w_A at the worst point, without and with the payload, and its
+    limit, rad/s; the largest expected payload, kg.
     """
 
     bandwidth: float

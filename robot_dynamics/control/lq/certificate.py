@@ -142,27 +142,10 @@ class Certificate:
 def certify(rule: GainRule, robot: Robot, q: FloatArray, v: FloatArray, a: FloatArray, *,
             period: float, delay: float, errors: ModelErrors | None = None,
             gains: FloatArray | None = None) -> Certificate:
-    """Check a feedback along a motion.
+    """Check a feedback along a motion, at points q, v, a of shape (k, n).
 
-    Parameters
-    ----------
-    rule : GainRule
-        Rule of the gains.
-    robot : Robot
-        The model.
-    q, v, a : ndarray, shape (k, n)
-        Points of a trajectory, or all over the range of the arm.
-    period, delay : float
-        Sampling period, and time from a state to the effort that answers it. s.
-    errors : ModelErrors, optional
-        Largest differences between arm and model.
-    gains : ndarray, shape (k, n, 2 n) or (k, n, 3 n), optional
-        Gains at the points, where they exist already.
-
-    Returns
-    -------
-    Certificate
-        The spectra.
+    `errors` are the largest differences between arm and model; `gains` may be given where they
+    exist already. period and delay in s.
     """
     period = positive('period', period, 's')
     delay = not_negative('delay', delay, 's')
@@ -186,22 +169,11 @@ def certify(rule: GainRule, robot: Robot, q: FloatArray, v: FloatArray, a: Float
 
 def closed_loop(point: LinearPoint | LinearModel, K: FloatArray, period: float, delay: float
                 ) -> FloatArray:
-    """Transition matrix of state and past efforts under a feedback.
+    """Transition matrix of state and past efforts under a feedback, shape (k, m, m).
 
-    Parameters
-    ----------
-    point : LinearPoint or LinearModel
-        The arm, at k points.
-    K : ndarray, shape (k, n, 2 n) or (k, n, 3 n)
-        The gain at each, that of the integral of positions last where there is one.
-    period, delay : float
-        Sampling period and delay. s.
-
-    Returns
-    -------
-    ndarray, shape (k, m, m)
-        m = 2 n without delay, 2 n + n (l + 1) with a delay of l whole periods and a part, 2 n + n
-        l with one of l whole periods; n more with an integral, which follows the state.
+    For the arm at k points and gains (k, n, 2 n), or (k, n, 3 n) with an integral. m = 2 n without
+    delay; n more for each past period that the delay reaches into, and n more with an integral,
+    which follows the state.
     """
     model = point if isinstance(point, LinearModel) else point.linear_model()
     n, size = K.shape[-2:]

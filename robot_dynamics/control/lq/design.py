@@ -202,22 +202,7 @@ class Schedule:
 
 
 class ScheduleState:
-    """Decisions of a schedule about the last sample.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        Its thresholds.
-
-    Attributes
-    ----------
-    feeds_back : bool
-        Whether the error is fed back.
-    is_due : bool
-        Whether the gain is to be updated.
-    counts : dict of str to int
-        Samples without feedback, and updates.
-    """
+    """Decisions of a schedule about the last sample: feedback, gain update, and their counts."""
 
     def __init__(self, schedule: Schedule):
         self.schedule = schedule
@@ -236,14 +221,7 @@ class ScheduleState:
         self._age = np.inf
 
     def observe(self, norm: float, dt: float) -> None:
-        """Decide about a sample.
-
-        Parameters
-        ----------
-        norm : float
-            Its error norm. rad or m.
-        dt : float
-            Time since the last one. s.
+        """Decide about a sample with an error norm, rad or m, after a time, s.
 
         Raises
         ------
@@ -272,22 +250,9 @@ class ScheduleState:
 
 
 def rescaled_weights(weights: FloatArray, largest: FloatArray, most: float) -> FloatArray:
-    """Weights in proportion to the largest errors, shape (2 n,).
+    """Weights times |x_i| over the mean of the positions or of the velocities, shape (2 n,).
 
-    Parameters
-    ----------
-    weights : ndarray, shape (2 n,)
-        Weights of positions and velocities as designed.
-    largest : ndarray, shape (2 n,)
-        Largest |x_i| since the last update.
-    most : float
-        Largest factor, up or down.
-
-    Returns
-    -------
-    ndarray, shape (2 n,)
-        Each weight times |x_i| over the mean of the positions or of the velocities: the designed
-        ratio of the two kinds stays.
+    The factors are limited to `most`, up or down; the designed ratio of the two kinds stays.
     """
     kinds = largest.reshape(2, -1)
     means = kinds.mean(axis=1, keepdims=True)

@@ -27,19 +27,10 @@ Motion = tuple[FloatArray, FloatArray, FloatArray]
 
 
 class GainTable:
-    """Gains at the knots of a trajectory, found by the desired motion.
+    """Gains (k, n, 2 n) or (k, n, 3 n) at the knots of a trajectory, found by the desired motion.
 
     It has no clock: the desired motion itself determines the place on the trajectory, so that lost
     samples and a late start do no harm. A motion off the trajectory gets no gain from the table.
-
-    Parameters
-    ----------
-    q, v : array_like, shape (k, n)
-        The desired motion at the knots.
-    gains : array_like, shape (k, n, 2 n) or (k, n, 3 n)
-        The gains there.
-    spacing : float
-        Time from one knot to the next. s.
     """
 
     def __init__(self, q: ArrayLike, v: ArrayLike, gains: ArrayLike, spacing: float):
@@ -65,19 +56,7 @@ class GainTable:
     @classmethod
     def along(cls, rule: GainRule, model: FeedforwardModel, q: ArrayLike, v: ArrayLike,
               a: ArrayLike, spacing: float) -> GainTable:
-        """Compute the gains along a motion.
-
-        Parameters
-        ----------
-        rule : GainRule
-            Rule of the gains; not that of a running law.
-        model : FeedforwardModel
-            The model.
-        q, v, a : array_like, shape (k, n)
-            The desired motion.
-        spacing : float
-            Time from one row to the next. s.
-        """
+        """Compute the gains along a motion, shape (k, n) each, with rows `spacing` apart, s."""
         q, v, a = (_contiguous(x, name) for x, name in ((q, 'q'), (v, 'v'), (a, 'a')))
         if not q.size:
             raise TrajectoryError('has no points', subject='trajectory of a gain table',
@@ -131,15 +110,8 @@ def _contiguous(value: ArrayLike, name: str) -> FloatArray:
 class GainPlanner:
     """Thread that computes the gain table of the trajectory last requested.
 
-    Parameters
-    ----------
-    rule : GainRule
-        Rule of the gains, for this object alone.
-
-    Attributes
-    ----------
-    failure : str
-        Why the last table could not be computed; empty when it could.
+    The rule must not be used elsewhere. `failure` is the reason why the last table could not be
+    computed.
     """
 
     def __init__(self, rule: GainRule):
@@ -156,16 +128,9 @@ class GainPlanner:
         self._thread.start()
 
     def plan(self, model: FeedforwardModel, motion: Motion, spacing: float) -> None:
-        """Request the gains along a motion; an earlier request is dropped.
+        """Request the gains along a motion with rows `spacing` apart, s; drops earlier requests.
 
-        Parameters
-        ----------
-        model : FeedforwardModel
-            The model; it must not change, see `FeedforwardModel.snapshot`.
-        motion : tuple of ndarrays q, v, a, shape (k, n) each
-            The desired motion.
-        spacing : float
-            Time from one row to the next. s.
+        The model must not change, see `FeedforwardModel.snapshot`.
         """
         with self._changed:
             self._wanted, self._done = (model, motion, spacing), None

@@ -46,14 +46,7 @@ class LinearPoint:
 class FeedforwardModel(LoadedModel):
     """Equations of an arm with its payload, and with the friction and rotors of its description.
 
-    Parameters
-    ----------
-    robot : Robot
-        The arm without payload.
-    dynamics : Dynamics, optional
-        Its equations, where they exist already.
-    coulomb_velocity : float
-        Speed below which Coulomb friction fades out. rad/s or m/s.
+    Coulomb friction fades out below `coulomb_velocity`, rad/s or m/s.
     """
 
     def __init__(self, robot: Robot, dynamics: Dynamics | None = None, *,

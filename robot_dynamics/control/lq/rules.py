@@ -117,15 +117,7 @@ class GainRule(ABC):
 
     @abstractmethod
     def gains_along(self, points: LinearPoint, spacing: float) -> FloatArray:
-        """Gains along a trajectory, shape (k, n, columns).
-
-        Parameters
-        ----------
-        points : LinearPoint
-            Of shape (k, n, n) each.
-        spacing : float
-            Time from one point to the next. s.
-        """
+        """Gains along a trajectory with a spacing in s, shape (k, n, columns)."""
 
     @abstractmethod
     def gains_at(self, points: LinearPoint) -> FloatArray:
@@ -139,19 +131,7 @@ class GainRule(ABC):
 
 
 class OneStepRule(GainRule):
-    """One-step rule: K = (Gamma^T Q Gamma)^-1 Gamma^T Q Phi over a horizon.
-
-    Parameters
-    ----------
-    n : int
-        Number of joints.
-    horizon : float
-        Time over which Phi and Gamma are taken. s.
-    velocity_weight : float
-        q_v where q_p is 1. s^2.
-    order : int
-        Last power of A T in the series of Phi.
-    """
+    """One-step rule: K = (Gamma^T Q Gamma)^-1 Gamma^T Q Phi over a horizon, q_v where q_p is 1."""
 
     name = 'one_step'
 
@@ -181,18 +161,8 @@ class RiccatiRule(GainRule):
     """Regulator of the infinite horizon, by steps of the Riccati difference equation.
 
     A point hardly differs from the one before it, so that few steps from the cost matrix there
-    follow the solution of the algebraic equation closely.
-
-    Parameters
-    ----------
-    n : int
-        Number of joints.
-    period : float
-        Sampling period. s.
-    weights : tuple of two floats
-        q_p and q_v, the weight of an acceleration being 1.
-    order : int
-        Last power of A T in the series of Phi.
+    follow the solution of the algebraic equation closely. The weights are q_p and q_v, the weight
+    of an acceleration being 1.
     """
 
     name = 'riccati'
@@ -270,15 +240,7 @@ class RiccatiRule(GainRule):
 
 
 class DisturbanceRule(GainRule):
-    """Another rule with the estimate of an unknown torque.
-
-    Parameters
-    ----------
-    rule : GainRule
-        Rule of the regulator; shares its weights.
-    rate : float
-        Rate at which the torque is compensated. 1/s.
-    """
+    """Another rule with the estimate of an unknown torque, compensated at a rate, 1/s."""
 
     def __init__(self, rule: GainRule, rate: float):
         self.name, self.n, self.time, self.order = rule.name, rule.n, rule.time, rule.order

@@ -64,17 +64,10 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class AccelerationCommand:
-    """Joint accelerations for one task.
+    """Joint accelerations u, nan without a solution, rad/s^2 or m/s^2, and their outcome.
 
-    Attributes
-    ----------
-    u : ndarray, shape (n,)
-        Joint accelerations, nan without a solution. rad/s^2 or m/s^2.
-    outcome : Outcome
-        Kind of the solution.
-    held : ndarray of int, shape (n,)
-        -1 where a joint is held at its lower bound, 1 at its upper, else 0. Without a solution:
-        the bounds that cannot be kept together with the task.
+    `held` is -1 where a joint is held at its lower bound, 1 at its upper, else 0; without a
+    solution, the bounds that cannot be kept together with the task.
     """
 
     u: FloatArray
@@ -106,18 +99,9 @@ class AccelerationSolver:
 
     def solve(self, J: FloatArray, task: FloatArray, lower: FloatArray, upper: FloatArray,
               preferred: FloatArray | None = None) -> Outcome:
-        """Write the solution to `u` and `held`; return its outcome.
+        """Write the solution to `u` and `held`; return its outcome. See `bounded_acceleration`.
 
-        Parameters
-        ----------
-        J : ndarray, shape (m, n)
-            Jacobian of the task, contiguous.
-        task : ndarray, shape (m,)
-            Acceleration of the task less the rate of J times velocity.
-        lower, upper : ndarray, shape (n,)
-            Bounds, finite or infinite, lower <= upper.
-        preferred : ndarray, shape (n,), optional
-            The solution is the nearest to this; zero by default.
+        The Jacobian must be contiguous, and no upper bound below the lower one.
 
         Raises
         ------
@@ -135,16 +119,7 @@ class AccelerationSolver:
 
 
 def minimum_norm_acceleration(J: ArrayLike, task: ArrayLike) -> AccelerationCommand:
-    """Least joint acceleration for a task, without bounds: u = J^# task, rad/s^2 or m/s^2.
-
-    Parameters
-    ----------
-    J : array_like, shape (m, n)
-        Jacobian of the task; it may be singular.
-    task : array_like, shape (m,)
-        Acceleration of the task less the rate of J times velocity: -h for an end effector that is
-        not to accelerate. De Luca, eq. 4.
-    """
+    """Least joint acceleration for a task, without bounds: u = J^# task. De Luca, eq. 4."""
     return bounded_acceleration(J, task, np.inf)
 
 

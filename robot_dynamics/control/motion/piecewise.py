@@ -40,16 +40,8 @@ class Stage(Enum):
 class PiecewiseMotion:
     """A motion for all times after its start; its last piece is a rest.
 
-    Parameters
-    ----------
-    begins : ndarray, shape (m,)
-        Start of each piece, increasing. s.
-    origins : ndarray, shape (m,)
-        Zero of each piece's own time. s.
-    coefficients : ndarray, shape (m, 6, n)
-        Of the powers of its own time.
-    stages : list of Stage, length m
-        Purpose of each piece.
+    Each of m pieces takes over at its `begin`, is a polynomial of time since its `origin`, with
+    coefficients (m, 6, n), and has a stage.
     """
 
     begins: FloatArray
@@ -174,19 +166,9 @@ def _derivatives(times: FloatArray, q: FloatArray,
 
 def quintic(duration: FloatArray, q0: FloatArray, v0: FloatArray, a0: FloatArray,
             q1: FloatArray, v1: FloatArray, a1: FloatArray) -> FloatArray:
-    """Pieces that meet position, velocity and acceleration at both ends.
+    """Pieces, shape (m, 6, n), that meet position, velocity and acceleration at both ends.
 
-    Parameters
-    ----------
-    duration : ndarray, shape (m,)
-        Duration of each of m pieces. s.
-    q0, v0, a0, q1, v1, a1 : ndarray, shape (m, n)
-        Motion at its start and end.
-
-    Returns
-    -------
-    coefficients : ndarray, shape (m, 6, n)
-        q(t) = sum_k c_k t^k, t from the start of the piece.
+    Durations (m,); q(t) = sum_k c_k t^k, t from the start of the piece.
     """
     h = np.asarray(duration, dtype=np.float64)[:, None]
     distance = q1 - q0 - v0 * h - 0.5 * a0 * h**2
@@ -240,28 +222,10 @@ def evaluate(coefficients: FloatArray, t: float) -> tuple[FloatArray, FloatArray
 
 def spline_derivatives(times: FloatArray, q: FloatArray, v_start: FloatArray
                        ) -> tuple[FloatArray, FloatArray]:
-    """Velocities and accelerations at the points of the clamped cubic spline.
+    """Velocities and accelerations (m, n) at the points of the clamped cubic spline.
 
     The spline has continuous acceleration, the given velocity at the first point and none at the
-    last.
-
-    Parameters
-    ----------
-    times : ndarray, shape (m,)
-        Times of the points, increasing. s.
-    q : ndarray, shape (m, n)
-        Positions.
-    v_start : ndarray, shape (n,)
-        Velocity at the first point.
-
-    Returns
-    -------
-    v, a : ndarray, shape (m, n)
-        Derivatives at the points.
-
-    References
-    ----------
-    C. de Boor, A Practical Guide to Splines, Springer 1978, chapter IV.
+    last. Source: C. de Boor, A Practical Guide to Splines, Springer 1978, chapter IV.
     """
     m = times.size
     h = np.diff(times)[:, None]

@@ -65,17 +65,7 @@ _PROGRESS = {Stage.REST: Progress.RESTING, Stage.MOVE: Progress.MOVING,
 
 @dataclass(frozen=True, eq=False)
 class Junction:
-    """Where a new trajectory takes over from the motion under way.
-
-    Parameters
-    ----------
-    t : float
-        Time. s.
-    q, v, a : ndarray, shape (n,)
-        The motion under way then.
-    measured : ndarray, shape (n,)
-        Measured pose of the arm.
-    """
+    """Where a new trajectory takes over: time, motion under way then, and measured pose."""
 
     t: float
     q: FloatArray

@@ -59,19 +59,9 @@ class TrajectoryLimits:
         self._find_violation = find_violation.load()
 
     def check_points(self, given: Points, *poses: FloatArray) -> None:
-        """Reject points that are beyond a limit.
+        """Reject points that are beyond a limit with a TrajectoryError that names the joint.
 
-        Parameters
-        ----------
-        given : Points
-            The points.
-        *poses : ndarray, shape (n,)
-            Present pose of the arm, measured or desired.
-
-        Raises
-        ------
-        TrajectoryError
-            Names the joint.
+        `poses` are present poses of the arm, measured or desired.
         """
         lower, upper = self._range(poses)
         for field, values, low, high in (

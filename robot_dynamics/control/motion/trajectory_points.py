@@ -84,17 +84,7 @@ class PointArrays:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Points in the order of the robot's joints.
-
-    Parameters
-    ----------
-    times : ndarray, shape (m,)
-        Times from the start, increasing. s.
-    q : ndarray, shape (m, n)
-        Positions.
-    v, a : ndarray, shape (m, n), or None
-        Velocities and accelerations, where the message has them.
-    """
+    """Points in the order of the robot's joints: times (m,), q and, where given, v, a (m, n)."""
 
     times: FloatArray
     q: FloatArray
@@ -104,17 +94,7 @@ class Points:
 
 def sample_points(reference: Reference, start: float, duration: float,
                   step: float) -> list[TrajectoryPoint]:
-    """Points of a section of a reference, the first one at its beginning.
-
-    Parameters
-    ----------
-    reference : Reference
-        Reference to sample.
-    start : float
-        Begin of the section on the reference. s.
-    duration, step : float
-        Its length, and the time between points. s.
-    """
+    """Points of a section of a reference, the first one at its beginning; times in s."""
     count = max(round(duration / step), 1)
     times = np.arange(count + 1) * step
     q, v, a = reference.sample_many(start + times)

@@ -43,17 +43,7 @@ class SafeKind(Enum):
 
 
 class SafeCommand:
-    """Safe effort of an arm.
-
-    Parameters
-    ----------
-    controller : TrackingController
-        Source of gravity and damping.
-    n : int
-        Number of joints.
-    kind : SafeKind
-        Kind of the safe command.
-    """
+    """Safe effort of an arm, from gravity and damping of its controller."""
 
     def __init__(self, controller: TrackingController, n: int, kind: SafeKind):
         self.kind = kind
@@ -82,15 +72,7 @@ class SafeCommand:
 
 
 class CommandGate:
-    """Turn efforts into commands: finite and within limits, or replaced by the safe effort.
-
-    Parameters
-    ----------
-    limiter : EffortLimiter
-        Limits of the commands.
-    safe : SafeCommand
-        Replacement in case of a fault.
-    """
+    """Turn efforts into commands: finite and within limits, or replaced by the safe effort."""
 
     def __init__(self, limiter: EffortLimiter, safe: SafeCommand):
         self._limiter = limiter

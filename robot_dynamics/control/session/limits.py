@@ -210,24 +210,11 @@ class EffortLimiter:
 
 
 class SpeedGuard:
-    """Detect an arm that is faster than its speed limits.
+    """Detect an arm faster than `margin` times its speed limits in some consecutive states.
 
     References keep within the speed limits, and a tracking arm overshoots a little. A speed far
     beyond that comes from a feedback with too much delay, too low a rate, or wrong positions: it
-    drives the arm to and fro with its full effort.
-
-    Parameters
-    ----------
-    joint_names : sequence of str, length n
-        The joints, for messages.
-    velocity_limit : array_like, shape (n,)
-        Speed limits, nan for none. rad/s or m/s.
-    units : sequence of str, length n
-        Units of the positions, for messages: 'rad' or 'm'.
-    margin : float
-        Largest speed as a multiple of its limit.
-    states : int
-        Consecutive states that must be faster: a single one may be a wrong measurement.
+    drives the arm to and fro with its full effort. A single fast state may be a wrong measurement.
     """
 
     def __init__(self, joint_names: Sequence[str], velocity_limit: ArrayLike, *,

@@ -50,30 +50,14 @@ class StopKind(Enum):
 
 
 def stop_times(v: ArrayLike, bound: ArrayLike) -> FloatArray:
-    """Least time in which each joint comes to rest, shape (n,), s.
-
-    Parameters
-    ----------
-    v : array_like, shape (n,)
-        Velocities. rad/s or m/s.
-    bound : array_like, scalar or shape (n,)
-        Largest accelerations. rad/s^2 or m/s^2.
-    """
+    """Least time in which each joint comes to rest, shape (n,), s."""
     v, bound = _checked(v, bound)
     return np.abs(v) / bound
 
 
 def stop_acceleration(v: ArrayLike, bound: ArrayLike, kind: StopKind = StopKind.EACH_JOINT
                       ) -> FloatArray:
-    """Accelerations that stop the joints, shape (n,), rad/s^2 or m/s^2; zero for a joint at rest.
-
-    Parameters
-    ----------
-    v, bound
-        As for `stop_times`.
-    kind : StopKind
-        Each joint at its bound, or all together.
-    """
+    """Accelerations that stop the joints, shape (n,), rad/s^2 or m/s^2; zero for one at rest."""
     v, bound = _checked(v, bound)
     if kind is StopKind.EACH_JOINT:
         return -bound * np.sign(v)
@@ -82,20 +66,10 @@ def stop_acceleration(v: ArrayLike, bound: ArrayLike, kind: StopKind = StopKind.
 
 
 def minimum_time_set(v: ArrayLike, bound: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Range of the constant accelerations that stop the whole arm in the least time.
+    """Lower and upper bounds of the constant accelerations that stop the arm in the least time.
 
-    A joint brakes with the chosen acceleration until it is at rest, and then stays there.
-
-    Parameters
-    ----------
-    v, bound
-        As for `stop_times`.
-
-    Returns
-    -------
-    lower, upper : ndarray, shape (n,)
-        Bounds of each joint's acceleration: equal for the joint that needs longest, and for one at
-        rest.
+    A joint brakes with the chosen acceleration until it is at rest. The bounds are equal for the
+    joint that needs longest, and for one at rest.
     """
     v, bound = _checked(v, bound)
     ends = np.stack([stop_acceleration(v, bound, kind) for kind in StopKind])
@@ -103,17 +77,10 @@ def minimum_time_set(v: ArrayLike, bound: ArrayLike) -> tuple[FloatArray, FloatA
 
 
 def discrete_stop_acceleration(v: ArrayLike, bound: ArrayLike, period: float) -> FloatArray:
-    """Accelerations of one sampling period that stop the joints, shape (n,), rad/s^2 or m/s^2.
+    """Accelerations of one sampling period, s, that stop the joints, shape (n,), rad/s^2 or m/s^2.
 
     Each joint is at its bound. In its last period it brakes by the remaining -v/T, so that it does
     not swing back.
-
-    Parameters
-    ----------
-    v, bound
-        As for `stop_times`.
-    period : float
-        T, for which the accelerations act. s.
     """
     period = positive('period', period, 's')
     v, bound = _checked(v, bound)

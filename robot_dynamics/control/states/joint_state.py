@@ -94,17 +94,7 @@ class VelocitySource(Enum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Outcome of one message.
-
-    Parameters
-    ----------
-    outcome : Outcome
-        Whether the message completed a state.
-    reason : Reason
-        Why, or why not.
-    joint : str, optional
-        The joint concerned.
-    """
+    """Outcome of one message, with its reason and the joint concerned."""
 
     outcome: Outcome
     reason: Reason
@@ -354,17 +344,7 @@ class JointStateMonitor:
 
 @dataclass(frozen=True, eq=False)
 class DependentJoint:
-    """A joint that follows others: q = row @ q_independent + offset.
-
-    Parameters
-    ----------
-    name : str
-        Name of the joint.
-    row : ndarray, shape (n,)
-        Its row of the robot's coupling.
-    offset : float
-        Its offset. rad or m.
-    """
+    """A joint that follows others: q = row @ q_independent + offset."""
 
     name: str
     row: FloatArray
