@@ -256,6 +256,24 @@ def start(domain: int, request: pytest.FixtureRequest) -> Iterator[Callable[...,
 
 
 @pytest.fixture
+def start_in_lock_step(start: Callable[..., Running]) -> Callable[..., Running]:
+    """As `start`, with simulated time that waits for the controller.
+
+    On a busy machine the arm is slow then, and its controller not late. What is about wall time
+    is in the folder wall_time.
+    """
+    def launch(node: str, *arguments: str, **parameters: Any) -> Running:
+        waits: dict[str, Any] = {'use_sim_time': True}
+        if node == 'simulated_arm':
+            waits |= {'wait_for_commands': 1.5, 'hold_time': 0.5}
+        elif node.endswith('_controller'):
+            waits |= {'state_timeout': 2.0}
+        return start(node, *arguments, **{**waits, **parameters})
+
+    return launch
+
+
+@pytest.fixture
 def make_plan(tmp_path: Path) -> Callable[..., Path]:
     """Write a small excitation plan of a shipped robot: ``make_plan('rpr', start)``."""
     from robot_dynamics.identification.excitation.curves import BSplineBasis, RestToRest

@@ -44,7 +44,7 @@ class System:
         start('simulated_arm', robot='arm7', initial_position=POSE, rate=RATE,
               velocity_noise=0.002)
         start('inverse_dynamics', robot='arm7', **watch)
-        start(CONTROLLER, robot='arm7', rate=RATE, state_timeout=0.5, max_age=1.0, resume_after=5)
+        start(CONTROLLER, robot='arm7', rate=RATE, resume_after=5)
         start('reference', robot='arm7', controllers=[CONTROLLER], trajectory='fourier', speed=0.8)
 
     def wait(self, seconds: float, until) -> None:
@@ -86,9 +86,9 @@ class System:
             assert result.successful, result.reason
 
 
-def test_learns_then_finds_a_block_and_a_push(start, observer, tmp_path):
+def test_learns_then_finds_a_block_and_a_push(start_in_lock_step, observer, tmp_path):
     file = tmp_path / 'thresholds.yaml'
-    system = System(start, observer, **{'faults.thresholds_file': str(file)})
+    system = System(start_in_lock_step, observer, **{'faults.thresholds_file': str(file)})
     system.wait(90.0, lambda: bool(system.modes) and system.modes[-1].data == 'tracking')
     system.wait(20.0, lambda: system.said() == 'no fault, no contact')
     observer.spin(2.0)
@@ -169,7 +169,7 @@ def test_says_why_nothing_can_be_watched_and_refuses_wrong_thresholds(start, obs
         return next((item.message for array in reversed(status) for item in array.status
                      if item.name == 'inverse_dynamics: faults'), '')
 
-    assert observer.spin(60.0, lambda: 'tell no effort' in said())
+    assert observer.spin(60.0, lambda: 'have no effort' in said())
     request = SetParameters.Request(parameters=[Parameter(
         name='faults.thresholds', value=ParameterValue(
             type=ParameterType.PARAMETER_DOUBLE_ARRAY, double_array_value=[1.0, 2.0]))])

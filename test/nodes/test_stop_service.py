@@ -33,7 +33,7 @@ class System:
         self.modes = observer.collect(String, f'{CONTROLLER}/mode', qos.latched())
         self.status = observer.collect(DiagnosticArray, '/diagnostics', QoSProfile(depth=100))
         start('simulated_arm', robot='arm7', initial_position=POSE, rate=RATE)
-        start(CONTROLLER, robot='arm7', rate=RATE, state_timeout=0.5, max_age=1.0)
+        start(CONTROLLER, robot='arm7', rate=RATE)
         start('reference', robot='arm7', controllers=[CONTROLLER], **reference)
         self.robot = Robot.from_urdf(resolve_robot('arm7'))
         self.dynamics = Dynamics(self.robot)
@@ -58,14 +58,15 @@ class System:
         return self.observer.call(Trigger, f'{CONTROLLER}/{service}', Trigger.Request())
 
 
-def test_stops_a_line_holds_and_goes_on_only_when_told(start, observer):
-    system = System(start, observer, trajectory='line', displacement=[0.0, 0.2, -0.1],
+def test_stops_a_line_holds_and_goes_on_only_when_told(start_in_lock_step, observer):
+    system = System(start_in_lock_step, observer, trajectory='line', displacement=[0.0, 0.2, -0.1],
                     tip_speed=0.2)
     system.wait(90.0, lambda: system.is_in('tracking'))
     begin = system.tip(system.states[-1])
     way = np.array([0.0, 0.2, -0.1])
     direction = way / np.linalg.norm(way)
-    system.wait(20.0, lambda: (system.tip(system.states[-1]) - begin) @ direction > 0.05)
+    # Kernels of the path may have to be compiled.
+    system.wait(90.0, lambda: (system.tip(system.states[-1]) - begin) @ direction > 0.05)
     off = system.tip(system.states[-1]) - begin
     # On the line: as far off as a PD controller leaves a moving arm.
     assert np.linalg.norm(off - (off @ direction) * direction) < 0.01
@@ -92,14 +93,14 @@ def test_stops_a_line_holds_and_goes_on_only_when_told(start, observer):
     assert not system.call('resume').success
 
 
-def test_a_path_out_of_reach_is_not_begun_and_the_reason_is_told(start, observer):
-    system = System(start, observer, trajectory='line', displacement=[2.0, 0.0, 0.0])
+def test_a_path_out_of_reach_is_not_begun_and_the_reason_is_told(start_in_lock_step, observer):
+    system = System(start_in_lock_step, observer, trajectory='line', displacement=[2.0, 0.0, 0.0])
     system.wait(90.0, lambda: system.is_in('tracking'))
 
     def told() -> bool:
         return any('no motion from this pose' in item.message and 'joint' in item.message
                    for array in system.status for item in array.status)
 
-    system.wait(20.0, told)
+    system.wait(90.0, told)
     observer.spin(1.0)
     assert system.is_in('tracking') and system.speed() < 0.01

@@ -21,7 +21,7 @@ from benchmark.chaos_parts.run import SETUPS
 from benchmark.chaos_parts.scenario_system import NOT_AT_ALL, TOO_BUSY, ScenarioSystem
 from benchmark.chaos_parts.scenarios import catalogue, scenario_at
 
-SCRIPT = Path(__file__).resolve().parents[2] / 'benchmark' / 'chaos.py'
+SCRIPT = Path(__file__).resolve().parents[3] / 'benchmark' / 'chaos.py'
 MINUTES, SEED = 4, 1
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(

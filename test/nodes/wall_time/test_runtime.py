@@ -12,6 +12,8 @@ import time
 import pytest
 
 NODE = 'inverse_dynamics'
+#: Processes of their own from the first instruction on, not forked.
+COLD_STARTS = True
 
 
 def alive(pid: int) -> bool:

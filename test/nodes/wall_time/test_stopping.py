@@ -29,6 +29,8 @@ from robot_dynamics.nodes.ros.stopping import (
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 NODE = 'adaptive_controller'
+#: Processes of their own from the first instruction on, not forked.
+COLD_STARTS = True
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: How long a node may take to end on a machine that does much else. s.
 PATIENCE = 20.0
