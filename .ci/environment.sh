@@ -99,8 +99,7 @@ is_complete() {
   [ -x "$python" ] && { command -v uv > /dev/null || "$python" -c 'import pip' 2> /dev/null; }
 }
 
-# What pip merely remarks (an editable install, an index that is not there) is of no use to
-# somebody who wants to see an arm move; its errors are still shown.
+# Remarks of pip (an editable install, an index that is not there) are hidden, its errors shown.
 install_packages() {
   local folder=$1 extras=$2
   local target=".[$extras]" constraints="$folder/constraints.txt"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold for every input, and what became of one."""
+"""Requirements on every input, and the outcome of one."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ LONGEST = 2.0
 LONGEST_MESSAGE = 1000
 #: Memory that an input may take while it is looked at, in bytes.
 MOST_MEMORY = 512 * 2**20
-#: What stands for an input that was taken.
+#: Label of an accepted input.
 ACCEPTED = 'accepted'
 
 
 class BrokenPromiseError(AssertionError):
-    """Something that was accepted is not what it should be."""
+    """An accepted input breaks a promise."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one input.
+    """Outcome of one input.
 
     Parameters
     ----------
     label : str
-        ``'accepted'``, or why not: the class of the exception or what the product says.
+        ``'accepted'``, or the class of the exception, or the message of the product.
     seconds : float
         Processor time it took, s; of three attempts the last, where the others took too long.
     memory : int
         Memory it took at its peak, in bytes.
     fault : str
-        What should not be; empty where all is well.
+        The fault that was found, or empty.
     """
 
     label: str
@@ -58,16 +58,16 @@ def promise(kept: bool, text: str) -> None:
 
 
 def examine(kind: Kind, item: Any) -> Outcome:
-    """Hand one input to the product and judge what happens.
+    """Give one input to the product and judge the outcome.
 
     Parameters
     ----------
     kind : Kind
-        What takes it.
+        Kind of the input.
     item : object
         The input.
     """
-    # What takes too long is tried again: a busy machine takes its time from whoever runs.
+    # What takes too long is tried again: the machine may be busy.
     for _ in range(3):
         peak = Peak()
         begin = _processor_time()
@@ -89,14 +89,14 @@ def examine(kind: Kind, item: Any) -> Outcome:
 
 
 def _attempt(kind: Kind, item: Any) -> tuple[str, str]:
-    """Return how it ended, and what is wrong with that."""
+    """Label of the outcome, and its fault."""
     try:
         return kind.run(item), ''
     except RobotDynamicsError as error:
         return type(error).__name__, _fault_of(error)
     except BrokenPromiseError as error:
         return 'broken', f'{error} ({_place(error)})'
-    # Whatever else comes out is what is looked for.
+    # Any other exception is a fault.
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
@@ -104,7 +104,7 @@ def _attempt(kind: Kind, item: Any) -> tuple[str, str]:
 
 
 def _fault_of(error: RobotDynamicsError) -> str:
-    """Return what is wrong with a refusal."""
+    """Fault of an error message, empty for a good one."""
     text = str(error)
     where = f'({_place(error)})'
     if not error.subject or not error.remedy:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kind of input: how one is made from a seed and a number, and what takes it."""
+"""A kind of input: how one is made from a seed and a number, and the function that reads it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Kind(ABC):
         Folder to write into.
     """
 
-    #: Its name, what an input is, and its share of all inputs.
+    #: Its name, a description, and its share of all inputs.
     name: ClassVar[str]
     text: ClassVar[str]
     share: ClassVar[float]
@@ -38,12 +38,12 @@ class Kind(ABC):
 
     @abstractmethod
     def run(self, item: Any) -> str:
-        """Hand an input to the product; return what became of it.
+        """Give an input to the product; return the result.
 
         Raises
         ------
         RobotDynamicsError
-            When it is refused.
+            When it is rejected.
         """
 
     def shown(self, item: Any) -> bytes:
@@ -74,7 +74,7 @@ class Drawn(Kind):
 
     @abstractmethod
     def strategy(self) -> SearchStrategy[Any]:
-        """Return what inputs are drawn from."""
+        """Strategy of the inputs."""
 
     def make(self, seed_number: int, index: int) -> Any:
         """Return one input."""

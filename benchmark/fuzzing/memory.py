@@ -15,7 +15,7 @@ class Peak:
 
     def __init__(self) -> None:
         try:
-            # Linux forgets the highest mark when told so.
+            # This resets the highest mark of Linux.
             _RESET.write_text('5')
             self._mark = 'VmHWM'
         except OSError:

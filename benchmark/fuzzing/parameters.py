@@ -49,7 +49,7 @@ def robot() -> Robot:
 
 
 def defaults(node: str) -> dict[str, Any]:
-    """Return the values of a node that nobody told anything."""
+    """Default values of the parameters of a node."""
     return {row.name: row.default for row in TABLES[node]}
 
 
@@ -207,7 +207,7 @@ def _let_rcl_read(path: Path) -> None:
 
 
 def _choices(node: str) -> st.SearchStrategy[dict[str, str]]:
-    """Return what decides which other values matter."""
+    """Parameters that decide which other values matter."""
     return st.fixed_dictionaries({row.name: st.sampled_from((row.default, *row.choices))
                                   for row in TABLES[node]
                                   if row.choices and isinstance(row.default, str)})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers side by side: started, listened to, ended when they hang and started again."""
+"""Workers side by side: started, read, ended when they hang and started again."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from fuzzing.judge import Outcome
 from fuzzing.worker import Share
 
 SCRIPT = Path(__file__).resolve().parents[1] / 'fuzz.py'
-#: A worker that says nothing for so much time of a processor hangs. s.
+#: A worker that reports nothing for so much time of a processor hangs. s.
 SILENCE = 20.0
 #: A worker may need this much to begin: kernels may have to be compiled. s.
 START = 300.0
-#: So does one that says nothing for this long whatever it uses. s.
+#: A worker that reports nothing for this long hangs, too. s.
 STANDSTILL = 300.0
 
 
 @dataclass
 class Results:
-    """What became of all inputs.
+    """Outcomes of all inputs.
 
     Parameters
     ----------

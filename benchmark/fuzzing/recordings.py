@@ -73,7 +73,7 @@ class Recordings(Mutated):
 
 
 def _packets(files: Files) -> list[tuple[str, str, int, bytes]]:
-    """Return some messages with their bytes damaged as the files are, for who listens live."""
+    """Messages with damaged bytes, for live subscribers."""
     random = Random(b''.join(files.values()))
     message = random.choice([m for m in bags.good_run() if not m.topic.endswith('description')])
     topic, kind, time, data = bags.raw(message)

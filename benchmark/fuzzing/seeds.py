@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-#: Names further folders, separated by colons, whose files are seeds, too.
+#: Variable with further folders of seeds, separated by colons.
 FOLDERS_VARIABLE = 'ROBOT_DYNAMICS_FUZZ_SEEDS'
 #: Larger files take too long to be mutated thousands of times.
 _LARGEST = 60_000
@@ -39,7 +39,7 @@ def parameter_files() -> tuple[bytes, ...]:
 
 @cache
 def parsed(content: bytes) -> Any:
-    """Return what a seed in YAML says, not to be changed."""
+    """Content of a seed in YAML, not to be changed."""
     return yaml.safe_load(content)
 
 

@@ -59,7 +59,7 @@ def markdown(table: list[Row]) -> str:
 
 
 def faults(results: Results, seed: int) -> list[str]:
-    """Return what went wrong, the same cause some times only, with what repeats it."""
+    """Faults, each cause a few times, with the command that repeats it."""
     by_cause: dict[str, list[str]] = {}
     for (name, index), outcome in sorted(results.outcomes.items()):
         if outcome.fault:
@@ -76,8 +76,8 @@ def faults(results: Results, seed: int) -> list[str]:
 
 
 def growth(results: Results) -> str:
-    """Return what processes have kept in the end."""
-    kept = ' and '.join(f'{size / 2**20:.0f}' for size in sorted(results.growth)) or 'nobody knows'
+    """Memory that processes hold at the end."""
+    kept = ' and '.join(f'{size / 2**20:.0f}' for size in sorted(results.growth)) or 'unknown'
     return f'After all its inputs a process has {kept} MiB more than at first.'
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker: examines its share of the inputs, with bounded memory, and tells one by one."""
+"""A worker: examines its share of the inputs, with bounded memory, and reports each."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Share:
 
 def work(share: Share) -> None:
     """Examine the inputs of a share; a line of JSON on stdout before and after each."""
-    # What the product prints is not to be taken for ours.
+    # Output of the product must not mix with reports.
     out = os.fdopen(os.dup(1), 'w', encoding='utf-8')
     os.dup2(2, 1)
     with tempfile.TemporaryDirectory(prefix='robot_dynamics-fuzz-') as folder:
@@ -71,15 +71,15 @@ def work(share: Share) -> None:
         limit_growth(GROWTH)
         begin = resident()
         for name, index in share.inputs():
-            _tell(out, {'begin': [name, index]})
+            _report(out, {'begin': [name, index]})
             outcome = examine(kinds[name], kinds[name].make(share.seed, index))
-            _tell(out, {'input': [name, index], 'outcome': outcome.__dict__})
-        _tell(out, {'growth': resident() - begin})
+            _report(out, {'input': [name, index], 'outcome': outcome.__dict__})
+        _report(out, {'growth': resident() - begin})
     sys.stdout.flush()
 
 
 def warm_up() -> None:
-    """Compile and import what is slow at first, so that no input is charged for it."""
+    """Compile and import everything first, so that the time of inputs does not include it."""
     for module in pkgutil.walk_packages(dynamics.__path__, f'{dynamics.__name__}.'):
         importlib.import_module(module.name)
     compile_kernels()
@@ -90,5 +90,5 @@ def warm_up() -> None:
     importlib.import_module('matplotlib.figure')
 
 
-def _tell(out: object, line: dict[str, object]) -> None:
+def _report(out: object, line: dict[str, object]) -> None:
     print(json.dumps(line), file=out, flush=True)

@@ -45,7 +45,7 @@ def stiffness_page(source: str, reports: Sequence[JointReport], picture: bytes) 
 
 def _items(lines: Sequence[str]) -> Html:
     """Lines of a report, those about what cannot be determined in a softer colour."""
-    kinds = (' class="missing"' if line.startswith('  not told') else '' for line in lines)
+    kinds = (' class="missing"' if line.startswith('  not determined') else '' for line in lines)
     return Html('<ul>' + ''.join(f'<li{kind}>{html(line.strip())}</li>'
                                  for kind, line in zip(kinds, lines, strict=True)) + '</ul>')
 

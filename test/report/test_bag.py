@@ -117,7 +117,7 @@ def test_the_run_that_is_changed_is_good(make):
     assert summary.adaptation_start == pytest.approx(1.6)
 
 
-def test_of_several_controllers_it_is_told_of_who_had_the_arm_longest(make):
+def test_of_several_controllers_the_one_that_was_active_longest_is_reported(make):
     errors = [(0.1 * k, state(0.1 * k, position=(0.5, 0.5))) for k in range(29)]
     path = make({'/a/tracking_error': errors, '/a/command': errors,
                  '/a/mode': [(0.0, text('tracking')), (0.1, text('safe'))],

@@ -113,7 +113,7 @@ def test_a_delay_lets_the_torque_before_act_a_while_longer(pendulum):
     assert seen == [3, 'effort', 1]
 
 
-def test_cut_efforts_are_counted_told_and_stop_adaptation(pendulum):
+def test_cut_efforts_are_counted_reported_and_stop_adaptation(pendulum):
     record, controller, _ = run(pendulum, start=0.0,
                                 reference=lambda pose: Hold(pose + 1.5))
     assert record.saturated > 5

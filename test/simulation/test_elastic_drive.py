@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An arm with elastic joints whose commands stop is caught by its motors."""
+"""The motors of an arm with elastic joints catch it when commands stop."""
 
 from dataclasses import replace
 

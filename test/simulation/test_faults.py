@@ -68,7 +68,7 @@ def test_an_incipient_block_is_that_of_the_paper(robot, plant, rate):
     np.testing.assert_allclose(found, expected, atol=2.0 * rate * STEP * np.abs(expected).max())
     assert plant.fault_effort[joint] == pytest.approx(tau_f, rel=2.0 * rate * STEP, abs=0.2)
     assert np.count_nonzero(plant.fault_effort) == 1
-    # The drive believes in what it was told.
+    # The drive reports the commanded effort.
     assert plant.effort[joint] != 0.0
     for _ in range(20):
         plant.advance(0.005)

@@ -68,7 +68,7 @@ def test_a_stiff_regulator_carries_an_unknown_payload_three_times_nearer(arm7, l
     assert error(track(arm7, loaded, stiff)) < wanted
 
 
-def test_told_of_its_payload_it_is_as_near_as_without(arm7, loaded):
+def test_with_a_known_payload_it_tracks_as_well_as_without_one(arm7, loaded):
     law = FeedforwardLQController(arm7)
     law.carry(loaded.inertial_parameters - arm7.inertial_parameters, 0.0)
     assert error(track(arm7, loaded, law)) < 1e-4
@@ -121,7 +121,7 @@ def test_an_arm_that_is_pulled_away_is_given_up(arm7, loaded):
         track(arm7, loaded, law)
 
 
-def test_a_payload_nobody_told_it_of_is_made_up_for(arm7, loaded):
+def test_an_unknown_payload_is_compensated(arm7, loaded):
     """On a motion several times nearer than without; at rest nothing is left of it."""
     stiff = FeedbackDesign(60.0, 1.0 / 60.0)
     plain, whole = (FeedforwardLQController(arm7, design=replace(stiff, disturbance_rate=rate))

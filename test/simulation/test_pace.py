@@ -16,7 +16,7 @@ PERIOD, PATIENCE = 0.002, 1.0
 
 
 def commanded(pace: Pace | None = None) -> Pace:
-    """One that has told a state at 1 s, at the tick of 1 s."""
+    """A pace that has published a state at 1 s, at the tick of 1 s."""
     pace = pace or Pace(PERIOD, PATIENCE)
     pace.now(1.0 - PERIOD)
     pace.answer()
@@ -25,7 +25,7 @@ def commanded(pace: Pace | None = None) -> Pace:
     return pace
 
 
-def test_wall_time_where_nobody_is_waited_for():
+def test_wall_time_without_waiting():
     pace = commanded(Pace(PERIOD, 0.0))
     for wall in (1.0, 1.5, 7.0):
         assert pace.tick(wall) == wall
@@ -35,7 +35,7 @@ def test_wall_time_where_nobody_is_waited_for():
     assert pace.waited == 0.0
 
 
-def test_nobody_is_waited_for_before_his_first_command():
+def test_a_controller_is_not_waited_for_before_its_first_command():
     pace = Pace(PERIOD, PATIENCE)
     assert pace.tick(0.1) == 0.1
     pace.tell(0.1)
@@ -125,7 +125,7 @@ class Still:
 
 @pytest.mark.parametrize(('rate', 'step'), [(500, 0.0005), (300, 0.0005), (900, 0.001),
                                             (1000, 0.002), (700, 0.0015), (500, 0.01)])
-def test_an_arm_of_any_step_keeps_up_with_the_wall_where_nobody_is_late(rate, step):
+def test_an_arm_of_any_step_keeps_up_with_the_wall_when_commands_are_in_time(rate, step):
     pace = Pace(1.0 / rate, PATIENCE)
     drive = Drive(Still(step), lambda q, v: np.zeros(1))
     told = -1.0

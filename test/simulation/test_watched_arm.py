@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An arm that is watched with the thresholds nobody has learnt, under adaptive control."""
+"""Fault detection with default thresholds, under adaptive control."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def watch(seconds, steps_of, *, fault=None):
 
 
 @pytest.mark.parametrize('is_regular', [True, False])
-def test_a_payload_nobody_told_of_and_masses_that_are_off_are_no_alarm(is_regular):
+def test_an_unknown_payload_and_wrong_masses_raise_no_alarm(is_regular):
     random = np.random.default_rng(3)
 
     def steps_of():
