@@ -29,6 +29,12 @@ class Description:
         The URDF: the text of the file, the expanded xacro, or the URDF of a DH table.
     robot : Robot
         The robot read from it.
+
+    Examples
+    --------
+    >>> from robot_dynamics.bringup import load_description
+    >>> load_description('planar_2r').path.name
+    'planar_2r.urdf'
     """
 
     path: Path

@@ -188,6 +188,12 @@ def child_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     ----------
     base : mapping of str to str, optional
         Environment to start from; that of this process by default.
+
+    Examples
+    --------
+    >>> from robot_dynamics.bringup import child_environment
+    >>> child_environment({'ROS_DOMAIN_ID': '7'})['ROS_DOMAIN_ID']
+    '7'
     """
     environment = dict(os.environ if base is None else base)
     environment.update(dds_environment(environment))

@@ -289,12 +289,12 @@ class StopFlag:
 
     def __init__(self) -> None:
         self.is_set = False
-        self._before: dict[int, Any] = {}
+        self._before: dict[signal.Signals, Any] = {}
 
     @contextmanager
     def listening(self) -> Iterator[StopFlag]:
         """Handle signals inside the block."""
-        for number in (int(signal.SIGINT), int(signal.SIGTERM), int(signal.SIGHUP)):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             # Under nohup SIGHUP stays ignored. A shell also ignores SIGINT for background jobs,
             # but an explicit SIGINT shall end them.
             if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
@@ -346,6 +346,10 @@ def run_until_stopped(processes: Sequence[NodeProcess], seconds: float | None = 
 
     Examples
     --------
+    >>> from robot_dynamics.bringup import run_until_stopped
+    >>> run_until_stopped([], seconds=0.0)
+    True
+
     A simulated arm with its controller, for two seconds::
 
         run_until_stopped(System(robot='planar_2r').processes(), seconds=2.0)

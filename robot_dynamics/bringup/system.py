@@ -184,8 +184,9 @@ class System:
 
     def _postures(self, robot: Robot) -> FloatArray:
         """Postures along the motion of the reference node, shape (k, n)."""
-        frequency: Any = self.parameters.get('reference', {}).get('base_frequency', 0.1)
-        motion = exciting_fourier(robot, self.seed, base_frequency=frequency)
+        reference: Mapping[str, Any] = self.parameters.get('reference', {})
+        motion = exciting_fourier(robot, self.seed,
+                                  base_frequency=reference.get('base_frequency', 0.1))
         return motion.sample_many(np.linspace(0.0, motion.period, 200))[0]
 
     def _robot(self) -> Parameters:

@@ -50,6 +50,12 @@ class CheckResult:
         What was found, without a trailing full stop.
     remedy : str
         What to do; empty where nothing is to be done.
+
+    Examples
+    --------
+    >>> from robot_dynamics.bringup import check_robot
+    >>> print(check_robot('planar_2r').results[1])
+    masses: 6.5 kg move within a reach of 0.8 m
     """
 
     level: Level
@@ -87,6 +93,13 @@ class HealthReport:
         Results in the order of printing.
     table : tuple of str
         Lines that describe the robot, printed before the results.
+
+    Examples
+    --------
+    >>> from robot_dynamics.bringup import check_robot
+    >>> report = check_robot('planar_2r')
+    >>> len(report.results), report.exit_status
+    (6, 0)
     """
 
     subject: str

@@ -84,9 +84,8 @@ def check_nodes(graph: GraphSnapshot) -> list[CheckResult]:
     if silent:
         results.append(note(listed(silent), 'does not answer a request for its parameters',
                             'a busy or hanging process, or one that has just ended'))
-    kinds = {node.name: (node.parameters or {})['effort_kind'] for node in graph.nodes
-             if node.is_ours and 'effort_kind' in (node.parameters or {})}
-    kinds = {name: kind for name, kind in kinds.items() if kind != 'none'}
+    kinds = {node.name: kind for node in graph.nodes if node.is_ours
+             and (kind := (node.parameters or {}).get('effort_kind', 'none')) != 'none'}
     if len(set(kinds.values())) > 1:
         results.append(warning(
             'effort_kind', 'differs: ' + ', '.join(f'{name} has {kind}'

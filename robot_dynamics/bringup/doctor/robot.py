@@ -58,9 +58,8 @@ _NO_SPEED, _ROUND = 10.0, (100.0, 1000.0, 10_000.0, 100_000.0)
 _LEAST_LENGTH = 0.05
 #: Gravity on earth, and its tolerance. m/s^2.
 _GRAVITY, _GRAVITY_TOLERANCE = 9.81, 0.1
-_AXES: dict[tuple[float, ...], str] = {
-    (1.0, 0.0, 0.0): '+x', (-1.0, 0.0, 0.0): '-x', (0.0, 1.0, 0.0): '+y',
-    (0.0, -1.0, 0.0): '-y', (0.0, 0.0, 1.0): '+z', (0.0, 0.0, -1.0): '-z'}
+_AXES = {(1.0, 0.0, 0.0): '+x', (-1.0, 0.0, 0.0): '-x', (0.0, 1.0, 0.0): '+y',
+         (0.0, -1.0, 0.0): '-y', (0.0, 0.0, 1.0): '+z', (0.0, 0.0, -1.0): '-z'}
 #: Largest number of unexpanded xacro expressions that are listed.
 _MOST_LEFTOVERS = 3
 
@@ -68,12 +67,21 @@ _MOST_LEFTOVERS = 3
 def check_robot(name_or_path: str) -> HealthReport:
     """Check the robot that a user names.
 
+    Parameters
+    ----------
+    name_or_path : str
+        Name of a shipped robot, or path of a URDF, xacro or DH file.
+
+    See Also
+    --------
+    robot_dynamics.bringup.check_system : Checks a running system.
+
     Examples
     --------
-    >>> from robot_dynamics.bringup.doctor.robot import check_robot
+    >>> from robot_dynamics.bringup import check_robot
     >>> report = check_robot('planar_2r')
     >>> report.subject, report.exit_status
-    ('planar_2r: 2 joints, 4.7 kg moving', 0)
+    ('planar_2r: 2 joints, 6.5 kg moving', 0)
     """
     try:
         description = load_description(name_or_path)
@@ -81,16 +89,15 @@ def check_robot(name_or_path: str) -> HealthReport:
         return HealthReport(f'{name_or_path} cannot be used', (
             Section('description', (from_error(refusal, name_or_path),)),))
     robot = description.robot
-    sections: tuple[Section, ...] = (
-        Section('description', tuple(check_reading(robot, description.urdf))),
-        Section('masses', (*check_masses(robot), *check_gravity(robot))))
+    sections = [Section('description', tuple(check_reading(robot, description.urdf))),
+                Section('masses', (*check_masses(robot), *check_gravity(robot)))]
     refusals = check_coordinates(robot)
     if refusals:
-        sections += (Section('control', tuple(refusals)),)
+        sections.append(Section('control', tuple(refusals)))
     else:
-        sections += (Section('limits', tuple(check_limits(robot))),
-                     Section('control', (*check_weight(robot), *check_default_controller(robot))))
-    return HealthReport(robot_line(robot), sections, joint_table(robot))
+        sections += [Section('limits', tuple(check_limits(robot))),
+                     Section('control', (*check_weight(robot), *check_default_controller(robot)))]
+    return HealthReport(robot_line(robot), tuple(sections), joint_table(robot))
 
 
 def check_coordinates(robot: Robot) -> list[CheckResult]:
@@ -205,7 +212,7 @@ def check_masses(robot: Robot) -> list[CheckResult]:
     # A first moment without mass has no centre; the reader has a finding for it.
     p[p[:, 0] == 0.0, 1:4] = 0.0
     mass, com, tensor = com_from_parameters(p)
-    moments = np.linalg.eigvalsh(tensor).astype(np.float64)
+    moments = np.linalg.eigvalsh(tensor).astype(np.float64, copy=False)
     if not np.any(mass > 0.0):
         return []  # a finding of the reader
     length = reach(robot) or float(np.linalg.norm(com, axis=1).max())
@@ -307,7 +314,8 @@ def check_gravity(robot: Robot) -> list[CheckResult]:
         return [note('gravity', 'is zero', 'right in space or for an arm that moves '
                      'horizontally only; else give gravity')]
     direction = robot.gravity / strength
-    along = _AXES.get(tuple(float(x) + 0.0 for x in np.round(direction, 6)))
+    x, y, z = (float(x) + 0.0 for x in np.round(direction, 6))
+    along = _AXES.get((x, y, z))
     axis = along or '(' + ', '.join(f'{x:.2f}' for x in direction) + ')'
     text = f'{strength:.4g} m/s^2 along {axis} of {robot.base_name!r}'
     if abs(strength - _GRAVITY) > _GRAVITY_TOLERANCE:

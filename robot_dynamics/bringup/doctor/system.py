@@ -51,6 +51,18 @@ def check_system(seconds: float, *, namespace: str | None = None, domain: int | 
         Namespace of the arm; any by default.
     domain : int, optional
         ROS domain; that of the environment, or else the one in use on this machine.
+
+    See Also
+    --------
+    robot_dynamics.bringup.check_robot : Checks a robot description.
+
+    Examples
+    --------
+    With a simulated arm that tracks in this domain:
+
+    >>> from robot_dynamics.bringup import check_system
+    >>> check_system(4.0).exit_status  # doctest: +SKIP
+    0
     """
     watch = MachineWatch()
     try:

@@ -156,9 +156,9 @@ def _gazebo(world: str, headless: bool) -> Any:
     """Action that starts Gazebo, and ends all with it."""
     from launch.actions import IncludeLaunchDescription
     from launch.launch_description_sources import PythonLaunchDescriptionSource
-    package = find_package('ros_gz_sim')
-    assert package is not None, 'checked before the launch'
-    path = package / 'launch' / 'gz_sim.launch.py'
+    share = find_package('ros_gz_sim')
+    assert share is not None  # checked by gazebo_actions
+    path = share / 'launch' / 'gz_sim.launch.py'
     return IncludeLaunchDescription(
         PythonLaunchDescriptionSource(str(path)), launch_arguments={
             'gz_args': f'-r {"-s " if headless else ""}{world}',
@@ -299,8 +299,8 @@ def _remove_other_hardware(root: ET.Element) -> None:
 def _fix_to_world(root: ET.Element, base: str) -> None:
     """Fix the base to the world; in Gazebo it would fall otherwise."""
     children = {child.get('link') for child in root.findall('joint/child')}
-    (top,) = [link.get('name', '') for link in root.findall('link')
-              if link.get('name') not in children] or [base]
+    (top,) = [name for link in root.findall('link')
+              if (name := link.get('name', '')) not in children] or [base]
     if top == 'world':
         return
     ET.SubElement(root, 'link', name='world')
