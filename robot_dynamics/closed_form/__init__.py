@@ -1,2 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The equations of motion as formulas: derived once, written in five languages."""
+"""The equations of motion as formulas: derived once, written in five languages.
+
+`derive` records a quantity of a robot as a `Recording`, and `document` writes it as text,
+LaTeX, Python, C or in the Wolfram language. Names are loaded on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from robot_dynamics.closed_form.algebra import expressions
+    from robot_dynamics.closed_form.derive import derive
+    from robot_dynamics.closed_form.description import describe
+    from robot_dynamics.closed_form.document import document
+    from robot_dynamics.closed_form.harmonics import explicit
+    from robot_dynamics.closed_form.structure import combinations, reduced, structure
+
+_HOMES = {
+    'robot_dynamics.closed_form.algebra': ('expressions',),
+    'robot_dynamics.closed_form.derive': ('derive',),
+    'robot_dynamics.closed_form.description': ('describe',),
+    'robot_dynamics.closed_form.document': ('document',),
+    'robot_dynamics.closed_form.harmonics': ('explicit',),
+    'robot_dynamics.closed_form.structure': ('combinations', 'reduced', 'structure'),
+}
+_MODULES = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = ['combinations', 'derive', 'describe', 'document', 'explicit', 'expressions', 'reduced',
+           'structure']
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
+    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def import_sympy() -> ModuleType:
-    """Return SymPy.
+    """SymPy.
 
     Raises
     ------
@@ -30,7 +30,7 @@ def import_sympy() -> ModuleType:
     try:
         import sympy
     except ImportError as error:
-        raise BackendError('SymPy is not installed', subject='sympy',
+        raise BackendError('is not installed', subject='SymPy',
                            remedy="install it: pip install 'sympy>=1.9' (or this package with "
                                   'its extra: symbolic)') from error
     return sympy
@@ -53,7 +53,7 @@ class Expressions:
 
 
 def expressions(recording: Recording) -> Expressions:
-    """Return a recording in SymPy with its intermediates, without expanding anything."""
+    """A recording in SymPy with its intermediates, without expanding anything."""
     sympy = import_sympy()
     choice = plan(recording, reserved=[name for array in recording.inputs
                                        for name in array.names])
@@ -92,7 +92,7 @@ def _operation(sympy: ModuleType, x: Scalar, spelt: Any) -> Any:
 
 
 def sympy_number(sympy: ModuleType, x: Number) -> Any:
-    """Return a number as SymPy has it; floats keep their type."""
+    """A number of SymPy; floats keep their type."""
     if isinstance(x, Fraction):
         return sympy.Rational(x.numerator, x.denominator)
     return sympy.Integer(x) if isinstance(x, int) else sympy.Float(x)

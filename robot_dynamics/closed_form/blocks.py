@@ -73,7 +73,7 @@ class Derivative:
         self._known: dict[Formula, Scalar] = dict(rates)
 
     def __call__(self, x: Scalar) -> Scalar:
-        """Return the derivative of a scalar."""
+        """Derivative of a scalar."""
         if not isinstance(x, Formula):
             return 0
         if x not in self._known:
@@ -128,7 +128,7 @@ class LinkBlocks:
                 for rows in zip(self.X, self.W, self.Z, strict=True)]
 
     def block(self, name: str, number: int) -> Rows:
-        """Return block 0, 1 or 2 of ``X``, ``W`` or ``Z``."""
+        """Block 0, 1 or 2 of ``X``, ``W`` or ``Z``."""
         columns = (slice(0, 1), slice(1, 4), slice(4, 10))[number]
         return [row[columns] for row in getattr(self, name)]
 
@@ -155,7 +155,7 @@ class Lagrangian:
         self._axes, self._linear, self._angular = self._jacobians()
 
     def _jacobians(self) -> tuple[list[Matrix], list[list[Vector]], list[list[Vector]]]:
-        """Return R, and the columns of R^T Jv and R^T Jw, of each body."""
+        """R, and the columns of R^T Jv and R^T Jw, of each body."""
         axes: list[Matrix] = []
         origins: list[Vector] = []
         screws: list[list[Any]] = []
@@ -202,7 +202,7 @@ class Lagrangian:
         return tensors
 
     def _symmetric(self, entry) -> Rows:
-        """Return a symmetric matrix of which the upper triangle is computed."""
+        """Symmetric matrix from its upper triangle."""
         B = zeros(self.n, self.n)
         for h in range(self.n):
             for j in range(h, self.n):
@@ -269,12 +269,12 @@ class Lagrangian:
         return rows
 
     def _columns(self, vectors) -> Rows:
-        """Return rows of what comes column by column."""
+        """Rows of a matrix given column by column."""
         return [list(row) for row in zip(*vectors, strict=True)]
 
 
 def regressor_of_blocks(blocks: Sequence[LinkBlocks]) -> Rows:
-    """Return the blocks of all bodies side by side, eq. (35), (61)."""
+    """Blocks of all bodies side by side, eq. (35), (61)."""
     return [[entry for part in parts for entry in part]
             for parts in zip(*(block.regressor for block in blocks), strict=True)]
 

@@ -57,13 +57,13 @@ class _Tables:
 
     @classmethod
     def of(cls, variables: Mapping[Formula, str]) -> _Tables:
-        """Return the angles of all intermediates that are sines and cosines."""
+        """Angles of all intermediates that are sines and cosines."""
         angles = dict.fromkeys(formula.arguments[0] for formula in variables
                                if formula.operation in ('sine', 'cosine'))
         return cls({angle: k for k, angle in enumerate(angles)})
 
     def steps(self, steps: Iterable[Step]) -> list[Step]:
-        """Return the steps without the intermediates that only angles are made of."""
+        """Steps without the intermediates that only angles are made of."""
         needed: set[str] = set()
         kept = []
         for step in reversed(list(steps)):
@@ -77,13 +77,13 @@ class _Tables:
         return kept[::-1]
 
     def element(self, formula: Formula) -> str | None:
-        """Return where a sine or cosine stands; None for any other formula."""
+        """Table element of a sine or cosine; None for any other formula."""
         if formula.operation not in ('sine', 'cosine') or not self.places:
             return None
         return f'{formula.operation}s[{self.places[formula.arguments[0]]}]'
 
     def statements(self, sines: Sines) -> list[str]:
-        """Return what fills the tables."""
+        """Statements that fill the tables."""
         if not self.places:
             return []
         count = -(-len(self.places) // sines.group) * sines.group
@@ -162,13 +162,13 @@ def c_function(recording: Recording, *, storage: str = '', longest: int = LONGES
 
 
 def _parameters(recording: Recording) -> dict[str, str]:
-    """Return the declarations of all arguments, by name."""
+    """Declarations of all arguments, by name."""
     return {array.group: f'const double *restrict {array.group}' for array in recording.inputs} \
         | {output.name: f'double *restrict {output.name}' for output in recording.outputs}
 
 
 def _function(head: str, parameters: Mapping[str, str], lines: Sequence[str]) -> str:
-    """Return a function; arguments that are not used are said not to be."""
+    """Text of a function; unused arguments are cast to void."""
     unused = [f'    (void){name};' for name in parameters if not _uses(lines, name)]
     return '\n'.join([f'{head}({", ".join(parameters.values())})', '{', *lines, *unused, '}', ''])
 
@@ -180,7 +180,7 @@ def _uses(lines: Sequence[str], name: str) -> bool:
 
 def _body(variables: Mapping[Formula, str], part: Sequence[Step], shared: Mapping[str, str],
           tables: _Tables) -> list[str]:
-    """Return the statements of a part."""
+    """Statements of a part."""
     own = {step.name for step in part if isinstance(step, Intermediate)}
     writer = CText(variables, {name: place for name, place in shared.items() if name not in own})
     lines = []
@@ -196,7 +196,7 @@ def _body(variables: Mapping[Formula, str], part: Sequence[Step], shared: Mappin
 
 
 def _shared_names(parts: Sequence[Sequence[Step]]) -> dict[str, str]:
-    """Return the places of the intermediates that another part than their own uses."""
+    """Places of the intermediates that another part than their own uses."""
     made_in = {step.name: k for k, part in enumerate(parts) for step in part
                if isinstance(step, Intermediate)}
     names = dict.fromkeys(name for k, part in enumerate(parts) for step in part

@@ -56,7 +56,7 @@ class Moments:
     D: Matrix = NOTHING
 
     def plus(self, other: Moments) -> Moments:
-        """Return the moments of both masses."""
+        """Moments of both masses."""
         return Moments(self.m + other.m, add(self.h, other.h), add_matrices(self.S, other.S),
                        add(self.P, other.P), add_matrices(self.D, other.D))
 

@@ -101,7 +101,7 @@ def derive(source: Robot | Description | str | bytes | Path | Mapping[str, Any],
         When the robot cannot be read, has joints of several degrees of freedom, or a symbol
         with the name of a variable.
     ParameterError
-        When there is no such quantity or method.
+        For an unknown quantity or method.
     """
     quantity = _chosen(what, QUANTITIES, 'what')
     _chosen(method, dict.fromkeys(METHODS, True), 'method')
@@ -136,7 +136,7 @@ def derive(source: Robot | Description | str | bytes | Path | Mapping[str, Any],
 
 
 def parameter_symbols(description: Description) -> tuple[str, ...]:
-    """Return the symbols of the inertial parameters: m1, mx1, ..., Jzz1, m2, ..."""
+    """Symbols of the inertial parameters: m1, mx1, ..., Jzz1, m2, ..."""
     return tuple(f'{suffix}{k}' for k in range(1, len(description.body_names) + 1)
                  for suffix in PARAMETER_SUFFIXES)
 
@@ -152,20 +152,20 @@ def _parameter_array(description: Description) -> Input:
 
 
 def _check_names(inputs: list[Input]) -> None:
-    """Refuse a symbol of the table that means something else."""
+    """Reject a symbol of the table with the name of a variable."""
     taken: set[str] = set()
     for array in inputs:
         for name in array.names:
             if name in taken:
-                raise ModelError('is the name of a variable', subject=name,
-                                 remedy='call the symbol otherwise')
+                raise ModelError('is the name of a variable already', subject=name,
+                                 remedy='rename the symbol of the table')
             taken.add(name)
 
 
 def _chosen(name: str, known: Mapping[str, Any], subject: str) -> Any:
     if not isinstance(name, str) or name not in known:
-        raise ParameterError(f'is {shown(name)}', subject=subject,
-                             remedy='choose among ' + ', '.join(known))
+        raise ParameterError(f'must be one of {", ".join(known)}, got {shown(name)}',
+                             subject=subject, remedy='correct it')
     return known[name]
 
 
@@ -173,36 +173,12 @@ _Arrays = dict[str, list[Scalar]]
 _Maker = Callable[[Tape, Geometry, _Arrays, list[Scalar]], 'Rows | list[Scalar]']
 
 
-def _regressor(tape: Tape, geometry: Geometry, x: _Arrays, _: list[Scalar]) -> Rows:
-    return recursion.regressor(tape, geometry, x['q'], x['v'], x['v'], x['a'])
-
-
-def _slotine_li(tape: Tape, geometry: Geometry, x: _Arrays, _: list[Scalar]) -> Rows:
-    return recursion.regressor(tape, geometry, x['q'], x['v'], x['v_r'], x['a_r'])
-
-
-def _tau(tape: Tape, geometry: Geometry, x: _Arrays, pi: list[Scalar]) -> list[Scalar]:
-    return recursion.efforts(tape, geometry, x['q'], x['v'], x['v'], x['a'], pi)
-
-
-def _mass(tape: Tape, geometry: Geometry, x: _Arrays, pi: list[Scalar]) -> Rows:
-    return recursion.mass_matrix(tape, geometry, x['q'], pi)
-
-
-def _coriolis(tape: Tape, geometry: Geometry, x: _Arrays, pi: list[Scalar]) -> Rows:
-    return recursion.coriolis_matrix(tape, geometry, x['q'], x['v'], pi)
-
-
-def _gravity(tape: Tape, geometry: Geometry, x: _Arrays, pi: list[Scalar]) -> list[Scalar]:
-    return recursion.gravity_torque(tape, geometry, x['q'], pi)
-
-
-def _regressor_of_blocks(tape: Tape, geometry: Geometry, x: _Arrays, _: list[Scalar]) -> Rows:
+def _blocks(tape: Tape, geometry: Geometry, x: _Arrays) -> Rows:
     lagrangian = Lagrangian(tape, geometry, x['q'])
     return regressor_of_blocks(lagrangian.classical_blocks(x['v'], x['a']))
 
 
-def _slotine_li_of_blocks(tape: Tape, geometry: Geometry, x: _Arrays, _: list[Scalar]) -> Rows:
+def _slotine_li_blocks(tape: Tape, geometry: Geometry, x: _Arrays) -> Rows:
     lagrangian = Lagrangian(tape, geometry, x['q'])
     return regressor_of_blocks(lagrangian.slotine_li_blocks(x['v'], x['v_r'], x['a_r']))
 
@@ -217,7 +193,7 @@ def _matrix_of_blocks(which: int) -> _Maker:
 def _tau_of_blocks(tape: Tape, geometry: Geometry, x: _Arrays, pi: list[Scalar]
                    ) -> list[Scalar]:
     tau = []
-    for row in _regressor_of_blocks(tape, geometry, x, pi):
+    for row in _blocks(tape, geometry, x):
         effort: Scalar = 0
         for y, parameter in zip(row, pi, strict=True):
             effort = effort + y * parameter
@@ -226,9 +202,19 @@ def _tau_of_blocks(tape: Tape, geometry: Geometry, x: _Arrays, pi: list[Scalar]
 
 
 _BY_RECURSION: dict[str, _Maker] = {
-    'regressor': _regressor, 'slotine-li': _slotine_li, 'tau': _tau,
-    'M': _mass, 'C': _coriolis, 'g': _gravity}
+    'regressor': lambda tape, arm, x, _: recursion.regressor(
+        tape, arm, x['q'], x['v'], x['v'], x['a']),
+    'slotine-li': lambda tape, arm, x, _: recursion.regressor(
+        tape, arm, x['q'], x['v'], x['v_r'], x['a_r']),
+    'tau': lambda tape, arm, x, pi: recursion.efforts(
+        tape, arm, x['q'], x['v'], x['v'], x['a'], pi),
+    'M': lambda tape, arm, x, pi: recursion.mass_matrix(tape, arm, x['q'], pi),
+    'C': lambda tape, arm, x, pi: recursion.coriolis_matrix(tape, arm, x['q'], x['v'], pi),
+    'g': lambda tape, arm, x, pi: recursion.gravity_torque(tape, arm, x['q'], pi),
+}
 _BY_BLOCKS: dict[str, _Maker] = {
-    'regressor': _regressor_of_blocks, 'slotine-li': _slotine_li_of_blocks,
+    'regressor': lambda tape, arm, x, _: _blocks(tape, arm, x),
+    'slotine-li': lambda tape, arm, x, _: _slotine_li_blocks(tape, arm, x),
     'tau': _tau_of_blocks, 'M': _matrix_of_blocks(0), 'C': _matrix_of_blocks(1),
-    'g': _matrix_of_blocks(2)}
+    'g': _matrix_of_blocks(2),
+}

@@ -74,7 +74,7 @@ class Description:
         return tuple(Constant(name, self.values[name]) for name in self.units)
 
     def on(self, tape: Tape) -> Geometry:
-        """Return the geometry with its symbols on a tape."""
+        """The geometry with its symbols on a tape."""
         symbols = tape.symbols(CONSTANTS, self.units)
         pairs = list(zip(symbols, self.units.values(), strict=True))
 
@@ -137,7 +137,7 @@ class _Name:
 
 def _with_symbols(table: Mapping[str, Any], symbolic: bool
                   ) -> tuple[dict[str, Any], dict[str, float | None]]:
-    """Return a table with its symbols found, and what they stand for."""
+    """The table with its symbols, and their values."""
     values: dict[str, float | None] = {}
 
     def found(value: Any, default: str) -> Any:
@@ -145,14 +145,14 @@ def _with_symbols(table: Mapping[str, Any], symbolic: bool
         if name is not None:
             if values.setdefault(name.name, None) is not None:
                 raise ModelError('is a symbol of the table and the name of another number',
-                                 subject=name.name, remedy='call the symbol otherwise')
+                                 subject=name.name, remedy='rename the symbol')
             return name
         number = _number_of(value) if symbolic else None
         if not number:
             return value
         if default in values:
             raise ModelError('is a symbol of the table and the name of another number',
-                             subject=default, remedy='call the symbol otherwise')
+                             subject=default, remedy='rename the symbol')
         values[default] = abs(number) if default[0] == 'g' else number
         return _Name(default, -1 if default[0] == 'g' and number < 0 else 1)
 
@@ -175,13 +175,13 @@ def _with_symbols(table: Mapping[str, Any], symbolic: bool
 
 def _row_with_symbols(row: Any, number: int, found: Callable[[Any, str], Any]) -> Any:
     if not isinstance(row, Mapping):
-        return row  # The reader of tables says what is wrong.
+        return row  # An error of the reader of tables.
     return {key: found(value, f'{key}{number}') if key in _LENGTHS else value
             for key, value in row.items()}
 
 
 def _with_numbers(table: Any, unit: str | None) -> Any:
-    """Return a table with 1 for one symbol and 0 for the others."""
+    """The table with 1 for one symbol and 0 for the others."""
     if isinstance(table, _Name):
         return float(table.sign) if table.name == unit else 0.0
     if isinstance(table, Mapping):
@@ -192,7 +192,7 @@ def _with_numbers(table: Any, unit: str | None) -> Any:
 
 
 def _name_of(value: Any) -> _Name | None:
-    """Return the symbol that an entry is, if it is one."""
+    """The symbol in an entry, or None."""
     match = _SYMBOL.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None or match[2].lower() in _NUMBERS:
         return None
@@ -203,7 +203,7 @@ def _number_of(value: Any) -> float | None:
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        return None  # The reader of tables says what is wrong.
+        return None  # An error of the reader of tables.
 
 
 def _of_robot(robot: Robot, symbolic: bool) -> Description:
@@ -243,7 +243,7 @@ def _separated(geometry: Geometry
 
 
 def _exact(x: Vector) -> Vector:
-    """Return differences of numbers, rid of rounding."""
+    """Differences of numbers without their rounding."""
     return vector_of(np.array(_numbers(x)))
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of written-out formulas as people write them.
+"""A derived quantity as a complete text in some language, with notes about it.
 
-Formulas are written out with exact fractions. A length of 0.45 m is the double nearest to it,
-so that the fraction is 8106479329266893/18014398509481984, which nobody wants to read.
+Written-out formulas have exact fractions. A length of 0.45 m is the double nearest to it,
+so that the fraction is 8106479329266893/18014398509481984; decimals are written instead.
 
 
 A derived quantity as a text in some language, complete with what to know about it.
@@ -43,7 +43,7 @@ _LONGEST_DENOMINATOR = 100
 
 
 def in_decimals(expression: sympy.Expr) -> sympy.Expr:
-    """Return an expression with decimals, if it has fractions that are long.
+    """The expression, with decimals if its fractions are long.
 
     Parameters
     ----------
@@ -69,13 +69,13 @@ def in_decimals(expression: sympy.Expr) -> sympy.Expr:
 
 
 def decimal_text(expression: sympy.Expr) -> str:
-    """Return an expression as text, with decimals if it has fractions that are long."""
+    """Text of an expression, with decimals if its fractions are long."""
     sympy = import_sympy()
     return str(sympy.sstr(in_decimals(expression), full_prec=False))
 
 
 def _decimal(sympy: Any, number: sympy.Rational) -> sympy.Expr:
-    """Return a number as a float, and as a whole number where it is one."""
+    """A float, or an integer where the number is one."""
     return number if number.is_Integer else sympy.Float(float(number))
 
 
@@ -114,31 +114,31 @@ def document(recording: Recording, language: str = 'text', *, notes: Sequence[st
     Raises
     ------
     ParameterError
-        When there is no such language, or entries cannot be written out in it.
+        For an unknown language, or one in which entries cannot be written out.
     BackendError
         When entries are to be written out without SymPy.
     """
     if not isinstance(language, str) or language not in LANGUAGES:
-        raise ParameterError(f'is {shown(language)}', subject='format',
-                             remedy='choose among ' + ', '.join(LANGUAGES))
+        raise ParameterError(f'must be one of {", ".join(LANGUAGES)}, got {shown(language)}',
+                             subject='format', remedy='correct it')
     chosen = LANGUAGES[language]
     if not is_explicit:
         return chosen.write(recording, notes)
     if chosen.write_explicit is None:
-        raise ParameterError(f'cannot be had in {language}', subject='explicit',
-                             remedy='leave it out: a compiler wants the intermediates')
+        raise ParameterError(f'is not available in {language}', subject='explicit',
+                             remedy='leave it out: a compiler needs the intermediates')
     return chosen.write_explicit(recording, notes)
 
 
 def constants_note(recording: Recording) -> list[str]:
-    """Return a line with what symbols stand for, if anybody said."""
+    """A line with the values of symbols, as far as they are known."""
     known = [f'{constant.name} = {constant.value:g}' for constant in recording.constants
              if constant.value is not None]
     return ['here ' + ', '.join(known)] if known else []
 
 
 def columns_note(recording: Recording) -> list[str]:
-    """Return a line with what the columns of a regressor belong to."""
+    """A line with the parameters of the columns of a regressor."""
     return ['columns: ' + ', '.join(recording.columns)] if recording.columns else []
 
 

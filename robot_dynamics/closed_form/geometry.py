@@ -51,7 +51,7 @@ class Constant:
     name : str
         The symbol.
     value : float or None
-        What it stands for in the robot at hand, m or m/s^2; None if nobody said.
+        Its value in this robot, m or m/s^2; None if unknown.
     """
 
     name: str
@@ -122,7 +122,7 @@ class Geometry:
 
 
 def numeric_geometry(robot: Robot) -> Geometry:
-    """Return the geometry of a robot, all numbers.
+    """Geometry of a robot, all numbers.
 
     Raises
     ------
@@ -135,10 +135,10 @@ def numeric_geometry(robot: Robot) -> Geometry:
 
 
 def numeric_body(robot: Robot, i: int) -> Body:
-    """Return body i of a robot, all numbers."""
+    """Body i of a robot, all numbers."""
     kind = robot.joint_types[i]
     if kind not in _ONE_COORDINATE:
-        raise ModelError('has several degrees of freedom, for which no formulas are derived',
+        raise ModelError('has several degrees of freedom, but formulas need one a joint',
                          subject=f'joint {robot.body_joint_names[i]}',
                          remedy='give the robot a fixed base, or use Dynamics with its general '
                                 'kernels (without a backend)')
@@ -154,12 +154,12 @@ def numeric_body(robot: Robot, i: int) -> Body:
 
 
 def vector_of(x: FloatArray) -> Vector:
-    """Return three numbers."""
+    """Three numbers."""
     return (number(x[0]), number(x[1]), number(x[2]))
 
 
 def number(x: float) -> Number:
-    """Return a number, as an integer where it is one but for rounding."""
+    """A number, rounded to an integer where it is one."""
     nearest = round(float(x))
     return nearest if abs(x - nearest) <= ROUNDING else float(x)
 

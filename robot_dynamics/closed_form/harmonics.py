@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: Terms this small (a fraction) beside the largest of a formula are rounding of its numbers.
 _ROUNDING = (1, 10**14)
 
-#: Products of two terms from which on nobody waits for, or reads, what is written out.
+#: Largest number of products of two terms; longer texts are too slow to make and to read.
 LARGEST_WORK = 100_000
 
 
@@ -63,7 +63,7 @@ class Expansion:
     Parameters
     ----------
     recording : Recording
-        Whose formulas.
+        The formulas.
     """
 
     def __init__(self, recording: Recording):
@@ -78,7 +78,7 @@ class Expansion:
         self._robot, self._work = recording.robot, 0
 
     def __call__(self, x: Scalar) -> Harmonics:
-        """Return a scalar written out."""
+        """A scalar written out."""
         if not isinstance(x, Formula):
             return self._clean({_ONE: self.ring(self._rational(x))})
         if x not in self._known:
@@ -88,14 +88,14 @@ class Expansion:
         return self._clean(self._known[x])
 
     def expression(self, x: Scalar) -> sympy.Expr:
-        """Return a scalar as a SymPy expression, each polynomial factored."""
+        """A scalar as a SymPy expression, each polynomial factored."""
         total = self._sympy.Integer(0)
         for wave, polynomial in self(x).items():
             total += self._sympy.factor(polynomial.as_expr()) * self._wave(wave)
         return total
 
     def matrix(self, output: Output) -> sympy.Matrix:
-        """Return an output as a SymPy matrix; a vector has one column."""
+        """An output as a SymPy matrix; a vector has one column."""
         for entry in output.entries:
             # Refused before factors are looked for, which takes long.
             self(entry)
@@ -160,7 +160,7 @@ class Expansion:
 
     def _add_wave(self, total: Harmonics, is_sine: bool, angle: dict[Symbol, Number],
                   polynomial: Any) -> None:
-        """Add a polynomial times a wave, whose angle is first brought to its one form."""
+        """Add a polynomial times a wave, with the angle in its normal form."""
         terms = sorted(((symbol, factor) for symbol, factor in angle.items() if factor != 0),
                        key=lambda term: _order(term[0]))
         if terms and terms[0][1] < 0:
@@ -187,13 +187,13 @@ class Expansion:
 
 
 def explicit(recording: Recording) -> dict[str, sympy.Matrix]:
-    """Return the outputs of a recording written out, by name, as SymPy matrices."""
+    """Outputs of a recording written out, by name, as SymPy matrices."""
     expansion = Expansion(recording)
     return {output.name: expansion.matrix(output) for output in recording.outputs}
 
 
 def _angle(x: Scalar) -> tuple[dict[Symbol, Number], Number]:
-    """Return a sum of multiples of variables, and the constant beside it."""
+    """Multiples of variables in an angle, and its constant."""
     if not isinstance(x, Formula):
         return {}, x
     if x.operation == 'symbol':

@@ -71,7 +71,7 @@ class Infix:
         return self._spelt(x)[0]
 
     def _spelt(self, x: Scalar) -> tuple[str, int]:
-        """Return the text and how strongly its parts hold together."""
+        """Text of a scalar and the precedence of its outermost operation."""
         if not isinstance(x, Formula):
             if x < 0:
                 return f'-{self._bound(-x, _PRODUCT)}', _SUM
@@ -145,7 +145,7 @@ def _elements(group: str, names: tuple[str, ...]) -> str:
 
 
 def compiled(recording: Recording) -> Callable[..., Any]:
-    """Return the Python function itself, for trying formulas out."""
+    """The Python function itself, for tests of formulas."""
     space: dict[str, Any] = {'np': np}
     exec(compile(python_function(recording), f'<{recording.name}>', 'exec'), space)
     function: Callable[..., Any] = space[recording.name]
@@ -201,12 +201,12 @@ def wolfram_function(recording: Recording, matrices: dict[str, list[str]] | None
 
 
 def wolfram_comment(text: str) -> str:
-    """Return a text as a comment; nothing in it can end that or begin another."""
+    """The text as a comment, with comment marks in it made harmless."""
     return f'(* {text.replace("*)", "* )").replace("(*", "( *")} *)'
 
 
 def wolfram_name(name: str) -> str:
-    """Return mass_matrix as massMatrix: the language has no underscores in names."""
+    """Name massMatrix for mass_matrix: the language has no underscores in names."""
     return re.sub(r'_(\w)', lambda match: match[1].upper(), name)
 
 
@@ -222,8 +222,8 @@ def _check_names(recording: Recording) -> None:
     for array in recording.inputs:
         for name in array.names:
             if name in _PROTECTED:
-                raise ModelError('means something else in the Wolfram language', subject=name,
-                                 remedy='call the symbol otherwise')
+                raise ModelError('has a meaning of its own in the Wolfram language', subject=name,
+                                 remedy='rename the symbol')
 
 
 #: Lines in one display; TeX sets a display in one go.
@@ -264,7 +264,7 @@ class LatexText(Infix):
 
 
 def latex_symbol(symbol: Symbol) -> str:
-    """Return a variable as LaTeX writes it."""
+    """LaTeX of a variable."""
     number = symbol.index + 1
     if symbol.group in _OPERATORS:
         reference = 'r' if symbol.group.endswith('_r') else ''
@@ -281,7 +281,7 @@ def latex_symbol(symbol: Symbol) -> str:
 
 
 def latex_name(name: str) -> str:
-    """Return the name of an intermediate or of a constant as LaTeX writes it."""
+    """LaTeX of the name of an intermediate or constant."""
     match = _NAME.fullmatch(name)
     if match is None:
         return _GREEK.get(name, name if len(name) == 1 else rf'\mathrm{{{name}}}')
@@ -292,7 +292,7 @@ def latex_name(name: str) -> str:
 
 
 def latex_text(text: str) -> str:
-    """Return plain text for LaTeX."""
+    """Plain text with the special characters of LaTeX escaped."""
     return ''.join(_SPECIAL.get(character, character) for character in text)
 
 

@@ -136,7 +136,7 @@ class Entry(Step):
 
 
 def zeros_note(listed: Sequence[bool]) -> list[str]:
-    """Return a line about the entries that are not listed because they are zero, if any are."""
+    """A line about entries that are not listed because they are zero."""
     if all(listed):
         return []
     return ['entries that are not listed are zero' if any(listed) else 'all entries are zero']
@@ -175,7 +175,7 @@ class Plan:
         return Entry(*self._made_of(parts), output, place, value)
 
     def _made_of(self, parts: list[Formula]) -> tuple[tuple[str, ...], frozenset[Symbol]]:
-        """Return the intermediates and the variables in formulas."""
+        """Intermediates and the variables in formulas."""
         names: dict[str, None] = {}
         symbols: set[Symbol] = set()
         waiting = list(parts)
@@ -226,7 +226,7 @@ def plan(recording: Recording, *, reserved: Sequence[str] = (), labels: bool = T
 
 
 def live(tape: Tape, roots: Sequence[Scalar | None]) -> list[Formula]:
-    """Return the formulas that the roots are made of, operands first."""
+    """Formulas in the roots, operands first."""
     found: set[Formula] = set()
     waiting = [root for root in roots if isinstance(root, Formula)]
     while waiting:
@@ -238,7 +238,7 @@ def live(tape: Tape, roots: Sequence[Scalar | None]) -> list[Formula]:
 
 
 def operands(formula: Formula) -> list[Formula]:
-    """Return the operands of a formula that are formulas."""
+    """Operands of a formula that are formulas."""
     return [argument for argument in formula.arguments if isinstance(argument, Formula)]
 
 

@@ -89,11 +89,11 @@ class Twist:
     angular: Vector
 
     def times(self, k: Scalar) -> Twist:
-        """Return the twist at speed k."""
+        """Twist at speed k."""
         return Twist(scale(self.linear, k), scale(self.angular, k))
 
     def plus(self, other: Twist) -> Twist:
-        """Return the sum of two twists."""
+        """Sum of two twists."""
         return Twist(add(self.linear, other.linear), add(self.angular, other.angular))
 
 
@@ -123,7 +123,7 @@ def gradient(w: Vector, r: Vector, alpha: Vector) -> Gradient:
 
 def reference_motion(tape: Tape, geometry: Geometry, q: Sequence[Scalar], v: Sequence[Scalar],
                      v_r: Sequence[Scalar], a_r: Sequence[Scalar]) -> list[Motion]:
-    """Return the reference motion of every body."""
+    """Reference motion of every body."""
     motions: list[Motion] = []
     for i, body in enumerate(geometry.bodies):
         name = str(i + 1)
@@ -169,7 +169,7 @@ def carried_twist(geometry: Geometry, i: int, pose: Pose, twist: Twist) -> Twist
 
 
 def parameter_efforts(motion: Motion, twist: Twist) -> tuple[Scalar, ...]:
-    """Return what each of the ten parameters adds to the effort along a twist.
+    """Effort along a twist per unit of each of the ten parameters.
 
     The wrench per parameter is, with c x L c for the second moments of mass::
 
@@ -311,5 +311,5 @@ def _unit(n: int, j: int) -> list[Scalar]:
 
 
 def zeros(rows: int, columns: int) -> Rows:
-    """Return a matrix of zeros."""
+    """Matrix of zeros."""
     return [[0] * columns for _ in range(rows)]

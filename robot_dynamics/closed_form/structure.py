@@ -47,7 +47,7 @@ class Structure:
     effective : tuple of int
         The other columns: those of the reduced regressor.
     rank : int
-        Number of combinations of parameters that motion and effort can tell.
+        Number of combinations of parameters that motion and effort determine.
     """
 
     zero: tuple[int, ...]
@@ -67,11 +67,11 @@ def structure(recording: Recording) -> Structure:
 
 
 def reduced(recording: Recording, columns: Sequence[int]) -> Recording:
-    """Return a regressor with these columns only."""
+    """The regressor with these columns only."""
     (output,) = recording.outputs
     width = len(recording.columns)
     if not all(isinstance(c, (int, np.integer)) and 0 <= c < width for c in columns):
-        raise ParameterError('are not columns of a regressor', subject='columns',
+        raise ParameterError('must be columns of the regressor', subject='columns',
                              remedy=f'{recording.name} has {width} of them, counted from 0')
     rows = output.shape[0]
     entries = tuple(output.entries[j * width + c] for j in range(rows) for c in columns)
@@ -81,7 +81,7 @@ def reduced(recording: Recording, columns: Sequence[int]) -> Recording:
 
 def combinations(source: Robot | Description | str | bytes | Path | Mapping[str, Any],
                  ) -> list[sympy.Expr]:
-    """Return the combinations of inertial parameters that decide all efforts, as formulas.
+    """Combinations of inertial parameters that decide all efforts, as formulas.
 
     As many as the rank of the regressor; every effort is a function of these alone. The
     parameters are first taken about the joints (where a link frame is not on its joint),
@@ -123,7 +123,7 @@ def combinations(source: Robot | Description | str | bytes | Path | Mapping[str,
 
 
 def shifted(offset: Vector) -> list[list[Scalar]]:
-    """Return the 10 x 10 matrix from parameters about a point to those about another.
+    """10 x 10 matrix from parameters about a point to those about another.
 
     The other point is ``-offset`` from the first, so that every particle at c is at
     c + offset from it: h' = h + m o, and J' follows from the second moments
@@ -148,7 +148,7 @@ def shifted(offset: Vector) -> list[list[Scalar]]:
 
 
 def _echelon(sympy: Any, expansion: Expansion, output: Output) -> list[dict[int, Any]]:
-    """Return the row space of a regressor: by row, coefficients by column.
+    """Row space of a regressor: by row, coefficients by column.
 
     Each entry is a sum of products of what moves (waves and monomials of q, v, a) and of
     constants; each such product of what moves gives one equation, linear in the columns.
@@ -181,13 +181,13 @@ def _echelon(sympy: Any, expansion: Expansion, output: Output) -> list[dict[int,
 
 
 def _column_order(count: int) -> list[int]:
-    """Return the columns, those first that are to be kept."""
+    """Columns in the order in which they are preferred."""
     return sorted(range(count), key=lambda c: (
         _KEPT_FIRST.index(PARAMETER_SUFFIXES[c % 10]), c))
 
 
 def _split(expansion: Expansion, monomial: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
-    """Return the powers of what moves, and those of constants."""
+    """Powers of variables, and those of constants."""
     powers = list(zip(expansion.symbols, monomial, strict=True))
     return (tuple((symbol, power) for symbol, power in powers
                   if power and symbol.group != CONSTANTS),
@@ -195,7 +195,7 @@ def _split(expansion: Expansion, monomial: tuple[int, ...]) -> tuple[Any, tuple[
 
 
 def _at_random_states(recording: Recording) -> FloatArray:
-    """Return the regressors of random states below each other."""
+    """Regressors of random states below each other."""
     function, rng = compiled(recording), np.random.default_rng(0)
     constants = rng.uniform(0.5, 1.5, len(recording.constants))
     return np.concatenate([

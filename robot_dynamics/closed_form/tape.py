@@ -110,11 +110,11 @@ class Tape:
         self._known: dict[tuple[Any, ...], Formula] = {}
 
     def symbol(self, symbol: Symbol) -> Formula:
-        """Return the formula that is a variable."""
+        """The formula of a variable."""
         return self._record('symbol', symbol)
 
     def symbols(self, group: str, names: Iterable[str]) -> list[Formula]:
-        """Return the variables of an array, by their names."""
+        """Variables of an array with these names."""
         return [self.symbol(Symbol(group, k, name)) for k, name in enumerate(names)]
 
     def label(self, name: str, value: Scalar) -> Scalar:
@@ -127,7 +127,7 @@ class Tape:
         return value
 
     def add(self, x: Scalar, y: Scalar) -> Scalar:
-        """Return x + y."""
+        """``x + y``."""
         x, y = self._ours(x), self._ours(y)
         if not isinstance(x, Formula):
             x, y = y, x
@@ -151,7 +151,7 @@ class Tape:
         return self._record('add', *((x, y) if x.index < y.index else (y, x)))
 
     def subtract(self, x: Scalar, y: Scalar) -> Scalar:
-        """Return x - y."""
+        """``x - y``."""
         x, y = self._ours(x), self._ours(y)
         if not isinstance(y, Formula):
             return self.add(x, -y)
@@ -168,7 +168,7 @@ class Tape:
         return self._record('subtract', x, y) if cancelled is None else cancelled
 
     def _cancelled(self, x: Formula, y: Formula) -> Scalar | None:
-        """Return x - y where one is a part of the other's sum."""
+        """Value of x - y where one is a part of the other's sum."""
         if x.operation == 'add' and y in x.arguments:
             return x.arguments[1 - x.arguments.index(y)]
         if x.operation == 'subtract' and x.arguments[0] is y:
@@ -180,7 +180,7 @@ class Tape:
         return None
 
     def multiply(self, x: Scalar, y: Scalar) -> Scalar:
-        """Return x y."""
+        """``x y``."""
         x, y = self._ours(x), self._ours(y)
         if not isinstance(x, Formula):
             x, y = y, x
@@ -198,7 +198,7 @@ class Tape:
         return self._record('multiply', *((x, y) if x.index < y.index else (y, x)))
 
     def _scaled(self, factor: Number, x: Scalar) -> Scalar:
-        """Return a number times a scalar."""
+        """A number times a formula."""
         if factor == 0:
             return 0
         if not isinstance(x, Formula):
@@ -212,7 +212,7 @@ class Tape:
         return base if factor == 1 else self._record('multiply', factor, base)
 
     def negate(self, x: Scalar) -> Scalar:
-        """Return -x."""
+        """``-x``."""
         if not isinstance(x, Formula):
             return -x
         if x.operation == 'negate':
@@ -222,11 +222,11 @@ class Tape:
         return self._record('negate', x)
 
     def sine(self, x: Scalar) -> Scalar:
-        """Return sin x."""
+        """``sin x``."""
         return self._record('sine', x) if isinstance(x, Formula) else math.sin(x)
 
     def cosine(self, x: Scalar) -> Scalar:
-        """Return cos x."""
+        """``cos x``."""
         return self._record('cosine', x) if isinstance(x, Formula) else math.cos(x)
 
     def _record(self, operation: str, *arguments: Scalar | Symbol) -> Formula:
@@ -248,7 +248,7 @@ class Tape:
 
 
 def _factored(x: Formula) -> tuple[Number, Formula]:
-    """Return a formula as a number times another."""
+    """A formula as a number times another formula."""
     if x.operation == 'multiply' and not isinstance(x.arguments[0], Formula):
         return x.arguments[0], x.arguments[1]
     return 1, x

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots whose motors drive their joints through springs.
+"""Robots with springs between motors and links.
 
 Names are loaded on first use.
 """

@@ -230,6 +230,6 @@ def _joints(every: Fields, joints: Fields, links: Robot, tags: Tags) -> ElasticJ
 
 
 def _group(fields: Fields, name: str) -> Fields:
-    """A set of named fields, empty where there is none."""
+    """A set of named fields, empty where it is missing."""
     _, content = fields.get(name)
     return Fields.of({} if content is None else content, fields.where(name))

@@ -38,7 +38,7 @@ class ElasticDerivatives(NamedTuple):
 
 
 class ElasticDynamics:
-    r"""Equations of motion of a robot whose motors drive its joints through springs.
+    r"""Equations of motion of a robot with springs between motors and links.
 
     With qbar = (q, theta), links before motors, theta being angles of motors divided by
     their gear ratios (Zollo et al., "Identification of Dynamic Parameters for Robots with
@@ -51,8 +51,8 @@ class ElasticDynamics:
     outside, and those of the motors, k_m times the torque at the motor's own shaft. C is
     the Christoffel matrix: dB/dt - 2 C is skew-symmetric.
 
-    Arguments are of shape (2 n,), or batches of shape (..., 2 n) whose leading axes
-    broadcast against each other. Angles are in rad, efforts in N m, for prismatic joints
+    Arguments are of shape (2 n,), or batches of shape (..., 2 n) with leading axes
+    that broadcast. Angles are in rad, efforts in N m, for prismatic joints
     in m and N.
 
     Parameters
@@ -390,7 +390,7 @@ _ROWS_PER_COLUMN = 5
 
 def elastic_base_parameters(dynamics: ElasticDynamics, order: ParameterOrder = 'paper', *,
                             seed: int = 0) -> BaseParameters:
-    """Base parameters of a robot whose links and motors are both measured.
+    """Base parameters of a robot with measured links and motors.
 
     As in eqs. 39 to 41 of Zollo et al., "Identification of Dynamic Parameters for Robots
     with Elastic Joints": a parameter has no effect, or is identifiable in combination with

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Motion of a robot with elastic joints in time: the classical Runge-Kutta method.
 
-With the accelerations of the motors eliminated, whose inertias B_Y are a diagonal::
+With the accelerations of the motors eliminated (their inertias B_Y are a diagonal)::
 
     (M - B_d B_Y^-1 B_d^T) q'' = r_l - B_d B_Y^-1 r_m,    theta'' = B_Y^-1 (r_m - B_d^T q'')
 

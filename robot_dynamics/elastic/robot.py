@@ -84,8 +84,8 @@ class ElasticRobot(Rebuilt):
     ----------
     links : Robot
         The robot as it would be with rigid joints. *Bodies* are links with the stators that
-        stand on them and with the masses of the rotors, whose inertia across their axes they
-        carry and whose inertia about their axes at rest as well (Zollo et al.,
+        stand on them and with the rotors: their masses, their inertia across their axes,
+        and their inertia about their axes at rest (Zollo et al.,
         "Identification of Dynamic Parameters for Robots with Elastic Joints", eq. A.14);
         see `with_motors`. Friction of the description is not used: the motors have it.
     joints : ElasticJoints
@@ -227,7 +227,7 @@ def _rotor_axes(links: Robot, joints: ElasticJoints) -> FloatArray:
 
 def with_motors(links: Robot, joints: ElasticJoints, masses: ArrayLike,
                 positions: ArrayLike | None = None, inertias: ArrayLike | None = None) -> Robot:
-    """The robot whose bodies are links with the motors mounted on them.
+    """The robot with its motors as a part of the links that carry them.
 
     The motor of joint i stands on the link before that joint; one that stands on the base
     moves nothing. Of its rotor a body has the mass, and the inertia it has when it does

@@ -2,7 +2,7 @@
 r"""What rotors that ride on moving links add to the equations of motion.
 
 The rotor of motor i turns with k_i theta_i' about b_i = R z_m,i, an axis of the link it is
-mounted on, whose angular velocity is O_i. Zollo et al., "Identification of Dynamic
+mounted on, with the angular velocity O_i. Zollo et al., "Identification of Dynamic
 Parameters for Robots with Elastic Joints", eq. 1, give it the kinetic energy::
 
     T_i = k_i Ups_i theta_i' b_i . O_i + 1/2 k_i^2 Ups_i theta_i'^2

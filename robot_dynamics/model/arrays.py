@@ -78,7 +78,7 @@ def _real(item: Any) -> float:
 
 
 def shaped_array(value: ArrayLike, tail: tuple[int, ...], subject: str) -> FloatArray:
-    """Float64 array whose last axes have the given lengths, shape (..., *tail)."""
+    """Float64 array of shape (..., *tail)."""
     array = real_array(value, subject)
     if array.shape[-len(tail):] != tail:
         wanted = ', '.join(['...', *map(str, tail)])
@@ -130,7 +130,7 @@ def store(owner: Any, name: str, value: Any) -> None:
 
 
 class Rebuilt:
-    """A frozen dataclass whose copies and pickles are built by its constructor.
+    """A frozen dataclass with copies and pickles built by its constructor.
 
     So the checks run again, and arrays stay read-only, which numpy alone does not ensure.
     """

@@ -92,7 +92,7 @@ def _modified(a: float, alpha: float, d: float, theta: float) -> Poses:
     return _turn_x(alpha) @ _shift(a, 0.0, 0.0) @ _turn_z(theta) @ _shift(0.0, 0.0, d), np.eye(4)
 
 
-#: The conventions by their name in a table.
+#: The conventions by the name in a table.
 CONVENTIONS: Mapping[str, Callable[..., Poses]] = {'standard': _standard, 'modified': _modified}
 
 

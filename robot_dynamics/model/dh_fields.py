@@ -153,7 +153,7 @@ class _DuplicateKeyError(Exception):
 
 
 def _unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
-    """A mapping of pairs whose keys differ."""
+    """A mapping of pairs with distinct keys."""
     mapping: dict[Any, Any] = {}
     for key, value in pairs:
         if key in mapping:

@@ -38,7 +38,7 @@ _UNLIMITED = 1e15
 # Largest loss of a body's parameters, relative to the largest of them.
 _LOSS = 1e-9
 
-# Elements with numbers only, whose size readers limit.
+# Elements with numbers only, which readers limit in size.
 _BOUNDED = ('origin', 'mass', 'inertia', 'dynamics')
 
 _TENSOR = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')

@@ -271,7 +271,7 @@ class Consistency:
         nan where a parameter is not finite.
     principal_moments : ndarray, shape (3,)
         Principal moments about the centre of mass in ascending order, kg m^2
-        (about the frame origin where there is no mass). nan where a parameter
+        (about the frame origin without mass). nan where a parameter
         is not finite.
     violation : str
         The condition that is broken, in words; empty if all hold.
@@ -322,7 +322,7 @@ def check_body(parameters: ArrayLike, *, tolerance: float = RELATIVE_TOLERANCE) 
 
 
 def project_to_consistent(parameters: ArrayLike, margin: float = 0.0) -> FloatArray:
-    """Nearest parameters whose pseudo-inertia has no eigenvalue below a margin.
+    """Nearest parameters with all eigenvalues of the pseudo-inertia above a margin.
 
     The nearest point in the Frobenius norm of P: eigenvalues below the margin are
     raised to it. Parameters that satisfy the margin are returned unchanged.

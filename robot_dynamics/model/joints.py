@@ -307,7 +307,7 @@ def check_positions(coordinates: Coordinates, q: ArrayLike, subject: str) -> Flo
     for k in coordinates.several:
         part = coordinates.types[k].quaternion
         if part is not None:
-            # Numbers whose squares are beyond all floats have an infinite length.
+            # The length of huge numbers overflows to inf.
             with np.errstate(over='ignore'):
                 lengths = np.linalg.norm(array[..., coordinates.positions(k)][..., part], axis=-1)
             # The length nan passes: the results are nan then.

@@ -85,7 +85,7 @@ def with_scaled_masses(robot: Robot, factor: float | Mapping[str, float]) -> Rob
     Raises
     ------
     ModelError
-        If there is no such body, or a factor is not a positive number.
+        For an unknown body, or a factor that is not a positive number.
 
     See Also
     --------

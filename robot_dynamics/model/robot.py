@@ -155,7 +155,7 @@ class Robot(RobotData):
             floats, m/s^2.
         floating_base : bool
             Whether the base link floats: it then hangs from a link ``world`` by the joint
-            ``floating_base``, the first of `joint_names` unless ``joints`` says otherwise.
+            ``floating_base``, the first of `joint_names` unless ``joints`` gives an order.
 
         Returns
         -------
@@ -315,8 +315,8 @@ class Robot(RobotData):
         """
         for k in self.body_coordinates.several:
             joint, kind = self.body_joint_names[k], self.body_coordinates.types[k].name.lower()
-            raise ModelError(f'is {kind}, and {user} is for robots whose joints have one '
-                             'coordinate each', subject=joint,
+            raise ModelError(f'is {kind}, but {user} needs joints with one coordinate each',
+                             subject=joint,
                              remedy=f'read the robot with base_link={self.body_names[k]!r}, or '
                                     'name the joints that move in joints; in Python also hold '
                                     f'it with locked={{{joint!r}: 0}}')

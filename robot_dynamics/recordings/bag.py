@@ -68,7 +68,7 @@ def read_topics(path: str | Path, choose: Choice) -> dict[str, Topic]:
     Raises
     ------
     RecordingError
-        When there is no recording or it is damaged, or a topic has another type.
+        When the recording is missing or damaged, or a topic has another type.
 
     Examples
     --------

@@ -82,7 +82,7 @@ def test_parameters_about_another_point():
 
 @pytest.mark.parametrize('columns', [(0, 20), (-1,), (0.5,), ('m1',), (None,)])
 def test_columns_that_a_regressor_has_not(elbow, columns):
-    with pytest.raises(ParameterError, match=r'columns are not columns.*20 of them'):
+    with pytest.raises(ParameterError, match=r'columns must be columns.*20 of them'):
         reduced(derive(elbow), columns)
     with pytest.raises(ParameterError, match=r'has 0 of them'):
         reduced(derive(elbow, 'M'), (0,))

@@ -151,8 +151,8 @@ def test_only_arms_are_for_what_asks_for_them(make_urdf):
     with pytest.raises(ModelError) as caught:
         robot.require_single_coordinates('adaptive control')
     assert str(caught.value) == (
-        "cart is planar, and adaptive control is for robots whose joints have one coordinate "
-        "each; read the robot with base_link='a', or name the joints that move in joints; "
-        "in Python also hold it with locked={'cart': 0}")
+        "cart is planar, but adaptive control needs joints with one coordinate each; read the "
+        "robot with base_link='a', or name the joints that move in joints; in Python also hold "
+        "it with locked={'cart': 0}")
     held = Robot.from_urdf(robot.to_urdf(), locked={'cart': 0, 'free': 0})
     held.require_single_coordinates('adaptive control')
