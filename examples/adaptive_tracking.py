@@ -11,12 +11,9 @@ import sys
 
 import numpy as np
 
-from robot_dynamics import Robot
-from robot_dynamics.control.feedback.loaded_model import Payload
-from robot_dynamics.control.laws.model_based import PDGravityController
-from robot_dynamics.control.laws.slotine_li import AdaptiveController
-from robot_dynamics.control.motion.references import exciting_fourier
-from robot_dynamics.simulation.plant import Plant
+from robot_dynamics import AdaptiveController, PDGravityController, Robot
+from robot_dynamics.control import Payload, exciting_fourier
+from robot_dynamics.simulation import Plant
 
 PERIOD = 0.002      # s
 

@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics import Robot
-from robot_dynamics.identification.excitation.design import DesignSettings, design, resting_pose
-from robot_dynamics.identification.excitation.limits import MotionLimits
-from robot_dynamics.identification.excitation.plan import ExcitationPlan
+from robot_dynamics.identification import DesignSettings, ExcitationPlan, MotionLimits, design
+from robot_dynamics.identification.excitation.design import resting_pose
 
 
 def main() -> None:

@@ -11,11 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics import Robot
-from robot_dynamics.control.laws.elastic_pd import ElasticPDController
-from robot_dynamics.elastic.dynamics import ElasticDynamics
-from robot_dynamics.elastic.robot import ElasticRobot
-from robot_dynamics.simulation.elastic_plant import ElasticPlant
+from robot_dynamics import ElasticDynamics, ElasticPDController, ElasticRobot, Robot
+from robot_dynamics.simulation import ElasticPlant
 
 SPRINGS = Path(__file__).parents[1] / 'config' / 'elastic' / 'planar_2r.yaml'
 PERIOD = 0.002      # s

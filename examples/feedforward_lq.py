@@ -9,10 +9,9 @@ gain from the discrete Riccati equation. Needs MuJoCo (pip install mujoco).
 
 import numpy as np
 
-from robot_dynamics import Robot
-from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
-from robot_dynamics.control.motion.references import PointToPoint
-from robot_dynamics.simulation.plant import Plant
+from robot_dynamics import FeedforwardLQController, Robot
+from robot_dynamics.control import PointToPoint
+from robot_dynamics.simulation import Plant
 
 PERIOD = 0.002      # s
 

@@ -16,10 +16,8 @@ import numpy as np
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
-from robot_dynamics import Dynamics, Robot
-from robot_dynamics.control.motion.references import exciting_fourier
-from robot_dynamics.identification.dataset import load_dataset
-from robot_dynamics.identification.rigid import identify
+from robot_dynamics import Dynamics, Robot, identify, load_dataset
+from robot_dynamics.control import exciting_fourier
 
 RATE = 200          # Hz
 

@@ -13,10 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics import Dynamics, Robot
-from robot_dynamics.control.motion.references import exciting_fourier
-from robot_dynamics.identification.dataset import load_dataset
-from robot_dynamics.identification.rigid import identify
+from robot_dynamics import Dynamics, Robot, identify, load_dataset
+from robot_dynamics.control import exciting_fourier
 
 RATE = 200.0        # Hz
 

@@ -8,12 +8,9 @@ The estimate is the difference to the arm that was identified without the payloa
 
 import numpy as np
 
-from robot_dynamics import Dynamics, Robot
-from robot_dynamics.control.feedback.loaded_model import Payload
-from robot_dynamics.control.motion.references import exciting_fourier
-from robot_dynamics.identification.dataset import dataset_from_arrays
-from robot_dynamics.identification.payload import identify_payload
-from robot_dynamics.identification.rigid import identify
+from robot_dynamics import Dynamics, Robot, identify
+from robot_dynamics.control import Payload, exciting_fourier
+from robot_dynamics.identification import dataset_from_arrays, identify_payload
 
 
 def log_of(arm: Robot, seed: int):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.recordings.bag import read_topics
+from robot_dynamics.recordings import read_topics
 
 RECORDING = Path(__file__).parents[1] / 'test' / 'cases' / 'ident_bag' / 'run_mcap'
 JOINT_STATE = 'sensor_msgs/msg/JointState'

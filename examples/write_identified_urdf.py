@@ -12,11 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics import Dynamics, Robot
-from robot_dynamics.control.motion.references import exciting_fourier
-from robot_dynamics.identification.dataset import dataset_from_arrays
-from robot_dynamics.identification.outputs import make_outputs
-from robot_dynamics.identification.rigid import identify
+from robot_dynamics import Dynamics, Robot, identify
+from robot_dynamics.control import exciting_fourier
+from robot_dynamics.identification import dataset_from_arrays, make_outputs
 
 URDF = Path(__file__).parents[1] / 'urdf' / 'planar_2r.urdf'
 

@@ -11,6 +11,7 @@ import inspect
 import os
 import pkgutil
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -112,8 +113,10 @@ def test_docstrings_are_complete(room):
                                   if has_example(thing)])
 def test_examples_run(name, monkeypatch):
     monkeypatch.chdir(ROOT)
-    test = doctest.DocTestParser().get_doctest(
-        inspect.getdoc(PUBLIC[name][1]), {'np': np}, name, None, 0)
+    thing = PUBLIC[name][1]
+    # As doctest does: names of the module need no import.
+    names = {'np': np, **vars(sys.modules[thing.__module__])}
+    test = doctest.DocTestParser().get_doctest(inspect.getdoc(thing), names, name, None, 0)
     report = []
     results = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.append)
     assert results.attempted and not results.failed, ''.join(report)
