@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long the design of an exciting motion takes, and what it is worth.
+"""Time and quality of the design of an exciting motion.
 
     python benchmark/excitation.py [--write]
 
@@ -29,7 +29,7 @@ from robot_dynamics.identification.excitation.playback import check_plan
 #: Robot, kind, joint terms.
 ROWS = (('arm7', 'bspline', ()), ('rpr', 'bspline', ()), ('arm7', 'fourier', ()),
         ('arm7', 'bspline', ('viscous', 'coulomb')), ('puma560', 'bspline', ()))
-HEAD = ('| robot | motion | told beside bodies | base parameters | condition | random, same kind '
+HEAD = ('| robot | motion | joint terms | base parameters | condition | random, same kind '
         '| random series of the `reference` node | largest use of a limit | design, s '
         '| of two processors, s each |\n'
         '|---|---|---|---|---|---|---|---|---|---|')
@@ -38,7 +38,7 @@ SPEED, SEEDS = 2.0, 15
 
 
 def of_reference_node(robot, terms: tuple[str, ...], seconds: float) -> float:
-    """Return the median condition number of what the reference node plays."""
+    """Median condition number of the motions of the reference node."""
     information = Information(robot, terms=terms)
     times = np.linspace(0.0, seconds, 401)
     return float(np.median([information.condition(*exciting_fourier(robot, seed).sample_many(
@@ -46,13 +46,13 @@ def of_reference_node(robot, terms: tuple[str, ...], seconds: float) -> float:
 
 
 def processor_time() -> float:
-    """Return the processor time of this process and of those that it has waited for. s."""
+    """Processor time of this process and of its finished children, s."""
     return sum(usage.ru_utime + usage.ru_stime for usage in map(
         resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
 
 
 def row(name: str, kind: str, terms: tuple[str, ...]) -> str:
-    """Design a motion of 20 s and return a line of the table."""
+    """Design a motion of 20 s: a line of the table."""
     robot = load_description(name).robot
     start = resting_pose(robot)
     limits = MotionLimits.for_robot(robot, start, speed=SPEED)
@@ -69,7 +69,7 @@ def row(name: str, kind: str, terms: tuple[str, ...]) -> str:
 
 
 def main() -> None:
-    """Measure and print; write where asked to."""
+    """Measure and print; write if requested."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--write', action='store_true', help='put the table into the document')
     options = parser.parse_args()

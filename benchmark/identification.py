@@ -2,7 +2,7 @@
 """Identification on real logs, beside goals: one command, one table in docs/identification.md.
 
 The logs are not part of the repository: ``--data`` is the folder that the YAML files in
-benchmark/identification_logs, which say all that is special about each log, point into.
+benchmark/identification_logs, which describe each log, refer to.
 ``--speed`` identifies a simulated arm from a recording of a million samples instead.
 
     python benchmark/identification.py --data ../shared/data --write
@@ -44,7 +44,7 @@ TRIM = 0.5
 
 
 def load(name: str, data: Path) -> tuple[Robot, Dataset, Mapping[str, Any]]:
-    """Return robot, log and all that the YAML of a log says."""
+    """Robot, log and content of the YAML of a log."""
     settings, content = read_settings(LOGS / f'{name}.yaml')
     robot = load_robot(content, (LOGS, data))[1]
     return robot, load_dataset(data / content['source'], robot, settings), content
@@ -52,7 +52,7 @@ def load(name: str, data: Path) -> tuple[Robot, Dataset, Mapping[str, Any]]:
 
 def squares(found: Identification, dataset: Dataset, model: Model, cutoff: float,
             times: tuple[float, float]) -> tuple[FloatArray, FloatArray]:
-    """Return sums of squares of low-passed errors and efforts of each joint between two times.
+    """Sums of squares of low-passed errors and efforts of each joint between two times.
 
     rel = |LP(tau) - LP(prediction)| / |LP(tau)|, LP the same filter for every method; the
     prediction stands for what is slower than the cut-off of its equations, and is filtered
@@ -72,12 +72,12 @@ def squares(found: Identification, dataset: Dataset, model: Model, cutoff: float
 
 
 def relative(parts: list[tuple[FloatArray, FloatArray]]) -> float:
-    """Return the total relative error of several pieces, in percent."""
+    """Total relative error of several pieces, in percent."""
     return 100.0 * float(np.sqrt(sum(e.sum() for e, _ in parts) / sum(s.sum() for _, s in parts)))
 
 
 def run(name: str, data: Path) -> str:
-    """Identify the robot of one log; return its row of the table."""
+    """Identify the robot of one log; row of the table."""
     robot, dataset, content = load(name, data)
     cutoff = float(content['evaluation_cutoff'])
     start = time.perf_counter()
@@ -101,7 +101,7 @@ def run(name: str, data: Path) -> str:
 
 
 def as_published(found: Identification, term: str) -> dict[str, float]:
-    """Return parameters of a friction term as publications of coupled wrists have them.
+    """Parameters of a friction term as in publications of coupled wrists.
 
     What is linear in the speed of a motor that two joints turn belongs, as far as a joint's
     own speed counts, to that joint's parameter.
@@ -131,12 +131,12 @@ def published(name: str, data: Path) -> list[str]:
 
 
 def _shared(found: Identification, name: str) -> str:
-    """Say of a parameter that it can only be told together with others."""
+    """Note on a parameter that is only determined together with others."""
     return ' with its link' if found.classes[name] == 'combined' else ''
 
 
 def measured(name: str, data: Path) -> tuple[str, list[str]]:
-    """Return the row of a log, and what stands below the table."""
+    """Row of a log, and the lines below the table."""
     print(name, flush=True)
     content = read_settings(LOGS / f'{name}.yaml')[1]
     if 'output_error' in content:
@@ -150,7 +150,7 @@ def measured(name: str, data: Path) -> tuple[str, list[str]]:
 
 
 def kept(name: str, data: Path, folder: Path | None) -> tuple[str, list[str]]:
-    """Return what `measured` does, out of a folder where it has been measured before."""
+    """Result of `measured`, from a folder if it was measured before."""
     if folder is None:
         return measured(name, data)
     path = folder / f'{name}.json'

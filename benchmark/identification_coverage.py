@@ -2,10 +2,10 @@
 """Whether stated standard deviations are honest: simulated arms, many runs, one table.
 
 An arm follows an exciting motion; encoders count, efforts are noisy, and every run has
-noise of its own. `identify` is told the class of the friction and nothing else that it
-would not know. Counted is how often true base parameters, of bodies and friction, lie
-within so many of the standard deviations that it states, and compared are these with the
-scatter of the runs. Without noise and filters it has to be exact.
+noise of its own. `identify` gets the class of the friction and nothing else that a user would
+not know. The table counts how often true base parameters, of bodies and friction, lie within
+given multiples of their standard deviations, and compares these with the scatter of the runs.
+Without noise and filters the result has to be exact.
 
     nice -n 19 python benchmark/identification_coverage.py --runs 100 --write
 """
@@ -78,7 +78,7 @@ class Arm:
         return cls(robot, time_, q, tau, viscous, coulomb)
 
     def run(self, seed: int) -> Dataset:
-        """Return what is recorded in a run, with noise."""
+        """Recording of a run, with noise."""
         random = np.random.default_rng(seed)
         count = 2.0 * np.pi / COUNTS
         q = np.round(self.q / count) * count
@@ -88,11 +88,11 @@ class Arm:
 
     @property
     def described(self) -> Robot:
-        """What the description says."""
+        """Described robot."""
         return with_scaled_masses(self.robot, WRONG)
 
     def truth(self, found: Identification) -> FloatArray:
-        """Return the true values of all parameters of a result."""
+        """True values of all parameters of a result."""
         of = {'viscous': self.viscous, 'coulomb': self.coulomb}
         return np.concatenate([self.robot.parameters, [
             of[feature.term][feature.axis] if feature.term in of else 0.0
@@ -107,7 +107,7 @@ EXACT = EstimateSettings(friction=('offset', 'viscous', 'coulomb'), gravity='kno
 
 
 def scores(arm: Arm, runs: int, cutoff: float) -> FloatArray:
-    """Return errors of all base parameters of all runs, in their stated standard deviations."""
+    """Errors of all base parameters of all runs, in units of their standard deviations."""
     out = []
     settings = EstimateSettings(**{**SETTINGS.__dict__, 'cutoff': cutoff})
     for seed in range(runs):
@@ -118,7 +118,7 @@ def scores(arm: Arm, runs: int, cutoff: float) -> FloatArray:
 
 
 def without_noise(name: str) -> float:
-    """Return the largest error of a base parameter without noise, beside the largest one."""
+    """Largest error of a base parameter without noise, relative to the largest parameter."""
     arm = Arm.of(name, 4.0, 1000.0)
     found = identify(dataset_from_arrays(arm.described, arm.time, arm.q, arm.tau), arm.described,
                      EXACT)
@@ -127,7 +127,7 @@ def without_noise(name: str) -> float:
 
 
 def row(name: str, runs: int) -> tuple[str, bool]:
-    """Measure one robot; return its row, and whether it holds."""
+    """Measure one robot: its row, and whether the deviations hold."""
     begin = time.perf_counter()
     arm = Arm.of(name)
     # The cut-off that the pipeline chooses for the first run is that of all.
@@ -143,7 +143,7 @@ def row(name: str, runs: int) -> tuple[str, bool]:
 
 
 def main() -> int:
-    """Run the benchmark; status 1 where a robot does not hold."""
+    """Run the benchmark; status 1 if deviations of a robot do not hold."""
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--runs', type=int, default=100)

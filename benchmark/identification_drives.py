@@ -22,7 +22,7 @@ COMPARED = ('gain', 'back_emf', 'viscous', 'armature', 'coulomb', 'load', 'offse
 
 
 def run_drives(robot: Robot, data: Path, content: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Identify the drives of a log; return its row of the table, and a table beside it.
+    """Identify the drives of a log: its row of the table, and a table below it.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def run_drives(robot: Robot, data: Path, content: Mapping[str, Any]) -> tuple[st
     data : Path
         What sources of logs are relative to.
     content : mapping
-        All that the YAML says; ``published`` has parameters by friction class.
+        Content of the YAML; ``published`` has parameters by friction class.
     """
     section = content['output_error']
     logs = read_servo_logs(section, data, robot.joint_names)
@@ -60,7 +60,7 @@ def run_drives(robot: Robot, data: Path, content: Mapping[str, Any]) -> tuple[st
 
 
 def _compared(found: OutputError, joint: str, name: str, published: Mapping[str, float]) -> str:
-    """Return published and own value with its standard deviation, and their difference."""
+    """Published and identified value with its standard deviation, and their difference."""
     label = f'{joint}/{name}'
     if label not in found.parameters:
         return ''

@@ -23,7 +23,7 @@ from robot_dynamics.model.shipped import resolve_robot
 
 RATE, ROBOT, NOISE = 1000.0, 'puma560', (1e-5, 0.05)
 
-# The command, in a process of its own, which says what it took before it ends.
+# The command, in a process of its own, which prints its memory and time at the end.
 _CHILD = """
 import json, resource, sys, time
 from robot_dynamics.bringup.cli import main
@@ -36,7 +36,7 @@ print(json.dumps({'status': status, 'seconds': time.perf_counter() - begin + flo
 
 
 def measure_speed(folder: Path, samples: int, runs: int = 3) -> list[str]:
-    """Write a recording, run the command on it in fresh processes; return lines of a table.
+    """Write a recording and run the command on it in fresh processes: lines of a table.
 
     The median run by its seconds counts.
     """

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from robot_dynamics.identification.outputs import make_outputs
     from robot_dynamics.identification.payload import Payload, identify_payload
     from robot_dynamics.identification.result import Identification, Residuals
-    from robot_dynamics.identification.rigid import EstimateSettings, identify
+    from robot_dynamics.identification.rigid import EstimateSettings, estimate_settings, identify
     from robot_dynamics.identification.servo.log import read_servo_logs
     from robot_dynamics.identification.servo.output_error import (
         OutputError,
@@ -66,7 +66,7 @@ _MODULES = {
     'excitation.design': ('Design', 'DesignSettings', 'design'),
     'excitation.limits': ('MotionLimits',),
     'excitation.plan': ('ExcitationPlan',),
-    'rigid': ('EstimateSettings', 'identify'),
+    'rigid': ('EstimateSettings', 'estimate_settings', 'identify'),
     'model': ('Model',),
     'outputs': ('make_outputs',),
     'payload': ('Payload', 'identify_payload'),
@@ -83,9 +83,10 @@ __all__ = [
     'ElasticDatasetSettings', 'ElasticEstimateSettings', 'ElasticIdentification', 'Encoders',
     'EstimateSettings', 'ExcitationPlan', 'Identification', 'Model', 'MotionLimits',
     'OutputError', 'OutputErrorSettings', 'Payload', 'Residuals', 'dataset_from_arrays',
-    'design', 'elastic_dataset_from_arrays', 'examine', 'identify', 'identify_drives',
-    'identify_elastic', 'identify_payload', 'joined', 'joint_logs', 'load_dataset',
-    'load_elastic_dataset', 'make_outputs', 'read_columns', 'read_servo_logs', 'read_settings',
+    'design', 'elastic_dataset_from_arrays', 'estimate_settings', 'examine', 'identify',
+    'identify_drives', 'identify_elastic', 'identify_payload', 'joined', 'joint_logs',
+    'load_dataset', 'load_elastic_dataset', 'make_outputs', 'read_columns', 'read_servo_logs',
+    'read_settings',
 ]
 
 

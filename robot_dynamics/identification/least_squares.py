@@ -222,17 +222,7 @@ def _baked(bread: FloatArray, filling: FloatArray, lengths: FloatArray) -> Float
 
 def newey_west(scores: FloatArray, joint: IntArray, order: IntArray, correlation: float
                ) -> FloatArray:
-    """Covariance of the sum of scores, shape (p, p), with correlated neighbouring samples.
-
-    Parameters
-    ----------
-    scores : ndarray, shape (m, p)
-        Contribution of each row to the gradient.
-    joint, order : ndarray of int64, shape (m,)
-        See `Equations`.
-    correlation : float
-        Samples over which errors are correlated.
-    """
+    """Covariance, (p, p), of the sum of scores, (m, p), with correlated neighbouring samples."""
     places = order - order.min()
     samples = np.zeros((int(places.max()) + 1, scores.shape[1]))
     for j in range(int(joint.max()) + 1):

@@ -17,7 +17,7 @@ import numpy as np
 from robot_dynamics.identification.consistent import fit_consistent, prior_of
 from robot_dynamics.identification.friction import FAMILIES, LOADED, shares_option
 from robot_dynamics.identification.model import Model
-from robot_dynamics.identification.normal_equations import Normal, tangents
+from robot_dynamics.identification.normal_equations import NormalEquations, tangents
 from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.model.arrays import FloatArray, IntArray
 
@@ -46,26 +46,9 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """Model of some blocks.
+    """Model of some blocks: its friction family, prior weight, fit, and cross-validated score.
 
-    Parameters
-    ----------
-    model : Model
-        With its parameters.
-    family : str
-        Name of the set of friction terms.
-    prior_weight : float
-        Weight of the prior.
-    fit : Fit
-        The fit.
-    score : float
-        Cross-validated squared error, divided by the variance.
-    tilt : ndarray, shape (2,)
-        Angles of gravity against the description about two axes across it, rad.
-    features : tuple of int
-        Indices of the features.
-    choices : tuple of Choice
-        Selected settings and the reasons.
+    ``tilt`` are the angles of gravity against the description about two axes across it, (2,), rad.
     """
 
     model: Model
@@ -78,21 +61,11 @@ class Chosen:
     choices: tuple[Choice, ...]
 
 
-class Chooser:
-    """Selects models for blocks of a stack.
+class ModelSelector:
+    """Selects models for blocks of time of a stack.
 
-    Parameters
-    ----------
-    stack : Stack
-        Equations with all candidate columns.
-    blocks : int
-        Number of blocks of time.
-    always : sequence of str
-        Friction terms of every model, such as armatures.
-    doubted : sequence of str
-        Those of them that are kept only if they improve predictions.
-    families : mapping, optional
-        Sets of friction terms by name; `FAMILIES` if not given.
+    Friction terms in ``always`` are in every model, such as armatures, but those in ``doubted``
+    only if they improve predictions.
     """
 
     def __init__(self, stack: Stack, blocks: int, always: Sequence[str] = (),
@@ -100,7 +73,7 @@ class Chooser:
                  doubted: Sequence[str] = ()):
         self.stack, self.always, self.doubted = stack, tuple(always), tuple(doubted)
         self.families = FAMILIES if families is None else families
-        self.normal = Normal(stack, blocks)
+        self.normal = NormalEquations(stack, blocks)
         self.prior = prior_of(stack.robot.inertial_parameters)
         self._described = stack.robot.gravity
         # Loads and gravity of the current columns of load-dependent friction.
@@ -108,19 +81,7 @@ class Chooser:
 
     def choose(self, train: IntArray, families: Sequence[str] | None = None,
                prior_weights: Sequence[float] = PRIOR_WEIGHTS, tilt: str = 'auto') -> Chosen:
-        """Select a model for some blocks.
-
-        Parameters
-        ----------
-        train : ndarray of int64
-            Blocks to use.
-        families : sequence of str, optional
-            Names of the families to select from; all if not given.
-        prior_weights : sequence of float
-            Weights to select from.
-        tilt : {'auto', 'estimate', 'known'}
-            Whether the direction of gravity is estimated.
-        """
+        """Model of the blocks ``train``, selected among families, prior weights and tilts."""
         families = tuple(self.families) if families is None else tuple(families)
         found = []
         for family in families:
@@ -398,19 +359,7 @@ def _ratio(score: float, best: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Parameters, weights of the joints and errors of a fit.
-
-    Parameters
-    ----------
-    x : ndarray, shape (p,)
-        Parameters.
-    weights : ndarray, shape (n,)
-        Inverse variance of the errors of each joint.
-    errors : ndarray, shape (n,)
-        Sum of squared errors, N^2 m^2.
-    steps : int
-        Newton steps of the last pass.
-    """
+    """Parameters x, (p,), and inverse variances and squared errors of the joints, (n,)."""
 
     x: FloatArray
     weights: FloatArray
@@ -439,14 +388,10 @@ def fit(products: FloatArray, prior: FloatArray, prior_weight: float, rows: Floa
         Products of each joint.
     prior : ndarray, shape (nb, 4, 4)
         Pseudo-inertias of the description.
-    prior_weight : float
-        Weight of the prior.
-    rows : ndarray, shape (n,)
-        Number of rows of each joint.
-    start : Fit, optional
-        Initial fit.
-    passes : int
-        Number of times that weights are computed from the errors of the previous pass.
+    prior_weight, rows
+        Weight of the prior, and the number of rows of each joint, (n,).
+    start, passes
+        Initial fit, and number of times that weights are computed from the previous errors.
     """
     x = None if start is None else start.x
     # The first weights are those of the efforts, so that no unit and no strong joint dominates.

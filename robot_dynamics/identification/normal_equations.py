@@ -14,7 +14,7 @@ from robot_dynamics.model.arrays import FloatArray, IntArray
 _KEPT, _KEPT_MODELS = 2, 4
 
 
-class Normal:
+class NormalEquations:
     """Products [A y]^T [A y] of a stack, from which any model's normal equations follow.
 
     Parameters
@@ -136,14 +136,7 @@ def selection(stack: Stack, columns: IntArray, features: Sequence[int], gravity:
               tilted: FloatArray | None = None) -> tuple[FloatArray, IntArray]:
     """Matrix T of A_model = A T, shape (c, k), and the indices of these columns in the model.
 
-    Parameters
-    ----------
-    stack : Stack
-        Its numbering of the columns is used.
-    columns : ndarray of int64, shape (c,)
-        Columns of the joint.
-    features, gravity, tilted
-        See `Normal.of_model`.
+    ``columns`` are the columns of the joint; the others are as in `NormalEquations.of_model`.
     """
     rigid, bodies = stack.n_rigid, stack.robot.n_bodies
     place = {int(column): k for k, column in enumerate(columns)}

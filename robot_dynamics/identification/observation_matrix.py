@@ -51,17 +51,7 @@ class Feature:
 
 @dataclass(frozen=True, eq=False)
 class JointRows:
-    """Equations of one joint.
-
-    Parameters
-    ----------
-    columns : ndarray of int64, shape (c,)
-        Indices of the columns in the numbering of `Stack`.
-    A : ndarray, shape (m, c)
-        Columns.
-    y : ndarray, shape (m,)
-        Efforts.
-    """
+    """Equations A x = y of one joint, with the indices of the columns of A in the `Stack`."""
 
     columns: IntArray
     A: FloatArray
@@ -167,15 +157,7 @@ class Stack:
         return np.sqrt(squares / sum(motion.count for motion in self.motions))
 
     def with_loads(self, parameters: FloatArray, gravity: FloatArray | None = None) -> None:
-        """Compute the columns of load-dependent friction for other loads.
-
-        Parameters
-        ----------
-        parameters : ndarray, shape (10 nb,)
-            Inertial parameters for the loads of the axes.
-        gravity : ndarray, shape (3,), optional
-            Gravity of the loads; the robot's if not given.
-        """
+        """Compute the columns of load-dependent friction for other inertial parameters."""
         joints = self._static[0]
         if self._loaded:
             model = Dynamics(self.robot.with_parameters(parameters).with_gravity(

@@ -48,33 +48,12 @@ def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters
                structural: BaseParameters, missing: Sequence[Missing], model: Model,
                linear: LinearFit, known: Sequence[Finding] = (), still: Sequence[str] = ()
                ) -> tuple[str, tuple[str, ...], tuple[Finding, ...]]:
-    """Verdict on an identification.
+    """Verdict, its reasons, and findings with remedies.
 
-    Parameters
-    ----------
-    in_sample, validation : Residuals
-        Errors of the fit, and of predictions of the other half.
-    base, structural : BaseParameters
-        Base parameters of the recording, and of the best motion.
-    missing : sequence of Missing
-        Parameters that the recording does not determine.
-    model : Model
-        The identified model.
-    linear : LinearFit
-        Least squares in the base.
-    known : sequence of Finding
-        Findings on the recording and on friction; an error makes the verdict poor.
-    still : sequence of str
-        Joints that stood still.
-
-    Returns
-    -------
-    verdict : str
-        good, fair or poor.
-    reasons : tuple of str
-        Reasons of the verdict.
-    findings : tuple of Finding
-        Findings on the result, with remedies.
+    ``base`` and ``structural`` are the base parameters of the recording and of the best motion,
+    ``missing`` those that the recording does not determine, ``known`` findings on the recording
+    and on friction, of which an error makes the verdict poor, and ``still`` joints that stood
+    still.
     """
     reasons = [f'predicts the other half of the recording with {100 * validation.total:.3g} % '
                f'error, its own with {100 * in_sample.total:.3g} %']
@@ -154,14 +133,7 @@ def worst_pieces(stack: Stack, residual: FloatArray, order: IntArray, count: int
                  ) -> tuple[tuple[float, float, float], ...]:
     """Pieces of three seconds with the largest relative errors: start, end (s), error.
 
-    Parameters
-    ----------
-    stack : Stack
-        The equations.
-    residual, order : ndarray, shape (m,)
-        Errors, and the sample of each; all rows of the first joint first.
-    count : int
-        Number of pieces.
+    ``residual`` and ``order`` are the errors and their samples, joint by joint.
     """
     effort = np.concatenate([one.y[stack.used[:, j]] for j, one in enumerate(stack.joints)])
     piece = ((stack.time[order] - stack.time[0]) / _PIECE).astype(int)
@@ -177,14 +149,8 @@ def missing_motion(model: Model, base: BaseParameters, structural: BaseParameter
                    terms: Sequence[str] = ()) -> tuple[Missing, ...]:
     """Base parameters that a recording does not determine, by the simplest motion that would.
 
-    Parameters
-    ----------
-    model : Model
-        The arm; `base` has its parameter names.
-    base, structural : BaseParameters
-        Base parameters of the recording, and of the best motion.
-    terms : sequence of str
-        Joint terms in `structural`.
+    ``base`` and ``structural`` are those of the recording and of the best motion, the latter with
+    the joint terms ``terms``.
     """
     dynamics = Dynamics(model.robot.with_gravity(model.gravity))
     names = model.names

@@ -41,8 +41,8 @@ from robot_dynamics.identification.model_selection import (
     PRIOR_WEIGHTS,
     USUAL_PRIOR_WEIGHT,
     Choice,
-    Chooser,
     Chosen,
+    ModelSelector,
 )
 from robot_dynamics.identification.normal_equations import selection
 from robot_dynamics.identification.observation_matrix import Stack
@@ -54,7 +54,7 @@ from robot_dynamics.identification.plausibility import (
 )
 from robot_dynamics.identification.quality import missing_motion, verdict_of, worst_pieces
 from robot_dynamics.identification.result import Identification, Residuals
-from robot_dynamics.identification.signal_selection import SignalChooser
+from robot_dynamics.identification.signal_selection import SignalSelector
 from robot_dynamics.identification.signals import WIDER, SignalSettings
 from robot_dynamics.identification.stops import stop_findings
 from robot_dynamics.model.arrays import FloatArray, IntArray
@@ -200,7 +200,7 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
         robot = robot.with_gravity((0.0, 0.0, 0.0))
     always: tuple[str, ...] = ('armature',) if settings.armature else ()
     clock = _Clock()
-    signals, choices = SignalChooser(robot, dataset, always).choose(
+    signals, choices = SignalSelector(robot, dataset, always).choose(
         SignalSettings(settings.cutoff or 1.0, settings.order, settings.derivative),
         settings.cutoff, dataset.velocity_source, settings.lag)
     clock.tick('choice of signals')
@@ -211,8 +211,8 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
                   coulomb_width=settings.coulomb_width)
     take_back(stack, always, families)
     doubted = ('armature',) if settings.armature == 'auto' else ()
-    chooser = Chooser(stack, BLOCKS, always, families, doubted)
-    if np.min(np.sum(chooser.normal.counts, axis=1)) < 1.0:
+    selector = ModelSelector(stack, BLOCKS, always, families, doubted)
+    if np.min(np.sum(selector.normal.counts, axis=1)) < 1.0:
         raise RecordingError(f'has {len(stack.time)} equations a joint, none in some of its '
                              f'{BLOCKS} parts', subject=dataset.source,
                              remedy='record longer, or lower velocity_threshold')
@@ -220,16 +220,16 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     prior_weights = PRIOR_WEIGHTS if settings.strength is None else (settings.strength,)
 
     def chosen(train: IntArray) -> Chosen:
-        return chooser.choose(train, tuple(families), prior_weights, settings.gravity)
+        return selector.choose(train, tuple(families), prior_weights, settings.gravity)
 
-    halves, validation = _validate(chooser, chosen)
+    halves, validation = _validate(selector, chosen)
     clock.tick('validation')
     whole = chosen(np.arange(BLOCKS))
-    errors, squares, rows = chooser.errors(whole, np.arange(BLOCKS))
+    errors, squares, rows = selector.errors(whole, np.arange(BLOCKS))
     base, linear = base_estimate(stack, whole, settings.estimator, signals, terms, settings.base)
-    model, covariance = _parameters(chooser, whole, base, linear, settings.estimator)
+    model, covariance = _parameters(selector, whole, base, linear, settings.estimator)
     if settings.estimator != 'consistent':
-        errors = chooser.errors_of(whole, model.parameters)
+        errors = selector.errors_of(whole, model.parameters)
     in_sample = Residuals.of(errors, squares, rows)
     fewer = essential_estimate(stack, whole, base) if settings.essential else None
     clock.tick('estimation')
@@ -249,19 +249,11 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
         settings.estimator, in_sample, validation, signals, whole.tilt,
         (*choices, *whole.choices), findings + more, verdict, reasons,
         worst_pieces(stack, linear.residual, np.nonzero(stack.used.T)[1]), halves,
-        float(stack.time[chooser.normal.first_row(BLOCKS // 2)]), missing, clock.seconds, fewer)
+        float(stack.time[selector.normal.first_row(BLOCKS // 2)]), missing, clock.seconds, fewer)
 
 
 def require_motion(dataset: Dataset, driven: Collection[str] | None = None) -> None:
-    """Raise RecordingError for a recording that determines no parameter.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The recording.
-    driven : collection of str, optional
-        Joints that need efforts to move; all if not given.
-    """
+    """Raise RecordingError without motion, or for ``driven`` joints that move without efforts."""
     position, effort = (np.concatenate([getattr(segment, name) for segment in dataset.segments])
                         for name in ('position', 'effort'))
     moved = np.ptp(position, axis=0)
@@ -303,12 +295,12 @@ def _families(settings: EstimateSettings) -> dict[str, tuple[str, ...]]:
     return {name: tuple(term for term in TERMS if term in terms)}
 
 
-def _validate(chooser: Chooser, chosen: Callable[[IntArray], Chosen]
+def _validate(selector: ModelSelector, chosen: Callable[[IntArray], Chosen]
               ) -> tuple[tuple[Model, Model], Residuals]:
     """Models of both halves, and the errors of each half predicted from the other."""
     first, second = np.arange(BLOCKS // 2), np.arange(BLOCKS // 2, BLOCKS)
     models = [chosen(first), chosen(second)]
-    parts = [chooser.errors(models[0], second), chooser.errors(models[1], first)]
+    parts = [selector.errors(models[0], second), selector.errors(models[1], first)]
     return ((models[0].model, models[1].model),
             Residuals.of(*(one + other for one, other in zip(*parts, strict=True))))
 
@@ -333,20 +325,10 @@ def model_equations(stack: Stack, chosen: Chosen
 def base_estimate(stack: Stack, chosen: Chosen, estimator: str, signals: SignalSettings,
                   terms: tuple[str, ...], method: str = 'qr'
                   ) -> tuple[BaseParameters, LinearFit]:
-    """Base parameters of a recording by least squares, without a prior.
+    """Base parameters of a recording and their least-squares estimate, without a prior.
 
-    Parameters
-    ----------
-    stack : Stack
-        The equations.
-    chosen : Chosen
-        Its columns, gravity and weights of the rows.
-    estimator : str
-        One of `ESTIMATORS`; weighted least squares for any other.
-    signals, terms
-        Of the stack.
-    method : {'qr', 'gauss_jordan'}
-        Method that finds the base.
+    An estimator other than `ESTIMATORS` counts as weighted least squares. The weights of the
+    selected model determine in which rows the base is found.
     """
     W, y, joint, order = model_equations(stack, chosen)
     R, owner = triangles(W, joint)
@@ -372,13 +354,13 @@ def essential_estimate(stack: Stack, chosen: Chosen, base: BaseParameters) -> Es
                      correlation=CORRELATION * stack.rate)
 
 
-def _parameters(chooser: Chooser, chosen: Chosen, base: BaseParameters, linear: LinearFit,
+def _parameters(selector: ModelSelector, chosen: Chosen, base: BaseParameters, linear: LinearFit,
                 estimator: str) -> tuple[Model, FloatArray]:
     """Model with all parameters, and their covariance."""
-    products = chooser.products(chosen)
+    products = selector.products(chosen)
     weighted = np.tensordot(chosen.fit.weights, products, 1)
     H, h = weighted[:-1, :-1], weighted[:-1, -1]
-    found = fit_consistent(H, h, chooser.prior, chosen.prior_weight or USUAL_PRIOR_WEIGHT,
+    found = fit_consistent(H, h, selector.prior, chosen.prior_weight or USUAL_PRIOR_WEIGHT,
                            chosen.fit.x)
     scale = 1.0 / np.sqrt(np.maximum(np.diag(found.hessian), 1e-300))
     # Hermitian, so that rounding makes no variance negative.
@@ -387,10 +369,10 @@ def _parameters(chooser: Chooser, chosen: Chosen, base: BaseParameters, linear: 
     if estimator == 'consistent':
         return chosen.model, covariance
     # The set of parameters nearest to the description that has these base parameters.
-    start = np.concatenate([chooser.stack.robot.parameters, np.zeros(len(chosen.features))])
+    start = np.concatenate([selector.stack.robot.parameters, np.zeros(len(chosen.features))])
     # The rest is left to friction and rotors, which the description does not contain.
     freedom = np.ones(len(start))
-    freedom[chooser.stack.n_rigid:] = 1e3
+    freedom[selector.stack.n_rigid:] = 1e3
     B = base.matrix
     back = freedom[:, np.newaxis] * np.linalg.pinv(B * freedom)
     parameters = start + back @ (linear.x - B @ start)
@@ -404,19 +386,13 @@ def take_back(stack: Stack, always: Sequence[str], families: Mapping[str, tuple[
               ) -> None:
     """Use the equations at stops of joints that obey the model of all other equations.
 
-    Such an arm is held near a limit by its motors, or turns there.
-
-    Parameters
-    ----------
-    stack : Stack
-        The equations; those at stops are not used.
-    always, families
-        Friction terms, as for `Chooser`; the first family is used.
+    Such an arm is held near a limit by its motors, or turns there. The first family of friction
+    terms is used.
     """
     if not np.any(stack.on_stops):
         return
     name = next(iter(families))
-    chosen = Chooser(stack, _BLOCKS, always, {name: families[name]}).choose(
+    chosen = ModelSelector(stack, _BLOCKS, always, {name: families[name]}).choose(
         np.arange(_BLOCKS), (name,), (USUAL_PRIOR_WEIGHT,), 'known')
     for j, rows in enumerate(stack.joints):
         lying, free = stack.on_stops[:, j], stack.used[:, j]

@@ -14,7 +14,7 @@ from robot_dynamics.identification.dataset.dataset import remembered
 from robot_dynamics.identification.filters import derivative, low_pass
 from robot_dynamics.identification.friction import FAMILIES
 from robot_dynamics.identification.model import Model
-from robot_dynamics.identification.model_selection import Choice, Chooser
+from robot_dynamics.identification.model_selection import Choice, ModelSelector
 from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.identification.signals import Motion, SignalSettings, cutoff_of, motions_of
 from robot_dynamics.identification.stops import on_stops
@@ -49,16 +49,8 @@ _TRIM = 0.5
 _LAG_STEPS = 4
 
 
-class SignalChooser:
-    """Selects signal settings.
-
-    Parameters
-    ----------
-    robot, dataset
-        The arm and its log.
-    always : sequence of str
-        Friction terms of every model.
-    """
+class SignalSelector:
+    """Selects signal settings; friction terms in ``always`` are in all models."""
 
     def __init__(self, robot: Robot, dataset: Dataset, always: Sequence[str]):
         self.robot, self.always = robot, tuple(always)
@@ -68,26 +60,7 @@ class SignalChooser:
 
     def choose(self, given: SignalSettings | None, cutoff: float | None, velocity: str,
                lag: float | None) -> tuple[SignalSettings, tuple[Choice, ...]]:
-        """Select the settings that are not given.
-
-        Parameters
-        ----------
-        given : SignalSettings, optional
-            All other settings.
-        cutoff : float, optional
-            Hz.
-        velocity : {'auto', 'position', 'measured'}
-            Source of velocities.
-        lag : float, optional
-            Lag of efforts, s.
-
-        Returns
-        -------
-        SignalSettings
-            The settings.
-        tuple of Choice
-            Selected settings and the reasons.
-        """
+        """Signal settings with cut-off, Hz, source of velocities and lag, s; and the reasons."""
         first = cutoff_of(self.dataset) if cutoff is None else cutoff
         base = SignalSettings(first) if given is None else given.at(first)
         if velocity == 'measured' and not self.dataset.has_velocity:
@@ -152,12 +125,12 @@ class SignalChooser:
                 ) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
         """Error, slope of the prediction and prediction of each half from the other."""
         stack = Stack(self.robot, self.dataset, settings, (*FAMILIES[_FAMILY], *self.always))
-        chooser = Chooser(stack, _BLOCKS, self.always)
+        selector = ModelSelector(stack, _BLOCKS, self.always)
         half = _BLOCKS // 2
         middle = stack.time[len(stack.time) // 2]
         out = []
         for train, late in ((np.arange(half), True), (np.arange(half, _BLOCKS), False)):
-            model = chooser.choose(train, (_FAMILY,), _PRIOR_WEIGHTS, 'known').model
+            model = selector.choose(train, (_FAMILY,), _PRIOR_WEIGHTS, 'known').model
             parts = [self._errors(model, motion, segment, settings, middle, late)
                      for motion, segment in zip(stack.motions, self.dataset.segments,
                                                 strict=True)]

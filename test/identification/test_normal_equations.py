@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.identification.least_squares import triangles
-from robot_dynamics.identification.normal_equations import Normal, selection
+from robot_dynamics.identification.normal_equations import NormalEquations, selection
 from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.identification.signals import SignalSettings
 
@@ -22,7 +22,7 @@ def test_products_of_a_model_are_those_of_its_columns(three, stack, gravity, is_
     gravity = np.array(gravity)
     tilted = np.ones(stack.n_rigid) if is_tilted else None
     features = tuple(range(0, len(stack.features), 2))
-    products = Normal(stack, 4).of_model(features, gravity, tilted)
+    products = NormalEquations(stack, 4).of_model(features, gravity, tilted)
     for j, rows in enumerate(stack.joints):
         T, where = selection(stack, rows.columns, features, gravity, tilted)
         A = np.zeros((len(rows.y), products.shape[-1] - 1))
@@ -35,13 +35,13 @@ def test_products_of_a_model_are_those_of_its_columns(three, stack, gravity, is_
 
 def test_products_follow_other_loads(three, stack):
     gravity = three.robot.gravity
-    normal, features = Normal(stack, 4), tuple(range(len(stack.features)))
+    normal, features = NormalEquations(stack, 4), tuple(range(len(stack.features)))
     some = features[::3]
     before, fewer = normal.of_model(features, gravity), normal.of_model(some, gravity)
     stack.with_loads(2.0 * three.robot.parameters)
     normal.reload()
     after = normal.of_model(features, gravity)
-    np.testing.assert_allclose(after, Normal(stack, 4).of_model(features, gravity))
+    np.testing.assert_allclose(after, NormalEquations(stack, 4).of_model(features, gravity))
     place = stack.n_rigid + next(k for k, one in enumerate(stack.features)
                                  if one.term == 'load' and one.axis == 1)
     np.testing.assert_allclose(after[:, 1, place, place], 4.0 * before[:, 1, place, place])

@@ -13,7 +13,7 @@ from robot_dynamics.identification.consistent import prior_of
 from robot_dynamics.identification.dataset import DatasetSettings, dataset_from_arrays
 from robot_dynamics.identification.friction import FAMILIES
 from robot_dynamics.identification.least_squares import Equations, estimate
-from robot_dynamics.identification.model_selection import Chooser
+from robot_dynamics.identification.model_selection import ModelSelector
 from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.identification.rigid import (
     EstimateSettings,
@@ -197,7 +197,7 @@ def test_stated_deviations_cover_the_truth(rpr):
     log = rpr.log(seconds=10, rate=100.0, noise=(2e-6, 0.1), seed=3)
     first = Stack(rpr.robot, log, signals, terms,
                   coulomb_width=0.02)
-    chosen = Chooser(first, 6).choose(np.arange(6), ('coulomb',), (1.0,), 'known')
+    chosen = ModelSelector(first, 6).choose(np.arange(6), ('coulomb',), (1.0,), 'known')
     truth = np.concatenate([rpr.robot.parameters, [
         {'offset': 0.0, 'viscous': 2.0, 'coulomb': 1.0}[feature.term]
         for feature in chosen.model.features]])

@@ -10,9 +10,9 @@ from robot_dynamics.identification.servo.log import arrays_log
 from robot_dynamics.identification.servo.model import Layout
 from robot_dynamics.identification.servo.output_error import (
     OutputError,
-    judge_drives,
     simulate_servos,
     simulated,
+    verdict_of_drives,
 )
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
@@ -50,7 +50,7 @@ def result(robot):
     deviations[1] = np.nan
     found = OutputError(layout, x, deviations, np.array([0.001, 0.0002, 0.001]),
                         np.array([0.02, 0.001, 0.02]), (0.1, 0.2), (), (x, 1.3 * x))
-    return found, judge_drives(found, [log]), simulated(robot, found, [log], STEP)
+    return found, verdict_of_drives(found, [log]), simulated(robot, found, [log], STEP)
 
 
 def test_the_verdict_counts_what_was_not_seen(result):
@@ -71,10 +71,10 @@ def test_one_servo_that_is_far_off_is_no_good_drive(result):
     motion = np.mean(np.abs(runs[0].log.position - runs[0].log.position.mean(axis=0)), axis=0)
     off = replace(found, mean_error=np.array([0.01, 0.25, 0.01]) * motion,
                   validation=np.array([0.01, 0.25, 0.01]) * motion)
-    judged = judge_drives(off, [runs[0].log])
+    judged = verdict_of_drives(off, [runs[0].log])
     assert judged.validation < 0.1 and judged.verdict == 'fair'
     assert 'joint2 by itself is 25 % of its motion off' in judged.reasons[1]
-    lost = judge_drives(replace(off, validation=np.array([1.0, np.nan, 1.0])), [runs[0].log])
+    lost = verdict_of_drives(replace(off, validation=np.array([1.0, np.nan, 1.0])), [runs[0].log])
     assert lost.verdict == 'poor' and lost.worst[0] == 'joint2'
     assert drives_sentence(lost)
 

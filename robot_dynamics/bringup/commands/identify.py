@@ -59,9 +59,9 @@ from robot_dynamics.identification.rigid import estimate_settings, identify
 from robot_dynamics.identification.servo.log import ServoLog, read_servo_logs
 from robot_dynamics.identification.servo.output_error import (
     identify_drives,
-    judge_drives,
     output_error_settings,
     simulated,
+    verdict_of_drives,
 )
 from robot_dynamics.identification.servo.outputs import drive_files
 from robot_dynamics.model.robot import Robot
@@ -253,7 +253,7 @@ def _identify_servos(inputs: Inputs) -> _Result:
     robot = inputs.robot
     logs = _servo_logs(inputs, section)
     found = identify_drives(robot, logs, settings)
-    judged = judge_drives(found, logs)
+    judged = verdict_of_drives(found, logs)
     files = drive_files(found, judged, logs, robot, inputs.description.urdf)
     runs = simulated(robot, found, logs, settings.step)
     files[PAGE] = drives_page(found, judged, runs, robot).encode()

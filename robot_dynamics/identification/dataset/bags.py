@@ -86,15 +86,7 @@ class _Topic:
 
 
 class JointStateCollector:
-    """Collects serialized messages of several topics and makes a log of one of them.
-
-    Parameters
-    ----------
-    joints : sequence of str
-        Joints, in this order.
-    rename : mapping of str to str
-        Name of the robot's joint by name of the joint in the messages.
-    """
+    """Collects serialized messages of several topics and makes a log of one topic."""
 
     def __init__(self, joints: Sequence[str], rename: Mapping[str, str]):
         self._joints, self._rename = tuple(joints), rename
@@ -133,19 +125,9 @@ class JointStateCollector:
         topic.rows += len(order)
 
     def log(self, source: str, dropped: Mapping[str, int] | None = None) -> Log:
-        """Log of the topic with most rows of positions and efforts.
+        """Log of the topic with most rows of positions and efforts, or RecordingError.
 
-        Parameters
-        ----------
-        source : str
-            Origin of the messages.
-        dropped : mapping of str to int, optional
-            Losses before, by reason.
-
-        Raises
-        ------
-        RecordingError
-            If no message names all joints.
+        ``dropped`` counts losses before, by reason.
         """
         best = max(self._topics, key=lambda name: (self._topics[name].whole,
                                                    self._topics[name].rows), default=None)
@@ -184,20 +166,7 @@ class Rows:
 
 
 def read_joint_states(messages: Sequence[bytes]) -> tuple[list[tuple[IntArray, Rows]], int]:
-    """Read serialized messages.
-
-    Parameters
-    ----------
-    messages : sequence of bytes
-        Messages of a recording.
-
-    Returns
-    -------
-    groups : list of (ndarray of int64, Rows)
-        Indices and content of the messages of each layout.
-    damaged : int
-        Number of messages that are not joint states.
-    """
+    """Indices and `Rows` of serialized messages of each layout, and the number of damaged ones."""
     lengths: dict[int, list[int]] = {}
     for index, message in enumerate(messages):
         lengths.setdefault(len(message), []).append(index)

@@ -181,22 +181,10 @@ def load_dataset(source: str | Path, robot: Robot,
 def read_log(path: Path, names: Sequence[str], settings: DatasetSettings, *,
              topic: str | None = None, required: Sequence[str] = ('position', 'effort'),
              rename: Mapping[str, str] | None = None) -> Log:
-    """Read the rows of some joints from a recording, tables or an archive.
+    """Rows of some joints from a recording, tables or an archive.
 
-    Parameters
-    ----------
-    path : Path
-        See `load_dataset`.
-    names : sequence of str
-        Joints, in this order.
-    settings : DatasetSettings
-        Names, files, keys, rate and topic of the log.
-    topic : str, optional
-        Topic of a recording, instead of that of the settings.
-    required : sequence of str
-        Quantities that a table has to have.
-    rename : mapping of str to str, optional
-        Name of the robot's joint by name in the log, instead of that of the settings.
+    ``topic`` and ``rename`` replace those of the settings; ``required`` are quantities that a
+    table has to have.
     """
     rename = settings.names if rename is None else rename
     if settings.files:

@@ -370,15 +370,7 @@ def joined(links: Log, motors: Log) -> Log:
 
 
 def require_same_motion(log: Log, gear_ratio: FloatArray) -> None:
-    """Raise RecordingError for motors that move with their links in another unit or direction.
-
-    Parameters
-    ----------
-    log : Log
-        Positions of n links, then of n motors.
-    gear_ratio : ndarray, shape (n,)
-        Gear ratios of the motors.
-    """
+    """Raise RecordingError for motors that move with their links in another unit or direction."""
     n = len(gear_ratio)
     good = log.position[np.all(np.isfinite(log.position), axis=1)]
     if len(good) < 2:

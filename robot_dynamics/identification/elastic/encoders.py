@@ -119,16 +119,7 @@ def measured_base_parameters(dynamics: ElasticDynamics, encoders: Encoders | Non
                              order: ParameterOrder = 'paper', *, seed: int = 0) -> BaseParameters:
     """Base parameters of a robot with some encoders, for the best motion.
 
-    Parameters
-    ----------
-    dynamics : ElasticDynamics
-        The robot.
-    encoders : Encoders, optional
-        Measured links and motors; all if not given.
-    order : {'paper', 'tables', 'bodies'}
-        Order of the parameters; of dependent columns the first are kept.
-    seed : int
-        Seed of the random motions.
+    Random motions stand for it. Of dependent columns the first in the order are kept.
     """
     n = dynamics.n
     encoders = Encoders.both(n) if encoders is None else encoders
@@ -155,14 +146,8 @@ def require_fit(encoders: Encoders, robot: ElasticRobot) -> None:
 class Loss:
     """A parameter that is less well determined than with all encoders.
 
-    Parameters
-    ----------
-    name : str
-        The parameter.
-    before, after : str
-        Class with all encoders, and with the given ones.
-    partners : tuple of str
-        Parameters with which it is combined now.
+    ``before`` and ``after`` are its classes, and ``partners`` the parameters that it is combined
+    with now.
     """
 
     name: str
@@ -179,13 +164,7 @@ class Loss:
 
 
 def losses(whole: BaseParameters, left: BaseParameters) -> tuple[Loss, ...]:
-    """Parameters that are unidentifiable, or in a larger combination, with fewer encoders.
-
-    Parameters
-    ----------
-    whole, left : BaseParameters
-        Base parameters with all encoders, and with some.
-    """
+    """Parameters that are unidentifiable, or in a larger combination, with fewer encoders."""
     if whole.names != left.names:
         raise ParameterError('belong to different robots or orders', subject='base parameters',
                              remedy='compare those of one robot in one order')

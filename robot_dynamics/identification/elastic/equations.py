@@ -93,12 +93,7 @@ class ElasticStack:
     def columns_of(self, joint: int, effects: Callable[[FloatArray], FloatArray]) -> FloatArray:
         """Filtered friction columns of a motor, (M, k), in the equations ``rubbing[joint]``.
 
-        Parameters
-        ----------
-        joint : int
-            Joint of the motor.
-        effects : callable
-            Maps speeds, shape (N,), to the effort per unit of each parameter, shape (N, k).
+        ``effects`` maps speeds, (N,), to the effort per unit of each parameter, (N, k).
         """
         place = self.rubbing[joint]
         return np.concatenate([
@@ -110,12 +105,8 @@ class ElasticStack:
                   instruments: FloatArray | None = None) -> Equations:
         """Equations in use, one coordinate after the other.
 
-        Parameters
-        ----------
-        columns : ndarray of int64, optional
-            Parameters; all if not given.
-        W, instruments : ndarray, shape (M, m, p), optional
-            Columns instead of those of this stack, and instruments for them.
+        ``W`` and ``instruments``, (M, m, p), replace the columns of this stack; ``columns``
+        selects parameters.
         """
         W = self.W if W is None else W
         columns = np.arange(W.shape[2]) if columns is None else columns

@@ -85,7 +85,7 @@ def identify_elastic(data: ElasticDataset, robot: ElasticRobot,
     problems = [Problem(dynamics, stack, base, settings) for stack in stacks]
     problem, fit, speeds, in_sample, validation = _solved(problems, settings.friction)
     friction, friction_deviations = problem.friction(fit, speeds)
-    verdict, findings = _judged(base, structural, validation, problem.condition(fit), fit)
+    verdict, findings = _verdict(base, structural, validation, problem.condition(fit), fit)
     errors = (*_effort_findings(problem), *_driving_motors(problem, fit, friction))
     if errors:
         verdict, findings = POOR, (*errors, *findings)
@@ -208,7 +208,7 @@ def _driving_motors(problem: Problem, fit: LinearFit, friction: StribeckFriction
     return out
 
 
-def _judged(base: BaseParameters, structural: BaseParameters, validation: Residuals,
+def _verdict(base: BaseParameters, structural: BaseParameters, validation: Residuals,
             condition: float, fit: LinearFit) -> tuple[str, tuple[Finding, ...]]:
     """Verdict, and findings with remedies."""
     findings = []

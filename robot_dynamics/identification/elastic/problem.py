@@ -105,19 +105,7 @@ def elastic_estimate_settings(content: Mapping[str, Any]) -> ElasticEstimateSett
 
 
 class Problem:
-    """Least squares of a recording in its base parameters, with a kind of friction.
-
-    Parameters
-    ----------
-    dynamics : ElasticDynamics
-        The robot.
-    stack : ElasticStack
-        Equations of the recording.
-    base : BaseParameters
-        Its base parameters.
-    settings : ElasticEstimateSettings
-        Settings of the estimate.
-    """
+    """Least squares of a recording in its base parameters, with a kind of friction."""
 
     def __init__(self, dynamics: ElasticDynamics, stack: ElasticStack, base: BaseParameters,
                  settings: ElasticEstimateSettings):
@@ -136,7 +124,7 @@ class Problem:
     @property
     def is_enough(self) -> bool:
         """Whether each half has enough equations for all parameters."""
-        return np.count_nonzero(self.stack.used) > 2 * (self.base.rank + 4 * self.n)
+        return int(np.count_nonzero(self.stack.used)) > 2 * (self.base.rank + 4 * self.n)
 
     def volume(self, fit: LinearFit) -> float:
         """Logarithm of the volume of the confidence ellipsoid, up to a constant."""
@@ -307,14 +295,8 @@ def stribeck_columns(stack: ElasticStack, speeds: StribeckSpeeds) -> FloatArray:
 def find_speeds(stack: ElasticStack, columns: IntArray, weights: FloatArray) -> StribeckSpeeds:
     """Speeds with the smallest squared error in the equations of each motor.
 
-    Parameters
-    ----------
-    stack : ElasticStack
-        The equations.
-    columns : ndarray of int64
-        Base parameters, among them f_s and f_v of the motors.
-    weights : ndarray, shape (m,)
-        Inverse standard deviations of the errors of each equation.
+    ``columns`` are the base parameters with f_s and f_v, and ``weights`` the inverse standard
+    deviations of the errors of each equation, shape (m,).
     """
     from scipy.optimize import minimize
     n = stack.n

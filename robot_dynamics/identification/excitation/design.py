@@ -215,7 +215,7 @@ def design(robot: Robot, start: ArrayLike, limits: MotionLimits,
         motion = shrunk(RestToRest(problem.basis, start, x), limits, problem.efforts, clearance)
         found.append((problem.condition(motion), motion))
     progress(1.0)
-    best = min(range(len(found)), key=lambda k: problem.judged(found[k][1]))
+    best = min(range(len(found)), key=lambda k: problem.objective(found[k][1]))
     condition, motion = found[best]
     check_rest(motion, limits, start)
     return Design(motion, limits, check_limits(motion, limits, problem.efforts), condition,
@@ -238,13 +238,7 @@ def resting_pose(robot: Robot, given: Sequence[float] | None = None) -> FloatArr
 
 
 class Problem:
-    """Objective and penalty of broken limits, with their derivatives.
-
-    Parameters
-    ----------
-    robot, start, limits, settings
-        See `design`.
-    """
+    """Objective and penalty of broken limits, with their derivatives; see `design`."""
 
     def __init__(self, robot: Robot, start: FloatArray, limits: MotionLimits,
                  settings: DesignSettings):
@@ -266,22 +260,14 @@ class Problem:
         """Condition number of a motion."""
         return self.information.condition(*self._samples(motion.coefficients))
 
-    def judged(self, motion: RestToRest) -> float:
+    def objective(self, motion: RestToRest) -> float:
         """Objective of a motion within the limits."""
         if self._settings.objective == 'condition':
             return self.condition(motion)
         return self.information.value_and_gradient(*self._samples(motion.coefficients))[0]
 
     def improved(self, x: FloatArray, count_one: Callable[[], None]) -> FloatArray:
-        """Optimised coefficients, shape (count, n).
-
-        Parameters
-        ----------
-        x : ndarray, shape (count, n)
-            Initial coefficients.
-        count_one : callable
-            Called after each iteration.
-        """
+        """Optimised coefficients, (count, n); ``count_one`` is called after each iteration."""
         # Imported here as it takes some tenths of a second.
         from scipy.optimize import minimize
         shape, y = x.shape, (x / self._unit).ravel()
@@ -317,16 +303,8 @@ def in_processes(improve: Improve, starts: Sequence[FloatArray], workers: int,
                  progress: Callable[[int], None]) -> list[FloatArray]:
     """Optimise several starts, in several processes if there are workers.
 
-    Parameters
-    ----------
-    improve : callable
-        Called with a start and a callback for each iteration; pickled for other processes.
-    starts : sequence of ndarray
-        Initial coefficients.
-    workers : int
-        Number of processes; with 1, this process does all.
-    progress : callable of int
-        Called with the number of completed iterations.
+    ``improve`` gets a start and a callback for each iteration, and is pickled for other processes;
+    ``progress`` gets the number of completed iterations.
     """
     if min(workers, len(starts)) <= 1:
         count = 0

@@ -98,15 +98,7 @@ class EffortEnclosure:
 
 
 def bends(robot: Robot, rates: list[FloatArray]) -> FloatArray:
-    """Bounds of |d^2 tau/dt^2|, shape (n,).
-
-    Parameters
-    ----------
-    robot : Robot
-        The robot.
-    rates : list of four ndarrays, shape (n,)
-        Largest magnitudes of the first four derivatives of its joint positions.
-    """
+    """Bounds of |d^2 tau/dt^2|, (n,), from those of four derivatives of the joint positions."""
     coupling = np.abs(robot.coupling)
     speeds = [coupling @ rate for rate in rates]
     bodies = [_Body(robot, k, [float(speed[k]) for speed in speeds])

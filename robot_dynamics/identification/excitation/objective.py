@@ -327,19 +327,7 @@ def weighted_sum_slopes(T, S, V, A, S_dot, S_ddot, gravity, parents, Z, dq, dv, 
 
 
 class Penalty:
-    """Sums of squares of excesses over limits, as fractions of them.
-
-    Parameters
-    ----------
-    basis : Basis
-        Functions of time.
-    start : ndarray, shape (n,)
-        Start of the motions.
-    limits : MotionLimits
-        Their limits.
-    efforts : EffortEnclosure
-        Efforts of the robot.
-    """
+    """Sums of squares of excesses of motions from a start over limits, as fractions of them."""
 
     def __init__(self, basis: Basis, start: FloatArray, limits: MotionLimits,
                  efforts: EffortEnclosure):

@@ -96,25 +96,9 @@ class Stopping(Reference):
 
 def playback(plan: ExcitationPlan, pose: FloatArray, *, periods: int = 1,
              approach: float = 0.25) -> tuple[Reference, float]:
-    """Motion from a pose to the plan's start, its periods, and rest.
+    """Motion from a pose to the plan's start, its periods, and rest; and when the first begins, s.
 
-    Parameters
-    ----------
-    plan : ExcitationPlan
-        The plan.
-    pose : ndarray, shape (n,)
-        Pose of the arm.
-    periods : int
-        Number of periods.
-    approach : float
-        Fraction of the plan's limits of speed and acceleration on the way to the start.
-
-    Returns
-    -------
-    reference : Reference
-        The motion.
-    begin : float
-        Time at which the first period begins, s.
+    ``approach`` is the fraction of the plan's limits of speed and acceleration on the way.
     """
     limits, start = plan.limits, plan.motion.start
     way = PointToPoint(pose, start, velocity_limit=approach * limits.velocity,
@@ -178,14 +162,7 @@ def check_approach(plan: ExcitationPlan, robot: Robot, way: Reference, duration:
                    clearance: Clearance | None = None) -> None:
     """Raise TrajectoryError if the way to the start is out of range, too strong or not clear.
 
-    Parameters
-    ----------
-    plan, robot, clearance
-        See `check_plan`.
-    way : Reference
-        Result of `playback`.
-    duration : float
-        Duration of the way, s.
+    ``way`` and ``duration`` are the result of `playback`.
     """
     samples = way.sample_many(np.linspace(0.0, duration, _SAMPLES))
     within_range(robot, samples[0][0])

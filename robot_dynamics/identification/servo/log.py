@@ -119,16 +119,8 @@ def read_servo_log(path: Path, joints: Sequence[str], keys: Mapping[str, Any],
                    servo: Mapping[str, Any]) -> tuple[ServoLog, ...]:
     """Pieces without gaps of one log.
 
-    Parameters
-    ----------
-    path : Path
-        The table.
-    joints : sequence of str
-        Joints, in order.
-    keys : mapping
-        Names of the columns of each of `QUANTITIES`, one per joint or one for all.
-    servo : mapping
-        The law: ``proportional``, ``derivative``, ``limit``, ``supply``.
+    ``keys`` names the columns of each of `QUANTITIES`, one per joint or one for all, and ``servo``
+    the law: ``proportional``, ``derivative``, ``limit``, ``supply``.
     """
     header, values, broken = read_table(path)
     n = len(joints)

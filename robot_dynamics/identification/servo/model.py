@@ -52,18 +52,9 @@ TOO_FAST = 1e4
 
 @dataclass(frozen=True)
 class DriveParameter:
-    """A parameter of a drive.
+    """A parameter of a drive: columns in the table of the kernel, bounds, typical size, unit.
 
-    Parameters
-    ----------
-    columns : tuple of int
-        Columns in the table of the kernel, which are kept equal.
-    low, high : float
-        Bounds.
-    typical : float
-        Scale of initial points and of finite differences.
-    unit : str
-        Unit for a revolute joint with u in volts.
+    The unit holds for a revolute joint with u in volts. Several columns are kept equal.
     """
 
     columns: tuple[int, ...]
@@ -137,17 +128,7 @@ def friction_of(friction: str | Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Estimated parameters of all joints in one vector.
-
-    Parameters
-    ----------
-    joints : tuple of str
-        Names of the joints.
-    names : tuple of str
-        Names of the parameters of each joint.
-    known : mapping of str to array, shape (n,)
-        Known parameters, which are not estimated.
-    """
+    """Estimated parameters of all joints in one vector; known ones have a value per joint."""
 
     joints: tuple[str, ...]
     names: tuple[str, ...]

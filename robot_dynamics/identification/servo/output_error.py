@@ -418,15 +418,12 @@ class DriveVerdict:
 
     Parameters
     ----------
-    verdict : {'good', 'fair', 'poor'}
-        Whether to use them.
-    reasons : tuple of str
-        Reasons of the verdict.
+    verdict, reasons
+        good, fair or poor, and why.
     motion : ndarray, shape (n,)
         Mean absolute deviation of the measured positions from their mean, rad or m.
     in_sample, validation : float
-        Mean errors of simulated positions of all joints, relative to the motion: of the whole
-        logs, and of halves simulated with the parameters of the other halves.
+        Mean position errors of all joints relative to the motion, of the fit and of other halves.
     worst : (str, float)
         Joint with the largest validation error, and that error relative to its motion.
     """
@@ -441,16 +438,9 @@ class DriveVerdict:
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """One log and its simulated positions.
+    """One log with its simulated positions, (N, n), fitted and from drives of the other halves.
 
-    Parameters
-    ----------
-    log : ServoLog
-        The log.
-    fitted : ndarray, shape (N, n)
-        Positions with the identified drives; nan after a joint diverged.
-    held : ndarray, shape (N, n)
-        The same with the drives from the other halves of all logs, restarted in the middle.
+    Positions are nan after a joint diverged.
     """
 
     log: ServoLog
@@ -458,7 +448,7 @@ class Simulated:
     held: FloatArray
 
 
-def judge_drives(found: OutputError, logs: Sequence[ServoLog]) -> DriveVerdict:
+def verdict_of_drives(found: OutputError, logs: Sequence[ServoLog]) -> DriveVerdict:
     """Verdict on drives from the errors of simulated positions relative to the motion."""
     position = np.concatenate([log.position for log in logs])
     motion = np.mean(np.abs(position - np.mean(position, axis=0)), axis=0)

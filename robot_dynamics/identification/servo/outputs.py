@@ -22,7 +22,7 @@ from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
 
-def drive_files(found: OutputError, judged: DriveVerdict, logs: Sequence[ServoLog], robot: Robot,
+def drive_files(found: OutputError, verdict: DriveVerdict, logs: Sequence[ServoLog], robot: Robot,
                 urdf: str) -> dict[str, bytes]:
     """Make ``identified.urdf``, ``parameters.yaml`` and ``result.json`` of drives.
 
@@ -31,7 +31,7 @@ def drive_files(found: OutputError, judged: DriveVerdict, logs: Sequence[ServoLo
 
     Parameters
     ----------
-    found, judged : OutputError, DriveVerdict
+    found, verdict : OutputError, DriveVerdict
         The drives, and the verdict on them.
     logs : sequence of ServoLog
         Their logs.
@@ -52,7 +52,7 @@ def drive_files(found: OutputError, judged: DriveVerdict, logs: Sequence[ServoLo
     # The bodies are those of the description, whatever they are.
     text, _ = identified_urdf(urdf, driven, plain, allow_inconsistent=True)
     return {URDF: text.encode(), PARAMETER_FILE: parameter_file(text, driven).encode(),
-            RESULT: (json.dumps(finite(drive_content(found, judged, logs)), indent=1,
+            RESULT: (json.dumps(finite(drive_content(found, verdict, logs)), indent=1,
                                 allow_nan=False) + '\n').encode()}
 
 
@@ -62,15 +62,15 @@ def drive_values(found: OutputError, name: str) -> FloatArray:
     return layout.table(found.x)[:, PARAMETERS[name].columns[0]]
 
 
-def drive_content(found: OutputError, judged: DriveVerdict, logs: Sequence[ServoLog]
+def drive_content(found: OutputError, verdict: DriveVerdict, logs: Sequence[ServoLog]
                   ) -> Mapping[str, Any]:
     """Content of ``result.json`` of drives."""
     return {
-        'verdict': judged.verdict, 'verdict_reasons': list(judged.reasons),
+        'verdict': verdict.verdict, 'verdict_reasons': list(verdict.reasons),
         'joints': list(found.layout.joints),
-        'in_sample': {'mean_error': found.mean_error.tolist(), 'total': judged.in_sample},
-        'validation': {'mean_error': found.validation.tolist(), 'total': judged.validation},
-        'motion': judged.motion.tolist(),
+        'in_sample': {'mean_error': found.mean_error.tolist(), 'total': verdict.in_sample},
+        'validation': {'mean_error': found.validation.tolist(), 'total': verdict.validation},
+        'motion': verdict.motion.tolist(),
         'parameters': found.parameters, 'standard_deviations': found.standard_deviations,
         'known': {name: np.asarray(value).tolist()
                   for name, value in found.layout.known.items()},

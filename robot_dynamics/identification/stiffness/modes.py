@@ -33,15 +33,7 @@ EXCITED = 1e-6
 
 @dataclass(frozen=True)
 class Mode:
-    """A resonance.
-
-    Parameters
-    ----------
-    frequency : float
-        Hz, or cycles per sample if the sampling rate is unknown.
-    damping : float
-        Damping ratio.
-    """
+    """A resonance: frequency, Hz or cycles per sample without a rate, and damping ratio."""
 
     frequency: float
     damping: float
