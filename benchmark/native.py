@@ -27,8 +27,8 @@ import pinocchio
 from dynamics_document import DOCUMENT, write
 from dynamics_robots import URDFS, Subject, load, worst_disagreement
 
-from robot_dynamics.closed_form.derive import derive
-from robot_dynamics.closed_form.document import document
+from robot_dynamics.closed_form.quantities import derive
+from robot_dynamics.closed_form.writers import document
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.native.build import OPTIONS, compile_library, find_compiler
 from robot_dynamics.dynamics.native.source import library_source

@@ -8,8 +8,7 @@ Mathematica. Lengths and gravity may be symbols.
 """
 
 from robot_dynamics import Robot
-from robot_dynamics.closed_form.derive import derive
-from robot_dynamics.closed_form.document import document
+from robot_dynamics.closed_form import derive, document
 
 TABLE = {
     'name': 'planar_elbow',

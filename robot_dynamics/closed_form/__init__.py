@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from robot_dynamics.closed_form.algebra import expressions
-    from robot_dynamics.closed_form.derive import derive
     from robot_dynamics.closed_form.description import describe
-    from robot_dynamics.closed_form.document import document
     from robot_dynamics.closed_form.harmonics import explicit
-    from robot_dynamics.closed_form.structure import combinations, reduced, structure
+    from robot_dynamics.closed_form.quantities import derive
+    from robot_dynamics.closed_form.reduction import combinations, reduced, structure
+    from robot_dynamics.closed_form.writers import document
 
 _HOMES = {
     'robot_dynamics.closed_form.algebra': ('expressions',),
-    'robot_dynamics.closed_form.derive': ('derive',),
+    'robot_dynamics.closed_form.quantities': ('derive',),
     'robot_dynamics.closed_form.description': ('describe',),
-    'robot_dynamics.closed_form.document': ('document',),
+    'robot_dynamics.closed_form.writers': ('document',),
     'robot_dynamics.closed_form.harmonics': ('explicit',),
-    'robot_dynamics.closed_form.structure': ('combinations', 'reduced', 'structure'),
+    'robot_dynamics.closed_form.reduction': ('combinations', 'reduced', 'structure'),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
 

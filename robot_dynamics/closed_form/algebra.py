@@ -53,7 +53,21 @@ class Expressions:
 
 
 def expressions(recording: Recording) -> Expressions:
-    """A recording in SymPy with its intermediates, without expanding anything."""
+    """A recording in SymPy with its intermediates, without expanding anything.
+
+    Parameters
+    ----------
+    recording : Recording
+        The formulas.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.closed_form import derive, expressions
+    >>> gravity = expressions(derive(Robot.from_urdf('planar_2r'), 'g'))
+    >>> gravity.outputs['g'].shape
+    (2, 1)
+    """
     sympy = import_sympy()
     choice = plan(recording, reserved=[name for array in recording.inputs
                                        for name in array.names])

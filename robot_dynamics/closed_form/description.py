@@ -114,6 +114,13 @@ def describe(source: Robot | str | bytes | Path | Mapping[str, Any], *,
     ------
     ModelError
         When it cannot be read, or has joints of several degrees of freedom.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.closed_form import describe
+    >>> describe(Robot.from_urdf('planar_2r'), symbolic=True).values
+    {'p2x': 0.45, 'g': 9.81}
     """
     if isinstance(source, Robot):
         return _of_robot(source, symbolic)

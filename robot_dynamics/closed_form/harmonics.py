@@ -187,7 +187,20 @@ class Expansion:
 
 
 def explicit(recording: Recording) -> dict[str, sympy.Matrix]:
-    """Outputs of a recording written out, by name, as SymPy matrices."""
+    """Outputs of a recording written out, by name, as SymPy matrices.
+
+    Parameters
+    ----------
+    recording : Recording
+        The formulas.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.closed_form import derive, explicit
+    >>> explicit(derive(Robot.from_urdf('planar_2r'), 'M'))['M'][1, 1]
+    Jzz2
+    """
     expansion = Expansion(recording)
     return {output.name: expansion.matrix(output) for output in recording.outputs}
 

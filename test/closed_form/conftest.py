@@ -6,9 +6,9 @@ import json
 import numpy as np
 import pytest
 
-from robot_dynamics.closed_form.derive import derive
 from robot_dynamics.closed_form.description import describe
 from robot_dynamics.closed_form.languages import compiled
+from robot_dynamics.closed_form.quantities import derive
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot

@@ -10,10 +10,10 @@ import pytest
 sympy = pytest.importorskip('sympy')
 
 from robot_dynamics.closed_form.blocks import Lagrangian  # noqa: E402
-from robot_dynamics.closed_form.derive import QUANTITIES, derive  # noqa: E402
 from robot_dynamics.closed_form.harmonics import Expansion, explicit  # noqa: E402
+from robot_dynamics.closed_form.quantities import QUANTITIES, derive  # noqa: E402
 from robot_dynamics.closed_form.recording import Output, Recording  # noqa: E402
-from robot_dynamics.closed_form.structure import reduced, structure  # noqa: E402
+from robot_dynamics.closed_form.reduction import reduced, structure  # noqa: E402
 from robot_dynamics.closed_form.tape import Tape  # noqa: E402
 
 a1, a2, g = sympy.symbols('a1 a2 g')

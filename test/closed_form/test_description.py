@@ -2,8 +2,8 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.closed_form.derive import derive
 from robot_dynamics.closed_form.description import describe
+from robot_dynamics.closed_form.quantities import derive
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.robot import Robot
 

@@ -6,8 +6,8 @@ sympy = pytest.importorskip('sympy')
 
 from robot_dynamics.closed_form import harmonics  # noqa: E402
 from robot_dynamics.closed_form.algebra import expressions  # noqa: E402
-from robot_dynamics.closed_form.derive import derive  # noqa: E402
 from robot_dynamics.closed_form.harmonics import Expansion, explicit  # noqa: E402
+from robot_dynamics.closed_form.quantities import derive  # noqa: E402
 from robot_dynamics.closed_form.recording import Output, Recording  # noqa: E402
 from robot_dynamics.closed_form.tape import Tape  # noqa: E402
 from robot_dynamics.errors import ModelError  # noqa: E402

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from robot_dynamics.closed_form.c_language import c_function
-from robot_dynamics.closed_form.derive import QUANTITIES, derive
-from robot_dynamics.closed_form.document import LANGUAGES, constants_note, document
+from robot_dynamics.closed_form.quantities import QUANTITIES, derive
+from robot_dynamics.closed_form.writers import LANGUAGES, constants_note, document
 from robot_dynamics.errors import BackendError, ModelError, ParameterError
 
 COMPILER = shutil.which('cc')

@@ -12,17 +12,17 @@ import sys
 from pathlib import Path
 
 from robot_dynamics.bringup.descriptions import DH_SUFFIXES
-from robot_dynamics.closed_form.derive import METHODS, QUANTITIES, derive
 from robot_dynamics.closed_form.description import Description, describe
-from robot_dynamics.closed_form.document import (
+from robot_dynamics.closed_form.quantities import METHODS, QUANTITIES, derive
+from robot_dynamics.closed_form.recording import Recording
+from robot_dynamics.closed_form.reduction import combinations, reduced, structure
+from robot_dynamics.closed_form.writers import (
     LANGUAGES,
     columns_note,
     constants_note,
     decimal_text,
     document,
 )
-from robot_dynamics.closed_form.recording import Recording
-from robot_dynamics.closed_form.structure import combinations, reduced, structure
 from robot_dynamics.errors import BringupError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot

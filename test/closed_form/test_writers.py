@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from robot_dynamics.closed_form.derive import derive
-from robot_dynamics.closed_form.document import document
+from robot_dynamics.closed_form.quantities import derive
+from robot_dynamics.closed_form.writers import document
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -102,6 +102,17 @@ def derive(source: Robot | Description | str | bytes | Path | Mapping[str, Any],
         with the name of a variable.
     ParameterError
         For an unknown quantity or method.
+
+    See Also
+    --------
+    document : The formulas as text, LaTeX, Python, C or in the Wolfram language.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.closed_form import derive
+    >>> derive(Robot.from_urdf('planar_2r'), 'M').outputs[0].shape
+    (2, 2)
     """
     quantity = _chosen(what, QUANTITIES, 'what')
     _chosen(method, dict.fromkeys(METHODS, True), 'method')

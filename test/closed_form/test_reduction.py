@@ -2,9 +2,9 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.closed_form.derive import derive, parameter_symbols
 from robot_dynamics.closed_form.description import describe
-from robot_dynamics.closed_form.structure import combinations, reduced, shifted, structure
+from robot_dynamics.closed_form.quantities import derive, parameter_symbols
+from robot_dynamics.closed_form.reduction import combinations, reduced, shifted, structure
 from robot_dynamics.errors import ModelError, ParameterError
 
 ELBOW = ['m1', 'mx1', 'my1', 'Jzz1', 'm2', 'mx2', 'my2', 'Jzz2']

@@ -117,6 +117,16 @@ def document(recording: Recording, language: str = 'text', *, notes: Sequence[st
         For an unknown language, or one in which entries cannot be written out.
     BackendError
         When entries are to be written out without SymPy.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.closed_form import derive, document
+    >>> print(document(derive(Robot.from_urdf('planar_2r'), 'M'), is_explicit=True))
+    planar_2r: mass matrix
+    q1, ...: positions, rad or m
+    m1, ...: inertial parameters, ten a body: m, mx, my, mz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz
+    ...
     """
     if not isinstance(language, str) or language not in LANGUAGES:
         raise ParameterError(f'must be one of {", ".join(LANGUAGES)}, got {shown(language)}',

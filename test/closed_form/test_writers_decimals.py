@@ -3,7 +3,7 @@
 
 import pytest
 
-from robot_dynamics.closed_form.document import decimal_text, in_decimals
+from robot_dynamics.closed_form.writers import decimal_text, in_decimals
 
 sympy = pytest.importorskip('sympy')
 a, b, q = sympy.symbols('a b q')

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.closed_form.derive import METHODS, QUANTITIES, derive
 from robot_dynamics.closed_form.description import describe
+from robot_dynamics.closed_form.quantities import METHODS, QUANTITIES, derive
 from robot_dynamics.errors import ModelError, ParameterError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
@@ -79,7 +79,7 @@ def test_a_slotine_li_regressor_takes_less_than_a_second(puma, within):
 
 
 def test_unknown_choices_are_refused(puma):
-    with pytest.raises(ParameterError, match="what must be one of .*got 'Y'"):
+    with pytest.raises(ParameterError, match=r"what must be one of .*got 'Y'"):
         derive(puma, 'Y')
     for what in (None, ['M'], np.array(['M', 'C'])):
         with pytest.raises(ParameterError, match='what must be one of'):

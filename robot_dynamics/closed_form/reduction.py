@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robot_dynamics.closed_form.algebra import import_sympy
-from robot_dynamics.closed_form.derive import parameter_symbols
 from robot_dynamics.closed_form.description import CONSTANTS, Description, describe
 from robot_dynamics.closed_form.harmonics import Expansion
 from robot_dynamics.closed_form.languages import compiled
+from robot_dynamics.closed_form.quantities import parameter_symbols
 from robot_dynamics.closed_form.recording import Input, Output, Recording
 from robot_dynamics.closed_form.recursion import regressor
 from robot_dynamics.closed_form.tape import Scalar, Tape
@@ -56,7 +56,20 @@ class Structure:
 
 
 def structure(recording: Recording) -> Structure:
-    """Look at a regressor at random states (and lengths, where these are symbols)."""
+    """Columns without effect and rank of a regressor, found at random states.
+
+    Parameters
+    ----------
+    recording : Recording
+        A regressor; lengths that are symbols are random too.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.closed_form import derive, structure
+    >>> structure(derive(Robot.from_urdf('planar_2r'), 'regressor')).rank
+    6
+    """
     stacked = _at_random_states(recording)
     sizes = np.max(np.abs(stacked), axis=0)
     is_zero = sizes <= RELATIVE_ZERO * max(float(np.max(sizes)), 1.0)
@@ -67,7 +80,23 @@ def structure(recording: Recording) -> Structure:
 
 
 def reduced(recording: Recording, columns: Sequence[int]) -> Recording:
-    """The regressor with these columns only."""
+    """The regressor with these columns only.
+
+    Parameters
+    ----------
+    recording : Recording
+        A regressor.
+    columns : sequence of int
+        Indices of the columns that are kept.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.closed_form import derive, reduced, structure
+    >>> Y = derive(Robot.from_urdf('planar_2r'), 'regressor')
+    >>> reduced(Y, structure(Y).effective).columns
+    ('mx1', 'my1', 'Jzz1', 'm2', 'mx2', 'my2', 'Jzz2')
+    """
     (output,) = recording.outputs
     width = len(recording.columns)
     if not all(isinstance(c, (int, np.integer)) and 0 <= c < width for c in columns):
@@ -91,6 +120,13 @@ def combinations(source: Robot | Description | str | bytes | Path | Mapping[str,
     ----------
     source : Robot, Description, or a DH table
         The robot. Lengths that are numbers give numeric coefficients.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.closed_form import combinations, describe
+    >>> combinations(describe(Robot.from_urdf('planar_2r'), symbolic=True))
+    [Jzz1 + m2*p2x**2, Jzz2, m2*p2x + mx1, mx2, my1, my2]
     """
     sympy = import_sympy()
     description = source if isinstance(source, Description) else describe(source)
