@@ -57,7 +57,7 @@ def test_what_cannot_be_read_is_the_one_remark():
 @pytest.mark.parametrize(('name', 'level', 'words'), [
     ('urdf_unphysical_inertia/triangle.urdf', Level.WARNING, 'no rigid body can have'),
     ('urdf_unphysical_inertia/triangle.urdf', Level.ERROR, 'cannot be a rigid body'),
-    ('urdf_zero_or_no_limits/zero_limits.urdf', Level.ERROR, 'has the velocity limit 0'),
+    ('urdf_zero_or_no_limits/zero_limits.urdf', Level.ERROR, 'must have a finite effort limit'),
     ('urdf_missing_inertial/massless_tip.urdf', Level.WARNING, 'moves no inertia'),
     ('urdf_xacro_leftover/unresolved.urdf', Level.ERROR, 'xacro'),
 ])
