@@ -76,19 +76,9 @@ def launch_text(value: Any) -> str:
 
 
 def system_from_texts(texts: Mapping[str, str], **options: Any) -> System:
-    """System for the arguments of a launch file.
+    """System for the texts of launch arguments by name; raises `BringupError` for a wrong type.
 
-    Parameters
-    ----------
-    texts : mapping of str to str
-        Values by argument name; missing ones keep their default.
-    **options
-        Further fields of `System`.
-
-    Raises
-    ------
-    BringupError
-        When a value does not have the type of the argument.
+    Missing arguments keep their default; `options` are further fields of `System`.
     """
     values = {}
     for argument in ARGUMENTS:

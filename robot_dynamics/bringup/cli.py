@@ -70,12 +70,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def make_parser(complete: Sequence[str] = tuple(MODULES)) -> argparse.ArgumentParser:
-    """Parser of the command line.
+    """Parser of the command line; only the commands in `complete` get their arguments.
 
-    Parameters
-    ----------
-    complete : sequence of str
-        Commands that get their arguments, for which their modules are imported.
+    The modules of those commands are imported.
     """
     parser = argparse.ArgumentParser(
         prog='robot-dynamics', description='Robot arms under torque control, in ROS 2.')

@@ -101,13 +101,7 @@ class Plan:
 def make_plan(*, robot: str = 'arm7', controller: str = 'adaptive', plant: str = 'loaded',
               rate: float = 500.0, seed: int = 0, seconds: float = 28.0,
               output: Path = OUTPUT) -> Plan:
-    """Plan of the demo for these choices.
-
-    Raises
-    ------
-    BringupError
-        When it would be too short to compare anything, or nothing would move.
-    """
+    """Plan of the demo; raises `BringupError` when it is too short or nothing would move."""
     if not seconds >= SHORTEST:
         raise BringupError(f'must be {SHORTEST:g} or more, got {seconds:g}', subject='seconds',
                            remedy=f'the reference needs {RAMP:g} s to reach full speed, and two '

@@ -36,25 +36,11 @@ EXCITATION_ARGUMENTS = {
 
 def excitation_processes(system: System, plan: str, output: str = '', periods: str | int = 1,
                          config: str = '') -> tuple[NodeProcess, ...]:
-    """Processes of the system, the excitation node last.
+    """Processes of a system whose reference is replaced by a plan; the excitation node is last.
 
-    Parameters
-    ----------
-    system : System
-        The arm and its controller; the plan replaces its reference.
-    plan : str
-        File of the plan.
-    output : str
-        Folder of the recording, empty for none.
-    periods : int or str
-        Number of times that it is played.
-    config : str
-        Parameter file of the node; that of this package by default.
-
-    Raises
-    ------
-    RobotDynamicsError
-        When something is missing or wrong.
+    `output` is the folder of the recording, empty for none; `periods` the number of times that
+    the plan is played; `config` the parameter file of the node, that of this package by default.
+    Raises `RobotDynamicsError` when something is missing or wrong.
     """
     if not plan or not Path(plan).expanduser().is_file():
         raise BringupError('is not a file' if plan else 'is not given', subject=plan or 'plan',
@@ -91,10 +77,7 @@ def run_excitation(processes: tuple[NodeProcess, ...], environment: Mapping[str,
                    seconds: float | None = None) -> bool:
     """Run processes until the excitation node ends; return whether it played the whole plan.
 
-    Raises
-    ------
-    BringupError
-        When it, or another process, failed.
+    Raises `BringupError` when it, or another process, failed.
     """
     *others, last = processes
     name = last.full_name

@@ -45,19 +45,10 @@ def shipped_hardware() -> dict[str, Path]:
 
 def hardware_processes(system: System, hardware: str, command_topic: str = '',
                        joint_states: str = 'joint_states') -> tuple[NodeProcess, ...]:
-    """Processes that run beside a driver.
+    """Processes that run beside a driver, for a system without a plant.
 
-    Parameters
-    ----------
-    system : System
-        A system without a plant.
-    hardware, command_topic, joint_states : str
-        Values of `HARDWARE_ARGUMENTS`.
-
-    Raises
-    ------
-    RobotDynamicsError
-        When the robot or the hardware cannot be used.
+    The texts are values of `HARDWARE_ARGUMENTS`. Raises `RobotDynamicsError` when the robot or
+    the hardware cannot be used.
     """
     parameters = with_every_controller(load_hardware(hardware))
     if command_topic:
@@ -71,16 +62,8 @@ def hardware_processes(system: System, hardware: str, command_topic: str = '',
 def load_hardware(name_or_path: str) -> dict[str, dict[str, ParameterValue]]:
     """Parameters for the driver of an arm, by node name.
 
-    Parameters
-    ----------
-    name_or_path : str
-        Name of a file of this package, or path of a ROS 2 parameter file whose nodes
-        are among `NODES`.
-
-    Raises
-    ------
-    BringupError
-        When there is no such file, or it has parameters of other nodes.
+    The argument is the name of a file of this package, or the path of a ROS 2 parameter file whose
+    nodes are among `NODES`; raises `BringupError` for anything else.
     """
     path = Path(name_or_path).expanduser()
     if not path.is_file():

@@ -57,19 +57,9 @@ def find_plant(name_or_path: str) -> Path:
 
 
 def read_plant(path: Path, node: str = f'/{_ARM}') -> dict[str, Any]:
-    """Parameters of a plant in its file.
+    """Parameters of a plant in a file, from the sections for a node as ROS 2 selects them.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    node : str
-        Full name of the simulated arm, which selects sections of the file as in ROS 2.
-
-    Raises
-    ------
-    BringupError
-        When it is not a ROS 2 parameter file, or has no section for that node.
+    Raises `BringupError` when it is not a ROS 2 parameter file, or has no such section.
     """
     sections = read_parameter_file(path)
     matching = [values for name, values in sections.items() if _matches(name, node)]
@@ -90,16 +80,8 @@ def _matches(section: str, node: str) -> bool:
 def fit_payload(robot: Robot, plant: Mapping[str, Any], postures: FloatArray) -> dict[str, Any]:
     """Parameters of a plant's payload that this robot needs to have changed.
 
-    A smaller payload has the same density: its lengths scale with the cube root of its mass.
-
-    Parameters
-    ----------
-    robot : Robot
-        The arm that carries it.
-    plant : mapping
-        Parameters of ``simulated_arm``.
-    postures : ndarray, shape (k, n)
-        Postures of the motion. rad or m.
+    The payload must not be too heavy in any of the `postures`, shape (k, n), rad or m. A smaller
+    payload has the same density: its lengths scale with the cube root of its mass.
     """
     mass = float(plant.get('payload_mass', 0.0))
     moving = float(robot.inertial_parameters[:, 0].sum())
@@ -120,24 +102,11 @@ def fit_payload(robot: Robot, plant: Mapping[str, Any], postures: FloatArray) ->
 def sag(model: Robot, plant: Mapping[str, Any], postures: FloatArray) -> float:
     """Position error at rest that the difference between plant and model causes, rad or m.
 
-    The error that the feedback of the controllers leaves with their default gains::
+    The largest of all joints and `postures`, shape (k, n), rad or m, that the feedback of the
+    controllers leaves with their default gains; infinite where a joint of the model moves no
+    mass::
 
         e = M0^-1 (g - g_model) / (omega_D lambda)
-
-    Parameters
-    ----------
-    model : Robot
-        Model of the controller.
-    plant : mapping
-        Parameters of ``simulated_arm``.
-    postures : ndarray, shape (k, n)
-        Postures to evaluate. rad or m.
-
-    Returns
-    -------
-    float
-        The largest error of all joints and postures; infinite where the model has a joint that
-        moves no mass.
     """
     gains = FeedbackGains()
     real = with_payload(with_scaled_masses(model, plant.get('mass_scale', 1.0)),

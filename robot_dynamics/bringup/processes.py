@@ -98,15 +98,7 @@ class NodeProcess:
 def read_parameter_file(path: Path) -> dict[str, dict[str, ParameterValue]]:
     """Parameters by node of a ROS 2 parameter file; groups become part of the names.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Raises
-    ------
-    BringupError
-        When it cannot be read or is not a parameter file.
+    Raises `BringupError` when it cannot be read or is not a parameter file.
     """
     content = read_yaml(path, BringupError, 'give a ROS 2 parameter file')
     if not isinstance(content, dict) or not content:
@@ -148,16 +140,9 @@ def parameter_yaml(process: NodeProcess) -> str:
 
 def command_line(process: NodeProcess, parameter_file: Path,
                  environment: Mapping[str, str] | None = None) -> list[str]:
-    """Command that runs a node with this Python.
+    """Command that runs a node with this Python and a file with its `parameter_yaml`.
 
-    Parameters
-    ----------
-    process : NodeProcess
-        The node.
-    parameter_file : Path
-        File with its `parameter_yaml`.
-    environment : mapping of str to str, optional
-        Its environment, which decides about DDS security; that of this process by default.
+    The environment, by default that of this process, decides about DDS security.
     """
     command = [sys.executable, '-m', process.module, '--ros-args', '-r', f'__node:={process.node}',
                *enclave_arguments(process, environment)]

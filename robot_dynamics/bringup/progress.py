@@ -86,21 +86,7 @@ class WarningFilter:
 
 def progress_line(seconds: float, phase: str, error: float | None, *, unit: str = 'mrad',
                   columns: int = 80) -> str:
-    """Live line of the demo.
-
-    Parameters
-    ----------
-    seconds : float
-        Time, s.
-    phase : str
-        Phase of the demo.
-    error : float or None
-        Tracking error, rad or m.
-    unit : str
-        Unit of a thousandth of the error.
-    columns : int
-        Width of the terminal; the bar takes the rest.
-    """
+    """Live line: time (s), phase, error (rad or m) in thousandths of its unit, and a bar."""
     if error is None:
         return f'{seconds:5.0f} s  {phase}'
     text = f'{seconds:5.0f} s  {phase:<18}{1e3 * error:9.3f} {unit}  '

@@ -51,13 +51,7 @@ _marks: deque[socket.socket] = deque(maxlen=16)
 
 
 def require_ros() -> None:
-    """Check that this Python has ROS 2, before every node reports that it has not.
-
-    Raises
-    ------
-    BringupError
-        When ``rclpy`` is missing; the remedy says how to install it.
-    """
+    """Raise `BringupError` where this Python has no ROS 2, before every node reports that."""
     if importlib.util.find_spec('rclpy') is None:
         raise BringupError('is not installed for this Python', subject='rclpy',
                            remedy='source the setup.bash of ROS 2, use ./demo, which installs '
@@ -65,15 +59,10 @@ def require_ros() -> None:
 
 
 def private_domain() -> int:
-    """Reserve a ``ROS_DOMAIN_ID`` that nothing else on this machine uses.
+    """Reserve a ``ROS_DOMAIN_ID`` that nothing else on this machine uses; raises `BringupError`.
 
-    It stays reserved, against this process and others, until this process ends or has
-    reserved many more.
-
-    Raises
-    ------
-    BringupError
-        Where every domain is in use.
+    It stays reserved, against this process and others, until this process ends or has reserved
+    many more.
     """
     candidates = list(PRIVATE_DOMAINS)
     random.SystemRandom().shuffle(candidates)
@@ -118,17 +107,8 @@ def dds_environment(base: Mapping[str, str]) -> dict[str, str]:
     Variables of the user are kept: a ``ROS_DOMAIN_ID`` or a wider discovery range means that
     other systems shall see this one. A range of this machine alone does not: the default domain
     of this machine may contain the driver of a real arm. Call this once per system, so that all
-    its processes share the domain.
-
-    Parameters
-    ----------
-    base : mapping of str to str
-        The environment of the user.
-
-    Raises
-    ------
-    BringupError
-        When DDS security is on and no domain is set: permissions are given for one domain.
+    its processes share the domain. Raises `BringupError` when DDS security is on and no domain is
+    set, because permissions are given for one domain.
     """
     if is_secure(base) and not base.get('ROS_DOMAIN_ID'):
         raise BringupError(f'is not set, though {SECURITY} is true', subject='ROS_DOMAIN_ID',
@@ -150,14 +130,9 @@ def dds_environment(base: Mapping[str, str]) -> dict[str, str]:
 def launch_environment(base: Mapping[str, str]) -> dict[str, str]:
     """Variables that keep the nodes of a launch file on this machine, in the user's domain.
 
-    The domain stays because the driver of the arm is in it, and ``ros2 topic`` in another terminal
-    uses it. Nodes limited to this machine and unlimited ones discover each other on it; with the
-    older variable of Humble they may not, so nothing is changed there.
-
-    Parameters
-    ----------
-    base : mapping of str to str
-        The environment of the user.
+    The domain stays because the driver of the arm is in it, and ``ros2 topic`` in another
+    terminal uses it. Nodes limited to this machine and unlimited ones discover each other on it;
+    with the older variable of Humble they may not, so nothing is changed there.
     """
     if base.get('ROS_DISTRO') == 'humble':
         return {}
@@ -194,23 +169,11 @@ def local_discovery() -> Iterator[None]:
 
 @contextmanager
 def running_system(domain: int | None = None) -> Iterator[int | None]:
-    """Set discovery, inside the block, to where a system runs.
+    """Set discovery, inside the block, to where a system runs; yield its domain.
 
-    Parameters
-    ----------
-    domain : int, optional
-        ROS domain; by default that of ``ROS_DOMAIN_ID``, or else the only one in use on this
-        machine.
-
-    Yields
-    ------
-    int or None
-        The domain; None where the environment decides.
-
-    Raises
-    ------
-    BringupError
-        When there is no ROS 2 or no such domain, or several domains are in use.
+    By default the domain is that of ``ROS_DOMAIN_ID`` (then None is yielded), or else the only one
+    in use on this machine. Raises `BringupError` when there is no ROS 2 or no such domain, or
+    several domains are in use.
     """
     if domain is not None and not 0 <= domain <= LAST_DOMAIN:
         raise BringupError(f'must be from 0 to {LAST_DOMAIN}, got {domain}', subject='ROS domain',

@@ -266,21 +266,10 @@ def find_controller(name: str) -> Controller:
 
 
 def standby_controllers(text: str, active: str, *, elastic: bool = False) -> tuple[str, ...]:
-    """Names of the standby controllers of a system.
+    """Standby controllers of a text: names separated by commas, ``'all'``, or nothing.
 
-    Parameters
-    ----------
-    text : str
-        Names separated by commas, ``'all'``, or nothing.
-    active : str
-        Name of the active one, which is left out.
-    elastic : bool
-        Whether the joints are elastic; otherwise ``'all'`` leaves out controllers for such.
-
-    Raises
-    ------
-    BringupError
-        For a name without a node of its own.
+    The active one is left out; without `elastic` joints, ``'all'`` leaves out controllers for
+    such. Raises `BringupError` for a name without a node of its own.
     """
     names = tuple(name for name in SWITCHABLE if elastic or not CONTROLLERS[name].is_elastic) \
         if text.strip() == 'all' else \
@@ -296,21 +285,10 @@ def standby_controllers(text: str, active: str, *, elastic: bool = False) -> tup
 def elastic_joints(wanted: str, controller: str, description: Description) -> str:
     """Parameter ``elastic_joints`` of the nodes of a system; empty for rigid joints.
 
-    Parameters
-    ----------
-    wanted : str
-        Path of a file, name of one of this package, ``'description'``, or nothing: joints are
-        then elastic where the controller needs it, as in the file of this package for the
-        robot or else in the description.
-    controller : str
-        Name of the controller.
-    description : Description
-        The robot.
-
-    Raises
-    ------
-    RobotDynamicsError
-        When there is no such file, or it does not fit the robot.
+    `wanted` is the path of a file, the name of one of this package, ``'description'``, or
+    nothing: joints are then elastic where the controller needs it, as in the file of this package
+    for the robot or else in the description. Raises `RobotDynamicsError` when there is no such
+    file, or it does not fit the robot.
     """
     if not wanted and not find_controller(controller).is_elastic:
         return ''

@@ -88,7 +88,7 @@ def test_reads_nodes_and_groups(write):
     ('a: {b: 1}', 'has no ros__parameters below a'),
     ('a: {ros__parameters: [1, 2, 3]}', 'below a;'),
     ('1: {ros__parameters: {x: 1}}', 'below 1;'), ('a: [1', 'cannot be read'),
-    ('a: 2001-99-99', 'cannot be read: month'), ('&a {b: *a}', 'cannot be read: .* itself'),
+    ('a: 2001-99-99', 'cannot be read: month'), ('&a {b: *a}', 'cannot be read: .* recursive'),
     ('"\\e[31m": 1', r'below \\x1b\[31m;')])
 @pytest.mark.parametrize('read', [read_parameter_file, read_plant, lambda path: load_hardware(
     str(path))], ids=('file', 'plant', 'hardware'))
@@ -184,7 +184,7 @@ def run_beside_node():
         environment = {key: value for key, value in environment.items() if value is not None}
         begin = ('import os\n'
                  'from rclpy.node import Node\n'
-                 'from robot_dynamics.nodes.ros.started_context import started_context\n'
+                 'from robot_dynamics.nodes.ros.runtime import started_context\n'
                  'node = Node("listener", context=started_context(None))\n')
         return subprocess.run([sys.executable, '-c', begin + code], env=environment, text=True,
                               check=True, capture_output=True).stdout.splitlines()

@@ -265,10 +265,10 @@ def run_to_the_end(name, **arguments):
 
 @pytest.mark.parametrize(('arguments', 'words'), [
     ({'robot': 'no_such_robot'}, 'no_such_robot is neither a file nor a robot'),
-    ({'plant': 'no_such_plant'}, 'no_such_plant: is neither a file nor a plant'),
-    ({'rate': 'fast'}, "rate: is 'fast'; give a number such as 500.0"),
-    ({'use_sim_time': 'perhaps'}, "use_sim_time: is 'perhaps'; give true or false"),
-    ({'controller': 'pid'}, 'pid: is not a controller; choose one of')])
+    ({'plant': 'no_such_plant'}, 'no_such_plant is neither a file nor a plant'),
+    ({'rate': 'fast'}, "rate must be a number, got 'fast'"),
+    ({'use_sim_time': 'perhaps'}, "use_sim_time must be true or false, got 'perhaps'"),
+    ({'controller': 'pid'}, 'pid is not a controller; choose one of')])
 def test_wrong_arguments_start_nothing(arguments, words):
     done = run_to_the_end('simulation', **arguments)
     assert done.returncode != 0
@@ -290,7 +290,7 @@ def test_an_excitation_ends_by_itself_and_leaves_its_recording(tmp_path):
 def test_an_excitation_without_a_plan_starts_nothing():
     done = run_to_the_end('excitation', robot='rpr')
     assert done.returncode != 0
-    assert 'plan: is not given' in done.stdout + done.stderr
+    assert 'plan is not given' in done.stdout + done.stderr
     assert 'process started' not in done.stdout
 
 

@@ -178,10 +178,10 @@ def test_what_is_not_installed_is_said_in_a_line(launched, distro, words):
 
 @pytest.mark.parametrize(('name', 'arguments', 'words'), [
     ('gazebo', {'robot': 'no_such_robot'}, 'no_such_robot is neither a file nor a robot'),
-    ('gazebo', {'height': 'high'}, "height: is 'high'; give a number such as 1.0"),
-    ('gazebo', {'headless': 'maybe'}, "headless: is 'maybe'; give true or false"),
-    ('gazebo', {'hardware': 'no_such'}, 'no_such: is neither a file nor a driver known here'),
-    ('hardware', {'hardware': 'no_such'}, 'no_such: is neither a file nor a driver known here'),
+    ('gazebo', {'height': 'high'}, "height must be a number, got 'high'"),
+    ('gazebo', {'headless': 'maybe'}, "headless must be true or false, got 'maybe'"),
+    ('gazebo', {'hardware': 'no_such'}, 'no_such is neither a file nor a known driver'),
+    ('hardware', {'hardware': 'no_such'}, 'no_such is neither a file nor a known driver'),
     ('hardware', {'robot': 'no_such_robot'}, 'no_such_robot is neither a file nor a robot')])
 def test_wrong_arguments_start_nothing(launched, gazebo, name, arguments, words):
     running = launched(name, gazebo.environment(), **arguments)

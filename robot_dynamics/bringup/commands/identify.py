@@ -364,16 +364,9 @@ def read_inputs(recordings: Sequence[Path], robot: str | None, config: Path | No
 
 def load_robot(content: Mapping[str, Any], folders: Sequence[Path], robot: str | None = None
                ) -> tuple[Description, Robot]:
-    """Load a description, and the robot with the joints that a YAML names.
+    """Description, and the robot with the joints that the content of a YAML names.
 
-    Parameters
-    ----------
-    content : mapping
-        All keys of the YAML.
-    folders : sequence of Path
-        Folders for its relative paths.
-    robot : str, optional
-        Description to use instead of that of the YAML.
+    `robot` replaces the description of the YAML; relative paths are looked up in `folders`.
     """
     keys = content.get('robot', {})
     keys = {'urdf': keys} if isinstance(keys, str) else keys
@@ -415,13 +408,7 @@ def find_path(name: str, folders: Sequence[Path]) -> Path:
 
 
 def without_second_origin(text: str, joint: str) -> str:
-    """URDF in which a joint keeps its first origin only, as lenient readers take it.
-
-    Raises
-    ------
-    ParameterError
-        Where there is no such joint.
-    """
+    """URDF in which a joint keeps its first origin only, as lenient readers take it."""
     parts = re.split(rf'(<joint name="{re.escape(joint)}".*?</joint>)', text, maxsplit=1,
                      flags=re.DOTALL)
     if len(parts) != 3:

@@ -33,14 +33,8 @@ def check_environment(environment: Mapping[str, str], exists: Callable[[str], bo
                       middleware: str = '') -> list[CheckResult]:
     """Check for variables that prevent discovery, or extend it to the network.
 
-    Parameters
-    ----------
-    environment : mapping of str to str
-        Environment variables.
-    exists : callable
-        Whether a path is a file.
-    middleware : str
-        RMW implementation in use, empty where ROS 2 did not start.
+    `exists` tells whether a path is a file; `middleware` is the RMW implementation in use, empty
+    where ROS 2 did not start.
     """
     results = [*_check_domain(environment), *_check_reach(environment),
                *_check_profiles(environment, exists)]
@@ -107,25 +101,12 @@ def _stays_local(environment: Mapping[str, str]) -> bool:
 
 def find_system(seconds: float, *, namespace: str | None, domain: int | None
                 ) -> tuple[GraphSnapshot, list[CheckResult]]:
-    """Take a snapshot of the running system; also return notes on where it was found.
+    """Take a snapshot of the running system for some seconds; also return notes on its place.
 
     A system limited to this machine, as those of this package are, binds its sockets to
     127.0.0.1, so that discovery in the whole network does not find it. Where the environment of
     the user leads to no system, and a participant listens on this machine, that is tried too.
-
-    Parameters
-    ----------
-    seconds : float
-        Time to listen, s.
-    namespace : str, optional
-        Namespace of the arm.
-    domain : int, optional
-        ROS domain; that of the environment, or else any that is in use here.
-
-    Raises
-    ------
-    BringupError
-        When there is no ROS 2, or it cannot be started.
+    Raises `BringupError` when there is no ROS 2, or it cannot be started.
     """
     require_ros()
     _try_middleware(os.environ)

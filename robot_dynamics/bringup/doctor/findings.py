@@ -171,17 +171,7 @@ def listed(names: Iterable[str], most: int = 8) -> str:
 
 
 def as_text(report: HealthReport, width: int, *, colours: bool = False) -> str:
-    """Text of a report for a terminal.
-
-    Parameters
-    ----------
-    report : HealthReport
-        The report.
-    width : int
-        Columns of the terminal.
-    colours : bool
-        Whether to colour the levels.
-    """
+    """Text of a report for a terminal of some columns."""
     width = max(40, min(width, _WIDEST))
     lines = [_wrapped(report.subject, width), *report.table]
     for section in report.sections:

@@ -60,15 +60,7 @@ _BAD_SHARE = 0.1
 
 
 def check_joint_states(graph: GraphSnapshot, robot: Robot | None) -> list[CheckResult]:
-    """Check the joint states of a running system.
-
-    Parameters
-    ----------
-    graph : GraphSnapshot
-        The running system.
-    robot : Robot, optional
-        The robot of its description, where that could be read.
-    """
+    """Check the joint states of a running system, with the robot of its description if known."""
     topic, samples = graph.topic(graph.states_topic), graph.states
     controller = first_controller(graph)
     other_topics = [] if controller is None else _other_states(graph, controller)

@@ -89,15 +89,7 @@ class MachineState:
 
 
 def check_machine(state: MachineState, domain: int | None = None) -> list[CheckResult]:
-    """Check for causes of late cycles.
-
-    Parameters
-    ----------
-    state : MachineState
-        The machine.
-    domain : int, optional
-        ROS domain of the processes to check; all by default.
-    """
+    """Check for causes of late cycles; `domain` selects the processes of one ROS domain."""
     processes = [process for process in state.processes
                  if domain is None or process.domain in (None, domain)]
     return [*_check_load(state), *_check_processes(processes), *check_kernels(state)]

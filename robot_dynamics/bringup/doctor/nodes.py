@@ -96,16 +96,9 @@ def check_nodes(graph: GraphSnapshot) -> list[CheckResult]:
 
 def check_node(node: NodeInfo, statuses: tuple[StatusSeen, ...], *, is_needed: bool = True
                ) -> list[CheckResult]:
-    """Check one node of this package.
+    """Check one node of this package by its diagnostics.
 
-    Parameters
-    ----------
-    node : NodeInfo
-        The node.
-    statuses : tuple of StatusSeen
-        Its diagnostics.
-    is_needed : bool
-        Whether no other node controls the arm.
+    `is_needed` is false where another controller is active.
     """
     results = []
     if node.lifecycle in ('unconfigured', 'inactive') and not is_needed:
@@ -201,17 +194,7 @@ def check_commands(graph: GraphSnapshot) -> list[CheckResult]:
 
 def check_command_topic(controller: NodeInfo, topic: Topic, types: tuple[str, ...]
                         ) -> list[CheckResult]:
-    """Check one topic on which a controller publishes efforts.
-
-    Parameters
-    ----------
-    controller : NodeInfo
-        The controller.
-    topic : Topic
-        The topic.
-    types : tuple of str
-        Types that the controller publishes on it.
-    """
+    """Check one topic on which a controller publishes efforts of these types."""
     received = {subscription.type for subscription in topic.subscriptions}
     if not received:
         return [error(topic.name, f'has no subscriber for the efforts of {controller.name}',

@@ -74,16 +74,8 @@ def replay(samples: Sequence[StateSample], robot: Robot | None, requirements: St
            simulated: bool) -> Replay:
     """Pass messages through the monitor that a controller has for them.
 
-    Parameters
-    ----------
-    samples : sequence of StateSample
-        The messages.
-    robot : Robot, optional
-        Robot with the joints; without it those of the messages are taken.
-    requirements : StateRequirements
-        Settings of the monitor.
-    simulated : bool
-        Whether stamps are simulated time, which a controller takes as the time of receiving.
+    Without a robot, the joints of the messages are taken. `simulated`: stamps are simulated time,
+    which a controller takes as the time of receiving.
     """
     settings = {name: getattr(requirements, name)
                 for name in ('state_skew', 'max_age', 'max_future', 'velocity_cutoff')}

@@ -149,10 +149,7 @@ class UrdfContent:
 
 
 def read_urdf_content(urdf: str) -> UrdfContent:
-    """Content of the text of a `Robot`, which is therefore well formed.
-
-    Undeclared prefixes are accepted, as by the reader of robots.
-    """
+    """Content of the text of a `Robot`; undeclared prefixes are accepted, as by its reader."""
     content = UrdfContent()
     path: list[tuple[str, str]] = []
     parser = expat.ParserCreate('utf-8')

@@ -51,14 +51,7 @@ class EffortNeeds:
 def effort_needs(robot: Robot, postures: int = POSTURES, seed: int = 1) -> EffortNeeds:
     """Efforts that an arm needs in postures drawn uniformly within its limits.
 
-    Parameters
-    ----------
-    robot : Robot
-        The arm.
-    postures : int
-        Number of postures; fewer where so many mass matrices would fill the memory.
-    seed : int
-        Seed of the postures.
+    There are fewer postures where so many mass matrices would fill the memory.
     """
     postures = max(1, min(postures, _MOST_NUMBERS // robot.n**2))
     lower, upper = np.array(robot.limits.lower), np.array(robot.limits.upper)

@@ -79,19 +79,7 @@ def check_system(seconds: float, *, namespace: str | None = None, domain: int | 
 
 def check_snapshot(graph: GraphSnapshot, machine: MachineState, environment: Mapping[str, str],
                    found: list[CheckResult]) -> HealthReport:
-    """Check a snapshot of a system.
-
-    Parameters
-    ----------
-    graph : GraphSnapshot
-        The system.
-    machine : MachineState
-        The machine.
-    environment : mapping of str to str
-        Environment variables.
-    found : list of CheckResult
-        Notes on where the system was found.
-    """
+    """Check a snapshot of a system; `found` are notes on where it was found."""
     shell = Section('this shell', (
         *check_environment(environment, _is_file, graph.middleware), *found))
     hardware = Section('this machine', tuple(check_machine(machine, graph.domain)))

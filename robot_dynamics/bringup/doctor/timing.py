@@ -46,19 +46,9 @@ def check_rate(topic: str, samples: Sequence[StateSample],
                simulated: bool = False) -> list[CheckResult]:
     """Check rate and regularity of states.
 
-    Parameters
-    ----------
-    topic : str
-        Name of the topic.
-    samples : sequence of StateSample
-        Its messages.
-    requirements : StateRequirements, optional
-        Those of a controller; None where there is none.
-    lowest : float
-        Lowest rate for its gains. Hz.
-    simulated : bool
-        Whether the stamps are simulated time. The rate is then by that time, however slow it
-        runs; gaps count in this machine's time all the same.
+    `lowest` is the lowest rate for the gains of the controller, Hz. With `simulated` stamps the
+    rate is by simulated time, however slow it runs; gaps count in this machine's time all the
+    same.
     """
     if len(samples) < 3:
         return [error(topic, f'had {len(samples)} messages in all', 'a controller needs hundreds '
@@ -79,19 +69,7 @@ def check_rate(topic: str, samples: Sequence[StateSample],
 def check_stamps(topic: str, samples: Sequence[StateSample], clock: Sequence[ClockSample],
                  replayed: Replay, requirements: StateRequirements, *, simulated: bool
                  ) -> list[CheckResult]:
-    """Check the stamps of states.
-
-    Parameters
-    ----------
-    topic, samples, clock
-        The topic, its messages, and simulated time.
-    replayed : Replay
-        The messages after the monitor of a controller.
-    requirements : StateRequirements
-        Those of the controller.
-    simulated : bool
-        Whether the stamps are simulated time.
-    """
+    """Check the stamps of states, of simulated time or of this machine's."""
     stamped = [sample for sample in samples if sample.stamp]
     if not stamped:
         return [warning(topic, 'has messages without stamp: the time of receiving is taken',

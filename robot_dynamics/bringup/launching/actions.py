@@ -36,18 +36,9 @@ _ROBOT_OR_TOPIC = ('Path of a URDF, xacro or DH file, or name of a robot of this
 def declare_arguments(names: Iterable[str], among: Iterable[Argument] = ARGUMENTS, *,
                       extra: Mapping[str, tuple[str, str]] | None = None,
                       **defaults: str) -> list[Any]:
-    """Launch arguments of a system.
+    """Launch arguments of a system, with defaults other than those of `System`.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Names of the arguments.
-    among : iterable of Argument
-        All arguments.
-    extra : mapping of str to (str, str), optional
-        Default and text of further arguments, by name.
-    **defaults
-        Defaults other than those of `System`.
+    `extra` has default and text of further arguments, by name.
     """
     from launch.actions import DeclareLaunchArgument
     chosen = set(names)
@@ -62,18 +53,11 @@ def declare_arguments(names: Iterable[str], among: Iterable[Argument] = ARGUMENT
 
 def system_actions(names: Sequence[str], make_actions: Callable[..., Sequence[Any]] | None = None,
                    *, extra: Sequence[str] = (), **options: Any) -> Any:
-    """Action that starts the system of the launch arguments.
+    """Action that starts the system of the launch arguments `names`.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Declared arguments of the system.
-    make_actions : callable of System, optional
-        Function that returns its actions; `node_actions` of its processes by default.
-    extra : sequence of str
-        Further launch arguments, passed to it by name as texts.
-    **options
-        Fields of `System` without an argument.
+    `make_actions` gets the system, and the texts of the arguments `extra` by name; by default the
+    actions are `node_actions` of its processes. `options` are fields of `System` without an
+    argument.
     """
     from launch.actions import OpaqueFunction
     from launch.substitutions import LaunchConfiguration
@@ -154,15 +138,7 @@ def find_package(name: str) -> Path | None:
 
 
 def require_packages(names: Iterable[str], what: str) -> None:
-    """Check that ROS 2 packages are installed; raises `BringupError` with the missing ones.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Packages.
-    what : str
-        Subject of the error.
-    """
+    """Raise `BringupError` with subject `what` where ROS 2 packages are not installed."""
     missing = [name for name in names if find_package(name) is None]
     if not missing:
         return

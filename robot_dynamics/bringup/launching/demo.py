@@ -23,15 +23,7 @@ DEMO_ARGUMENTS = {
 
 
 def demo_actions(system: System, seconds: str, output: str) -> list[Any]:
-    """Actions of a demo.
-
-    Parameters
-    ----------
-    system : System
-        The arm and its controller, from the launch arguments.
-    seconds, output : str
-        Values of `DEMO_ARGUMENTS`.
-    """
+    """Actions of the demo for a system and the values of `DEMO_ARGUMENTS`."""
     from launch.actions import RegisterEventHandler
     from launch.event_handlers import OnProcessExit, OnProcessIO
     plan = make_plan(robot=system.robot, controller=system.controller, plant=system.plant,

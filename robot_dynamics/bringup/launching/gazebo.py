@@ -91,19 +91,9 @@ FORTRESS = Simulator('ign_ros2_control', 'ign_ros2_control/IgnitionSystem',
 
 def gazebo_actions(system: System, hardware: str, reference: str, world: str, headless: str,
                    height: str) -> list[Any]:
-    """Actions of an arm in Gazebo.
+    """Actions of an arm in Gazebo for a system and the values of `GAZEBO_ARGUMENTS`.
 
-    Parameters
-    ----------
-    system : System
-        The arm and its controller, from the launch arguments.
-    hardware, reference, world, headless, height : str
-        Values of `GAZEBO_ARGUMENTS`.
-
-    Raises
-    ------
-    RobotDynamicsError
-        When the robot cannot be used or Gazebo is not installed.
+    Raises `RobotDynamicsError` when the robot cannot be used or Gazebo is not installed.
     """
     from launch.actions import ExecuteProcess
     simulator = GAZEBO if find_package(FORTRESS.package) is None else FORTRESS
@@ -218,19 +208,7 @@ def _when_it_sends(controller: Any, actions: Sequence[Any]) -> list[Any]:
 
 def controllers_yaml(joints: Sequence[str], rate: float, *, namespace: str = '',
                      use_sim_time: bool = False) -> str:
-    """Parameter file of a controller manager and an effort controller.
-
-    Parameters
-    ----------
-    joints : sequence of str
-        Joints to command, in the order of the commands.
-    rate : float
-        Rate of the controller manager, and so of joint_states. Hz.
-    namespace : str
-        Namespace of the controller manager, ``''`` for the root.
-    use_sim_time : bool
-        Whether time comes from ``/clock``.
-    """
+    """Parameter file of a controller manager with an effort controller; the rate is in Hz."""
     prefix = f'/{namespace.strip("/")}/' if namespace.strip('/') else ''
     time: dict[str, Any] = {'use_sim_time': True} if use_sim_time else {}
     return yaml.safe_dump({
@@ -248,29 +226,9 @@ def gazebo_urdf(description: Description, controllers: Path, *, namespace: str =
                 simulator: Simulator = GAZEBO) -> str:
     """URDF for effort control in Gazebo.
 
-    Its ros2_control tags and plugins are replaced by those of Gazebo, its root is fixed to the
-    world, and meshes of installed packages are given by their path.
-
-    Parameters
-    ----------
-    description : Description
-        The robot.
-    controllers : Path
-        The parameter file, see `controllers_yaml`.
-    namespace : str
-        Namespace of the controller manager.
-    simulator : Simulator
-        Which Gazebo.
-
-    Returns
-    -------
-    str
-        URDF.
-
-    Raises
-    ------
-    BringupError
-        When it is not XML for other programs.
+    Its ros2_control tags and plugins are replaced by those of Gazebo, with the parameter file
+    `controllers`; its root is fixed to the world, and meshes of installed packages are given by
+    their path. Raises `BringupError` when it is not XML for other programs.
     """
     try:
         root = ET.fromstring(description.urdf.encode())
