@@ -12,8 +12,6 @@ with the joint variable added to theta of a revolute and to d of a prismatic row
 symbols are the same, but the link frames, and so the centres of mass, differ. A table
 has to name its convention, because its numbers do not show it.
 
-docs/add_a_dh_convention.md adds a third one.
-
 References
 ----------
 Standard: J. Denavit and R. S. Hartenberg, "A kinematic notation for lower-pair
@@ -26,9 +24,9 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,8 +68,6 @@ ROW_FIELDS = (
 
 # Fields without a meaning for the robot.
 _IGNORED_FIELDS = ('description', 'source', 'samples', 'has_dynamics')
-# In the layout by columns, `name` is the name of the robot.
-_COLUMNS = tuple(name for name in ROW_FIELDS if name != 'name')
 _LIMITS = ('lower', 'upper', 'velocity', 'effort')
 _KINDS = {'revolute': JointKind.REVOLUTE, 'r': JointKind.REVOLUTE,
           'continuous': JointKind.CONTINUOUS,
@@ -92,8 +88,26 @@ def _modified(a: float, alpha: float, d: float, theta: float) -> Poses:
     return _turn_x(alpha) @ _shift(a, 0.0, 0.0) @ _turn_z(theta) @ _shift(0.0, 0.0, d), np.eye(4)
 
 
-#: The conventions by the name in a table.
-CONVENTIONS: Mapping[str, Callable[..., Poses]] = {'standard': _standard, 'modified': _modified}
+class Convention(NamedTuple):
+    """A DH convention.
+
+    Parameters
+    ----------
+    poses : callable
+        From a, alpha, d, theta and the extra numbers of a row to its `Poses`.
+    extra : tuple of str
+        Fields of a row that other conventions do not have; zero by default.
+    """
+
+    poses: Callable[..., Poses]
+    extra: tuple[str, ...] = ()
+
+
+#: The conventions by the name in a table; docs/add_a_dh_convention.md adds one.
+CONVENTIONS: Mapping[str, Convention] = {
+    'standard': Convention(_standard),
+    'modified': Convention(_modified),
+}
 
 
 def read_dh(source: str | bytes | PathLike[str] | Mapping[str, Any]
@@ -122,12 +136,12 @@ def read_dh(source: str | bytes | PathLike[str] | Mapping[str, Any]
     content, label = read_table(source)
     table = Fields(content, label)
     convention = _convention(table)
-    findings = _unknown_fields(table)
+    findings = _unknown_fields(table, convention)
     gravity = table.vector('gravity', length=3)
     return _tree(table, convention, findings), gravity, findings
 
 
-def _convention(table: Fields) -> Callable[..., Poses]:
+def _convention(table: Fields) -> Convention:
     written = table.text('convention', '').lower()
     if written not in CONVENTIONS:
         problem = f'must be one of {listed(CONVENTIONS)}, got {shown(written)}' if written \
@@ -141,10 +155,10 @@ def _convention(table: Fields) -> Callable[..., Poses]:
     return CONVENTIONS[written]
 
 
-def _unknown_fields(table: Fields) -> list[Finding]:
+def _unknown_fields(table: Fields, convention: Convention) -> list[Finding]:
     """Reject misspelt fields of the table; warn of other unknown ones."""
     by_rows = table.get('links')[1] is not None
-    known = TABLE_FIELDS if by_rows else TABLE_FIELDS + _COLUMNS
+    known = TABLE_FIELDS if by_rows else TABLE_FIELDS + _columns(convention)
     strangers = [name for name in table.names() if name not in known + _IGNORED_FIELDS]
     # A field of the rows, put beside them, or one that resembles a known one.
     table.check_names(known, ignored=[
@@ -155,14 +169,14 @@ def _unknown_fields(table: Fields) -> list[Finding]:
             for name in strangers]
 
 
-def _tree(table: Fields, convention: Callable[..., Poses], findings: list[Finding]) -> RobotTree:
+def _tree(table: Fields, convention: Convention, findings: list[Finding]) -> RobotTree:
     """Base, links and tool as a chain."""
     base = table.text('base_name', 'base')
     order = inertia_order(table)
     links = {base: LinkDescription(base)}
     joints: dict[str, JointDescription] = {}
     parent, carrier = base, table.pose('base')
-    for row in _rows(table):
+    for row in _rows(table, convention):
         joint = _joint(row, convention, parent, carrier, findings)
         _check_new(joint.child, links, 'link')
         _check_new(joint.name, joints, 'joint')
@@ -203,11 +217,16 @@ def _zero_inertias(tree: RobotTree) -> list[Finding]:
         for joint in moving if is_point_mass(parameters[joint.name])]
 
 
-def _rows(table: Fields) -> list[Fields]:
+def _columns(convention: Convention) -> tuple[str, ...]:
+    """Fields of the layout by columns, in which `name` is the name of the robot."""
+    return tuple(name for name in (*ROW_FIELDS, *convention.extra) if name != 'name')
+
+
+def _rows(table: Fields, convention: Convention) -> list[Fields]:
     """Rows of a table written by rows (links) or by columns (a, alpha, d, ...)."""
     name, written = table.get('links')
     if written is None:
-        contents = _rows_of_columns(table)
+        contents = _rows_of_columns(table, _columns(convention))
         subject = table.subject
     else:
         subject = table.where(name)
@@ -223,15 +242,15 @@ def _rows(table: Fields) -> list[Fields]:
         default = f'link{number}'
         label = Fields.of(content, default).text('name', default)
         row = Fields(content, label)
-        row.check_names(ROW_FIELDS)
+        row.check_names((*ROW_FIELDS, *convention.extra))
         rows.append(row)
     return rows
 
 
-def _rows_of_columns(table: Fields) -> list[dict[str, Any]]:
+def _rows_of_columns(table: Fields, known: Sequence[str]) -> list[dict[str, Any]]:
     """Rows of a table that gives each field as a list over the joints."""
     columns = {name: sequence(table.get(name)[1], table.where(name), 'one value per joint')
-               for name in table.names() if name in _COLUMNS}
+               for name in table.names() if name in known}
     if not columns:
         raise ModelError('is missing', subject=table.where('links'),
                          remedy='give links as a list of rows with a, alpha and d, or the '
@@ -245,7 +264,7 @@ def _rows_of_columns(table: Fields) -> list[dict[str, Any]]:
             for values in zip(*columns.values(), strict=True)]
 
 
-def _joint(row: Fields, convention: Callable[..., Poses], parent: str, carrier: FloatArray,
+def _joint(row: Fields, convention: Convention, parent: str, carrier: FloatArray,
            findings: list[Finding]) -> JointDescription:
     kind = _joint_kind(row)
     placement, axis, link_offset = _geometry(row, kind, convention)
@@ -268,7 +287,7 @@ def _joint_kind(row: Fields) -> JointKind:
     return kind
 
 
-def _geometry(row: Fields, kind: JointKind, convention: Callable[..., Poses]
+def _geometry(row: Fields, kind: JointKind, convention: Convention
               ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Placement (4, 4), axis (3,) and link offset (3,) of a row, as `Robot` documents them.
 
@@ -282,7 +301,8 @@ def _geometry(row: Fields, kind: JointKind, convention: Callable[..., Poses]
         d += offset
     else:
         theta += offset
-    before, after = convention(a, alpha, d, theta)
+    before, after = convention.poses(a, alpha, d, theta, *(
+        row.number(name, default=0.0) for name in convention.extra))
     placement = before.copy()
     placement[:3, :3] = before[:3, :3] @ after[:3, :3]
     axis, arm = after[2, :3].copy(), after[:3, 3]

@@ -12,10 +12,11 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ModelError
-from robot_dynamics.model import JointType, Robot, Severity
+from robot_dynamics.model import JointType, Robot, Severity, dh
 from robot_dynamics.model.dh import MAX_ROWS, ROW_FIELDS, TABLE_FIELDS
 from robot_dynamics.model.dh_fields import MAX_BYTES
 from robot_dynamics.model.inertia import parameters_from_com
@@ -543,3 +544,30 @@ def test_every_field_is_documented():
                                  re.DOTALL).groups())
     assert set(table_fields) == set(TABLE_FIELDS)
     assert set(row_fields) == set(ROW_FIELDS)
+
+
+def hayati(a, alpha, d, theta, beta):
+    """Poses before and after the joint: docs/add_a_dh_convention.md."""
+    before, after = np.eye(4), np.eye(4)
+    before[:3, :3], before[2, 3] = Rotation.from_euler('z', theta).as_matrix(), d
+    after[:3, :3], after[0, 3] = Rotation.from_euler('XY', [alpha, beta]).as_matrix(), a
+    return before, after
+
+
+@pytest.mark.parametrize('kind', ['revolute', 'prismatic'])
+def test_a_convention_is_a_function_and_a_row(monkeypatch, kind):
+    monkeypatch.setitem(dh.CONVENTIONS, 'hayati', dh.Convention(hayati, extra=('beta',)))
+    rows = [{'a': 0.4, 'alpha': 0.1, 'd': 0.2, 'beta': 0.05, 'type': kind},
+            {'a': 0.3, 'alpha': -0.7, 'd': 0.1, 'theta': 0.2, 'beta': -0.3}]
+    robot = Robot.from_dh({'convention': 'hayati', 'links': rows})
+    q = np.array([0.3, -1.1])
+    expected = np.eye(4)
+    for row, position in zip(rows, q, strict=True):
+        moved = {'theta': 0.0, **row}
+        moved['d' if moved.pop('type', None) == 'prismatic' else 'theta'] += position
+        before, after = hayati(**moved)
+        expected = expected @ before @ after
+    np.testing.assert_allclose(Dynamics(robot).forward_kinematics(q, 'link2'), expected,
+                               rtol=0, atol=1e-15)
+    with pytest.raises(ModelError, match="unknown field 'beta'"):
+        Robot.from_dh({'convention': 'standard', 'links': rows})
