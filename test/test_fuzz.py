@@ -43,9 +43,9 @@ PLANTED = """
 import os, time
 import robot_dynamics.model.urdf as urdf
 from robot_dynamics.errors import ModelError
-whole, hangs = urdf.assemble, []
+whole, hangs = urdf.check_tree, []
 
-def assemble(tree, **options):
+def check_tree(tree):
     count = len(tree.links)
     if count == 4:
         raise KeyError('planted')
@@ -58,9 +58,9 @@ def assemble(tree, **options):
     if count == 5 and not os.path.exists({dead!r}):
         open({dead!r}, 'w').close()
         os.abort()
-    return whole(tree, **options)
+    return whole(tree)
 
-urdf.assemble = assemble
+urdf.check_tree = check_tree
 """
 
 
