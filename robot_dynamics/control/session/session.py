@@ -38,7 +38,8 @@ CLOCK_TOLERANCE = 1e-3
 CONFIRMING_STATES = 5
 #: Shortest state timeout, in periods: a state that comes a little late is not lost.
 SHORTEST_TIMEOUT = 1.5
-_ACTIVE = (Mode.HOLDING, Mode.TRACKING, Mode.GUIDED, Mode.HALTED)
+_FOLLOWING = tuple(mode for mode in Mode if mode.follows)
+_ACTIVE = (Mode.HOLDING, *_FOLLOWING)
 
 
 @dataclass(frozen=True)
@@ -459,7 +460,7 @@ class ControlSession:
                                               'the next')
         elif is_fast:
             self._go_safe(Cause.TOO_FAST, self._speed_guard.detail)
-        elif self.mode.follows and self.clock.overruns_in_row > settings.max_overruns:
+        elif self.mode in _FOLLOWING and self.clock.overruns_in_row > settings.max_overruns:
             self._go_safe(Cause.STATES_SLOW, f'the last {self.monitor.dt:.4f} s apart, '
                                              f'{settings.period:.4f} s expected')
         elif self.mode is Mode.HOLDING and self.monitor.velocity_known \
@@ -505,7 +506,7 @@ class ControlSession:
                 self._update_desired_motion()
             if self.mode is Mode.HOLDING:
                 return self._hold_pose(dt)
-            if self.mode.follows:
+            if self.mode in _FOLLOWING:
                 return self._track(dt)
         except StopRequestedError as error:
             self._go_safe(Cause.CONTROLLER_STOPS, str(error))

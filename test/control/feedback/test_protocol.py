@@ -17,8 +17,11 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 
 JOINTS = ['shoulder', 'elbow', 'wrist']
+
 POSE = np.array([0.1, 0.2, 0.0])
+
 MOVING = np.array([0.5, -0.3, 0.2])
+
 PERIOD = 0.002
 
 
