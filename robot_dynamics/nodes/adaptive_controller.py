@@ -158,6 +158,7 @@ class AdaptiveControllerNode(EffortControllerNode):
     def __init__(self, stopped: StopRequest):
         super().__init__('adaptive_controller', TABLE, stopped)
         self._reference_began: float | None = None
+        self._trajectories = 0
 
     def make_law(self, robot: Robot, values: Values) -> AdaptiveController:
         """Make the law that the parameters describe."""

@@ -17,7 +17,9 @@ import math
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
@@ -107,7 +109,8 @@ class ExcitationNode(PlainNode):
 
     def __init__(self, stopped: StopRequest):
         super().__init__('excitation', TABLE, stopped)
-        self._session: ExcitationSession | None = None
+        #: `ExcitationSession`, None until the plan is read.
+        self._session: Any = None
         self._recording: TopicRecording | None = None
         self._modes: dict[str, str] = {}
         self._controller = ''
@@ -145,8 +148,7 @@ class ExcitationNode(PlainNode):
                                            qos_overriding_options=qos.overridable())
         if self._as_reference:
             for name in values['controllers']:
-                self.fast.subscribe(String, f'{name}/mode',
-                                    lambda message, name=name: self._on_mode(name, message.data),
+                self.fast.subscribe(String, f'{name}/mode', partial(self._on_mode, name),
                                     qos.latched())
         if values['output']:
             recording = self._recording = TopicRecording(
@@ -169,9 +171,9 @@ class ExcitationNode(PlainNode):
             recording, self._recording = self._recording, None
             recording.close()
 
-    def _on_mode(self, name: str, mode: str) -> None:
+    def _on_mode(self, name: str, message: String) -> None:
         """Record the mode of a controller; stop when the one that follows stops tracking."""
-        self._modes[name] = mode
+        mode = self._modes[name] = message.data
         if name == self._controller and mode != Mode.TRACKING.value:
             self._stop_motion(f'{name} is {mode}')
 

@@ -156,8 +156,8 @@ class RecorderNode(PlainNode):
             recording.close()
 
     def _report(self) -> None:
-        line = self._progress.line(self._recording.writer.messages)
-        print(line, file=sys.stdout, flush=True)
+        if self._recording is not None:
+            print(self._progress.line(self._recording.writer.messages), flush=True)
 
 
 def main(args: Sequence[str] | None = None) -> int:

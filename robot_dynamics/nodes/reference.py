@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -376,14 +377,13 @@ class ReferenceNode(PlainNode):
         self._states = PolledSubscription(self, JointState, 'joint_states', qos.state(),
                                            qos_overriding_options=qos.overridable())
         for name in values['controllers']:
-            self.fast.subscribe(String, f'{name}/mode',
-                                lambda message, name=name: self._on_mode(name, message.data),
+            self.fast.subscribe(String, f'{name}/mode', partial(self._on_mode, name),
                                 qos.latched())
         self.fast.tick(values['chunk_period'], self._stream)
 
-    def _on_mode(self, name: str, mode: str) -> None:
+    def _on_mode(self, name: str, message: String) -> None:
         """Record the mode of a controller; start over when the one that follows stops tracking."""
-        self._modes[name] = mode
+        mode = self._modes[name] = message.data
         if mode == Mode.TRACKING.value:
             if name != self._controller:
                 self._motion, self._controller, self._failure = None, name, ''
@@ -416,7 +416,7 @@ class ReferenceNode(PlainNode):
         values = self.parameters.values
         if elapsed > self._motion.duration + values['horizon']:
             return
-        self._send(elapsed, values['horizon'], values['point_period'])
+        self._send(self._motion, elapsed, values['horizon'], values['point_period'])
 
     def _make_motion(self, pose: FloatArray) -> Reference | None:
         """Make the motion from a pose of the arm, or log why that is not possible.
@@ -444,10 +444,10 @@ class ReferenceNode(PlainNode):
                                     message.position).accepted
         return monitor.stamp if fresh else None
 
-    def _send(self, elapsed: float, horizon: float, step: float) -> None:
+    def _send(self, motion: Reference, elapsed: float, horizon: float, step: float) -> None:
         """Send the chunk of the motion that begins now."""
         message = trajectory_message(self._robot.joint_names,
-                                     sample_points(self._motion, elapsed, horizon, step))
+                                     sample_points(motion, elapsed, horizon, step))
         write_stamp(message.header.stamp, self._stamps.nanoseconds(self._start + elapsed))
         self._chunk_publishers[self._controller].publish(message)
         self._chunks += 1

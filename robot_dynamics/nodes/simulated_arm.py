@@ -50,6 +50,7 @@ from robot_dynamics.simulation.drive import (
     MotorsGravityAndDamping,
 )
 from robot_dynamics.simulation.elastic_plant import ElasticPlant
+from robot_dynamics.simulation.faults import FaultyPlant
 from robot_dynamics.simulation.pace import Pace
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import JointSensors, SensorQuality
@@ -227,6 +228,8 @@ class SimulatedArmNode(PlainNode):
             raise ParameterError('needs use_sim_time', subject='parameter wait_for_commands',
                                  remedy='set use_sim_time on every node, or 0.0 here')
         with self.stopped.interrupting():
+            plant: FaultyPlant | ElasticPlant
+            catching_effort: GravityAndDamping | MotorsGravityAndDamping
             if values['elastic_joints']:
                 plant = build_elastic_plant(load_elastic_robot(described, values), values)
                 catching_effort = MotorsGravityAndDamping(plant)

@@ -18,7 +18,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from rclpy.node import Node
-from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -127,7 +126,8 @@ class CommandClaim:
         self._name = topic
         self._message = message
         self._joint_names = tuple(joint_names)
-        self._publisher: Publisher | None = None
+        #: `Publisher`, None while the topic is not claimed.
+        self._publisher: Any = None
         self._made_at = 0.0
         self._predecessors: list[PolledSubscription] = []
         #: Full name of the topic.

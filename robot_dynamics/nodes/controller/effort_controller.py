@@ -78,6 +78,8 @@ class EffortControllerNode(ManagedNode):
         Whether the process is asked to stop.
     """
 
+    #: The control law, a `TrackingController` and a `Carrier` of payloads.
+    law: Any
     #: Class of the session.
     session_type = ControlSession
     #: Whether `build` is complete.
@@ -89,7 +91,8 @@ class EffortControllerNode(ManagedNode):
         self._services_made: list[Any] = []
         self._diagnostics: Diagnostics | None = None
         self._accepted_at = -np.inf
-        self._commands: CommandClaim | None = None
+        #: `CommandClaim`, None while the node is not configured.
+        self._commands: Any = None
         self._preparation: Timer | None = None
 
     def load_model(self, values: Values) -> Robot:
@@ -345,7 +348,7 @@ class EffortControllerNode(ManagedNode):
             self._commands.send(command.effort, session.monitor.q)
             timing[0] = stamps.now() - command.stamp
             timing[2] = max(timing[2], timing[0])
-        if session.verdict.accepted:
+        if session.verdict is not None and session.verdict.accepted:
             self._accepted_at = steady
         if session.mode is not self._mode:
             self._publish_mode()

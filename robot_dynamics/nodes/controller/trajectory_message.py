@@ -213,9 +213,9 @@ def _read_alike(reader: _Reader, lengths: list[int], times: np.ndarray,
         reader.at += whole * stride
         _require_alike(np.array([reader.lengths()]), lengths, first + whole)
         reader.require(stride)
-    for field, start, length in zip(fields, starts, lengths, strict=True):
-        if field is not None:
-            field[:] = reader.column('f8', _after(start + 4, length) - 8 * length, stride,
+    for values, start, length in zip(fields, starts, lengths, strict=True):
+        if values is not None:
+            values[:] = reader.column('f8', _after(start + 4, length) - 8 * length, stride,
                                      (count, length))
     times[:] = reader.column('i4', at, stride, (count,))
     times += 1e-9 * reader.column('u4', at + 4, stride, (count,))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 
@@ -35,11 +36,11 @@ def view(text: str, controller: str) -> str:
 def _without(text: str, topics: set[str]) -> str:
     """Remove the plots of some topics from a layout of PlotJuggler."""
     head, root = text[:text.index('<root')], ET.fromstring(text)
-    tabs = root.find('tabbed_widget')
+    tabs: Any = root.find('tabbed_widget')
     for tab in tabs.findall('Tab'):
         for splitter in tab.iter('DockSplitter'):
             for area in splitter.findall('DockArea'):
-                if any(curve.get('name').startswith(f'{topic}/') for topic in topics
+                if any(curve.attrib['name'].startswith(f'{topic}/') for topic in topics
                        for curve in area.iter('curve')):
                     splitter.remove(area)
             count = len(splitter.findall('DockArea'))
@@ -48,6 +49,6 @@ def _without(text: str, topics: set[str]) -> str:
         if not list(tab.iter('DockArea')):
             tabs.remove(tab)
     for selected in root.iter('selected_topics'):
-        selected.set('value', ';'.join(topic for topic in selected.get('value').split(';')
+        selected.set('value', ';'.join(topic for topic in selected.attrib['value'].split(';')
                                        if topic not in topics))
     return head + ET.tostring(root, encoding='unicode') + '\n'

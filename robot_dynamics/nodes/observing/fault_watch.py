@@ -95,9 +95,11 @@ class FaultWatch:
         self._observer.correct_friction(self._friction_of(values))
         self._periods: list[float] = []
         self._period = np.inf
-        self._predictor: MotionPredictor | None = None
-        self._detector: FaultDetector | None = None
-        self._learner: ThresholdLearner | None = None
+        # `MotionPredictor` and `FaultDetector` from when the period is known, `ThresholdLearner`
+        # while thresholds are learnt.
+        self._predictor: Any = None
+        self._detector: Any = None
+        self._learner: Any = None
         self._event, self._joint = Event.NOTHING, -1
         self._last, self._last_name, self._ended = Event.NOTHING, '', -np.inf
         self._counts = {Event.FAULT: 0, Event.CONTACT: 0}

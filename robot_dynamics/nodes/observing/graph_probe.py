@@ -12,6 +12,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -340,11 +341,9 @@ class NodeQueries:
                 continue
             self._added.add(name)
             self._ask(ListParameters, listing, ListParameters.Request(),
-                      lambda answer, name=name: self._on_names(name, answer))
+                      partial(self._on_names, name))
             if 'lifecycle_msgs/srv/GetState' in services.get(state, ()):
-                self._ask(GetState, state, GetState.Request(),
-                          lambda answer, name=name: self.lifecycle.update(
-                              {name: answer.current_state.label}))
+                self._ask(GetState, state, GetState.Request(), partial(self._on_state, name))
 
     def send(self) -> None:
         """Call services that could not be called yet."""
@@ -354,6 +353,9 @@ class NodeQueries:
     def _ask(self, service_type: type, name: str, request: Any,
              on_answer: Callable[[Any], None]) -> None:
         self._calls.append(_Call(self._node, service_type, name, request, on_answer))
+
+    def _on_state(self, name: str, answer: GetState.Response) -> None:
+        self.lifecycle[name] = answer.current_state.label
 
     def _on_names(self, name: str, answer: ListParameters.Response) -> None:
         """Request the values; a node that does not know one name answers with an empty list."""

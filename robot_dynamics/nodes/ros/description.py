@@ -78,7 +78,8 @@ def load_described(node: Node, values: Values, stopped: StopRequest) -> Describe
     if len(gravity) not in (0, 3):
         raise ModelError(f'must have 3 values, got {len(gravity)}', subject='parameter gravity',
                          remedy='give x, y and z, e.g. [0.0, 0.0, -9.81]')
-    selection = {'joints': values['joints'] or None, 'base_link': values['base_link'] or None}
+    selection: dict[str, Any] = {'joints': values['joints'] or None,
+                                 'base_link': values['base_link'] or None}
     path = resolve_robot(values['robot']) if values['robot'] else None
     source: Path | bytes | None = None
     if path is not None and path.suffix in _DH_SUFFIXES:

@@ -174,7 +174,7 @@ def monitor_status(monitor: JointStateMonitor, values: Mapping[str, object] | No
         **{note.value: count for note, count in monitor.notes.items() if count},
     }
     if not monitor.has_state:
-        worst = max(turned_away, key=turned_away.get, default=None)
+        worst = max(turned_away, key=lambda reason: turned_away[reason], default=None)
         return Status(Level.STALE, 'no joint state' + (f': {worst.value}' if worst else ''),
                       figures)
     return Status(Level.OK, 'complete states', figures)
@@ -189,7 +189,8 @@ def state_status(session: ControlSession) -> Status:
         return Status(Level.ERROR, session.reason, status.values)
     if session.mode is Mode.HALTED:
         return Status(Level.WARN, f'{session.reason}; the service resume ends it', status.values)
-    if status.level is Level.OK and session.verdict.reason not in _GOOD_REASONS:
+    if status.level is Level.OK and session.verdict is not None \
+            and session.verdict.reason not in _GOOD_REASONS:
         return Status(Level.WARN, str(session.verdict), status.values)
     return status
 

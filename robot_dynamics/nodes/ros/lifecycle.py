@@ -95,6 +95,7 @@ class ManagedNode(NodeParts, LifecycleNode):
         if not self.parameters.values[AUTOSTART.name]:
             return
         if self.trigger_configure() != SUCCESS:
+            assert self._failure is not None
             raise self._failure
         self._attempts = self.create_timer(_ATTEMPT_PERIOD, self._attempt,
                                            clock=Clock(clock_type=ClockType.STEADY_TIME))

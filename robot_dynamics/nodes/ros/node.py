@@ -6,7 +6,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rcl_interfaces.srv import (
@@ -164,12 +164,19 @@ class NodeParameters:
                 for name, row in self._table.items()}
 
 
-class NodeParts:
+if TYPE_CHECKING:
+    class _Mixin(Node):
+        """The class of rclpy that follows in the bases."""
+else:
+    _Mixin = object
+
+
+class NodeParts(_Mixin):
     """Parameters, fast and slow entities of a node; mix it in before a class of rclpy."""
 
     _slow_group: SlowGroup | None = None
-    #: None until they are declared.
-    parameters: NodeParameters | None = None
+    #: `NodeParameters`, None until they are declared.
+    parameters: Any = None
 
     @property
     def default_callback_group(self) -> SlowGroup:

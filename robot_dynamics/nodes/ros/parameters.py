@@ -79,7 +79,7 @@ class Parameter:
     topic: bool = False
 
     @property
-    def type(self) -> Type:
+    def type(self) -> Any:
         """The ROS type."""
         if isinstance(self.default, tuple):
             return Type.STRING_ARRAY if self.element is str else Type.DOUBLE_ARRAY
@@ -114,10 +114,12 @@ class Parameter:
             text += ' One of: ' + ', '.join(self.choices) + '.'
         descriptor = ParameterDescriptor(name=self.name, type=self.type.value, description=text,
                                          read_only=self.read_only)
-        if self.low is not None and self.type == Type.INTEGER:
+        if self.low is None or self.high is None:
+            return descriptor
+        if self.type == Type.INTEGER:
             descriptor.integer_range = [IntegerRange(from_value=int(self.low),
                                                      to_value=int(self.high), step=0)]
-        elif self.low is not None:
+        else:
             descriptor.floating_point_range = [FloatingPointRange(
                 from_value=float(self.low), to_value=float(self.high), step=0.0)]
         return descriptor

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import rclpy
 import yaml
@@ -49,6 +49,8 @@ class RuntimeNode(Protocol):
 
     parameters: NodeParameters
     fast: FastEntities
+    get_logger: Callable[[], Any]
+    destroy_node: Callable[[], Any]
 
     def start(self) -> None:
         """Build everything; raise a RobotDynamicsError when that is not possible."""

@@ -87,11 +87,11 @@ class WaitSet:
             wait_set.add_timer(timer.handle)
         wait_set.wait(int(timeout * _NANOSECONDS))
         ran = False
-        for index, (timer, callback) in enumerate(self._timers):
+        for index, (timer, serve) in enumerate(self._timers):
             # rcl marks a timer that was cancelled meanwhile as ready, too.
             if wait_set.is_ready('timer', index) and timer.handle.is_timer_ready():
                 timer.handle.call_timer()
-                callback()
+                serve()
                 ran = True
         for index, (subscription, callback) in enumerate(self._subscriptions):
             if wait_set.is_ready('subscription', index):
@@ -262,9 +262,10 @@ class RestWatch:
         entities = self._rest()
         if entities != self._entities:
             self._entities = entities
-            subscriptions, timers, clients, services = map(len, entities)
-            self._set = _rclpy.WaitSet(subscriptions, 0, timers, clients, services, 0,
-                                       self._node.context.handle) if any(entities) else None
+            of_subscriptions, of_timers, of_clients, of_services = map(len, entities)
+            self._set = _rclpy.WaitSet(
+                of_subscriptions, 0, of_timers, of_clients, of_services, 0,
+                self._node.context.handle) if any(entities) else None
         if self._set is None:
             return False
         wait_set = self._set

@@ -45,7 +45,7 @@ class Alarm:
 
     def __init__(self, ring: Callable[[], float]):
         self._ring = ring
-        self._timer: Timer | None = None
+        self._timer: Any = None
         self._quiet_from = math.inf
 
     def start(self, timer: Timer) -> None:

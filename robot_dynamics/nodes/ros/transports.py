@@ -74,7 +74,8 @@ def names_this_machine_profile(environment: Mapping[str, str]) -> bool:
     """Whether a process with this environment uses Fast DDS with `this_machine_profile`."""
     ours = this_machine_profile()
     named = environment.get(_profile_variable())
-    return ours is not None and bool(named) and _is_fast_dds(environment) \
+    return ours is not None and named is not None and named != '' \
+        and _is_fast_dds(environment) \
         and os.path.realpath(named) == os.path.realpath(ours)
 
 
