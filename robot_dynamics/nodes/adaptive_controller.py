@@ -40,22 +40,21 @@ _ADAPTATION = AdaptationGains()
 
 LEARNING_PARAMETERS = (
     Parameter('feedback.joint_stiffness', (), 'Diagonal of a constant K_P, instead of bandwidth '
-              'and error rate; empty for those.', 'N m/rad or N/m', 1e-6, 1e9,
-              read_only=True),
+              'and error rate; empty for those.', 'N m/rad or N/m', 1e-6, 1e9, read_only=True),
     Parameter('feedback.joint_damping', (), 'Diagonal of a constant K_D, as long as '
               'joint_stiffness.', 'N m s/rad or N s/m', 1e-6, 1e9, read_only=True),
     Parameter('adaptation.law', _ADAPTATION.law, 'Update law: gradient, projection (with '
               'leakage), dead_zone, composite, memory, natural, natural_memory.',
               choices=tuple(UPDATE_LAWS), read_only=True),
-    Parameter('adaptation.coordinates', _ADAPTATION.coordinates, 'links: every link stays a '
-              'body; base: only base parameters are learnt, and nothing else drifts.',
+    Parameter('adaptation.coordinates', _ADAPTATION.coordinates, 'links: every link stays a body; '
+              'base: only base parameters are learnt, and nothing else drifts.',
               choices=COORDINATES, read_only=True),
     Parameter('adaptation.leakage', _ADAPTATION.leakage, 'Rate at which estimates return to the '
               'model, for the law projection.', '1/s', 0.0, 100.0, read_only=True),
     Parameter('adaptation.dead_zone', _ADAPTATION.dead_zone, 'Length of s below which estimates '
               'do not change, for the law dead_zone.', 'rad/s or m/s', 0.0, 100.0, read_only=True),
-    Parameter('adaptation.rest_after', _ADAPTATION.rest_after, 'Time without desired motion '
-              'after which estimates do not change.', 's', 0.0, 1e6, read_only=True),
+    Parameter('adaptation.rest_after', _ADAPTATION.rest_after, 'Time without desired motion after '
+              'which estimates do not change.', 's', 0.0, 1e6, read_only=True),
     Parameter('adaptation.rest_sliding', _ADAPTATION.rest_sliding, 'Entry of s above which '
               'estimates change although the arm is at rest.', 'rad/s or m/s', 0.0, 1e6,
               read_only=True),
@@ -63,11 +62,10 @@ LEARNING_PARAMETERS = (
               element=str, read_only=True),
     Parameter('known.parameters', (), 'Single parameters that are known, e.g. link7/m or '
               'joint3/viscous.', element=str, read_only=True),
-    Parameter('known.combinations', (), 'Sums of parameters that are known, e.g. link1/Jzz + '
-              '0.25 link2/m.', element=str, read_only=True),
-    Parameter('estimates.restore_from', '', 'File of estimates to start from; empty for none. '
-              'It need not exist where estimates are saved to the same file.',
-              read_only=True),
+    Parameter('known.combinations', (), 'Sums of parameters that are known, e.g. link1/Jzz + 0.25 '
+              'link2/m.', element=str, read_only=True),
+    Parameter('estimates.restore_from', '', 'File of estimates to start from; empty for none. It '
+              'need not exist where estimates are saved to the same file.', read_only=True),
     Parameter('estimates.save_to', '', 'File that estimates are written to when the controller '
               'releases the arm; empty for none.', read_only=True),
     Parameter('contact_topic', 'inverse_dynamics/contact', 'Topic with contacts of the arm; '
@@ -143,8 +141,8 @@ TABLE = (
               read_only=True),
     Parameter('adaptation.longest_step', _ADAPTATION.longest_step, 'Longest time between two '
               'states over which estimates are integrated.', 's', 1e-4, 1.0, read_only=True),
-    Parameter('adaptation.largest_sliding', _ADAPTATION.largest_sliding, 'Largest plausible '
-              'entry of s; above it estimates do not change.', 'rad/s or m/s', 0.01, 1000.0,
+    Parameter('adaptation.largest_sliding', _ADAPTATION.largest_sliding, 'Largest plausible entry '
+              'of s; above it estimates do not change.', 'rad/s or m/s', 0.01, 1000.0,
               read_only=True),
     *LEARNING_PARAMETERS,
 )

@@ -35,9 +35,9 @@ TABLE = (
               'it, which bounds the gains.', 's', 0.0, 0.1, read_only=True),
     Parameter('gains.stiffness', (), 'K_P of each motor; empty for little more than the least '
               'that excludes other equilibria.', 'N m/rad or N/m', 1e-6, 1e9, read_only=True),
-    Parameter('gains.damping', (), 'K_D of each motor, below the limit of the sampled loop; '
-              'empty for the values under which its slowest motion is fastest.',
-              'N m s/rad or N s/m', 1e-6, 1e9, read_only=True),
+    Parameter('gains.damping', (), 'K_D of each motor, below the limit of the sampled loop; empty '
+              'for the values under which its slowest motion is fastest.', 'N m s/rad or N s/m',
+              1e-6, 1e9, read_only=True),
 )
 
 

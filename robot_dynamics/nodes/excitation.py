@@ -63,8 +63,7 @@ RECORDED = ('joint_states', 'motor_states', 'robot_description', STATE_TOPIC,
 
 TABLE = (
     *ROBOT_PARAMETERS,
-    Parameter('plan', '', 'File of the plan, as robot-dynamics excite writes it.',
-              read_only=True),
+    Parameter('plan', '', 'File of the plan, as robot-dynamics excite writes it.', read_only=True),
     Parameter('periods', 1, 'Number of repetitions of the motion.', low=1, high=1000,
               read_only=True),
     Parameter('play_as', 'reference', 'reference is for a controller of this package, trajectory '
@@ -85,18 +84,17 @@ TABLE = (
     Parameter('clearance', 0.0, 'Distance that the shapes of links keep from each other, checked '
               'by MuJoCo; 0 for no check.', 'm', 0.0, 1.0, read_only=True),
     Parameter('workspace', (), 'Box in the base frame that the shapes of moving links stay in, '
-              'checked with the clearance: x, y, z of one corner, then of the opposite one; '
-              'empty for none.', 'm', -100.0, 100.0, read_only=True),
-    Parameter('chunk_period', 0.1, 'Time between two messages.', 's', 0.02, 1.0,
-              read_only=True),
+              'checked with the clearance: x, y, z of one corner, then of the opposite one; empty '
+              'for none.', 'm', -100.0, 100.0, read_only=True),
+    Parameter('chunk_period', 0.1, 'Time between two messages.', 's', 0.02, 1.0, read_only=True),
     Parameter('horizon', 0.5, 'How long the arm moves on without a message before it comes to '
               'rest.', 's', 0.05, 10.0, read_only=True),
     Parameter('point_period', 0.04, 'Time between two points of a message.', 's', 0.001, 0.5,
               read_only=True),
     Parameter('lead', 0.1, 'Time from the measured pose to the start of the motion.', 's', 0.0,
               5.0, read_only=True),
-    Parameter('output', '', 'Folder of the recording; an existing one is replaced. Empty '
-              'for none.', read_only=True),
+    Parameter('output', '', 'Folder of the recording; an existing one is replaced. Empty for '
+              'none.', read_only=True),
     Parameter('topics', RECORDED, 'Topics to record, as soon as they have a publisher.',
               element=str, read_only=True, topic=True),
     Parameter('buffer_size', 64, 'Largest amount of data that waits to be written; beyond that '

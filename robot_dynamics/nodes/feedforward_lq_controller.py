@@ -37,14 +37,13 @@ TABLE = (
               'over one horizon.', choices=(OneStepRule.name, RiccatiRule.name), read_only=True),
     Parameter('feedback.bandwidth', _DESIGN.bandwidth, 'Rate at which velocity errors decay; '
               'horizon and weights follow.', '1/s', 0.1, 1000.0, read_only=True),
-    Parameter('feedback.time_constant', _DESIGN.time_constant, 'Time constant with which '
-              'position errors decay.', 's', 1e-4, 100.0, read_only=True),
+    Parameter('feedback.time_constant', _DESIGN.time_constant, 'Time constant with which position '
+              'errors decay.', 's', 1e-4, 100.0, read_only=True),
     Parameter('feedback.disturbance_rate', _DESIGN.disturbance_rate, 'Rate at which an integral '
               'compensates a torque that is not in the model, a payload for example; 0 for none, '
-              'a fifteenth of the bandwidth is robust.', '1/s', 0.0, 1000.0,
-              read_only=True),
-    Parameter('feedback.largest_disturbance', _DESIGN.largest_disturbance, 'Largest such '
-              'torque, as a share of the effort limits.', '', 0.001, 1.0, read_only=True),
+              'a fifteenth of the bandwidth is robust.', '1/s', 0.0, 1000.0, read_only=True),
+    Parameter('feedback.largest_disturbance', _DESIGN.largest_disturbance, 'Largest such torque, '
+              'as a share of the effort limits.', '', 0.001, 1.0, read_only=True),
     Parameter('feedback.series_order', DEFAULT_ORDER, 'Last power of A T in the series of the '
               'transition matrix.', low=1, high=HIGHEST_ORDER, read_only=True),
     Parameter('feedback.ahead', True, 'Compute gains along a trajectory when it arrives, off the '
@@ -59,12 +58,12 @@ TABLE = (
               'has to be above that.', low=1, high=1000, read_only=True),
     Parameter('schedule.update_period', _SCHEDULE.update_period, 'Shortest time between two '
               'updates of the gain.', 's', 0.0, 1.0, read_only=True),
-    Parameter('schedule.rescale', _SCHEDULE.rescale, 'Largest factor by which weights follow '
-              'the largest errors; 1 for none.', '', 1.0, LARGEST_RESCALE, read_only=True),
+    Parameter('schedule.rescale', _SCHEDULE.rescale, 'Largest factor by which weights follow the '
+              'largest errors; 1 for none.', '', 1.0, LARGEST_RESCALE, read_only=True),
     Parameter('errors.masses', _ERRORS.masses, 'Error of masses of the model with which the '
               'feedback has to be stable.', '%', 0.0, 99.0, read_only=True),
-    Parameter('errors.lengths', _ERRORS.lengths, 'The same for lengths.', '%', 0.0,
-              99.0, read_only=True),
+    Parameter('errors.lengths', _ERRORS.lengths, 'The same for lengths.', '%', 0.0, 99.0,
+              read_only=True),
     Parameter('errors.payload', _ERRORS.payload, 'The same for an unknown payload, as a share of '
               'the mass of all links.', '%', 0.0, 1000.0, read_only=True),
 )

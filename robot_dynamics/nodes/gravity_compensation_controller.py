@@ -22,8 +22,8 @@ _SETTINGS = GuidingSettings()
 
 TABLE = (
     *FEEDBACK_PARAMETERS,
-    Parameter('guiding.damping', _SETTINGS.damping, 'Rate at which an arm that is released '
-              'slows down.', '1/s', 0.0, 30.0),
+    Parameter('guiding.damping', _SETTINGS.damping, 'Rate at which an arm that is released slows '
+              'down.', '1/s', 0.0, 30.0),
     Parameter('guiding.friction_help', _SETTINGS.friction_help, 'Share of the friction of the '
               'description that is compensated.', '', 0.0, 0.95),
     Parameter('guiding.grip', _SETTINGS.grip, 'Acceleration that a push has to exceed before a '
@@ -33,8 +33,8 @@ TABLE = (
               'braked; an arm twice as fast gets the safe command.', 'rad/s or m/s', 0.01, 10.0,
               read_only=True),
     Parameter('guiding.largest_handover', _SETTINGS.largest_handover, 'Largest effort beyond the '
-              'model that is taken over from holding, as a share of the effort limits.', '',
-              0.0, 1.0, read_only=True),
+              'model that is taken over from holding, as a share of the effort limits.', '', 0.0,
+              1.0, read_only=True),
     Parameter('guiding.coulomb_velocity', _SETTINGS.coulomb_velocity, 'Speed below which the '
               'compensation of Coulomb friction fades out.', 'rad/s or m/s', 1e-4, 10.0,
               read_only=True),

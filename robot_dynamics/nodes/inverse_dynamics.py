@@ -48,8 +48,8 @@ EFFORT_PARAMETERS = (
               read_only=True, topic=True),
     Parameter('command_joints', (), 'commands: order of their joints; empty means that of the '
               'robot.', element=str, read_only=True),
-    Parameter('hardware_gravity_compensation', False, 'commands: whether the arm adds gravity '
-              'to commands.', read_only=True),
+    Parameter('hardware_gravity_compensation', False, 'commands: whether the arm adds gravity to '
+              'commands.', read_only=True),
 )
 
 #: An older command is assumed not to act any more. s.
@@ -64,8 +64,8 @@ TABLE = (
               read_only=True),
     Parameter('regressor_rate', 0.0, 'Largest rate of ~/regressor; 0 for none.', 'Hz', 0.0,
               2000.0),
-    Parameter('acceleration_cutoff', 20.0, 'Corner frequency of the low-pass that '
-              'differentiates velocities.', 'Hz', 0.5, 200.0, read_only=True),
+    Parameter('acceleration_cutoff', 20.0, 'Corner frequency of the low-pass that differentiates '
+              'velocities.', 'Hz', 0.5, 200.0, read_only=True),
     Parameter('velocity_cutoff', 30.0, 'Corner frequency of estimated velocities, where '
               'joint_states have none.', 'Hz', 0.5, 200.0, read_only=True),
     Parameter('max_gap', 0.1, 'After a longer gap between joint states the filters start over.',

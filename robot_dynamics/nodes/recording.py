@@ -172,13 +172,6 @@ class BagWriter:
     `write` passes a message to a thread, so that a slow disk does not stop the node. When more
     than the capacity waits, messages are dropped and counted.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the recording. An existing recording is replaced.
-    capacity : int
-        Bytes that may wait to be written.
-
     Raises
     ------
     RecordingError

@@ -65,8 +65,8 @@ from robot_dynamics.nodes.ros.subscriptions import PolledSubscription
 TIP_TRAJECTORIES = ('line', 'circle')
 
 TIP_PARAMETERS = (
-    Parameter('link', '', 'line, circle: link or frame that moves along the path; empty means '
-              'the last frame of the robot.', read_only=True),
+    Parameter('link', '', 'line, circle: link or frame that moves along the path; empty means the '
+              'last frame of the robot.', read_only=True),
     Parameter('keep_orientation', True, 'line, circle: whether the orientation of the link stays.',
               read_only=True),
     Parameter('displacement', (0.1, 0.0, 0.0), 'line: from its start to its end, in base axes.',
@@ -97,11 +97,11 @@ MOTION_PARAMETERS = (
               read_only=True),
     Parameter('base_frequency', 0.1, 'fourier: rate at which the motion repeats.', 'Hz', 0.001,
               10.0, read_only=True),
-    Parameter('poses', (), 'quintic: the poses, one after the other in one list; empty for '
-              'four random ones. line, circle: one pose where they begin; empty for the present '
-              'pose.', 'rad or m', -1e3, 1e3, read_only=True),
-    Parameter('dwell', 0.5, 'quintic: rest at every pose. line, circle: rest at both '
-              'ends.', 's', 0.0, 3600.0, read_only=True),
+    Parameter('poses', (), 'quintic: the poses, one after the other in one list; empty for four '
+              'random ones. line, circle: one pose where they begin; empty for the present pose.',
+              'rad or m', -1e3, 1e3, read_only=True),
+    Parameter('dwell', 0.5, 'quintic: rest at every pose. line, circle: rest at both ends.', 's',
+              0.0, 3600.0, read_only=True),
     Parameter('repeat', True, 'quintic: repeat the poses for ever. line, circle: move back and '
               'forth for ever.', read_only=True),
     Parameter('file', '', 'file: path of the JointTrajectory.', read_only=True),

@@ -64,20 +64,19 @@ STATE_PARAMETERS = (
               read_only=True),
     Parameter('motor_resolution', 0.0, 'Step of the encoders of the motors of elastic joints, '
               'seen from the joints.', 'rad or m', 0.0, 1.0, read_only=True),
-    Parameter('position_noise', 0.0, 'Standard deviation.', 'rad or m', 0.0, 1.0,
-              read_only=True),
+    Parameter('position_noise', 0.0, 'Standard deviation.', 'rad or m', 0.0, 1.0, read_only=True),
     Parameter('velocity_noise', 0.0, 'Standard deviation.', 'rad/s or m/s', 0.0, 10.0,
               read_only=True),
     Parameter('effort_noise', 0.0, 'Standard deviation.', 'N m or N', 0.0, 1e3, read_only=True),
     Parameter('signal_to_noise', 0.0, 'Ratio of the standard deviation of each position and '
               'velocity since the start to that of additional noise; 0 for no such noise.', '',
               0.0, 1e9, read_only=True),
-    Parameter('delay', 0.0, 'Age of joint_states, which their stamp shows.', 's', 0.0,
-              1.0, read_only=True),
+    Parameter('delay', 0.0, 'Age of joint_states, which their stamp shows.', 's', 0.0, 1.0,
+              read_only=True),
     Parameter('seed', 0, 'Seed of the noise.', low=0, high=2**31 - 1, read_only=True),
     Parameter('link_effort', 'none', 'Efforts in joint_states where joints are elastic: none, or '
-              'spring, as torque sensors behind the gears measure.',
-              choices=('none', 'spring'), read_only=True),
+              'spring, as torque sensors behind the gears measure.', choices=('none', 'spring'),
+              read_only=True),
 )
 
 #: Returns true positions, velocities and efforts, each of shape (n,).
@@ -86,17 +85,6 @@ Truth = Callable[[], tuple[FloatArray, FloatArray, FloatArray]]
 
 class ArmStates:
     """Measures states of an arm and publishes them.
-
-    Parameters
-    ----------
-    node : Node
-        The node of the simulated arm.
-    plant : Plant or ElasticPlant
-        The arm.
-    values : mapping
-        Values of `STATE_PARAMETERS`, and of `MOTOR_PARAMETERS`.
-    frame : str
-        ``frame_id`` of the messages.
 
     Raises
     ------

@@ -22,8 +22,8 @@ from robot_dynamics.simulation.faults import Fault, FaultKind, FaultyPlant
 PLANT_PARAMETERS = (
     Parameter('initial_position', (), 'Joint positions at the start; empty means zero, or the '
               'nearest position within limits.', 'rad or m', -1e3, 1e3, read_only=True),
-    Parameter('payload_mass', 0.0, 'Mass of a payload that is not in the description.',
-              'kg', 0.0, 1e3, read_only=True),
+    Parameter('payload_mass', 0.0, 'Mass of a payload that is not in the description.', 'kg', 0.0,
+              1e3, read_only=True),
     Parameter('payload_com', (0.0, 0.0, 0.0), 'Centre of the payload in its frame.', 'm', -10.0,
               10.0, read_only=True),
     Parameter('payload_frame', '', 'Link or frame that carries the payload; empty means the last '
@@ -34,8 +34,7 @@ PLANT_PARAMETERS = (
               'elastic joints; empty means as described.', 'N m s/rad or N s/m', 0.0, 1e5,
               read_only=True),
     Parameter('coulomb_friction', (), 'Coulomb friction of the joints, or of the motors of '
-              'elastic joints; empty means as described.', 'N m or N', 0.0, 1e5,
-              read_only=True),
+              'elastic joints; empty means as described.', 'N m or N', 0.0, 1e5, read_only=True),
     Parameter('armature', (), 'Rotor inertia of rigid joints, seen from the joints; empty means '
               'as described.', 'kg m^2 or kg', 0.0, 1e4, read_only=True),
     Parameter('effort_gain', (1.0,), 'True effort per commanded effort.', low=0.01, high=100.0,
@@ -130,15 +129,6 @@ INJECTION_PARAMETERS = (
 
 class FaultInjection:
     """Faults and pushes that the parameters describe, at a time or by a service.
-
-    Parameters
-    ----------
-    node : Node
-        The node of the simulated arm.
-    plant : FaultyPlant or ElasticPlant
-        The arm; one with elastic joints rejects them.
-    values : mapping
-        Values of `INJECTION_PARAMETERS`.
 
     Raises
     ------

@@ -47,15 +47,7 @@ class CommandMessage(Protocol):
 
 
 class EffortArray:
-    """Message of forward_command_controller: efforts in the order of its joints.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Joints of the robot.
-    order : ndarray of int, shape (n,)
-        ``vector[order]`` is in the order of the message.
-    """
+    """Message of forward_command_controller: efforts in the order of its joints."""
 
     message_type = Float64MultiArray
 
@@ -76,11 +68,6 @@ class EffortTrajectory:
     That controller adds the effort of the point to the output of its own PID. The PID compares
     the point with the measured pose, so it adds nothing with zero gains, which it must have, and
     little with others. A trajectory has to end at rest for it.
-
-    Parameters
-    ----------
-    names, order
-        As for `EffortArray`.
     """
 
     message_type = JointTrajectory

@@ -66,17 +66,7 @@ _WARNING_PERIOD = 2.0
 
 
 class EffortControllerNode(ManagedNode):
-    """Runs a control session; a subclass provides the law.
-
-    Parameters
-    ----------
-    name : str
-        Name of the node.
-    table : sequence of Parameter
-        Parameters of the law.
-    stopped : StopRequest
-        Whether the process is asked to stop.
-    """
+    """Runs a control session; a subclass provides the law."""
 
     #: The control law, a `TrackingController` and a `Carrier` of payloads.
     law: Any

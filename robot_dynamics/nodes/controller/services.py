@@ -21,10 +21,10 @@ from robot_dynamics.nodes.ros.parameters import Parameter, Values, per_joint
 
 STOP_PARAMETERS = (
     Parameter('stop_acceleration', (STOP_ACCELERATION,), 'Deceleration of the joints when the '
-              'service stop is called; efforts stay within their limits.',
-              'rad/s^2 or m/s^2', 0.01, 1000.0, read_only=True),
-    Parameter('stop_kind', StopKind.EACH_JOINT.value, 'each_joint stops every joint as soon as '
-              'it can; together stops all of them with the slowest, along a straight line.',
+              'service stop is called; efforts stay within their limits.', 'rad/s^2 or m/s^2',
+              0.01, 1000.0, read_only=True),
+    Parameter('stop_kind', StopKind.EACH_JOINT.value, 'each_joint stops every joint as soon as it '
+              'can; together stops all of them with the slowest, along a straight line.',
               choices=tuple(kind.value for kind in StopKind), read_only=True),
 )
 
@@ -94,9 +94,8 @@ PAYLOAD_PARAMETERS = (
               read_only=True),
     Parameter('payload.carried', False, 'Whether the arm carries it from the start on.',
               read_only=True),
-    Parameter('payload.blend_time', 1.0, 'Time over which efforts change to those of '
-              'another payload, without a jump.', 's', 0.05, 60.0,
-              read_only=True),
+    Parameter('payload.blend_time', 1.0, 'Time over which efforts change to those of another '
+              'payload, without a jump.', 's', 0.05, 60.0, read_only=True),
 )
 
 _NAMES = ('mass', 'com', 'inertia', 'frame')
@@ -109,17 +108,6 @@ def payload_of(values: Mapping[str, Any]) -> Payload:
 
 class PayloadServices:
     """Changes the payload of a law between two cycles.
-
-    Parameters
-    ----------
-    robot : Robot
-        The arm.
-    law : Carrier
-        The law.
-    session : ControlSession
-        The session that the law runs in.
-    values : mapping
-        Values of `PAYLOAD_PARAMETERS`.
 
     Attributes
     ----------

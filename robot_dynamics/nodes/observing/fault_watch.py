@@ -43,9 +43,9 @@ FAULT_PARAMETERS = (
               read_only=True),
     Parameter('faults.gain', GAIN, 'Rate at which the residual of the momentum follows external '
               'torques.', '1/s', 0.1, 1000.0, read_only=True),
-    Parameter('faults.thresholds', (), 'Largest unexplained efforts of an arm without faults: '
-              'one per joint, or those of learn_thresholds; empty means three quarters of the '
-              'largest efforts.', 'N m or N', 1e-9, 1e9),
+    Parameter('faults.thresholds', (), 'Largest unexplained efforts of an arm without faults: one '
+              'per joint, or those of learn_thresholds; empty means three quarters of the largest '
+              'efforts.', 'N m or N', 1e-9, 1e9),
     Parameter('faults.friction', (), 'Friction in addition to the description, as of '
               'learn_thresholds: viscous of each joint, then Coulomb of each; empty for none.',
               'N m s/rad or N s/m, N m or N', -1e9, 1e9),
@@ -71,19 +71,7 @@ _FAULT, _CONTACT = 0, 1
 
 
 class FaultWatch:
-    """Examines every joint state, and publishes residuals, faults and contacts.
-
-    Parameters
-    ----------
-    node : Node
-        Its node.
-    robot : Robot
-        The arm.
-    dynamics : Dynamics
-        Its equations.
-    values : mapping
-        Values of `FAULT_PARAMETERS`.
-    """
+    """Examines every joint state, and publishes residuals, faults and contacts."""
 
     def __init__(self, node: Node, robot: Robot, dynamics: Dynamics, values: Values):
         self._node, self._robot = node, robot

@@ -303,11 +303,6 @@ class _Call:
 class NodeQueries:
     """Parameters and lifecycle states of nodes, as their answers arrive.
 
-    Parameters
-    ----------
-    node : Node
-        The node that calls; an executor has to serve it.
-
     Attributes
     ----------
     parameters : dict of str to dict

@@ -82,11 +82,6 @@ class Switcher:
     def switch(self, name: str) -> None:
         """Let a controller take over.
 
-        Parameters
-        ----------
-        name : str
-            A name that users give.
-
         Raises
         ------
         BringupError

@@ -58,14 +58,7 @@ def load_robot(node: Node, values: Values, stopped: StopRequest) -> Robot:
 def load_described(node: Node, values: Values, stopped: StopRequest) -> Described:
     """Load the robot that the parameters of a node describe, with its source.
 
-    Parameters
-    ----------
-    node : Node
-        The node, not being served by an executor.
-    values : mapping
-        Its parameters, `ROBOT_PARAMETERS` among them.
-    stopped : StopRequest
-        Whether to stop waiting.
+    The node must not be served by an executor meanwhile.
 
     Raises
     ------

@@ -94,13 +94,7 @@ class Diagnostics:
 
 
 class CycleStatistics:
-    """Rate and duration of a cycle since the last `status`.
-
-    Parameters
-    ----------
-    capacity : int
-        Cycles stored between two calls.
-    """
+    """Rate and duration of a cycle since the last `status`."""
 
     def __init__(self, capacity: int = 4096):
         self._periods = np.zeros(capacity)

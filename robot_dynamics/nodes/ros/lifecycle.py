@@ -17,8 +17,8 @@ from robot_dynamics.nodes.ros.parameters import Parameter
 from robot_dynamics.nodes.ros.runtime import RCLError
 from robot_dynamics.nodes.ros.stopping import StoppedEarlyError, StopRequest
 
-AUTOSTART = Parameter('autostart', True, 'Configure at once and activate as soon as that is '
-                      'safe, without a lifecycle manager.', read_only=True)
+AUTOSTART = Parameter('autostart', True, 'Configure at once and activate as soon as that is safe, '
+                      'without a lifecycle manager.', read_only=True)
 
 #: Time between two attempts to activate without a manager. s.
 _ATTEMPT_PERIOD = 0.02
@@ -33,17 +33,7 @@ SUCCESS, FAILURE, ERROR = (TransitionCallbackReturn.SUCCESS, TransitionCallbackR
 
 
 class ManagedNode(NodeParts, LifecycleNode):
-    """The lifecycle of a node that may move an arm.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    table : sequence of Parameter
-        Its parameters.
-    stopped : StopRequest
-        Whether the process is asked to stop.
-    """
+    """The lifecycle of a node that may move an arm."""
 
     def __init__(self, name: str, table: Sequence[Parameter], stopped: StopRequest):
         super().__init__(name)

@@ -27,10 +27,9 @@ from robot_dynamics.nodes.ros.spinning import SPIN, SlowGroup
 from robot_dynamics.nodes.ros.stopping import StopRequest
 from robot_dynamics.nodes.ros.subscriptions import FastEntities
 
-STOP_WITH_PARENT = Parameter(
-    'stop_with_parent', True, 'Stop, with a safe command, when the process that started this '
-    'one has ended. Set false for a node that shall outlive the shell it was started from.',
-    read_only=True)
+STOP_WITH_PARENT = Parameter('stop_with_parent', True, 'Stop, with a safe command, when the '
+                             'process that started this one has ended. Set false for a node that '
+                             'shall outlive the shell it was started from.', read_only=True)
 
 #: Rows of every node's parameter table.
 RUNTIME_PARAMETERS = (SPIN, STOP_WITH_PARENT)
@@ -229,17 +228,7 @@ class NodeParts(_Mixin):
 
 
 class PlainNode(NodeParts, Node):
-    """A node without a lifecycle.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    table : sequence of Parameter
-        Its parameters.
-    stopped : StopRequest
-        Whether the process is asked to stop.
-    """
+    """A node without a lifecycle."""
 
     def __init__(self, name: str, table: Sequence[Parameter], stopped: StopRequest):
         super().__init__(name)

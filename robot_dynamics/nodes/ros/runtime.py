@@ -218,12 +218,6 @@ def readable_arguments(arguments: Sequence[str]) -> Iterator[list[str]]:
     rcl gives a list one type and rejects ``[0, 0.5]``, on the command line as in a file, before
     a node could declare that it wants numbers. Here ``.0`` is appended to the integers of such a
     list. Everything else stays as it was written.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        The command line. Parameter files with nothing to change are passed on as they are; for
-        others a copy is made, which is deleted after the block.
     """
     with ExitStack() as copies:
         yield [_readable(option, argument, copies)

@@ -114,15 +114,7 @@ class Spinner(Protocol):
 
 
 class EventsSpinner:
-    """Serves everything by an EventsExecutor, whose cost does not grow with the entities.
-
-    Parameters
-    ----------
-    node : Node
-        The node.
-    executor : Executor
-        The executor.
-    """
+    """Serves everything by an EventsExecutor, whose cost does not grow with the entities."""
 
     def __init__(self, node: Node, executor: Executor):
         self._node = node
@@ -140,15 +132,7 @@ class EventsSpinner:
 
 
 class SingleSpinner:
-    """Serves the fast entities by a SingleThreadedExecutor, and now and then the rest.
-
-    Parameters
-    ----------
-    node : Node
-        The node; the rest is what is in its default callback group, a `SlowGroup`.
-    fast : FastEntities
-        Its fast entities.
-    """
+    """Serves the fast entities by a SingleThreadedExecutor, and now and then the rest."""
 
     #: Time between two checks of the rest. s.
     PERIOD = 0.05
@@ -206,15 +190,7 @@ class SingleSpinner:
 
 
 class WaitSetSpinner(SingleSpinner):
-    """Serves the fast entities by a wait set built once, and now and then the rest.
-
-    Parameters
-    ----------
-    node : Node
-        The node.
-    fast : FastEntities
-        Its fast entities.
-    """
+    """Serves the fast entities by a wait set built once, and now and then the rest."""
 
     def __init__(self, node: Node, fast: FastEntities):
         super().__init__(node, fast)
@@ -242,13 +218,6 @@ class RestWatch:
     An executor builds a wait set from all entities of the node for that, of which most are events
     of publishers and subscriptions: a third of a millisecond, also where nothing is ready. At
     1 kHz, twenty such checks a second in each of two processes delay up to 4 % of the states.
-
-    Parameters
-    ----------
-    node : Node
-        The node.
-    fast : FastEntities
-        The fast entities, which are left out.
     """
 
     def __init__(self, node: Node, fast: FastEntities):

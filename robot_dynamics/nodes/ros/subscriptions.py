@@ -79,11 +79,6 @@ class FastEntities:
 
     They are ordinary entities of the node, served by any executor. A callback that an executor
     has taken does not run any more once its entity is destroyed.
-
-    Parameters
-    ----------
-    node : Node
-        Their node.
     """
 
     def __init__(self, node: Node):
@@ -158,21 +153,7 @@ class FastEntities:
 
 
 class PolledSubscription:
-    """A subscription whose messages wait in the middleware until they are fetched.
-
-    Parameters
-    ----------
-    node : Node
-        The node.
-    message_type : type
-        Type of the messages.
-    topic : str
-        Name of the topic.
-    profile : QoSProfile
-        Its depth is how many messages may wait.
-    raw : bool
-        Whether messages stay serialised.
-    """
+    """A subscription whose messages, as many as its depth, wait until they are fetched."""
 
     def __init__(self, node: Node, message_type: type, topic: str, profile: QoSProfile, *,
                  raw: bool = False, **options: Any):
