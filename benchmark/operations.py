@@ -21,13 +21,8 @@ os.environ['NUMBA_DISABLE_JIT'] = '1'
 import numpy as np
 from scaling_robots import SHAPES, pairs
 
-from robot_dynamics.dynamics.kernels import (
-    matrices,
-    newton_euler,
-    reference_motion,
-    slotine_li,
-)
-from robot_dynamics.dynamics.packing import pack
+from robot_dynamics.dynamics.kernels import matrices, newton_euler, slotine_li
+from robot_dynamics.dynamics.packing import body_table
 
 
 class Counted(float):
@@ -53,42 +48,37 @@ for _name in ('add', 'sub', 'mul', 'truediv'):
     setattr(Counted, f'__r{_name}__', _counting(f'__r{_name}__'))
 
 
+#: Kernels make their tables by this name.
+_plain_empty = np.empty
+
+
 def numbers(*shape: int) -> Any:
     """Return an array of counted numbers, all different."""
-    array = np.empty(shape, dtype=object)
+    array = _plain_empty(shape, dtype=object)
     array.flat = [Counted(0.1 + 0.01 * k) for k in range(array.size)]
     return array
 
 
 def inverse_dynamics(model: Any, n: int) -> None:
     """Count M a + C v + g."""
-    newton_euler.fill_inverse_dynamics(model, numbers(n), numbers(n), numbers(n),
-                                       numbers(n + 1, newton_euler.FRAME_WIDTH), numbers(n))
+    newton_euler.inverse_dynamics.function(model, numbers(n), numbers(n), numbers(n), numbers(n))
 
 
 def mass_matrix_and_others(model: Any, n: int) -> None:
     """Count M, C and g."""
-    matrices.fill_matrices(model, numbers(n), numbers(n), numbers(n + 1, matrices.FRAME_WIDTH),
-                           numbers(n, n), numbers(n, n), numbers(n))
-
-
-def moved(model: Any, n: int) -> tuple[Any, Any]:
-    """Frames and wrench columns of the reference motion."""
-    frames, W = numbers(n + 1, reference_motion.FRAME_WIDTH), numbers(6, 10 * n)
-    reference_motion.move_all(model, numbers(n), numbers(n), numbers(n), numbers(n), frames, W)
-    return frames, W
+    matrices.matrices.function(model, numbers(n), numbers(n), numbers(n, n), numbers(n, n),
+                               numbers(n))
 
 
 def regressor(model: Any, n: int) -> None:
     """Count Yr."""
-    slotine_li.project_all(model, *moved(model, n), numbers(n, 10 * n))
+    slotine_li.fill_regressor(model, *(numbers(n) for _ in range(4)), numbers(n, 10 * n))
 
 
 def adaptive_terms(model: Any, n: int) -> None:
     """Count Yr pi and Yr^T s."""
-    frames, W = moved(model, n)
-    slotine_li.propagate_twists(model, numbers(n), frames, W, numbers(10 * n))
-    slotine_li.gather_wrenches(model, numbers(10 * n), frames, W, numbers(n))
+    slotine_li.fill_adaptive_terms(model, *(numbers(n) for _ in range(5)), numbers(10 * n),
+                                   numbers(n), numbers(10 * n))
 
 
 #: What is counted, by name.
@@ -96,16 +86,24 @@ QUANTITIES = {'tau': inverse_dynamics, 'M, C and g': mass_matrix_and_others, 'Yr
               'Yr pi and Yr^T s': adaptive_terms}
 
 
+def _counted_empty(shape: Any, dtype: Any = float) -> Any:
+    return numbers(*(shape if isinstance(shape, tuple) else (shape,)))
+
+
 def count(shape: str, size: int) -> dict[str, Any]:
     """Count the operations of one robot."""
     robot = SHAPES[shape](size)
-    packed = pack(robot)
-    model = np.empty(packed.shape, dtype=object)
+    packed = body_table(robot)
+    model = _plain_empty(packed.shape, dtype=object)
     model.flat = [Counted(x) for x in packed.ravel()]
     operations = {}
     for name, quantity in QUANTITIES.items():
         Counted.operations = 0
-        quantity(model, size)
+        np.empty = _counted_empty
+        try:
+            quantity(model, size)
+        finally:
+            np.empty = _plain_empty
         operations[name] = Counted.operations
     return {'shape': shape, 'joints': size, 'pairs': pairs(robot), 'operations': operations}
 

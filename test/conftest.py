@@ -23,6 +23,10 @@ else:
     settings.register_profile('robot_dynamics', deadline=None)
     settings.load_profile('robot_dynamics')
 
+# Many robots of the tests are made at random: their C would be compiled for one call each. Tests
+# of the C ask for it (test/dynamics/native).
+os.environ.setdefault('ROBOT_DYNAMICS_BACKEND', 'numba')
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 #: Packages that tests may import at their top although neither the package nor ROS needs them.

@@ -114,7 +114,7 @@ def sag(model: Robot, plant: Mapping[str, Any], postures: FloatArray) -> float:
                         frame=plant.get('payload_frame') or None)
     dynamics = Dynamics(model)
     unknown = Dynamics(real).gravity_torque(postures) - dynamics.gravity_torque(postures)
-    mass = dynamics.mass_matrix(postures) + np.diag(model.armature)
+    mass = dynamics.mass_matrix(postures)
     try:
         error = np.linalg.solve(mass, unknown[..., None])
     except np.linalg.LinAlgError:

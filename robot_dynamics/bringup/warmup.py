@@ -9,17 +9,15 @@ from collections.abc import Sequence
 
 import robot_dynamics
 from robot_dynamics.bringup.processes import NodeProcess
-from robot_dynamics.dynamics.kernels.loading import Kernel
+from robot_dynamics.dynamics.kernels.loading import Compiled
 from robot_dynamics.dynamics.warmup import warm_up as warm_up_imported
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 
 # What of the other rooms a node needs these import.
 _ROOMS = ('control', 'simulation')
 
-#: Kernels of nodes beside those of every loop, by module of the package; rows of controllers have
-#: their own. The excitation node checks the whole motion before its first command.
-_OF_NODES = {**{node: row.kernels for node, row in CONTROLLER_NODES.items()},
-             'excitation': {'dynamics.kernels.lanes_dynamics': ('inverse_dynamics',)}}
+#: Kernels of nodes beside those of every loop, by module of the package.
+_OF_NODES = {node: row.kernels for node, row in CONTROLLER_NODES.items()}
 
 #: The same for an arm whose joints are elastic.
 _OF_ELASTIC_ARMS = {'elastic.rotors': ('add_rotor_matrices',), 'elastic.motion': ('advance',)}
@@ -43,12 +41,12 @@ def warm_up(processes: Sequence[NodeProcess] = ()) -> float:
 def every_node() -> tuple[NodeProcess, ...]:
     """Return one process of each kind that asks for kernels of its own."""
     return (NodeProcess('simulated_arm', parameters={'elastic_joints': 'description'}),
-            *(NodeProcess(node) for node in (*CONTROLLER_NODES, 'excitation')))
+            *(NodeProcess(node) for node in CONTROLLER_NODES))
 
 
-def kernels_of(processes: Sequence[NodeProcess]) -> tuple[Kernel, ...]:
+def kernels_of(processes: Sequence[NodeProcess]) -> tuple[Compiled, ...]:
     """Return the kernels that nodes ask for beside those of every loop, each once."""
-    found: dict[Kernel, None] = {}
+    found: dict[Compiled, None] = {}
     for process in processes:
         wanted = _OF_NODES.get(process.node, {})
         if process.node == 'simulated_arm' and process.parameters.get('elastic_joints'):

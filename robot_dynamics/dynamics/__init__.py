@@ -3,5 +3,6 @@
 
 from robot_dynamics.dynamics.equations import Dynamics
 from robot_dynamics.dynamics.joint_terms import JOINT_TERMS
+from robot_dynamics.dynamics.linearisation import LinearModel
 
-__all__ = ['JOINT_TERMS', 'Dynamics']
+__all__ = ['JOINT_TERMS', 'Dynamics', 'LinearModel']

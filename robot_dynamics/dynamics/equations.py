@@ -3,55 +3,185 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.dynamics import joint_terms
-from robot_dynamics.dynamics.batches import Batches
-from robot_dynamics.dynamics.coupling import Coupling
-from robot_dynamics.dynamics.effort_derivatives import EffortDerivatives
-from robot_dynamics.dynamics.effort_rates import EffortRates
-from robot_dynamics.dynamics.gram import GramMethods
-from robot_dynamics.dynamics.kernel_sets import kernels_for
-from robot_dynamics.dynamics.kernels import solve
-from robot_dynamics.dynamics.kernels import terms as term_kernels
-from robot_dynamics.dynamics.link_kinematics import LinkKinematics
-from robot_dynamics.dynamics.matrix_derivatives import MatrixDerivatives
-from robot_dynamics.dynamics.native import use_native
-from robot_dynamics.dynamics.packing import disown, pack, prepared_buffer
+from robot_dynamics.dynamics import joint_terms, least_squares
+from robot_dynamics.dynamics.caller import Caller, in_pieces
+from robot_dynamics.dynamics.kernels import (
+    coriolis,
+    effort_derivatives,
+    effort_rates,
+    forward_dynamics,
+    kinematics,
+    matrices,
+    newton_euler,
+    parameter_derivatives,
+    slotine_li,
+    state_derivatives,
+    time_derivatives,
+)
+from robot_dynamics.dynamics.kernels.equation import Equation
+from robot_dynamics.dynamics.least_squares import Factor, NormalEquations
+from robot_dynamics.dynamics.linearisation import LinearModel, motion_of_deviations, product
 from robot_dynamics.dynamics.samples import (
     Samples,
     check_out,
-    check_three,
+    check_several,
+    finished,
     gather,
-    write_three,
+    write_several,
 )
 from robot_dynamics.errors import (
+    DimensionError,
     ModelError,
-    NoCompilerError,
     ParameterError,
     StateError,
     shown,
 )
-from robot_dynamics.model.arrays import FloatArray, is_positive
+from robot_dynamics.model.arrays import FloatArray, is_positive, real_array
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot_data import Frame
+
+#: Factorisations of C by name, with the number that kernels know them by.
+FACTORISATIONS = {'christoffel': float(coriolis.CHRISTOFFEL),
+                  'garofalo': float(coriolis.GAROFALO)}
+
+#: Axes that Jacobians can be given in.
+AXES = ('base', 'link')
+
+#: Samples of which a least-squares problem holds the regressors at a time.
+_AT_A_TIME = 128
 
 
-class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics, GramMethods):
+class InverseDynamicsDerivatives(NamedTuple):
+    """Derivatives of the efforts; row i is tau_i, column h is q_h, v_h or a_h."""
+
+    #: d tau_i / d q_h, shape (..., n, n), N m/rad and the like.
+    dtau_dq: FloatArray
+    #: d tau_i / d v_h, shape (..., n, n).
+    dtau_dv: FloatArray
+    #: d tau_i / d a_h, the mass matrix, shape (..., n, n).
+    M: FloatArray
+
+
+class ForwardDynamicsDerivatives(NamedTuple):
+    """Derivatives of the accelerations; row i is a_i, column h is q_h, v_h or tau_h."""
+
+    #: d a_i / d q_h, shape (..., n, n).
+    da_dq: FloatArray
+    #: d a_i / d v_h, shape (..., n, n).
+    da_dv: FloatArray
+    #: d a_i / d tau_h = M^-1, shape (..., n, n).
+    da_dtau: FloatArray
+
+
+class InverseDynamicsRates(NamedTuple):
+    """Efforts and their time derivatives, shape (..., n)."""
+
+    #: N m or N.
+    tau: FloatArray
+    #: N m/s or N/s.
+    tau_dot: FloatArray
+    #: N m/s^2 or N/s^2.
+    tau_ddot: FloatArray
+
+
+class MatrixTimeDerivatives(NamedTuple):
+    """M, C and g and their time derivatives."""
+
+    #: Shape (..., n, n).
+    M: FloatArray
+    #: Shape (..., n, n).
+    C: FloatArray
+    #: Shape (..., n).
+    g: FloatArray
+    #: Shape (..., n, n).
+    M_dot: FloatArray
+    #: Shape (..., n, n).
+    C_dot: FloatArray
+    #: Shape (..., n).
+    g_dot: FloatArray
+
+
+class TimeDerivatives(NamedTuple):
+    """Time derivatives of M, C and g."""
+
+    #: Shape (..., n, n).
+    M_dot: FloatArray
+    #: Shape (..., n, n).
+    C_dot: FloatArray
+    #: Shape (..., n).
+    g_dot: FloatArray
+
+
+class StateDerivatives(NamedTuple):
+    """Derivatives of M, C and g along q and v; index h is that of q_h or v_h."""
+
+    #: dM_dq[h, i, j] = dM_ij/dq_h, shape (..., n, n, n).
+    dM_dq: FloatArray
+    #: dC_dq[h, i, j] = dC_ij/dq_h, shape (..., n, n, n).
+    dC_dq: FloatArray
+    #: dC_dv[h, i, j] = dC_ij/dv_h, shape (..., n, n, n).
+    dC_dv: FloatArray
+    #: dg_dq[h, i] = dg_i/dq_h, shape (..., n, n).
+    dg_dq: FloatArray
+
+
+class ParameterDerivatives(NamedTuple):
+    """Derivatives of M, C and g along the inertial parameters; index p is that of pi_p."""
+
+    #: dM_dpi[p, i, j] = dM_ij/dpi_p, shape (..., 10 nb, n, n).
+    dM_dpi: FloatArray
+    #: dC_dpi[p, i, j] = dC_ij/dpi_p, shape (..., 10 nb, n, n).
+    dC_dpi: FloatArray
+    #: dg_dpi[p, i] = dg_i/dpi_p, shape (..., 10 nb, n).
+    dg_dpi: FloatArray
+
+
+class JacobianDerivatives(NamedTuple):
+    """Derivatives of the Jacobian of a frame and of its rate; index h is that of q_h."""
+
+    #: dJ_dq[h] = dJ/dq_h, shape (..., n, 6, n). It is d(dJ/dt)/dv_h too where each joint has
+    #: one coordinate.
+    dJ_dq: FloatArray
+    #: dJdot_dq[h] = d(dJ/dt)/dq_h, shape (..., n, 6, n).
+    dJdot_dq: FloatArray
+
+
+# Methods that call one equation for plain arrays of one sample without further ado.
+_PLAIN: dict[str, tuple[Equation, type | None]] = {
+    'inverse_dynamics': (newton_euler.inverse_dynamics, None),
+    'matrices': (matrices.matrices, None),
+    'mass_matrix': (matrices.mass_matrix, None),
+    'forward_dynamics': (forward_dynamics.forward_dynamics, None),
+    'inverse_dynamics_derivatives': (effort_derivatives.inverse_dynamics_derivatives,
+                                     InverseDynamicsDerivatives),
+    'forward_dynamics_derivatives': (forward_dynamics.forward_dynamics_derivatives,
+                                     ForwardDynamicsDerivatives),
+    'matrix_time_derivatives': (time_derivatives.matrix_time_derivatives, MatrixTimeDerivatives),
+    'com_position': (kinematics.com_position, None),
+    'com_jacobian': (kinematics.com_jacobian, None),
+    'forward_kinematics': (kinematics.forward_kinematics, None),
+}
+
+
+class Dynamics:
     r"""Equations of motion of a rigid robot, on a fixed base or floating.
 
     With n independent velocities, one a joint on most arms, and nb moving bodies::
 
-        M(q) a + C(q, v) v + g(q) = tau = Y(q, v, a) pi
-        M(q) a_r + C(q, v) v_r + g(q)   = Yr(q, v, v_r, a_r) pi
+        M(q) a + C(q, v) v + g(q) = tau = Y(q, v, a) pi + armature * a
+        M(q) a_r + C(q, v) v_r + g(q)   = Yr(q, v, v_r, a_r) pi + armature * a_r
 
     C is the Christoffel matrix, so that dM/dt - 2 C is skew-symmetric. pi holds ten
-    inertial parameters a body, `Robot.parameters`.
+    inertial parameters a body, `Robot.parameters`. M includes the armature of the robot's
+    description, the inertia of rotors as joints feel it, as in MuJoCo and Pinocchio; damping
+    and friction are not part of tau (see the terms of `regressor`).
 
     Joint arguments are float64 arrays of shape (n,), or batches of shape (..., n) whose
     leading axes broadcast against each other; other real numbers are accepted too, more
@@ -74,11 +204,15 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
     threads : int, optional
         Number of threads that share a batch of thousands of samples; by default one for
         each core that the process may use. Smaller ones are done by the caller's.
-    backend : {'numba', 'c'}, default 'numba'
-        With 'c' the regressors, adaptive terms, matrices and inverse dynamics of one sample
-        run in C made for this robot, which needs a C compiler when the robot is new; see
-        `robot_dynamics.dynamics.native`. Everything else is the same, and so are results.
-        Where no compiler is found, a RuntimeWarning says so and the numba kernels are used.
+    backend : {'auto', 'numba', 'c'}
+        'c' writes the equations of this robot out in C and compiles that, once a robot, which
+        takes about a second for an arm and is announced; it needs a C compiler when the robot
+        is new, else a RuntimeWarning says that numba is used. 'auto' does the same where a
+        compiler is found and all joints have one coordinate (at most 40 of them), and is
+        silent where not. What is not written out runs in numba. Results are the same.
+        The variable ROBOT_DYNAMICS_BACKEND names another choice for 'auto'.
+    armature : bool, default True
+        Whether M, tau, accelerations and all their derivatives include the described armature.
 
     Attributes
     ----------
@@ -86,8 +220,8 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
         The robot.
     n : int
         Number of velocities, one a joint on most arms.
-    parameters : ndarray, shape (10 nb,)
-        Inertial parameters pi.
+    armature : ndarray, shape (n,)
+        What is included of it: zeros with ``armature=False``.
     backend : str
         What is used: 'numba' or 'c'.
 
@@ -95,67 +229,63 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
     -----
     Methods may be called from several threads at once. A kernel is compiled at its
     first use and then kept on disk; `robot_dynamics.dynamics.warmup.warm_up` does it
-    ahead of time for all kernels that a control loop needs, not for those of large
-    batches.
+    ahead of time for those that a control loop needs.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Dynamics, Robot
+    >>> dynamics = Dynamics(Robot.from_urdf('urdf/planar_2r.urdf'))
+    >>> dynamics.inverse_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0]).shape
+    (2,)
     """
 
     def __init__(self, robot: Robot, *, coulomb_velocity: float = 0.05,
-                 threads: int | None = None, backend: str = 'numba'):
+                 threads: int | None = None, backend: str = 'auto', armature: bool = True):
         if not isinstance(robot, Robot):
-            raise ModelError('is no Robot', subject=type(robot).__name__,
+            raise ModelError(f'must be a Robot, got {type(robot).__name__}', subject='robot',
                              remedy='read one with Robot.from_urdf or Robot.from_dh')
         if not is_positive(coulomb_velocity):
-            raise ParameterError(f'is {shown(coulomb_velocity)}, not a positive number',
+            raise ParameterError(f'must be a positive number, got {shown(coulomb_velocity)}',
                                  subject='coulomb_velocity',
                                  remedy='give the speed below which Coulomb friction fades out')
         self.robot = robot
         self.n = robot.n
-        self.parameters = robot.parameters
-        self._epsilon = float(coulomb_velocity)
-        self._model = pack(robot)
-        self._kernels = kernels_for(robot)
-        self._has_single_coordinates = robot.all_joints_1dof
+        self.armature = np.array(robot.armature) if armature else np.zeros(robot.n)
+        self.armature.flags.writeable = False
+        self._options = {'coulomb_velocity': float(coulomb_velocity), 'threads': threads,
+                         'backend': backend, 'armature': bool(armature)}
+        self._parameters = robot.parameters
         self._of_q, self._of_v = (_counted(robot, names) for names in (
             robot.position_names, robot.velocity_names))
-        self._bodies = robot.n_bodies
-        self._rows = robot.body_coordinates.n
         self._inertial = 10 * robot.n_bodies
-        self._coupling = Coupling(robot)
-        self._is_direct = self._coupling.is_direct
-        self._threads = threads
-        self._batches = Batches(robot, self._model, self._coupling, threads)
-        self._choices: dict[tuple[str, ...], tuple[FloatArray, int]] = {}
-        self._choose(())
-        self.backend = 'numba'
-        if use_native(backend):
-            self._use_native()
-
-    def _use_native(self) -> None:
-        """Put kernels in C in place of the general methods, if there is a compiler."""
-        from robot_dynamics.dynamics.native import backend as native
-        general = {name: getattr(self, name) for name in native.METHODS}
-        try:
-            methods = native.native_methods(self.robot, self._model, general, self._choices)
-        except NoCompilerError as error:
-            warnings.warn(f'{error.subject}: {error.message}, so the numba kernels are used; '
-                          f'{error.remedy}', RuntimeWarning, stacklevel=3)
-            return
-        self.__dict__.update(methods)
-        self._batches.regressor_kernel = native.native_batches(
-            self.robot, self._model, self._batches.regressor_kernel)
-        self.backend = 'c'
+        self._caller = Caller(robot, self.armature, backend, threads)
+        self.backend = self._caller.backend
+        # What is found at the first call of a method, by its last argument.
+        self._entries: dict[str, dict[Any, Any]] = {}
+        self._choices: dict[tuple[str, ...], FloatArray] = {}
+        self._frames: dict[tuple[str, str], FloatArray] = {}
 
     def __repr__(self) -> str:
         return f'<Dynamics of {self.robot!r}>'
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy packs its robot anew: nothing of this one is shared with another process.
-        return partial(Dynamics, coulomb_velocity=self._epsilon, threads=self._threads,
-                       backend=self.backend), (self.robot,)
+        return partial(Dynamics, **self._options), (self.robot,)
+
+    @property
+    def parameters(self) -> FloatArray:
+        """Inertial parameters pi, shape (10 nb,)."""
+        return self._parameters
+
+    @parameters.setter
+    def parameters(self, value: Any) -> NoReturn:
+        raise ParameterError('cannot be set', subject='parameters of Dynamics',
+                             remedy='make new equations: '
+                                    'Dynamics(robot.with_parameters(parameters))')
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """Name of each inertial parameter: `Robot.parameter_names`."""
+        """Name of each inertial parameter, ``link/m`` to ``link/Jzz``."""
         return self.robot.parameter_names
 
     def column_names(self, terms: Sequence[str] = ()) -> tuple[str, ...]:
@@ -176,7 +306,7 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
             for joint in self.robot.velocity_names)
 
     def parameter_vector(self, terms: Sequence[str] = ()) -> FloatArray:
-        """Return pi and the parameters of the terms as described, in column order.
+        """Pi and the parameters of the terms as described, in the order of `column_names`.
 
         Shape (10 nb + len(terms) n,). Damping, friction and armature are those of the
         robot's description; offsets are zero.
@@ -184,46 +314,35 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
         return np.concatenate([self.parameters,
                                joint_terms.described_parameters(self.robot, terms)])
 
-    def regressor_buffer(self, terms: Sequence[str] = ()) -> FloatArray:
-        """Return an array for the regressor of one sample, the fastest to write into.
+    # ---- dynamics ----
 
-        A regressor written into it does not write its zeros again: leave alone the
-        entries of bodies that a joint does not carry. Any other array will do as well,
-        also the buffer of another robot, and gets its zeros written.
-        """
-        columns = self._choose(terms)[1]
-        return prepared_buffer(self._model, columns) if self._is_direct \
-            else np.zeros((self.n, columns))
+    def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike,
+                         external: ArrayLike | Mapping[str, ArrayLike] | None = None,
+                         ) -> FloatArray:
+        """Efforts tau = M a + C v + g - J^T f that a motion asks for.
 
-    def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> FloatArray:
-        """Efforts tau = M a + C v + g that the motion asks for.
+        M includes the armature (see `Dynamics`); friction and damping are not included.
 
         Parameters
         ----------
         q, v, a : array_like, shape (..., n)
             Positions, velocities, accelerations.
+        external : array_like, shape (..., nb, 6), or mapping of link names to (..., 6), optional
+            External force at the origin of a link (3) and moment on it (3), N and N m, base
+            axes.
 
         Returns
         -------
         ndarray, shape (..., n)
             Joint efforts, N m or N.
+
+        See Also
+        --------
+        forward_dynamics, gravity_torque, regressor
         """
-        if self._is_direct:
-            tau = np.empty(self.n)
-            try:
-                if not self._kernels.inverse_dynamics.call(self._model, q, v, a, tau):
-                    return tau
-            except TypeError:
-                self._kernels.inverse_dynamics.load()
         samples = self._gather(q=q, v=v, a=a)
-        q, v, a = samples.rows
-        if self._batches.takes(len(q)):
-            return self._batches.inverse_dynamics(q, v, a).reshape(*samples.shape, self.n)
-        tau = np.empty((len(q), self._rows))
-        self._kernels.many_inverse_dynamics.load()(
-            self._model, self._coupling.positions(q), self._coupling.rates(v),
-            self._coupling.rates(a), tau)
-        return self._coupling.efforts(tau).reshape(*samples.shape, self.n)
+        tau = self._evaluate('inverse_dynamics', samples)[0]
+        return tau if external is None else tau - self._external_efforts(q, external)
 
     def gravity_torque(self, q: ArrayLike) -> FloatArray:
         """Efforts g that hold the robot still against gravity.
@@ -241,6 +360,41 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
         rest = np.zeros(self.n)
         return self.inverse_dynamics(q, rest, rest)
 
+    def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike,
+                         external: ArrayLike | Mapping[str, ArrayLike] | None = None,
+                         ) -> FloatArray:
+        """Accelerations a = M^-1 (tau + J^T f - C v - g).
+
+        M includes the armature (see `Dynamics`); friction and damping are not included.
+
+        Parameters
+        ----------
+        q, v, tau : array_like, shape (..., n)
+            Positions, velocities, joint efforts.
+        external : array_like or mapping, optional
+            External forces, as for `inverse_dynamics`.
+
+        Returns
+        -------
+        ndarray, shape (..., n)
+            Accelerations, rad/s^2 or m/s^2.
+
+        Raises
+        ------
+        ModelError
+            When M is not positive definite; names the joint.
+        StateError
+            When a position is not finite.
+
+        Notes
+        -----
+        In time proportional to n: the articulated-body algorithm of Featherstone, "Rigid Body
+        Dynamics Algorithms", chapter 7.
+        """
+        if external is not None:
+            tau = np.asarray(tau) + self._external_efforts(q, external)
+        return self._evaluate('forward_dynamics', self._gather(q=q, v=v, tau=tau))[0]
+
     def matrices(self, q: ArrayLike, v: ArrayLike,
                  out: tuple[FloatArray, FloatArray, FloatArray] | None = None,
                  ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -256,32 +410,29 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
         Returns
         -------
         M : ndarray, shape (..., n, n)
-            Mass matrix, symmetric.
+            Mass matrix, symmetric, with the armature (see `Dynamics`).
         C : ndarray, shape (..., n, n)
             C_ij = 1/2 sum_k (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) v_k.
         g : ndarray, shape (..., n)
             Gravity efforts.
         """
-        if self._is_direct:
-            n = self.n
-            M, C, g = ((np.empty((n, n)), np.empty((n, n)), np.empty(n)) if out is None
-                       else check_three(out))
-            try:
-                if not self._kernels.matrices.call(self._model, q, v, M, C, g):
-                    return M, C, g
-            except TypeError:
-                self._kernels.matrices.load()
-        samples = self._gather(q=q, v=v)
-        result = self._matrices(*samples.rows)
-        result = tuple(x.reshape(samples.shape + x.shape[1:]) for x in result)
-        if out is None:
-            return result
-        write_three(check_three(out), result)
-        return out
+        results = self._evaluate('matrices', self._gather(q=q, v=v))
+        return tuple(results) if out is None else _written(out, results, ('M', 'C', 'g'))
 
     def mass_matrix(self, q: ArrayLike) -> FloatArray:
-        """Mass matrix M, shape (..., n, n), for positions of shape (..., n)."""
-        return self.matrices(q, np.zeros(self.n))[0]
+        """Mass matrix M with the armature (see `Dynamics`).
+
+        Parameters
+        ----------
+        q : array_like, shape (..., n)
+            Positions.
+
+        Returns
+        -------
+        ndarray, shape (..., n, n)
+            kg m^2, kg m or kg.
+        """
+        return self._evaluate('mass_matrix', self._gather(q=q))[0]
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, factorisation: str = 'christoffel',
                         ) -> FloatArray:
@@ -307,53 +458,58 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
             different Slotine-Li regressors, either of which suits that controller. All
             other methods use the Christoffel matrix unless they are asked for the other.
         """
-        if isinstance(factorisation, str) and factorisation == 'christoffel':
+        if _kind_of(factorisation) == coriolis.CHRISTOFFEL:
             return self.matrices(q, v)[1]
-        return self._coriolis_matrix(q, v, factorisation)
+        return self._garofalo(q, v, np.zeros(self.n))[0]
 
-    def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> FloatArray:
-        """Accelerations a = M^-1 (tau - C v - g).
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> FloatArray:
+        """Kinetic energy 1/2 v^T M v, with that of the rotors (see `Dynamics`).
 
         Parameters
         ----------
-        q, v, tau : array_like, shape (..., n)
-            Positions, velocities, joint efforts.
+        q, v : array_like, shape (..., n)
+            Positions and velocities.
 
         Returns
         -------
-        ndarray, shape (..., n)
-            Accelerations, rad/s^2 or m/s^2.
-
-        Raises
-        ------
-        ModelError
-            When M is not positive definite; names the joint.
-        StateError
-            When a position is not finite.
+        ndarray, shape (...,)
+            J; a float for one sample.
         """
-        if self._is_direct:
-            a = self._acceleration(q, v, tau)
-            if a is not None:
-                return a
-        samples = self._gather(q=q, v=v, tau=tau)
-        q, v, tau = samples.rows
-        M, C, g = (np.ascontiguousarray(x) for x in self._matrices(q, v))
-        a = np.empty_like(v)
-        joint = solve.many_accelerations.load()(M, C, g, v, tau, a)
-        if joint != solve.SOLVED:
-            self._refuse_to_accelerate(q, joint)
-        return a.reshape(*samples.shape, self.n)
+        M = self.mass_matrix(q)
+        v = real_array(v, 'v')
+        return 0.5 * np.einsum('...i,...ij,...j->...', v, M, v)[()]
+
+    def potential_energy(self, q: ArrayLike) -> FloatArray:
+        """Potential energy -sum m g_0 . c of gravity, zero at the origin of the base.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., n)
+            Positions.
+
+        Returns
+        -------
+        ndarray, shape (...,)
+            J; a float for one sample. Its gradient is `gravity_torque`.
+        """
+        mass = self.robot.inertial_parameters[:, 0].sum()
+        if not mass > 0.0:
+            return np.zeros(self._gather(q=q).shape)[()]
+        return (-mass * (self.com_position(q) @ self.robot.gravity))[()]
+
+    # ---- regressors ----
 
     def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, terms: Sequence[str] = (),
                   out: FloatArray | None = None) -> FloatArray:
-        """Regressor Y of the inverse dynamics: tau = Y(q, v, a) pi.
+        """Regressor Y of the inverse dynamics: tau = Y(q, v, a) pi + armature * a.
 
         Parameters
         ----------
         q, v, a : array_like, shape (..., n)
             Positions, velocities, accelerations.
         terms : sequence of str
-            Joint terms to append, see `robot_dynamics.dynamics.joint_terms`.
+            Joint terms to append, see `robot_dynamics.dynamics.joint_terms`; with 'armature'
+            and `parameter_vector` tau = Y pi alone.
         out : ndarray, optional
             Where to write the result; all of it is written.
 
@@ -362,12 +518,13 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
         ndarray, shape (..., n, 10 nb + len(terms) n)
             Row j is joint j, column block k is body k, then one column a joint and term.
         """
-        return self.slotine_li_regressor(q, v, v, a, terms, out)
+        choice = self._choose('regressor', terms)
+        return self._regressors(choice, self._gather(q=q, v=v, v_r=v, a=a), out)
 
     def slotine_li_regressor(self, q: ArrayLike, v: ArrayLike, v_r: ArrayLike, a_r: ArrayLike,
                              terms: Sequence[str] = (), out: FloatArray | None = None,
                              ) -> FloatArray:
-        """Slotine-Li regressor: M(q) a_r + C(q, v) v_r + g(q) = Yr(q, v, v_r, a_r) pi.
+        """Slotine-Li regressor: M a_r + C v_r + g = Yr(q, v, v_r, a_r) pi + armature * a_r.
 
         Parameters
         ----------
@@ -385,19 +542,8 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
         ndarray, shape (..., n, 10 nb + len(terms) n)
             Row j is joint j, column block k is body k, then one column a joint and term.
         """
-        try:
-            choice, columns = self._choices[terms]
-        except (KeyError, TypeError):
-            choice, columns = self._choose(terms)
-        if self._is_direct:
-            Y = np.empty((self.n, columns)) if out is None else out
-            try:
-                if not self._kernels.slotine_li_regressor.call(self._model, choice, q, v, v_r,
-                                                               a_r, Y):
-                    return Y
-            except TypeError:
-                self._kernels.slotine_li_regressor.load()
-        return self._regressors(q, v, v_r, a_r, choice, columns, out)
+        choice = self._choose('slotine_li_regressor', terms)
+        return self._regressors(choice, self._gather(q=q, v=v, v_r=v_r, a_r=a_r), out)
 
     def adaptive_terms(self, q: ArrayLike, v: ArrayLike, v_r: ArrayLike, a_r: ArrayLike,
                        s: ArrayLike, parameters: ArrayLike, terms: Sequence[str] = (),
@@ -420,122 +566,686 @@ class Dynamics(EffortDerivatives, EffortRates, MatrixDerivatives, LinkKinematics
         Returns
         -------
         tau : ndarray, shape (..., n)
-            Yr pi, joint efforts.
+            Yr pi, joint efforts; the armature only as a term.
         gradient : ndarray, shape (..., 10 nb + len(terms) n)
             Yr^T s.
         """
-        try:
-            choice, columns = self._choices[terms]
-        except (KeyError, TypeError):
-            choice, columns = self._choose(terms)
-        if self._is_direct:
-            tau = np.empty(self.n)
-            gradient = np.empty(columns)
-            try:
-                if not self._kernels.adaptive_terms.call(self._model, choice, q, v, v_r, a_r, s,
-                                                         parameters, tau, gradient):
-                    return tau, gradient
-            except TypeError:
-                self._kernels.adaptive_terms.load()
-        return self._adaptive_terms(q, v, v_r, a_r, s, parameters, choice, columns)
+        choice = self._choose('adaptive_terms', terms)
+        samples = self._gather(q=q, v=v, v_r=v_r, a_r=a_r, s=s, parameters=parameters,
+                               columns=self._columns(choice))
+        return tuple(self._run(slotine_li.adaptive_terms, samples, choice))
 
-    def _acceleration(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> FloatArray | None:
-        """Acceleration of one sample of plain arrays; None for anything else."""
-        n = self.n
-        M, C, g, a = np.empty((n, n)), np.empty((n, n)), np.empty(n), np.empty(n)
-        try:
-            if self._kernels.matrices.call(self._model, q, v, M, C, g):
-                return None
-            joint = solve.acceleration.call(self._model, M, C, g, v, tau, a)
-        except TypeError:
-            self._kernels.matrices.load()
-            solve.acceleration.load()
-            return None
-        if joint >= solve.NO_INERTIA:
-            self._refuse_to_accelerate(q, joint - solve.NO_INERTIA)
-        return None if joint else a
+    def normal_equations(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike,
+                         weights: ArrayLike | None = None, *, terms: Sequence[str] = (),
+                         columns: Sequence[int] | None = None, factor: str = 'gram',
+                         ) -> NormalEquations | Factor:
+        r"""Least-squares equations of a recording, in memory that does not grow with it.
+
+        W stacks the regressors Y(q, v, a) of all samples and tau their efforts, each row
+        multiplied by the root of its weight, so that ::
+
+            |W x - tau|^2 = sum_k sum_j weight_kj (Y_j(q_k, v_k, a_k) x - tau_kj)^2
+
+        Parameters
+        ----------
+        q, v, a, tau : array_like, shape (..., n)
+            Positions, velocities, accelerations, joint efforts.
+        weights : array_like, shape (n,) or (..., n), optional
+            Weight of the squared error of each joint, or of each row; one if not given.
+            With the inverse of the variance of the efforts the estimate is the best one.
+        terms : sequence of str
+            Joint terms whose columns Y has too; without 'armature' it has none for rotors.
+        columns : sequence of int, optional
+            Columns of Y to keep, in this order, such as those of base parameters. All of
+            them if not given.
+        factor : {'gram', 'qr'}
+            The normal equations, or the triangular factor of a QR decomposition. That
+            takes several times as long, and errors in it grow with the condition number
+            of W instead of its square.
+
+        Returns
+        -------
+        NormalEquations or Factor
+            W^T W, W^T tau and tau^T tau, or R, z and rest.
+        """
+        if not isinstance(factor, str) or factor not in ('gram', 'qr'):
+            raise ParameterError(f"must be 'gram' or 'qr', got {shown(factor)}",
+                                 subject='factor', remedy="leave it out for 'gram'")
+        choice = self._choose('regressor', terms)
+        kept = least_squares.check_columns(columns, self._columns(choice))
+        arguments = {'q': q, 'v': v, 'a': a, 'tau': tau}
+        same = np.ones(self.n)
+        if weights is not None:
+            weights = least_squares.check_weights(weights)
+            if weights.shape == same.shape:
+                same = weights
+            else:
+                arguments['weights'] = weights
+        rows = self._gather(**arguments).rows
+
+        def share(piece: slice) -> FloatArray:
+            q, v, a, tau, *own = (x[piece] for x in rows)
+            roots = np.sqrt(own[0] if own else np.broadcast_to(same, tau.shape))
+            Y = self._caller.evaluate(slotine_li.slotine_li_regressor, [q, v, v, a],
+                                      choice)[0][0]
+            W = np.empty((*tau.shape, len(kept) + 1))
+            np.multiply(Y if len(kept) == Y.shape[-1] and columns is None else Y[..., kept],
+                        roots[..., np.newaxis], out=W[..., :-1])
+            W[..., -1] = tau * roots
+            W = W.reshape(-1, len(kept) + 1)
+            return product(W.T, W) if factor == 'gram' else least_squares.triangle_of(W)
+
+        shares: Iterator[FloatArray] = in_pieces(len(rows[0]), self._caller.threads, share,
+                                                 _AT_A_TIME)
+        combine = least_squares.summed if factor == 'gram' else least_squares.merged
+        return combine(shares, len(kept))
+
+    # ---- derivatives ----
+    #
+    # Along a joint of several coordinates, d/dq_h is the derivative along the motion that
+    # unit velocity v_h makes: such velocities are no derivatives of coordinates.
+
+    def inverse_dynamics_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike,
+                                     out: tuple[FloatArray, FloatArray, FloatArray] | None = None,
+                                     ) -> InverseDynamicsDerivatives:
+        """Derivatives of the inverse dynamics tau = M a + C v + g.
+
+        Parameters
+        ----------
+        q, v, a : array_like, shape (..., n)
+            Positions, velocities, accelerations.
+        out : tuple of three ndarrays, optional
+            Where to write the results; they must share no memory.
+
+        Returns
+        -------
+        InverseDynamicsDerivatives
+            dtau_dq, dtau_dv and M, shape (..., n, n), M with the armature (see `Dynamics`).
+
+        Notes
+        -----
+        ::
+
+            dtau/dq_h = dM/dq_h a + dC/dq_h v + dg/dq_h
+            dtau/dv_h = dC/dv_h v + C e_h
+
+        computed without these tensors in O(n d) for a tree of depth d: Singh, Russell,
+        Wensing, "Efficient analytical derivatives of rigid-body dynamics using spatial
+        vector algebra". Equal to Garofalo, Ott, Albu-Schaeffer, "On the closed form
+        computation of the dynamic matrices and their differentiations", eq. 24.
+        """
+        results = self._evaluate('inverse_dynamics_derivatives', self._gather(q=q, v=v, a=a))
+        if out is not None:
+            results = _written(out, results, InverseDynamicsDerivatives._fields)
+        return InverseDynamicsDerivatives(*results)
+
+    def forward_dynamics_derivatives(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike,
+                                     ) -> ForwardDynamicsDerivatives:
+        """Derivatives of the forward dynamics a = M^-1 (tau - C v - g).
+
+        Parameters
+        ----------
+        q, v, tau : array_like, shape (..., n)
+            Positions, velocities, joint efforts.
+
+        Returns
+        -------
+        ForwardDynamicsDerivatives
+            da_dq = -M^-1 dtau/dq at the acceleration a, da_dv = -M^-1 dtau/dv and
+            da_dtau = M^-1, shape (..., n, n), M with the armature (see `Dynamics`).
+
+        Raises
+        ------
+        ModelError
+            When M is not positive definite; names the joint.
+
+        Notes
+        -----
+        tau = tau(q, v, a(q, v, tau)) differentiated: Sohl, Bobrow, "A recursive multibody
+        dynamics and sensitivity algorithm for branched kinematic chains"; Singh, Russell,
+        Wensing (see `inverse_dynamics_derivatives`).
+        """
+        return ForwardDynamicsDerivatives(*self._evaluate(
+            'forward_dynamics_derivatives', self._gather(q=q, v=v, tau=tau)))
+
+    def linearise(self, q: ArrayLike, v: ArrayLike, *, tau: ArrayLike | None = None,
+                  a: ArrayLike | None = None) -> LinearModel:
+        """Linear model of small deviations from a point of a trajectory.
+
+        Parameters
+        ----------
+        q, v : array_like, shape (..., n)
+            Positions and velocities of the point.
+        tau : array_like, shape (..., n), optional
+            Joint efforts there; or give ``a``.
+        a : array_like, shape (..., n), optional
+            Accelerations there; or give ``tau``.
+
+        Returns
+        -------
+        LinearModel
+            A and B of dx/dt = A x + B u with x = (dq, dv), u = dtau; and of them the
+            model for a period, `LinearModel.discrete`. M includes the armature (see
+            `Dynamics`).
+
+        Notes
+        -----
+        ::
+
+            A = [[0, 1], [-M^-1 dtau/dq, -M^-1 dtau/dv]],   B = [[0], [M^-1]]
+
+        Van Winssen, deSilva, "Accurate trajectory control of robotic manipulators", eq. 5,
+        with the sign of A corrected. Joints of several coordinates deviate by
+        dq = `Robot.difference`, whose rate turns with their velocity: see
+        `robot_dynamics.dynamics.linearisation`.
+        """
+        if (tau is None) == (a is None):
+            raise ParameterError('must not both be given' if tau is not None
+                                 else 'must not both be missing', subject='tau and a',
+                                 remedy='give the efforts or the accelerations of the point')
+        if a is None:
+            blocks = self.forward_dynamics_derivatives(q, v, tau)
+        else:
+            blocks = self._run(forward_dynamics.acceleration_derivatives,
+                               self._gather(q=q, v=v, a=a))
+        v = np.broadcast_to(np.asarray(v, dtype=np.float64), blocks[0].shape[:-1])
+        return LinearModel.of(motion_of_deviations(self.robot, v), *blocks)
+
+    def inverse_dynamics_rates(self, q: ArrayLike, v: ArrayLike, a: ArrayLike,
+                               jerk: ArrayLike, snap: ArrayLike) -> InverseDynamicsRates:
+        """Efforts tau = M a + C v + g along a motion and two time derivatives of them.
+
+        Parameters
+        ----------
+        q, v, a, jerk, snap : array_like, shape (..., n)
+            Positions and their first four time derivatives.
+
+        Returns
+        -------
+        InverseDynamicsRates
+            tau, tau_dot, tau_ddot, shape (..., n), M with the armature (see `Dynamics`).
+
+        Raises
+        ------
+        ModelError
+            When a joint has several coordinates.
+
+        Notes
+        -----
+        ::
+
+            tau'  = M j + M' a + C a + C' v + g'
+            tau'' = M s + 2 M' j + M'' a + C j + 2 C' a + C'' v + g''
+
+        The matrices with one dash are those of `time_derivatives` (Garofalo, Ott,
+        Albu-Schaeffer, "On the closed form computation of the dynamic matrices and their
+        differentiations", eq. 25), those with two the next of them; here they are not
+        made, but efforts are differentiated as a whole, by the recursion of Newton and
+        Euler with derivatives of every vector in it. A motor behind a spring moves by them.
+        """
+        self.robot.require_single_coordinates('a derivative of efforts by time')
+        samples = self._gather(q=q, v=v, a=a, jerk=jerk, snap=snap)
+        return InverseDynamicsRates(*self._run(effort_rates.inverse_dynamics_rates, samples))
+
+    def matrix_time_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike,
+                                out: tuple[FloatArray, ...] | None = None,
+                                ) -> MatrixTimeDerivatives:
+        """M, C and g and their time derivatives along a motion, in one pass.
+
+        Parameters
+        ----------
+        q, v, a : array_like, shape (..., n)
+            Positions, velocities, accelerations.
+        out : tuple of six ndarrays, optional
+            Where to write the results; they must share no memory.
+
+        Returns
+        -------
+        MatrixTimeDerivatives
+            M, C, g, M_dot, C_dot, g_dot, shapes (..., n, n) and (..., n). C is the Christoffel
+            matrix, M with the armature; see `matrices` and `time_derivatives`.
+        """
+        results = self._evaluate('matrix_time_derivatives', self._gather(q=q, v=v, a=a))
+        if out is not None:
+            results = _written(out, results, MatrixTimeDerivatives._fields)
+        return MatrixTimeDerivatives(*results)
+
+    def time_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike,
+                         factorisation: str = 'christoffel') -> TimeDerivatives:
+        """Time derivatives of M, C and g along a motion.
+
+        Parameters
+        ----------
+        q, v, a : array_like, shape (..., n)
+            Positions, velocities, accelerations.
+        factorisation : {'christoffel', 'garofalo'}
+            Which C; see `coriolis_matrix`.
+
+        Returns
+        -------
+        TimeDerivatives
+            M_dot and C_dot, shape (..., n, n), and g_dot, shape (..., n).
+
+        Notes
+        -----
+        Garofalo, Ott, Albu-Schaeffer, "On the closed form computation of the dynamic
+        matrices and their differentiations", eq. 25, computed directly::
+
+            dM/dt = sum dJ^T/dt I J + J^T I dJ/dt
+            dC/dt = sum dJ^T/dt (Psi J + I dJ/dt) + J^T I d2J/dt2
+                    + J^T (dPsi/dt J + Psi dJ/dt)
+            dg/dt = sum (dJ^T/dt I - J^T I adj) gamma
+
+        (with adj of dv/dt = J a + dJ/dt v in dPsi/dt, where the paper prints J v).
+        """
+        kind = _kind_of(factorisation)
+        *_, dM, dC, dg = self.matrix_time_derivatives(q, v, a)
+        if kind == coriolis.GAROFALO:
+            _, dC = self._garofalo(q, v, a)
+        return TimeDerivatives(dM, dC, dg)
+
+    def state_derivatives(self, q: ArrayLike, v: ArrayLike, factorisation: str = 'christoffel',
+                          ) -> StateDerivatives:
+        """Derivatives of M, C and g along the state.
+
+        Parameters
+        ----------
+        q, v : array_like, shape (..., n)
+            Positions and velocities.
+        factorisation : {'christoffel', 'garofalo'}
+            Which C; see `coriolis_matrix`.
+
+        Returns
+        -------
+        StateDerivatives
+            dM_dq, dC_dq and dC_dv, shape (..., n, n, n), and dg_dq, shape (..., n, n); the
+            index of q_h or v_h comes first.
+
+        Notes
+        -----
+        Garofalo, Ott, Albu-Schaeffer, "On the closed form computation of the dynamic
+        matrices and their differentiations", eq. 24::
+
+            dM/dq_h = sum dJ^T/dq_h I J + J^T I dJ/dq_h
+            dC/dq_h = sum dJ^T/dq_h (Psi J + I dJ/dt) + J^T I d(dJ/dt)/dq_h
+                      + J^T (Psi(dJ/dq_h v) J + Psi dJ/dq_h)
+            dC/dv_h = sum J^T (Psi(J^h) J + I d(dJ/dt)/dv_h)
+            dg/dq_h = sum (dJ^T/dq_h I - J^T I adj(J^h)) gamma
+
+        where for the Christoffel matrix Psi(v) is
+        1/2 (I adj(v) - adj(v)^T I + Hb(I v)), also linear in v.
+        """
+        kind = np.array([_kind_of(factorisation)])
+        return StateDerivatives(*self._run(state_derivatives.state_derivatives,
+                                           self._gather(q=q, v=v), kind))
+
+    def parameter_derivatives(self, q: ArrayLike, v: ArrayLike,
+                              factorisation: str = 'christoffel') -> ParameterDerivatives:
+        """Derivatives of M, C and g along the inertial parameters.
+
+        Parameters
+        ----------
+        q, v : array_like, shape (..., n)
+            Positions and velocities.
+        factorisation : {'christoffel', 'garofalo'}
+            Which C; see `coriolis_matrix`.
+
+        Returns
+        -------
+        ParameterDerivatives
+            dM_dpi and dC_dpi, shape (..., 10 nb, n, n), and dg_dpi, shape (..., 10 nb, n),
+            in the order of `Robot.parameter_names`. C = sum_p dC_dpi[p] pi_p, likewise g, and M
+            but for the armature.
+
+        Notes
+        -----
+        Garofalo, Ott, Albu-Schaeffer, "On the closed form computation of the dynamic
+        matrices and their differentiations", eq. 13, for column j::
+
+            dM^j/dpi_h = J^T A(J^j)^h
+            dC^j/dpi_h = J^T (A(adj J^j + dJ^j/dt)^h - adj^T A(J^j)^h)
+            dg/dpi_h   = J^T A(gamma)^h
+
+        (the dot in the second is lost in print).
+        """
+        kind = np.array([_kind_of(factorisation)])
+        return ParameterDerivatives(*self._run(parameter_derivatives.parameter_derivatives,
+                                               self._gather(q=q, v=v), kind))
+
+    # ---- kinematics ----
+    #
+    # In 'base' axes, rows 0-2 of a Jacobian are the velocity of the frame's origin and rows
+    # 3-5 the angular velocity. In 'link' axes both are turned into the axes of the frame,
+    # which makes the body twist: J_k of Garofalo, Ott, Albu-Schaeffer, "On the closed form
+    # computation of the dynamic matrices and their differentiations". There Jacobians go from
+    # link to link (eqs. 27-32); here each column is evaluated where it is wanted.
+
+    def forward_kinematics(self, q: ArrayLike, link: str | None = None) -> FloatArray:
+        """Poses in the base frame.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., n)
+            Positions.
+        link : str, optional
+            A link or frame of the robot; all moving bodies when not given.
+
+        Returns
+        -------
+        ndarray, shape (..., nb, 4, 4), or (..., 4, 4) for one link
+            Homogeneous transformations from the link frame to the base frame, metres.
+        """
+        frame = None if link is None else self._frame(link)
+        samples = self._gather(q=q)
+        poses = self._evaluate('forward_kinematics', samples)[0]
+        if frame is None:
+            return poses
+        if frame.body < 0:
+            return np.broadcast_to(frame.pose, (*samples.shape, 4, 4)).copy()
+        return product(poses[..., frame.body, :, :], frame.pose)
+
+    def jacobian(self, q: ArrayLike, link: str, axes: str = 'base') -> FloatArray:
+        """Geometric Jacobian of a link or frame.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., n)
+            Positions.
+        link : str
+            A link or frame of the robot.
+        axes : {'base', 'link'}
+            Axes of the Jacobian.
+
+        Returns
+        -------
+        ndarray, shape (..., 6, n)
+            Linear velocity of the frame's origin (rows 0-2) and angular velocity (rows
+            3-5) per unit joint speed. In link axes, J_k of Garofalo, Ott, Albu-Schaeffer,
+            eq. 27.
+        """
+        frame = self._packed_frame(link, axes)
+        if axes == 'base':
+            self._open('jacobian', kinematics.jacobian, link, frame, 'link')
+        return self._run(kinematics.jacobian, self._gather(q=q), frame)[0]
+
+    def jacobian_dot(self, q: ArrayLike, v: ArrayLike, link: str, axes: str = 'base',
+                     ) -> FloatArray:
+        """Time derivative of the Jacobian of a link or frame.
+
+        Parameters
+        ----------
+        q, v : array_like, shape (..., n)
+            Positions and velocities.
+        link : str
+            A link or frame of the robot.
+        axes : {'base', 'link'}
+            Axes of the Jacobian.
+
+        Returns
+        -------
+        ndarray, shape (..., 6, n)
+            dJ/dt, so that the acceleration of the frame's origin and the angular
+            acceleration are J a + dJ/dt v (in base axes). Garofalo, Ott, Albu-Schaeffer,
+            eq. 28.
+        """
+        frame = self._packed_frame(link, axes)
+        if axes == 'base':
+            self._open('jacobian_dot', kinematics.jacobian_dot, link, frame, 'link')
+        return self._run(kinematics.jacobian_dot, self._gather(q=q, v=v), frame)[0]
+
+    def jacobian_ddot(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, link: str,
+                      axes: str = 'base') -> FloatArray:
+        """Second time derivative of the Jacobian of a link or frame.
+
+        Parameters
+        ----------
+        q, v, a : array_like, shape (..., n)
+            Positions, velocities, accelerations.
+        link : str
+            A link or frame of the robot.
+        axes : {'base', 'link'}
+            Axes of the Jacobian.
+
+        Returns
+        -------
+        ndarray, shape (..., 6, n)
+            d2J/dt2. Garofalo, Ott, Albu-Schaeffer, eq. 29.
+        """
+        frame = self._packed_frame(link, axes)
+        return self._run(kinematics.jacobian_ddot, self._gather(q=q, v=v, a=a), frame)[0]
+
+    def jacobian_derivatives(self, q: ArrayLike, v: ArrayLike, link: str, axes: str = 'base',
+                             ) -> JacobianDerivatives:
+        """Derivatives along q of the Jacobian of a link or frame, and of its rate.
+
+        Parameters
+        ----------
+        q, v : array_like, shape (..., n)
+            Positions and velocities.
+        link : str
+            A link or frame of the robot.
+        axes : {'base', 'link'}
+            Axes of the Jacobian.
+
+        Returns
+        -------
+        JacobianDerivatives
+            dJ_dq and dJdot_dq, shape (..., n, 6, n); the index of q_h comes first. Garofalo,
+            Ott, Albu-Schaeffer, eqs. 30 to 32.
+        """
+        frame = self._packed_frame(link, axes)
+        return JacobianDerivatives(*self._run(kinematics.jacobian_derivatives,
+                                              self._gather(q=q, v=v), frame))
+
+    def com_position(self, q: ArrayLike) -> FloatArray:
+        """Centre of mass of all moving links in the base frame.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., n)
+            Positions.
+
+        Returns
+        -------
+        ndarray, shape (..., 3)
+            Metres.
+
+        Raises
+        ------
+        ModelError
+            When the links have no mass.
+        """
+        self._require_mass()
+        return self._evaluate('com_position', self._gather(q=q))[0]
+
+    def com_jacobian(self, q: ArrayLike) -> FloatArray:
+        """Jacobian of the centre of mass of all moving links.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., n)
+            Positions.
+
+        Returns
+        -------
+        ndarray, shape (..., 3, n)
+            Velocity of the centre of mass per unit joint speed, base axes:
+            J_com = P^T I J / m, Garofalo, Ott, Albu-Schaeffer, "On the closed form
+            computation of the dynamic matrices and their differentiations", eq. 7. Gravity
+            is g(q) = -m J_com^T g_0.
+
+        Raises
+        ------
+        ModelError
+            When the links have no mass.
+        """
+        self._require_mass()
+        return self._evaluate('com_jacobian', self._gather(q=q))[0]
+
+    # ---- from arguments to equations ----
+
+    def _evaluate(self, name: str, samples: Samples) -> list[FloatArray]:
+        """Results of a method of `_PLAIN`, after which plain arrays go past it."""
+        equation, result = _PLAIN[name]
+        self._open(name, equation, None, None, '', result)
+        return self._run(equation, samples)
+
+    def _run(self, equation: Equation, samples: Samples, first: FloatArray | None = None,
+             ) -> list[FloatArray]:
+        """Results of an equation in the shape of the batch."""
+        results, status = self._caller.evaluate(equation, samples.rows, first)
+        if status:
+            self._refuse_to_accelerate(samples.rows[0], status - 1)
+        return list(finished(samples, tuple(results)))
+
+    def _open(self, name: str, equation: Equation, key: Any, first: FloatArray | None,
+              key_name: str, result: type | None = None) -> None:
+        """Let plain arrays of one sample go past a method, straight to the kernel."""
+        if name in self.__dict__ and key in self._entries[name]:
+            return
+        entries = self._entries.setdefault(name, {})
+        self._caller.add_entry(entries, key, equation, name, first, result)
+        if name not in self.__dict__ and entries:
+            self.__dict__[name] = self._caller.function(
+                name, getattr(type(self), name).__doc__ or '', equation,
+                getattr(type(self), name).__get__(self), entries, key_name, result)
+
+    def _regressors(self, choice: FloatArray, samples: Samples, out: FloatArray | None,
+                    ) -> FloatArray:
+        """Slotine-Li regressors of any argument."""
+        columns = self._columns(choice)
+        if out is None:
+            return self._run(slotine_li.slotine_li_regressor, samples, choice)[0]
+        result = check_out(out, (*samples.shape, self.n, columns))
+        self._caller.evaluate(slotine_li.slotine_li_regressor, samples.apart_from(result),
+                              choice, result.reshape(-1, self.n, columns))
+        return out
+
+    def _choose(self, name: str, terms: Sequence[str]) -> FloatArray:
+        """The terms as kernels read them; from now on plain arrays go past the method."""
+        terms = joint_terms.check_terms(terms)
+        for known in ((), terms):
+            if known not in self._choices:
+                self._choices[known] = joint_terms.choice_of(known,
+                                                             self._options['coulomb_velocity'])
+        equation = {'adaptive_terms': slotine_li.adaptive_terms}.get(
+            name, slotine_li.slotine_li_regressor)
+        if name != 'regressor' or self.backend == 'c':
+            self._open(name, equation, None, self._choices[()], 'terms')
+            self._open(name, equation, terms, self._choices[terms], 'terms')
+        return self._choices[terms]
+
+    def _columns(self, choice: FloatArray) -> int:
+        return self._inertial + int(choice[0]) * self.n
+
+    def _external_efforts(self, q: ArrayLike,
+                          external: ArrayLike | Mapping[str, ArrayLike]) -> FloatArray:
+        """Efforts J^T f of external forces."""
+        if isinstance(external, Mapping):
+            pairs = {name: real_array(value, f'external force on {name}')
+                     for name, value in external.items()}
+            batch = np.broadcast_shapes(*(value.shape[:-1] for value in pairs.values()))
+            forces = np.zeros((*batch, self.robot.n_bodies, 6))
+            for name, value in pairs.items():
+                if name not in self.robot.body_names:
+                    raise ModelError('is not a moving link of this robot', subject=str(name),
+                                     remedy='name one of: ' + ', '.join(self.robot.body_names))
+                forces[..., self.robot.body_names.index(name), :] = value
+        else:
+            forces = real_array(external, 'external')
+            if forces.shape[-2:] != (self.robot.n_bodies, 6):
+                raise DimensionError(f'must be of shape (..., {self.robot.n_bodies}, 6), got '
+                                     f'{forces.shape}', subject='external',
+                                     remedy='give force and moment of each moving link')
+        flat = forces.reshape(*forces.shape[:-2], -1)
+        samples = self._gather(q=q, external=flat)
+        return self._run(newton_euler.efforts_of_forces, samples)[0]
+
+    def _garofalo(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> list[FloatArray]:
+        """C and its time derivative, as Garofalo, Ott and Albu-Schaeffer factorise it."""
+        return self._run(coriolis.coriolis_in_time, self._gather(q=q, v=v, a=a),
+                         np.array([FACTORISATIONS['garofalo']]))
 
     def _refuse_to_accelerate(self, q: FloatArray, joint: int) -> NoReturn:
-        """Say why the mass matrix has no inverse."""
+        """Report why the mass matrix has no inverse."""
         if not np.all(np.isfinite(q)):
-            raise StateError('is not finite', subject='q', remedy='give a position that a robot '
-                                                                  'can be in')
-        raise ModelError('has no inertia to move: the mass matrix is not positive definite',
+            raise StateError('contains NaN or inf', subject='q', remedy='give finite positions')
+        raise ModelError('has no inertia to move, so the mass matrix is not positive definite',
                          subject=f'joint {self.robot.velocity_names[joint]}',
                          remedy='give the links that it moves a mass and an inertia that a real '
                                 'body can have, or lock the joint')
 
-    def _choose(self, terms: Sequence[str]) -> tuple[FloatArray, int]:
-        """Return the terms as kernels read them, and the columns of a regressor with them."""
-        terms = joint_terms.check_terms(terms)
-        chosen = (joint_terms.choice_of(terms, self._epsilon),
-                  self._inertial + len(terms) * self.n)
-        self._choices[terms] = chosen
-        return chosen
+    def _require_mass(self) -> None:
+        if not self.robot.inertial_parameters[:, 0].sum() > 0.0:
+            raise ModelError('has no mass that moves, so it has no centre of mass',
+                             subject=self.robot.name, remedy='give the links their masses')
 
-    def _gather(self, **arguments: ArrayLike) -> Samples:
-        """Convert and broadcast joint vectors and ``parameters``, which is the longer."""
+    def _gather(self, **arguments: Any) -> Samples:
+        """Convert and broadcast joint vectors, ``parameters`` and ``external``."""
         columns = arguments.pop('columns', self.n)
-        if 'q' in arguments and not self._has_single_coordinates:
+        if not self.robot.all_joints_1dof:
             arguments['q'] = self.robot.check_positions(arguments['q'])
         counts = {'q': self._of_q,
-                  'parameters': (columns, 'one value for each of column_names(terms)')}
+                  'parameters': (columns, 'one value for each of column_names(terms)'),
+                  'external': (6 * self.robot.n_bodies, 'six values for each moving link')}
         return gather({name: (value, *counts.get(name, self._of_v))
                        for name, value in arguments.items()})
 
-    def _matrices(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """M, C and g of rows of samples."""
-        if self._batches.takes(len(q)):
-            return self._batches.matrices(q, v)
-        count, rows = len(q), self._rows
-        M, C, g = (np.empty((count, rows, rows)), np.empty((count, rows, rows)),
-                   np.empty((count, rows)))
-        self._kernels.many_matrices.load()(self._model, self._coupling.positions(q),
-                                           self._coupling.rates(v), M, C, g)
-        return (self._coupling.matrix(M), self._coupling.matrix(C), self._coupling.efforts(g))
+    def _packed_frame(self, link: str, axes: str) -> FloatArray:
+        """A frame as kernels read it, shape (5, 4), worked out once.
 
-    def _regressors(self, q: ArrayLike, v: ArrayLike, v_r: ArrayLike, a_r: ArrayLike,
-                    choice: FloatArray, columns: int, out: FloatArray | None) -> FloatArray:
-        """Slotine-Li regressors of any argument."""
-        samples = self._gather(q=q, v=v, v_r=v_r, a_r=a_r)
-        shape = (*samples.shape, self.n, columns)
-        result = np.empty(shape) if out is None else check_out(out, shape)
-        disown(result)
-        q, v, v_r, a_r = samples.apart_from(result)
-        rows = result.reshape(-1, self.n, columns)
-        if self._batches.takes(len(q)):
-            self._batches.regressors(choice, q, v, v_r, a_r, rows)
-            return result if out is None else out
-        of_bodies = rows if self._is_direct else np.empty((len(q), self._rows, self._inertial))
-        self._kernels.slotine_li_regressors.load()(
-            self._model, self._coupling.positions(q), self._coupling.rates(v),
-            self._coupling.rates(v_r), self._coupling.rates(a_r), of_bodies)
-        if not self._is_direct:
-            rows[..., :self._inertial] = self._coupling.rows(of_bodies)
-        if columns > self._inertial:
-            term_kernels.many_term_columns.load()(choice, v_r, a_r, self._inertial, rows)
-        return result if out is None else out
+        Its pose on its body, then the column of that body, -1 for the base, and whether its
+        own axes are wanted.
+        """
+        try:
+            return self._frames[link, axes]
+        except (KeyError, TypeError):
+            pass
+        if not isinstance(axes, str) or axes not in AXES:
+            raise ParameterError(f'must be one of {", ".join(AXES)}, got {axes!r}',
+                                 subject='axes', remedy="leave it out for 'base'")
+        frame = self._frame(link)
+        packed = np.zeros((5, 4))
+        packed[:4] = frame.pose
+        packed[4, :2] = (-1 if frame.body < 0 else
+                         self.robot.body_coordinates.velocities(frame.body).stop - 1,
+                         axes == 'link')
+        self._frames[link, axes] = packed
+        return packed
 
-    def _adaptive_terms(self, q: ArrayLike, v: ArrayLike, v_r: ArrayLike, a_r: ArrayLike,
-                        s: ArrayLike, parameters: ArrayLike, choice: FloatArray, columns: int,
-                        ) -> tuple[FloatArray, FloatArray]:
-        """Yr pi and Yr^T s of any argument."""
-        samples = self._gather(parameters=parameters, columns=columns, q=q, v=v, v_r=v_r,
-                               a_r=a_r, s=s)
-        pi, q, v, v_r, a_r, s = samples.rows
-        tau, gradient = np.empty((len(q), self._rows)), np.empty((len(q), columns))
-        self._kernels.many_adaptive_terms.load()(
-            self._model, self._coupling.positions(q), self._coupling.rates(v),
-            self._coupling.rates(v_r), self._coupling.rates(a_r), self._coupling.rates(s),
-            pi, tau, gradient)
-        tau = np.ascontiguousarray(self._coupling.efforts(tau))
-        if columns > self._inertial:
-            term_kernels.add_many_terms.load()(choice, v_r, a_r, s, pi, self._inertial, tau,
-                                               gradient)
-        return tau.reshape(*samples.shape, self.n), gradient.reshape(*samples.shape, columns)
+    def _frame(self, name: str) -> Frame:
+        """Body and pose of a named link or frame."""
+        robot = self.robot
+        if isinstance(name, str):
+            if name in robot.frames:
+                return robot.frames[name]
+            if name in robot.body_names:
+                return Frame(robot.body_names.index(name), np.eye(4))
+            if name == robot.base_name:
+                return Frame(-1, np.eye(4))
+        known = dict.fromkeys((robot.base_name, *robot.body_names, *robot.frames))
+        raise ModelError('is not a link of this robot', subject=str(name),
+                         remedy='name one of: ' + ', '.join(known))
 
 
 def _counted(robot: Robot, names: Sequence[str]) -> tuple[int, str]:
     """Length of a joint vector, and what it has one value for each of."""
     what = 'joints' if robot.all_joints_1dof else 'coordinates'
     return len(names), f'one value for each of the {len(names)} {what} {", ".join(names)}'
+
+
+def _written(out: tuple[FloatArray, ...], results: Sequence[FloatArray],
+             names: tuple[str, ...]) -> tuple[FloatArray, ...]:
+    """``out`` with the results in it."""
+    write_several(check_several(out, names), tuple(results), names)
+    return out
+
+
+def _kind_of(factorisation: Any) -> float:
+    """Number by which kernels know a factorisation."""
+    try:
+        return FACTORISATIONS[factorisation]
+    except (KeyError, TypeError):
+        raise ParameterError(f'must be one of {", ".join(FACTORISATIONS)}, got '
+                             f'{factorisation!r}', subject='factorisation',
+                             remedy="leave it out for 'christoffel'") from None

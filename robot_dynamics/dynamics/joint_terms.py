@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from robot_dynamics.dynamics.kernels import terms as kernels
+from robot_dynamics.dynamics.kernels import slotine_li as kernels
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
@@ -47,17 +47,17 @@ JOINT_TERMS = tuple(_CODES)
 
 
 def check_terms(terms: Sequence[str]) -> tuple[str, ...]:
-    """Return the terms as a tuple; refuse unknown or repeated names."""
+    """The terms as a tuple."""
     try:
         if isinstance(terms, (set, frozenset)):
             raise TypeError('no order')
         terms = (terms,) if isinstance(terms, str) else tuple(terms)
     except TypeError:
-        raise ParameterError(f'is {terms!r}, not a list of joint terms', subject='terms',
+        raise ParameterError(f'must be a list of joint terms, got {terms!r}', subject='terms',
                              remedy='choose among ' + ', '.join(JOINT_TERMS)) from None
     for term in terms:
         if not isinstance(term, str) or term not in JOINT_TERMS:
-            raise ParameterError('is no joint term', subject=str(term),
+            raise ParameterError('is not a joint term', subject=str(term),
                                  remedy='choose among ' + ', '.join(JOINT_TERMS))
     if len(set(terms)) != len(terms):
         raise ParameterError('names a joint term twice', subject=', '.join(terms),
@@ -66,12 +66,13 @@ def check_terms(terms: Sequence[str]) -> tuple[str, ...]:
 
 
 def choice_of(terms: Sequence[str], epsilon: float) -> FloatArray:
-    """Return the terms as `robot_dynamics.dynamics.kernels.terms` reads them."""
-    return np.array([epsilon, *(_CODES[term] for term in check_terms(terms))])
+    """The terms as `robot_dynamics.dynamics.kernels.slotine_li` reads them."""
+    codes = [_CODES[term] for term in terms]
+    return np.array([len(codes), epsilon, *codes, *[0.0] * (4 - len(codes))])
 
 
 def described_parameters(robot: Robot, terms: Sequence[str]) -> FloatArray:
-    """Return the parameters of the terms as the robot's description gives them.
+    """Parameters of the terms as the robot's description gives them.
 
     Shape (len(terms) n,).
     """

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.dynamics.coupling import product
 from robot_dynamics.errors import ParameterError, shown
 from robot_dynamics.model.arrays import FloatArray, is_positive
 from robot_dynamics.model.joints import JointType
@@ -60,7 +59,7 @@ class LinearModel:
         return cls(A, B)
 
     def discrete(self, period: float, order: int | None = None) -> tuple[FloatArray, FloatArray]:
-        """Return Phi and Gamma of x(k + 1) = Phi x(k) + Gamma u(k).
+        """Phi and Gamma of x(k + 1) = Phi x(k) + Gamma u(k).
 
         Parameters
         ----------
@@ -81,8 +80,8 @@ class LinearModel:
         if order is None:
             return self._exact(period)
         if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or order < 1:
-            raise ParameterError(f'is {order!r}, not a whole number from 1 on', subject='order',
-                                 remedy='give the last power of A T, or none for the exponential')
+            raise ParameterError(f'must be a positive whole number, got {order!r}',
+                                 subject='order', remedy='leave it out for the exponential')
         return self._by_series(period, int(order))
 
     def _exact(self, period: float) -> tuple[FloatArray, FloatArray]:
@@ -112,8 +111,14 @@ class LinearModel:
         return Phi, product(integral, self.B)
 
 
+def product(A: FloatArray, B: FloatArray) -> FloatArray:
+    """A B; what is not finite travels without a warning, as in kernels."""
+    with np.errstate(over='ignore', invalid='ignore'):
+        return A @ B
+
+
 def motion_of_deviations(robot: Robot, v: ArrayLike) -> FloatArray:
-    """Return -ad(v) of the joints with several coordinates, shape (..., n, n), else zeros."""
+    """-ad(v) of the joints with several coordinates, shape (..., n, n), else zeros."""
     v = np.asarray(v, dtype=np.float64)
     turning = np.zeros((*v.shape, v.shape[-1]))
     coordinates = robot.coordinates
@@ -125,7 +130,7 @@ def motion_of_deviations(robot: Robot, v: ArrayLike) -> FloatArray:
 
 def _positive(period: float) -> float:
     if not is_positive(period):
-        raise ParameterError(f'is {shown(period)}, not a positive number', subject='period',
+        raise ParameterError(f'must be a positive number, got {shown(period)}', subject='period',
                              remedy='give the time between two samples in seconds')
     return float(period)
 
@@ -139,7 +144,7 @@ def _cross(x: FloatArray) -> FloatArray:
 
 
 def _of_floating(v: FloatArray) -> FloatArray:
-    """Return ad of a twist (linear, angular)."""
+    """Ad of a twist (linear, angular)."""
     matrix = np.zeros((*v.shape, 6))
     matrix[..., :3, :3] = matrix[..., 3:, 3:] = _cross(v[..., 3:])
     matrix[..., :3, 3:] = _cross(v[..., :3])
@@ -147,7 +152,7 @@ def _of_floating(v: FloatArray) -> FloatArray:
 
 
 def _of_planar(v: FloatArray) -> FloatArray:
-    """Return ad of a twist (vx, vy, w) in a plane."""
+    """Ad of a twist (vx, vy, w) in a plane."""
     x, y, w = np.moveaxis(v, -1, 0)
     matrix = np.zeros((*v.shape, 3))
     matrix[..., 0, 1], matrix[..., 1, 0] = -w, w

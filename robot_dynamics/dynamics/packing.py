@@ -3,38 +3,31 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 
+from robot_dynamics.dynamics.kernels import layout
 from robot_dynamics.dynamics.kernels.layout import (
+    ARMATURE,
     AXIS,
-    BODIES,
     BODY,
-    BUFFER_MARK,
-    BUFFER_SIGN,
-    BUFFER_SIZE,
-    BUFFER_START,
     COORDINATE,
     COSINE,
     FIRST_ROW,
     FIXED,
     GRAVITY,
     HAS_OFFSET,
+    HEADER,
     INERTIA,
     IS_PRISMATIC,
     IS_SCATTERED,
     KIND,
     LAST_ROW,
-    MARK,
-    NOBODY,
+    N_BODIES,
     OFFSET,
     ORIGIN,
     PARENT,
     POINT,
-    POSITIONS,
     RUN_END,
-    SIGN,
     SINE,
     SLIDE,
     WIDTH,
@@ -44,15 +37,46 @@ from robot_dynamics.model.joints import JointType, directions
 from robot_dynamics.model.robot import Robot
 
 
-def pack(robot: Robot) -> FloatArray:
-    """Return the model array of a robot, shape (velocities of all bodies + 1, WIDTH)."""
+def pack(robot: Robot, armature: FloatArray | None = None) -> FloatArray:
+    """Whole array of a robot, flat; see `robot_dynamics.dynamics.kernels.layout`.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    armature : ndarray, shape (n,), optional
+        Rotor inertia that each independent velocity feels; none if not given.
+    """
+    table = body_table(robot)
+    if armature is not None:
+        table[:-1, ARMATURE] = _armature_of_rows(robot, armature)
+    positions, offset = robot.position_coupling
+    shares: list[FloatArray] = [np.zeros(0), np.zeros(0)]
+    if not robot.is_directly_driven:
+        shares = [_entries(np.array(positions)), _entries(np.array(robot.coupling))]
+    parts = [np.zeros(HEADER), table.ravel(), np.array(offset), *shares]
+    ends = np.cumsum([len(part) for part in parts])
+    header = parts[0]
+    header[layout.ROWS], header[layout.BODIES] = len(table) - 1, robot.n_bodies
+    header[layout.COORDINATES], header[layout.POSITIONS] = robot.n, robot.nq
+    header[layout.MOVING_POSITIONS] = robot.body_coordinates.nq
+    header[layout.LENGTH] = ends[-1]
+    header[layout.OFFSETS], header[layout.POSITION_SHARES] = ends[1], ends[2]
+    header[layout.RATE_SHARES], header[layout.SHARES_END] = ends[3], ends[4]
+    header[layout.HAS_QUATERNIONS] = any(
+        kind in (JointType.FLOATING, JointType.SPHERICAL) for kind in robot.body_coordinates.types)
+    header[layout.MIMICS] = not _is_permutation(np.array(robot.coupling))
+    return np.concatenate(parts)
+
+
+def body_table(robot: Robot) -> FloatArray:
+    """Table of the velocities of the bodies, shape (velocities + 1, WIDTH)."""
     coordinates = robot.body_coordinates
     model = np.zeros((coordinates.n + 1, WIDTH))
     origin = robot.placements[0, :3, 3]
     model[-1, GRAVITY:GRAVITY + 3] = robot.gravity
     model[-1, ORIGIN:ORIGIN + 3] = origin
-    model[-1, MARK] = _mark(robot)
-    model[-1, BODIES], model[-1, POSITIONS] = robot.n_bodies, coordinates.nq
+    model[-1, N_BODIES] = robot.n_bodies
     run_end, is_scattered = _subtrees(robot.parents)
     for i, kind in enumerate(coordinates.types):
         rows = coordinates.velocities(i)
@@ -91,29 +115,26 @@ def _pack_single(row: FloatArray, robot: Robot, i: int) -> None:
     row[AXIS:AXIS + 3] = rotation @ axis
 
 
-def prepared_buffer(model: FloatArray, columns: int) -> FloatArray:
-    """Return zeros of shape (velocities, columns) that carry the mark of the model's tree."""
-    rows = len(model) - 1
-    memory = np.zeros(BUFFER_START + rows * columns)
-    memory[BUFFER_SIGN] = SIGN
-    memory[BUFFER_SIZE] = rows * columns
-    memory[BUFFER_MARK] = model[-1, MARK]
-    return memory[BUFFER_START:].reshape(rows, columns)
+def _armature_of_rows(robot: Robot, armature: FloatArray) -> FloatArray:
+    """Rotor inertia at the joints of the bodies: each at one joint that follows the rotor."""
+    rows = np.zeros(robot.body_coordinates.n)
+    coupling = np.array(robot.coupling)
+    for j, inertia in enumerate(armature):
+        row = int(np.argmax(np.abs(coupling[:, j])))
+        if coupling[row, j]:
+            rows[row] += inertia / coupling[row, j]**2
+    return rows
 
 
-def disown(out: FloatArray) -> None:
-    """Mark memory of `prepared_buffer`, if it is that, as nobody's: its zeros are written to."""
-    memory = out.base
-    if (type(memory) is np.ndarray and memory.dtype == np.float64 and memory.ndim == 1
-            and len(memory) > BUFFER_START and memory[BUFFER_SIGN] == SIGN):
-        memory[BUFFER_MARK] = NOBODY
+def _entries(matrix: FloatArray) -> FloatArray:
+    """Entries of a matrix that are not zero, as row, column, value, one after the other."""
+    rows, columns = np.nonzero(matrix)
+    return np.column_stack([rows, columns, matrix[rows, columns]]).ravel()
 
 
-def _mark(robot: Robot) -> float:
-    """Return a number, not zero, that stands for the places of zeros in a regressor."""
-    places = np.concatenate([robot.parents, robot.body_coordinates.velocity_counts])
-    digest = hashlib.sha256(places.tobytes()).digest()
-    return float(int.from_bytes(digest[:6], 'little') + 1)
+def _is_permutation(coupling: FloatArray) -> bool:
+    return (coupling.shape[0] == coupling.shape[1] and bool(np.all(np.isin(coupling, (0.0, 1.0))))
+            and bool(np.all(coupling.sum(0) == 1.0)) and bool(np.all(coupling.sum(1) == 1.0)))
 
 
 def _skew(x: FloatArray) -> FloatArray:

@@ -29,7 +29,7 @@ class Samples:
     rows: list[FloatArray]
 
     def apart_from(self, out: FloatArray) -> list[FloatArray]:
-        """Return the rows, none of which shares memory with ``out``."""
+        """The rows, none of which shares memory with ``out``."""
         return [row.copy() if np.may_share_memory(row, out) else row for row in self.rows]
 
 
@@ -61,7 +61,7 @@ def gather(arguments: dict[str, tuple[ArrayLike, int, str]]) -> Samples:
 
 
 def check_out(out: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-    """Return ``out``, as a plain array, if results of this shape can be written into it."""
+    """``out`` as a plain array, if results of this shape can be written into it."""
     remedy = f'give a C-contiguous, writeable float64 array of shape {shape}, or none'
     if not isinstance(out, np.ndarray):
         raise DimensionError(f'is a {type(out).__name__}, not an array', subject='out',
@@ -76,7 +76,7 @@ def check_out(out: FloatArray, shape: tuple[int, ...]) -> FloatArray:
 
 
 def check_several(out: tuple[FloatArray, ...], names: tuple[str, ...]) -> tuple[FloatArray, ...]:
-    """Return ``out`` if it is as many things as there are results to write."""
+    """``out``, if it holds as many arrays as there are results."""
     if not isinstance(out, (tuple, list)) or len(out) != len(names):
         raise DimensionError(f'is not {_COUNTS[len(names)]} arrays', subject='out',
                              remedy=f'give arrays for {_listed(names)}, or none')
@@ -96,22 +96,10 @@ def write_several(out: tuple[FloatArray, ...], results: tuple[FloatArray, ...],
         target[...] = computed
 
 
-def check_three(out: tuple[FloatArray, FloatArray, FloatArray]
-                ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return ``out`` if it is three things, for M, C and g."""
-    return check_several(out, _MATRICES)
-
-
-def write_three(out: tuple[FloatArray, FloatArray, FloatArray],
-                results: tuple[FloatArray, FloatArray, FloatArray]) -> None:
-    """Copy M, C and g to arrays of the caller's, all of them or none."""
-    write_several(out, results, _MATRICES)
-
-
 def finished(samples: Samples, results: tuple[FloatArray, ...],
              out: tuple[FloatArray, ...] | None = None, names: tuple[str, ...] = (),
              ) -> tuple[FloatArray, ...]:
-    """Return results of rows in the shape of the batch, written to ``out`` if that is given."""
+    """Results of rows in the shape of the batch, written to ``out`` if that is given."""
     shaped = tuple(result.reshape(samples.shape + result.shape[1:]) for result in results)
     if out is None:
         return shaped
@@ -120,7 +108,6 @@ def finished(samples: Samples, results: tuple[FloatArray, ...],
 
 
 _FLOAT64 = np.dtype(np.float64)
-_MATRICES = ('M', 'C', 'g')
 _COUNTS = {3: 'three', 6: 'six'}
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile every kernel ahead of time: ``python -m robot_dynamics.dynamics.warmup``.
+"""Compiles kernels ahead of time: ``python -m robot_dynamics.dynamics.warmup``.
 
-The first time takes some twenty seconds and is announced on stderr; after that, all is
-read from disk. A control node warms up before it subscribes to anything. The kernels of
-robots that float are among them once there is a `Dynamics` of such a robot.
+The first time takes some seconds and is announced on stderr; after that, all is read from disk.
+A control node warms up before it subscribes to anything. The C of a robot is compiled when its
+`Dynamics` is made.
 """
 
 from __future__ import annotations
@@ -11,20 +11,34 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from robot_dynamics.dynamics import equations  # noqa: F401 (defines the kernels)
-from robot_dynamics.dynamics.kernels.loading import Kernel, all_kernels, progress
+from robot_dynamics.dynamics.caller import gate_of_process
+from robot_dynamics.dynamics.kernels.cache import is_kept
+from robot_dynamics.dynamics.kernels.equation import Equation
+from robot_dynamics.dynamics.kernels.loading import Compiled, all_kernels, progress
+from robot_dynamics.dynamics.native.robot import NAMES
 
-#: What a kernel takes on a machine that has something else to do, too. s.
-_AHEAD, _ON_DEMAND = 2, 5
+#: Seconds that the first kernel takes, because numba prepares itself, and each.
+_PREPARATION, _EACH = 2.5, 0.6
 
 
-def warm_up(more: Sequence[Kernel] = ()) -> float:
-    """Compile or load every kernel that the imported modules define.
+def kernels_ahead() -> list[Compiled]:
+    """Kernels of the imported modules that a control loop may call at once.
+
+    Those that are compiled on demand are left out, and the equations that the C of a robot
+    takes the place of where there is a compiler.
+    """
+    in_c = NAMES if gate_of_process() is not None else ()
+    return [kernel for kernel in all_kernels()
+            if not (isinstance(kernel, Equation) and kernel.name.rpartition('.')[2] in in_c)]
+
+
+def warm_up(more: Sequence[Compiled] = ()) -> float:
+    """Compile or load the kernels of the imported modules; see `kernels_ahead`.
 
     Parameters
     ----------
-    more : sequence of Kernel
-        Kernels on demand that somebody is going to ask for.
+    more : sequence of Compiled
+        Kernels on demand that are going to be called.
 
     Returns
     -------
@@ -32,12 +46,11 @@ def warm_up(more: Sequence[Kernel] = ()) -> float:
         Seconds that it took.
     """
     start = time.perf_counter()
-    kernels = tuple(dict.fromkeys((*all_kernels(), *more)))
+    kernels = list(dict.fromkeys((*kernels_ahead(), *more)))
     missing = [kernel for kernel in kernels if not kernel.is_cached]
     if missing:
-        expected = sum(_ON_DEMAND if kernel.is_on_demand else _AHEAD for kernel in missing)
-        progress(f'compiling {len(missing)} kernels, once, in some {expected} s; '
-                 f'kept in {missing[0].directory.parent}')
+        progress(f'compiling {len(missing)} kernels, about '
+                 f'{_PREPARATION + _EACH * len(missing):.0f} s, once; {is_kept()}')
     for kernel in kernels:
         kernel.load(announce=False)
     seconds = time.perf_counter() - start
@@ -47,9 +60,10 @@ def warm_up(more: Sequence[Kernel] = ()) -> float:
 
 
 def main() -> int:
-    """Warm up and say how long it took."""
+    """Warm up and print how long it took."""
+    from robot_dynamics.dynamics import equations  # noqa: F401 (defines the kernels)
     seconds = warm_up()
-    print(f'{len(all_kernels())} kernels ready after {seconds:.2f} s')
+    print(f'{len(kernels_ahead())} kernels ready after {seconds:.2f} s')
     return 0
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.base_parameters import BaseParameters, base_parameters
 from robot_dynamics.dynamics.linearisation import LinearModel
-from robot_dynamics.dynamics.packing import pack
+from robot_dynamics.dynamics.packing import body_table
 from robot_dynamics.dynamics.samples import Samples, finished, gather
 from robot_dynamics.elastic import rotors
 from robot_dynamics.elastic.robot import ElasticRobot, ParameterOrder, places
@@ -84,10 +84,10 @@ class ElasticDynamics:
                                  remedy='give the speed below which Coulomb friction fades out')
         self.robot: ElasticRobot = robot
         self.n: int = robot.n
-        self.links: Dynamics = Dynamics(robot.links)
+        self.links: Dynamics = Dynamics(robot.links, armature=False)
         joints = robot.joints
         self._epsilon: float = float(coulomb_velocity)
-        self._model: FloatArray = pack(robot.links)
+        self._model: FloatArray = body_table(robot.links)
         self._axes: FloatArray = np.array(robot.rotor_axes)
         self._ratio: FloatArray = np.array(joints.gear_ratio)
         self._spin_inertia: FloatArray = joints.gear_ratio * joints.rotor_inertia

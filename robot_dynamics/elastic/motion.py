@@ -20,7 +20,7 @@ from robot_dynamics.dynamics.kernels.matrices import fill_matrices
 from robot_dynamics.dynamics.kernels.rotor_axes import turn_rotors
 from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute
 
-MATRIX_WIDTH, ROTOR_WIDTH = matrices.FRAME_WIDTH, rotor_axes.WIDTH
+MATRIX_HEIGHT, ROTOR_WIDTH = matrices.HEIGHT, rotor_axes.WIDTH
 
 #: What else than a joint a run may end at.
 NOT_FINITE = -2
@@ -97,7 +97,7 @@ def advance(model, axes, spin_inertia, motor_inertia, springs, friction, smooth,
     the inertia matrix is not positive definite, or NOT_FINITE.
     """
     n = model.shape[0] - 1
-    frames = np.zeros((n + 1, MATRIX_WIDTH))
+    frames = np.zeros((MATRIX_HEIGHT, n + 1))
     rotor_frames = np.zeros((n + 1, ROTOR_WIDTH))
     M, C, g = np.empty((n, n)), np.empty((n, n)), np.empty(n)
     W, X = np.empty((n, n)), np.empty((n, n, n))

@@ -83,7 +83,7 @@ class Model:
     def efforts(self, motion: Motion) -> FloatArray:
         """Efforts of a motion, shape (N, n), N m or N."""
         real = self.robot.with_gravity(self.gravity)
-        tau = Dynamics(real.with_parameters(self.inertial)).inverse_dynamics(
+        tau = Dynamics(real.with_parameters(self.inertial), armature=False).inverse_dynamics(
             motion.q, motion.v, motion.a)
         return tau + self.friction_efforts(motion)
 
@@ -92,7 +92,7 @@ class Model:
         load = None
         if any(feature.term in LOADED for feature in self.features):
             loaded = self.robot.with_gravity(self.gravity).with_parameters(self.loads)
-            load = axis_loads(self.axes, Dynamics(loaded).inverse_dynamics(
+            load = axis_loads(self.axes, Dynamics(loaded, armature=False).inverse_dynamics(
                 motion.q, motion.v, motion.a))
         tau = np.zeros((motion.count, len(self.axes[0])))
         for feature, parameter in zip(self.features, self.friction, strict=True):

@@ -161,7 +161,7 @@ class Stack:
         joints = self._static[0]
         if self._loaded:
             model = Dynamics(self.robot.with_parameters(parameters).with_gravity(
-                self.robot.gravity if gravity is None else gravity))
+                self.robot.gravity if gravity is None else gravity), armature=False)
             extra, _ = self._rows(self._loaded, with_rigid=False, model=model)
             joints = tuple(JointRows(np.concatenate([one.columns, more.columns]),
                                      np.concatenate([one.A, more.A], axis=1), one.y)

@@ -184,7 +184,7 @@ def late_efforts(signals: SignalSettings) -> tuple[Finding, ...]:
 def _efforts(dataset: Dataset, robot: Robot) -> list[Finding]:
     """Findings on unit, sign and gravity of the efforts, by a regression on the description."""
     q, v, a, tau, free = _samples(dataset, robot)
-    model = Dynamics(robot)
+    model = Dynamics(robot, armature=False)
     gravity = model.gravity_torque(q)
     moving = model.inverse_dynamics(q, v, a) - gravity
     scales, missing = {}, []

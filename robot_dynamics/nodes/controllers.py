@@ -92,8 +92,7 @@ _ROWS = (
                        parameters={'adapt': False}, learns=False),
     Controller('feedforward_lq', 'feedforward_lq_controller',
                'feedforward of the model and a least squares feedback', kernels={
-                   'dynamics.kernels.effort_derivatives': ('effort_derivatives',
-                                                           'many_effort_derivatives'),
+                   'dynamics.kernels.effort_derivatives': ('inverse_dynamics_derivatives',),
                    'control.lq.rules': ('riccati_gain_of',),
                    'control.laws.feedforward_lq': ('apply_feedback', 'tracking_errors'),
                    'control.lq.gain_table': ('nearest_knot',)}),
@@ -102,8 +101,7 @@ _ROWS = (
     Controller('elastic_pd', 'elastic_pd_controller',
                'PD on the motors of elastic joints, gravity compensated on-line',
                is_elastic=True, has_feedback_gains=False, states='motor_states', kernels={
-                   'dynamics.kernels.effort_derivatives': ('effort_derivatives',
-                                                           'many_effort_derivatives'),
+                   'dynamics.kernels.effort_derivatives': ('inverse_dynamics_derivatives',),
                    'elastic.rotors': ('add_rotor_matrices', 'rotor_columns',
                                       'add_rotor_derivatives')}),
     Controller('gravity', 'gravity_compensation_controller',

@@ -190,7 +190,8 @@ def _usual_loads(model: Model, parts: Sequence[Predicted]) -> FloatArray:
     """Median load of every axis; zero where friction does not depend on load."""
     if not any(feature.term in LOADED for feature in model.features):
         return np.zeros(len(model.axes))
-    loaded = Dynamics(model.robot.with_gravity(model.gravity).with_parameters(model.loads))
+    loaded = Dynamics(model.robot.with_gravity(model.gravity).with_parameters(model.loads),
+                      armature=False)
     efforts = np.concatenate([loaded.inverse_dynamics(part.motion.q, part.motion.v, part.motion.a)
                               for part in parts])
     return np.median(np.abs(axis_loads(model.axes, efforts)), axis=0)

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.dynamics.packing import pack
+from robot_dynamics.dynamics.packing import body_table
 from robot_dynamics.elastic import motion
 from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.friction import StribeckFriction
@@ -89,7 +89,7 @@ class ElasticPlant:
         coefficients = np.broadcast_to(coefficients, (n, 6)).copy()
         self._smooth = self._followed_speed(coefficients) if smooth is None else float(smooth)
         self._constants = (
-            pack(self.robot), np.array(robot.rotor_axes if robot.is_coupled
+            body_table(self.robot), np.array(robot.rotor_axes if robot.is_coupled
                                        else np.empty((0, 3))),
             joints.gear_ratio * joints.rotor_inertia,
             joints.gear_ratio**2 * joints.rotor_inertia,

@@ -11,7 +11,7 @@ from robot_dynamics.bringup.processes import child_environment
 from robot_dynamics.bringup.runner import ProcessRunner
 from robot_dynamics.bringup.system import SWITCHABLE, System
 from robot_dynamics.bringup.warmup import every_node, kernels_of, warm_up
-from robot_dynamics.dynamics.kernels.loading import all_kernels
+from robot_dynamics.dynamics.warmup import kernels_ahead
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES, CONTROLLERS
 
 
@@ -20,13 +20,13 @@ def cache(tmp_path):
     """Make a cache of what was compiled for some processes, and of nothing else."""
     def make(processes):
         warm_up(processes)
-        kernels = {*all_kernels(), *kernels_of(processes)}
+        kernels = {*kernels_ahead(), *kernels_of(processes)}
         place = tmp_path / 'robot_dynamics'
         for directory in {kernel.directory for kernel in kernels}:
             shutil.copytree(directory, place / directory.name,
                             ignore=shutil.ignore_patterns('*.compiled', 'lock'))
         for kernel in kernels:
-            (place / kernel.directory.name / f'{kernel.name}.compiled').touch()
+            (place / kernel.directory.name / f'{kernel.name}.{kernel.way}.compiled').touch()
         return tmp_path
     return make
 
@@ -64,5 +64,5 @@ def test_what_a_system_is_not_made_of_is_not_compiled():
         robot='planar_2r', controller='elastic_pd').processes())]
     assert 'motion.advance' in names and len(set(names)) == len(names)
     assert {*names, 'guiding.guide', 'rules.riccati_gain_of',
-            'lanes_dynamics.inverse_dynamics'} <= {
+            'effort_derivatives.inverse_dynamics_derivatives'} <= {
         kernel.name for kernel in kernels_of(every_node())}

@@ -30,7 +30,7 @@ def make_robot(parents, joint_types, placements, axes, link_offsets, inertial_pa
         limits=JointLimits(np.full(n, -np.inf), np.full(n, np.inf),
                            np.full(n, np.nan), np.full(n, np.nan)),
         damping=np.linspace(0.1, 0.5, n), friction=np.linspace(0.2, 0.7, n),
-        armature=np.linspace(0.01, 0.05, n), frames=dict(frames))
+        armature=np.zeros(n), frames=dict(frames))
 
 
 def random_rotation(rng):

@@ -78,7 +78,7 @@ def test_wrong_shapes_are_refused_by_name(dynamics, name, count):
 
 
 def test_the_error_names_argument_shape_and_joints(dynamics):
-    with pytest.raises(DimensionError, match=r'v: has shape \(5,\), not \(6,\) or .*c0, c1, c2'):
+    with pytest.raises(DimensionError, match=r'v has shape \(5,\), not \(6,\) or .*c0, c1, c2'):
         dynamics.inverse_dynamics(np.zeros(6), np.zeros(5), np.zeros(6))
     with pytest.raises(DimensionError, match=r'parameters: .*\(60,\).*parameter_names'):
         dynamics.adaptive_terms(*np.zeros((5, 6)), np.zeros(6))
@@ -102,7 +102,7 @@ def test_out_is_written_whole(dynamics, terms):
     state = arguments(dynamics, 4)
     expected = dynamics.slotine_li_regressor(*state, terms)
     shape = expected.shape
-    for out in (np.full(shape, np.nan), dynamics.regressor_buffer(terms), np.empty(shape)[::1]):
+    for out in (np.full(shape, np.nan), np.zeros(shape), np.empty(shape)[::1]):
         for _ in range(2):
             assert dynamics.slotine_li_regressor(*state, terms, out=out) is out
             assert np.array_equal(out, expected)
@@ -120,7 +120,7 @@ def test_the_buffer_of_another_tree_gets_its_zeros(tree, dynamics):
     chain = Dynamics(tree(3, 6, order='chain'))
     state = arguments(dynamics, 3)
     assert np.count_nonzero(chain.regressor(*state)) > np.count_nonzero(dynamics.regressor(*state))
-    buffer = chain.regressor_buffer()
+    buffer = np.zeros((6, 60))
     chain.regressor(*state, out=buffer)
     dynamics.regressor(*state, out=buffer)
     assert np.array_equal(buffer, dynamics.regressor(*state))
@@ -141,11 +141,11 @@ def test_unfit_out_is_refused(dynamics):
     locked.flags.writeable = False
     for out in (np.zeros((6, 59)), np.zeros((60, 6)).T, locked, np.zeros((6, 60), np.float32),
                 np.zeros((1, 6, 60)), [[0.0] * 60] * 6):
-        with pytest.raises(DimensionError, match=r'out: .*\(6, 60\)'):
+        with pytest.raises(DimensionError, match=r'out .*\(6, 60\)'):
             dynamics.regressor(*state, out=out)
     M, C, g = dynamics.matrices(*state[:2])
     for out in ((M, C, g[:3]), (M, C.T[::2], g), (M[:3], C, g)):
-        with pytest.raises(DimensionError, match='out: '):
+        with pytest.raises(DimensionError, match='out '):
             dynamics.matrices(*state[:2], out)
 
 
@@ -160,7 +160,7 @@ def test_arguments_are_left_alone(dynamics, name, count):
 
 
 def test_only_robots_have_equations():
-    with pytest.raises(ModelError, match=r'str: is no Robot.*from_urdf'):
+    with pytest.raises(ModelError, match=r'robot must be a Robot, got str.*from_urdf'):
         Dynamics('arm.urdf')
 
 

@@ -148,7 +148,7 @@ def test_empty_and_wrong_stacks():
     for tolerance in (0.0, np.nan, None, 'small'):
         with pytest.raises(ParameterError, match='tolerance'):
             base_parameters([[1.0]], 'a', tolerance=tolerance)
-    with pytest.raises(ParameterError, match='names: is None'):
+    with pytest.raises(ParameterError, match='names is None'):
         base_parameters([[1.0]], None)
     with pytest.raises(ParameterError, match='no parameter'):
         base_parameters([[1.0]], 'a').partners('b')

@@ -2,37 +2,22 @@
 """Large batches give what one sample after the other gives."""
 
 import pickle
-import threading
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot_dynamics.dynamics import JOINT_TERMS, Dynamics, batches
-from robot_dynamics.dynamics.carrying import Carrying
-from robot_dynamics.dynamics.kernels import lanes_regressor
-from robot_dynamics.dynamics.kernels.loading import all_kernels
+from robot_dynamics.dynamics import JOINT_TERMS, Dynamics
 
 #: Relative to the largest number of a sample's result.
 TOLERANCE = 1e-12
 
 
-@pytest.fixture(autouse=True, scope='module')
-def every_batch_is_large():
-    """Send the smallest batch the way of large ones, and through memory past the cache."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batches, 'LARGE', 1)
-        patch.setattr(batches, 'PAST_CACHE', 3000)
-        yield
-
-
 def one_by_one(method, *arguments):
-    """Results of a method sample by sample, which never is a large batch."""
+    """Results of a method sample by sample."""
     arguments = np.broadcast_arrays(*arguments)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batches, 'LARGE', np.inf)
-        return [method(*sample) for sample in zip(*arguments, strict=True)]
+    return [method(*sample) for sample in zip(*arguments, strict=True)]
 
 
 def near(ours, right):
@@ -168,38 +153,10 @@ def test_nan_stays_in_its_sample(dynamics):
 def test_threads_change_nothing(dynamics):
     given = state(dynamics, 3 * 2048 + 5)
     alone = Dynamics(dynamics.robot, threads=1)
-    seen = set()
-    kernel = dynamics._batches.regressor_kernel()
-
-    def watched(*arguments):
-        seen.add(threading.get_ident())
-        kernel(*arguments)
-    dynamics._batches.regressor_kernel = lambda: watched
     np.testing.assert_array_equal(dynamics.regressor(*given[:3]), alone.regressor(*given[:3]))
-    assert threading.get_ident() not in seen
-    seen.clear()
-    dynamics.regressor(*given[:3, :2048])
-    assert seen == {threading.get_ident()}
-    del dynamics._batches
-    dynamics._batches = batches.Batches(dynamics.robot, dynamics._model, dynamics._coupling, 3)
     for name, count in (('inverse_dynamics', 3), ('mass_matrix', 1), ('coriolis_matrix', 2)):
         np.testing.assert_array_equal(getattr(dynamics, name)(*given[:count]),
                                       getattr(alone, name)(*given[:count]))
-
-
-def test_one_sample_and_small_batches_need_no_kernel_for_batches(tree, monkeypatch):
-    monkeypatch.setattr(batches, 'LARGE', 256)
-    dynamics = Dynamics(tree(1, 3))
-    monkeypatch.setattr(dynamics._batches, 'regressor_kernel', None)
-    given = state(dynamics, 255)
-    dynamics.slotine_li_regressor(*given)
-    dynamics.slotine_li_regressor(*given[:, 0])
-    with pytest.raises(TypeError):
-        dynamics.slotine_li_regressor(*state(dynamics, 256))
-
-
-def test_kernels_for_batches_are_not_warmed_up():
-    assert lanes_regressor.regressors not in all_kernels()
 
 
 def test_forward_dynamics_inverts_inverse_dynamics(dynamics):
@@ -212,19 +169,5 @@ def test_forward_dynamics_inverts_inverse_dynamics(dynamics):
 
 def test_number_of_threads_is_kept_in_copies(tree):
     robot = tree(1, 3)
-    assert pickle.loads(pickle.dumps(Dynamics(robot, threads=5)))._batches.threads == 5
-    assert pickle.loads(pickle.dumps(Dynamics(robot)))._threads is None
-
-
-def test_carrying_lists_what_is_not_zero(dynamics):
-    robot = dynamics.robot
-    Y = dynamics.regressor(*state(dynamics, 4)[:3]).reshape(4, robot.n, robot.n_bodies, 10)
-    moves = np.any(Y != 0.0, axis=(0, 3))
-    carrying = Carrying.of(robot)
-    listed = np.zeros_like(moves)
-    for i in range(robot.n_bodies):
-        for r, begin, end in carrying.pairs[carrying.first[i]:carrying.first[i + 1]]:
-            listed[r, i] = True
-            np.testing.assert_array_equal(carrying.shares[begin:end],
-                                          robot.coupling[carrying.joints[begin:end], r])
-    np.testing.assert_array_equal(listed, moves)
+    assert pickle.loads(pickle.dumps(Dynamics(robot, threads=5)))._caller.threads == 5
+    assert pickle.loads(pickle.dumps(Dynamics(robot)))._options['threads'] is None

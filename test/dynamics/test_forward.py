@@ -86,5 +86,5 @@ def test_a_position_that_is_none_is_refused(tree):
     dynamics = Dynamics(tree(1, 4))
     for value in (np.nan, np.inf):
         for q in ([0.0, value, 0.0, 0.0], np.array([0.0, value, 0.0, 0.0])):
-            with pytest.raises(StateError, match='q: is not finite'):
+            with pytest.raises(StateError, match='q contains NaN or inf'):
                 dynamics.forward_dynamics(q, np.zeros(4), np.zeros(4))

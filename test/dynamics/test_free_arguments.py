@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.dynamics.kernels.layout import BUFFER_START
-from robot_dynamics.dynamics.packing import prepared_buffer
 from robot_dynamics.errors import DimensionError, ModelError, StateError
 from robot_dynamics.model.joints import JointType
 from robot_dynamics.model.robot import Robot
@@ -78,7 +76,7 @@ def test_large_batches_too(dynamics):
 def test_results_into_given_arrays(dynamics):
     q, v, v_r, a_r, _ = state(dynamics)
     expected = dynamics.slotine_li_regressor(q, v, v_r, a_r, TERMS)
-    for out in (np.full(expected.shape, np.nan), dynamics.regressor_buffer(TERMS)):
+    for out in (np.full(expected.shape, np.nan), np.zeros(expected.shape)):
         assert dynamics.slotine_li_regressor(q, v, v_r, a_r, TERMS, out=out) is out
         np.testing.assert_array_equal(out, expected)
     M, C, g = (np.full(shape, np.nan) for shape in ((13, 13), (13, 13), 13))
@@ -94,7 +92,7 @@ def test_a_buffer_of_another_kind_of_joints_gets_its_zeros(make):
     one, other = (Dynamics(make([-1, -1, -1], kinds, placements, axes, offsets, [body] * 3,
                                 joint_names=('j0', 'j1', 'j2')))
                   for kinds in ([3, 4, 0], [4, 0, 3]))
-    buffer = one.regressor_buffer()
+    buffer = np.zeros((10, 30))
     rng = np.random.default_rng(0)
     for dynamics in (one, other, one):
         robot = dynamics.robot
@@ -102,7 +100,6 @@ def test_a_buffer_of_another_kind_of_joints_gets_its_zeros(make):
         v, a = rng.uniform(-1.0, 1.0, (2, 10))
         out = dynamics.regressor(q, v, a, out=buffer)
         np.testing.assert_array_equal(out, dynamics.regressor(q, v, a))
-    assert len(buffer.base) == BUFFER_START + prepared_buffer(one._model, 30).size
 
 
 def test_other_numbers_than_float64(dynamics):
@@ -124,7 +121,7 @@ def test_a_quaternion_of_another_length_is_refused(dynamics, length):
         with pytest.raises(StateError) as caught:
             call()
         assert caught.value.subject == 'floating_base'
-        assert f'of length {length:.6g}, not 1' in caught.value.message
+        assert f'got one of length {length:.6g}' in caught.value.message
         assert 'divided by their length' in caught.value.remedy
 
 
@@ -148,7 +145,7 @@ def test_nan_goes_through(dynamics):
     q, v, _, a, _ = state(dynamics)
     q[4] = np.nan
     assert np.isnan(dynamics.inverse_dynamics(q, v, a)).any()
-    with pytest.raises(StateError, match='is not finite'):
+    with pytest.raises(StateError, match='contains NaN or inf'):
         dynamics.forward_dynamics(q, v, a)
 
 
@@ -243,5 +240,5 @@ def test_copies(dynamics):
 def test_without_inertia_the_coordinate_is_named(dynamics):
     robot = replace(dynamics.robot, inertial_parameters=np.zeros((8, 10)))
     q, v, _, tau, _ = state(dynamics)
-    with pytest.raises(ModelError, match='joint joint7: has no inertia'):
+    with pytest.raises(ModelError, match='joint joint7 has no inertia'):
         Dynamics(robot).forward_dynamics(q, v, tau)

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.model.joints import JointType
-from robot_dynamics.model.robot import Robot
+from robot_dynamics.dynamics.kernels.layout import IS_SCATTERED
+from robot_dynamics.dynamics.packing import body_table
+from robot_dynamics.model.robot import JointType, Robot
 from robot_dynamics.model.shipped import shipped_robots
 
 TERMS = ('viscous', 'armature')
@@ -42,7 +43,7 @@ def test_the_trees_have_every_joint_and_are_out_of_order_at_times(free_tree):
     robots = [free_tree(seed, 7) for seed in range(10)]
     kinds = np.concatenate([robot.joint_types for robot in robots])
     assert set(kinds) == {*JointType}
-    scattered = [Dynamics(robot)._model[:-1, 4].any() for robot in robots]
+    scattered = [body_table(robot)[:-1, IS_SCATTERED].any() for robot in robots]
     assert any(scattered) and not all(scattered)
 
 

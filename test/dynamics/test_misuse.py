@@ -95,7 +95,7 @@ def test_matrices_do_not_share_memory(dynamics, state):
     M, g = np.zeros((N, N)), np.zeros(N)
     both = np.zeros((N + 1, N))
     for out in ((M, M, g), (M, np.zeros((N, N)), M[2]), (both[:N], both[1:], g)):
-        with pytest.raises(DimensionError, match='out: shares memory with another'):
+        with pytest.raises(DimensionError, match='out shares memory with another'):
             dynamics.matrices(q, v, out)
 
 
@@ -103,14 +103,14 @@ def test_matrices_do_not_share_memory(dynamics, state):
 def test_out_of_matrices_is_three_arrays(dynamics, state, count):
     q, v = state[:2]
     for out in ([np.zeros((N, N))] * count, 7, np.zeros((3, N, N)), 'out'):
-        with pytest.raises(DimensionError, match='out: is not three arrays'):
+        with pytest.raises(DimensionError, match='out is not three arrays'):
             dynamics.matrices(q, v, out)
 
 
 def test_matrices_are_written_all_or_none(dynamics, state):
     q, v = state[:2]
     M, C = np.full((N, N), 7.0), np.full((N, N), 7.0)
-    with pytest.raises(DimensionError, match=r'out: has shape \(4,\), not \(5,\)'):
+    with pytest.raises(DimensionError, match=r'out has shape \(4,\), not \(5,\)'):
         dynamics.matrices(q, v, (M, C, np.zeros(4)))
     assert np.all(M == 7.0) and np.all(C == 7.0)
 
@@ -120,7 +120,7 @@ def test_out_of_other_types_of_array(dynamics, state, tmp_path):
     mapped = np.memmap(tmp_path / 'out', np.float64, 'w+', shape=expected.shape)
     assert dynamics.slotine_li_regressor(*state, out=mapped) is mapped
     np.testing.assert_allclose(mapped, expected, rtol=1e-13, atol=1e-13)
-    with pytest.raises(DimensionError, match='out: holds float32, not float64'):
+    with pytest.raises(DimensionError, match='out holds float32, not float64'):
         dynamics.slotine_li_regressor(*state, out=expected.astype(np.float32))
 
 
@@ -128,21 +128,21 @@ def test_out_of_other_types_of_array(dynamics, state, tmp_path):
 
 
 def test_a_buffer_serves_two_robots_in_turn(chain, star, state):
-    for buffer in (chain.regressor_buffer(), star.regressor_buffer()):
+    for buffer in (np.zeros((N, 10 * N)), np.ones((N, 10 * N))):
         for dynamics in (chain, star, star, chain, chain, star):
             expected = dynamics.slotine_li_regressor(*state)
             assert np.array_equal(dynamics.slotine_li_regressor(*state, out=buffer), expected)
 
 
 def test_a_buffer_that_another_robot_wrote_the_general_way(chain, star, state):
-    buffer = star.regressor_buffer()
+    buffer = np.ones((N, 10 * N))
     chain.slotine_li_regressor(*state.tolist(), out=buffer)
     assert np.array_equal(star.slotine_li_regressor(*state, out=buffer),
                           star.slotine_li_regressor(*state))
 
 
 def test_parts_and_reshapes_of_a_buffer(star, state):
-    buffer = star.regressor_buffer(('viscous',))
+    buffer = np.ones((N, 11 * N))
     star.slotine_li_regressor(*state, ('viscous',), out=buffer)
     part = buffer.ravel()[:N * 10 * N].reshape(N, 10 * N)
     assert np.array_equal(star.slotine_li_regressor(*state, out=part),
@@ -159,7 +159,7 @@ def test_parts_and_reshapes_of_a_buffer(star, state):
 def test_a_part_of_a_buffer_that_another_robot_writes(tree, star, state, start, is_direct):
     """Wherever the part begins, the zeros around it are nobody's afterwards."""
     small = Dynamics(tree(3, 3, order='chain'))
-    buffer, x = star.regressor_buffer(), state[:, :3].copy()
+    buffer, x = np.ones((N, 10 * N)), state[:, :3].copy()
     star.slotine_li_regressor(*state, out=buffer)
     part = buffer.reshape(-1)[start:start + 90].reshape(3, 30)
     small.slotine_li_regressor(*(x if is_direct else x.tolist()), out=part)
@@ -177,7 +177,7 @@ def test_a_part_of_a_buffer_that_another_robot_writes(tree, star, state, start, 
                                    np.array([['viscous', 'coulomb']])])
 def test_what_is_no_list_of_terms(dynamics, state, terms):
     for call in (lambda: dynamics.regressor(*state[:3], terms),
-                 lambda: dynamics.column_names(terms), lambda: dynamics.regressor_buffer(terms),
+                 lambda: dynamics.column_names(terms),
                  lambda: dynamics.parameter_vector(terms)):
         with pytest.raises(ParameterError) as caught:
             call()
@@ -193,21 +193,21 @@ def test_terms_in_any_sequence(dynamics, state):
 
 @pytest.mark.parametrize('link', [None, 3, ['b0'], {}, b'b0', ''])
 def test_what_is_no_link(dynamics, state, link):
-    with pytest.raises(ModelError, match='is no link of this robot'):
+    with pytest.raises(ModelError, match='is not a link of this robot'):
         dynamics.jacobian(state[0], link)
 
 
 @pytest.mark.parametrize('speed', [0.0, -1.0, np.nan, np.inf, 'fast', None, [0.1], 1j, True,
                                    10**400])
 def test_what_is_no_coulomb_velocity(dynamics, speed):
-    with pytest.raises(ParameterError, match='not a positive number') as caught:
+    with pytest.raises(ParameterError, match='must be a positive number') as caught:
         Dynamics(dynamics.robot, coulomb_velocity=speed)
     assert caught.value.subject == 'coulomb_velocity'
 
 
 @pytest.mark.parametrize('robot', [None, 'arm.urdf', {}])
 def test_what_is_no_robot(robot):
-    with pytest.raises(ModelError, match=r'is no Robot; read one with Robot\.from_urdf'):
+    with pytest.raises(ModelError, match='must be a Robot, got .*; read one with Robot.from_urdf'):
         Dynamics(robot)
 
 

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.kernels.layout import IS_SCATTERED
+from robot_dynamics.dynamics.packing import body_table
 
 SEEDS = range(12)
 
@@ -22,7 +24,7 @@ def case(request, tree):
 
 def test_some_trees_are_out_of_depth_first_order_and_have_offsets(tree):
     robots = [tree(seed, 8) for seed in SEEDS]
-    scattered = [Dynamics(robot)._model[:-1, 4].any() for robot in robots]
+    scattered = [body_table(robot)[:-1, IS_SCATTERED].any() for robot in robots]
     assert any(scattered) and not all(scattered)
     offsets = [np.any(robot.link_offsets) for robot in robots]
     assert any(offsets) and not all(offsets)

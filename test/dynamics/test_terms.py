@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Friction, armature and offset as columns of the regressors."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,8 @@ from robot_dynamics.errors import ParameterError
 @pytest.fixture
 def dynamics(tree):
     """Equations of a random tree."""
-    return Dynamics(tree(4, 5), coulomb_velocity=0.1)
+    robot = replace(tree(4, 5), armature=np.linspace(0.01, 0.05, 5))
+    return Dynamics(robot, coulomb_velocity=0.1)
 
 
 @pytest.fixture
@@ -74,10 +77,11 @@ def test_names_and_described_values_stand_in_column_order(dynamics):
 
 def test_armature_is_inertia_on_the_diagonal(dynamics, state):
     q, v, _, a, _ = state
-    armature = dynamics.robot.armature
+    robot = dynamics.robot
     tau = dynamics.regressor(q, v, a, ['armature']) @ dynamics.parameter_vector(['armature'])
-    expected = dynamics.inverse_dynamics(q, v, a) + armature * a
-    np.testing.assert_allclose(tau, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(tau, dynamics.inverse_dynamics(q, v, a), rtol=1e-12, atol=1e-12)
+    bodies = Dynamics(robot, armature=False).inverse_dynamics(q, v, a)
+    np.testing.assert_allclose(tau, bodies + robot.armature * a, rtol=1e-12, atol=1e-12)
 
 
 def test_unknown_terms_are_refused_with_the_choices(dynamics, state):

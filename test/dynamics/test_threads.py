@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.dynamics.threads import available_cores, check_threads, in_pieces
+from robot_dynamics.dynamics.caller import available_cores, check_threads, in_pieces
 from robot_dynamics.errors import ParameterError
 
 
@@ -61,7 +61,7 @@ def test_default_is_what_this_process_may_use(monkeypatch):
 
 @pytest.mark.parametrize('wrong', [0, -1, 1.5, True, 'two'])
 def test_what_is_no_number_of_threads(tree, wrong):
-    with pytest.raises(ParameterError, match=r'threads: is .*whole number'):
+    with pytest.raises(ParameterError, match=r'threads must be a positive whole number'):
         Dynamics(tree(0, 2), threads=wrong)
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +12,8 @@ from typing import NamedTuple
 
 from robot_dynamics.bringup.doctor.findings import CheckResult, note, ok, warning
 from robot_dynamics.bringup.warmup import import_kernels
-from robot_dynamics.dynamics.kernels.loading import all_kernels
+from robot_dynamics.dynamics.kernels.cache import outlives_process
+from robot_dynamics.dynamics.warmup import kernels_ahead
 
 #: Share of all cores in use above which a loop has to wait.
 FULL = 0.85
@@ -163,13 +163,13 @@ class MachineWatch:
                 cpu = (now.ticks - before.ticks) / os.sysconf('SC_CLK_TCK') / elapsed
                 processes.append(NodeUsage(pid, now.node, cpu, _domain_of(pid),
                                            now.nice, now.policy in _REAL_TIME))
-        kernels = all_kernels()
+        kernels = kernels_ahead()
         busy, stolen = self._shares()
         return MachineState(
             cores=_cores(), load=os.getloadavg()[0] if hasattr(os, 'getloadavg') else None,
             busy=busy, stolen=stolen, governor=_governor(), processes=tuple(processes),
             kernels=len(kernels), compiled=sum(kernel.is_cached for kernel in kernels),
-            keeps_kernels=not any(_is_temporary(kernel.directory) for kernel in kernels))
+            keeps_kernels=outlives_process())
 
     def _shares(self) -> tuple[float | None, float | None]:
         """Shares of all cores that were busy, and taken by other guests."""
@@ -245,9 +245,3 @@ def _governor() -> str:
         return Path('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor').read_text().strip()
     except OSError:
         return ''
-
-
-def _is_temporary(directory: Path) -> bool:
-    """Whether a cache is removed with its process."""
-    return directory.parent.name.startswith('robot_dynamics-') \
-        and directory.parents[1] == Path(tempfile.gettempdir())

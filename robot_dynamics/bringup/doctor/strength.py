@@ -60,7 +60,7 @@ def effort_needs(robot: Robot, postures: int = POSTURES, seed: int = 1) -> Effor
     upper = np.where(np.isfinite(upper), upper, lower + 2.0 * free)
     q = np.random.default_rng(seed).uniform(lower, upper, (postures, robot.n))
     dynamics = Dynamics(robot)
-    inertia = np.diagonal(dynamics.mass_matrix(q), axis1=1, axis2=2).max(axis=0) + robot.armature
+    inertia = np.diagonal(dynamics.mass_matrix(q), axis1=1, axis2=2).max(axis=0)
     return EffortNeeds(dynamics.gravity_torque(q), inertia)
 
 

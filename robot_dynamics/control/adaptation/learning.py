@@ -269,9 +269,9 @@ class PredictionError:
         self._describe = describe_interval.load()
         self._filter = filter_interval.load()
         self._add = add_prediction_error.load()
-        self._sample = dynamics.regressor_buffer(terms)
-        self.filtered = np.zeros((dynamics.n, self._sample.shape[1] + 1))
-        self.known = np.zeros(self._sample.shape[1])
+        columns = len(dynamics.column_names(terms))
+        self.filtered = np.zeros((dynamics.n, columns + 1))
+        self.known = np.zeros(columns)
         # Middle of the last interval: q, v, a; then the velocity at its end.
         self._motion = np.zeros((4, dynamics.n))
         self._middle = (self._motion[0], self._motion[1], self._motion[2])
@@ -295,12 +295,11 @@ class PredictionError:
         motion = self._motion
         self._describe(q, v, dt, motion)
         q_middle, v_middle, acceleration = self._middle
-        self._dynamics.regressor(q_middle, v_middle, acceleration, self._terms, self._sample)
+        sample = self._dynamics.regressor(q_middle, v_middle, acceleration, self._terms)
         # Both filters start at zero: regressor and effort are delayed alike, so that
         # tau_f = Y_f pi holds from the first sample.
         share = 1.0 - math.exp(-self._rate * dt)
-        self._filter(self._sample, motion, effort, self._rotors, self.known, share,
-                     self.filtered)
+        self._filter(sample, motion, effort, self._rotors, self.known, share, self.filtered)
 
     def add_gradient(self, estimate: FloatArray, weight: float, mass_matrix: FloatArray,
                      gradient: FloatArray) -> None:

@@ -96,7 +96,7 @@ class MotionPredictor:
         n = robot.n
         self.filter = motion_filter
         self._described = np.stack([robot.damping, robot.friction])
-        self._joints = np.stack([robot.damping, robot.friction, robot.armature])
+        self._joints = np.stack([robot.damping, robot.friction])
         self._predict = predict.load()
         self._memory, self._work = np.zeros((4, n)), np.zeros((2, n, n))
         self._corrections = -1
@@ -271,7 +271,7 @@ def predict(M, C, g, q, v, effort, dt, joints, gain, memory, innovation, velocit
     Coulomb friction stops a joint as far as it can: of the efforts in [-F, F] the one after which
     the joint rests, or the end of that range. That of all joints at once follows from projected
     Gauss-Seidel iterations, beginning with the last solution. With dt = 0 it begins at the
-    measured state. `joints` has damping, Coulomb friction and armature, `gain` is K of
+    measured state. `joints` has damping and Coulomb friction, `gain` is K of
     `MotionFilter`, `memory` has predicted and corrected position and velocity, Coulomb friction
     and C v + g; innovation, velocity, inertia and motion are those of `MotionPredictor`. Returns
     SOLVED, or the joint at which the inertia is not positive definite.
@@ -280,7 +280,7 @@ def predict(M, C, g, q, v, effort, dt, joints, gain, memory, innovation, velocit
     factor, inverse = work[0], work[1]
     for i in range(n):
         for j in range(n):
-            inertia[i, j] = M[i, j] + (joints[2, i] if i == j else 0.0)
+            inertia[i, j] = M[i, j]
             # Implicit damping: explicit damping of a joint with little inertia is unstable.
             factor[i, j] = inertia[i, j] + (dt * joints[0, i] if i == j else 0.0)
             inverse[i, j] = 1.0 if i == j else 0.0

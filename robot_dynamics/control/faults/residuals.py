@@ -88,8 +88,7 @@ class MomentumObserver:
             raise ParameterError('must hold positive numbers', subject='observer gain',
                                  remedy='give rates in 1/s')
         epsilon = positive('coulomb_velocity', coulomb_velocity, 'rad/s')
-        self._joints = np.stack([robot.damping, robot.friction, np.full(robot.n, epsilon),
-                                 robot.armature])
+        self._joints = np.stack([robot.damping, robot.friction, np.full(robot.n, epsilon)])
         self._observe = observe.load()
         self._described = np.stack([robot.damping, robot.friction])
         self._memory = np.zeros((4, robot.n))
@@ -224,7 +223,7 @@ class TorqueTerms:
             self.acceleration[:] = 0.0
             self._rest[:] = rest
         self._v_before = v.copy()
-        self.inertial = mass @ self.acceleration + robot.armature * self.acceleration
+        self.inertial = mass @ self.acceleration
         self.torque = self.gravity + self.coriolis + self.inertial + self.friction
         self.residual = self._rest - self.inertial
 
@@ -234,14 +233,14 @@ class TorqueTerms:
 def observe(M, C, g, joints, gain, v, effort, dt, memory, r, friction):
     """Move the residual r (n,) on by one state; dt = 0 starts over, dt < 0 keeps it.
 
-    `joints` has damping, Coulomb friction, its velocity and armature, `memory` momentum, rest,
+    `joints` has damping, Coulomb friction and its velocity, `memory` momentum, rest,
     velocity and direction of motion of the last state; `friction` are the residuals of one unit of
     viscous and of Coulomb friction.
     """
     n = v.size
     for i in range(n):
         direction = math.tanh(v[i] / joints[2, i])
-        momentum = joints[3, i] * v[i]
+        momentum = 0.0
         rest = -g[i] - joints[0, i] * v[i] - joints[1, i] * direction
         for j in range(n):
             momentum += M[i, j] * v[j]

@@ -129,14 +129,9 @@ class LinearFeedback:
         #: lambda of each joint.
         self._rates = np.full(robot.n, gains.error_rate)
         self._apply = apply_gains.load()
-        self._rotors = np.array(robot.armature)
         self.e, self.e_dot, self.s = np.zeros(robot.n), np.zeros(robot.n), np.zeros(robot.n)
         self.v_r, self.a_r = np.zeros(robot.n), np.zeros(robot.n)
         self.mass_matrix = np.zeros((robot.n, robot.n))
-        self._still = np.zeros(robot.n)
-        # M of the last update, and what comes with it: C at rest and g.
-        self._matrices = (np.zeros((robot.n, robot.n)), np.zeros((robot.n, robot.n)),
-                          np.zeros(robot.n))
         self.effort = np.zeros(robot.n)
         self.largest_s = 0.0
 
@@ -150,8 +145,7 @@ class LinearFeedback:
             Where one of the arguments, shape (n,), is not finite; names the joint.
         """
         self.note_errors(q, v, q_d, v_d, a_d)
-        return self.answer_errors(
-            self._dynamics.matrices(q, self._still, self._matrices)[0])
+        return self.answer_errors(self._dynamics.mass_matrix(q))
 
     def note_errors(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                     a_d: FloatArray) -> None:
@@ -173,16 +167,16 @@ class LinearFeedback:
         Parameters
         ----------
         mass_matrix : ndarray, shape (n, n)
-            M0 without rotors, which are added to it in place: it is kept.
+            M0; it is kept.
         """
         self.mass_matrix = mass_matrix
-        self.largest_s = self._apply(mass_matrix, self._rotors, self.gains.bandwidth,
+        self.largest_s = self._apply(mass_matrix, self.gains.bandwidth,
                                      self.gains.position_gain, self.s, self.e, self.effort)
         return self.effort
 
     def damping(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Damping effort -K_D v, shape (n,), N m or N."""
-        momentum = self._dynamics.mass_matrix(q) @ v + self._rotors * v
+        momentum = self._dynamics.mass_matrix(q) @ v
         return -self.gains.bandwidth * momentum
 
 
@@ -222,10 +216,9 @@ class JointFeedback(LinearFeedback):
         self._apply_joints = apply_joint_gains.load()
 
     def answer_errors(self, mass_matrix: FloatArray) -> FloatArray:
-        """tau_fb for the errors noted last; the rotors are added to the matrix."""
+        """tau_fb for the errors noted last."""
         self.mass_matrix = mass_matrix
-        self.largest_s = self._apply_joints(mass_matrix, self._rotors, self._damping, self.s,
-                                            self.effort)
+        self.largest_s = self._apply_joints(self._damping, self.s, self.effort)
         return self.effort
 
     def damping(self, q: FloatArray, v: FloatArray) -> FloatArray:
@@ -321,12 +314,11 @@ def tracking_errors(q, v, q_d, v_d, a_d, rates, continuous, e, e_dot, s, v_r, a_
     return -1
 
 
-@kernel('f8(f8[:, ::1], f8[::1], f8, f8, f8[::1], f8[::1], f8[::1])')
-def apply_gains(mass_matrix, rotors, bandwidth, position_gain, s, e, effort):
-    """Add the rotors to M, write omega_D M s + K_P e, and return the largest entry of s."""
+@kernel('f8(f8[:, ::1], f8, f8, f8[::1], f8[::1], f8[::1])')
+def apply_gains(mass_matrix, bandwidth, position_gain, s, e, effort):
+    """Write omega_D M s + K_P e, and return the largest entry of s."""
     largest = 0.0
     for i in range(s.size):
-        mass_matrix[i, i] += rotors[i]
         total = 0.0
         for j in range(s.size):
             total += mass_matrix[i, j] * s[j]
@@ -335,12 +327,11 @@ def apply_gains(mass_matrix, rotors, bandwidth, position_gain, s, e, effort):
     return largest
 
 
-@kernel('f8(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1])')
-def apply_joint_gains(mass_matrix, rotors, damping, s, effort):
-    """Add the rotors to M, write K_D s, and return the largest entry of s."""
+@kernel('f8(f8[::1], f8[::1], f8[::1])')
+def apply_joint_gains(damping, s, effort):
+    """Write K_D s, and return the largest entry of s."""
     largest = 0.0
     for i in range(s.size):
-        mass_matrix[i, i] += rotors[i]
         effort[i] = damping[i] * s[i]
         largest = max(largest, abs(s[i]))
     return largest

@@ -63,7 +63,7 @@ def mass_matrices(dynamics: Dynamics, q: FloatArray) -> FloatArray:
     InertiaError
         Where some motion of the model moves no mass: no gain follows from that.
     """
-    mass = dynamics.mass_matrix(q) + np.diag(dynamics.robot.armature)
+    mass = dynamics.mass_matrix(q)
     eigenvalues, vectors = np.linalg.eigh(mass)
     sizes = np.abs(eigenvalues)
     singular = sizes.min(axis=1) <= SINGULAR * sizes.max(axis=1)

@@ -160,7 +160,7 @@ class GuidingController(ModelController):
         gains = self.feedback.gains
         self._yield = self.settings.grip / (gains.bandwidth * gains.error_rate)
         self._most = self.settings.largest_handover * np.nan_to_num(robot.limits.effort, nan=0.0)
-        self._rotors, self._turns = np.array(robot.armature), np.array(robot.is_continuous)
+        self._turns = np.array(robot.is_continuous)
         self._guide, self._feel = guide.load(), feel.load()
         self.rest, self.offset, self._u = np.zeros(n), np.zeros(n), np.zeros(n)
         self.tau_feedback = np.zeros(n)
@@ -202,7 +202,7 @@ class GuidingController(ModelController):
         turns = 2.0 * math.pi * np.round(error / (2.0 * math.pi))
         error -= np.where(self._turns, turns, 0.0)
         gains = self.feedback.gains
-        mass = self.model.mass_matrix(q) + np.diag(self._rotors)
+        mass = self.model.mass_matrix(q)
         effort = gains.bandwidth * gains.error_rate * (mass @ error) + gains.position_gain * error
         np.clip(effort, -self._most, self._most, out=self.offset)
         self._held = None
@@ -229,7 +229,7 @@ class GuidingController(ModelController):
         if bad >= 0:
             self._refuse(q, v, bad)
         mass, self.tau_model = self.model.mass_and_gravity(q)
-        self._feel(mass, self._rotors, self._u, self.offset, self.tau_model, self.tau_feedback,
+        self._feel(mass, self._u, self.offset, self.tau_model, self.tau_feedback,
                    self._tau)
         if settings.friction_help > 0.0:
             help_against = settings.friction_help * (
@@ -308,12 +308,11 @@ def guide(q, v, dt, turns, allowed, bandwidth, error_rate, most, damping, rest, 
     return -1
 
 
-@kernel('void(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1])',
-        on_demand=True, nogil=True)
-def feel(mass, rotors, u, offset, gravity, feedback, tau):
+@kernel('void(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1])', on_demand=True)
+def feel(mass, u, offset, gravity, feedback, tau):
     """Write M u + b with rotors in M, and its sum with gravity."""
     for i in range(u.size):
-        total = offset[i] + rotors[i] * u[i]
+        total = offset[i]
         for j in range(u.size):
             total += mass[i, j] * u[j]
         feedback[i] = total

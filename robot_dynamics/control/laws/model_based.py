@@ -172,8 +172,7 @@ class ComputedTorqueController(ModelController):
                  period: float = 0.002, delay: float = 0.001, coulomb_velocity: float = 0.05,
                  dynamics: Dynamics | None = None):
         self._epsilon = positive('coulomb_velocity', coulomb_velocity, 'rad/s')
-        self._rotors = np.array(robot.armature)
-        self._has_joint_terms = bool(np.any([robot.armature, robot.damping, robot.friction]))
+        self._has_joint_terms = bool(np.any([robot.damping, robot.friction]))
         self._accelerate, self._close = accelerate.load(), close.load()
         super().__init__(robot, feedback=feedback, period=period, delay=delay, dynamics=dynamics)
         self.tau_feedback, self._u = np.zeros(robot.n), np.zeros(robot.n)
@@ -192,7 +191,7 @@ class ComputedTorqueController(ModelController):
         else:
             self.tau_model = self.model.inverse_dynamics(q, v, u)
         if self._has_joint_terms:
-            self.tau_model += self._rotors * u + self.robot.damping * v_d \
+            self.tau_model += self.robot.damping * v_d \
                 + self.robot.friction * np.tanh(v_d / self._epsilon)
         self._close(self.tau_model, feedback.e, gains.position_gain, self.tau_feedback, self._tau)
         return self._tau

@@ -53,7 +53,7 @@ class FeedforwardModel(LoadedModel):
                  coulomb_velocity: float = 0.05):
         super().__init__(Dynamics(robot) if dynamics is None else dynamics)
         self._coulomb_velocity = positive('coulomb_velocity', coulomb_velocity, 'rad/s')
-        self._armature, self._damping = np.array(robot.armature), np.array(robot.damping)
+        self._damping = np.array(robot.damping)
         self._friction = np.array(robot.friction)
         self._has_friction = bool(np.any(robot.damping) or np.any(robot.friction))
         self._diagonal = np.arange(robot.n)
@@ -70,16 +70,13 @@ class FeedforwardModel(LoadedModel):
     def feedforward(self, q: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:
         """Efforts of a motion with friction and rotors, shape (n,), N m or N."""
         tau = self.inverse_dynamics(q, v, a)
-        tau += self._armature * a
         if self._has_friction:
             tau += self._damping * v + self._friction * np.tanh(v / self._coulomb_velocity)
         return tau
 
     def inertia(self, q: FloatArray) -> FloatArray:
         """Mass matrix with rotors, shape (n, n)."""
-        M = self.mass_matrix(q)
-        M[self._diagonal, self._diagonal] += self._armature
-        return M
+        return self.mass_matrix(q)
 
     def linearise(self, q: FloatArray, v: FloatArray, a: FloatArray) -> LinearPoint:
         """Derivatives at a point, or at many with arguments of shape (k, n)."""
@@ -90,5 +87,4 @@ class FeedforwardModel(LoadedModel):
         # The kernels of the gains need contiguous arrays; mimic joints make others.
         dtau_dq, dtau_dv, M = map(np.ascontiguousarray, parts)
         dtau_dv[..., self._diagonal, self._diagonal] += self._damping
-        M[..., self._diagonal, self._diagonal] += self._armature
         return LinearPoint(dtau_dq, dtau_dv, M)

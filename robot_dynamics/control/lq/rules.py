@@ -50,8 +50,7 @@ from robot_dynamics.control.checks import positive
 from robot_dynamics.control.lq.design import FeedbackDesign
 from robot_dynamics.control.lq.model import LinearPoint
 from robot_dynamics.dynamics.kernels.loading import kernel, part
-from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise
-from robot_dynamics.dynamics.kernels.solve_columns import substitute_rows
+from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute_rows
 from robot_dynamics.errors import ControlError, ParameterError
 from robot_dynamics.model.arrays import FloatArray
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where compiled kernels are kept.
+"""Where compiled kernels are kept, and by what they are found again.
 
-numba looks at a kernel's own file only when it decides whether what it cached is up to
-date, while ours share helpers from several files. So each kernel's directory carries a
-digest of all it may depend on: its own module, everything in this directory, numba, the
-Python and the processor. (A kernel takes its helpers from those files only.)
+A kernel is found by content: the directory carries a digest of the kernel's module, of all
+modules here (a kernel takes its helpers from those only), of numba, Python and the processor.
+The path and the date of the source do not matter, which numba would look at: another checkout
+or an installed copy of the same code finds the same kernels.
 
-The directory lies below NUMBA_CACHE_DIR where that is set, else in the user's cache
-directory, never in the install space, which may be read-only.
+The cache lies below NUMBA_CACHE_DIR, XDG_CACHE_HOME or ~/.cache, the first that can be
+written, else in a private directory below the system's temporary one. Never in the install
+space, which may be read-only.
 """
 
 from __future__ import annotations
@@ -16,22 +17,95 @@ import atexit
 import hashlib
 import os
 import shutil
+import stat
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import llvmlite.binding
 import numba
 import numba.core.config
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 
 @cache
 def cache_directory(source: Path) -> Path:
-    """Return the cache directory of the kernels in a source file; create it if need be."""
+    """Cache directory of the kernels in a source file, created if need be."""
     state = _common_digest().copy()
     state.update(source.read_bytes())
-    return _below(_base(), f'{source.stem}-{state.hexdigest()[:16]}')
+    return _below(cache_base(), f'{source.stem}-{state.hexdigest()[:16]}')
+
+
+def cache_of(function: Callable[..., Any], directory: Path) -> FunctionCache:
+    """Numba's cache of a function, in a directory that stands for its content."""
+    theirs = numba.core.config.CACHE_DIR
+    numba.core.config.CACHE_DIR = str(directory)
+    try:
+        cached = FunctionCache(function)
+    finally:
+        numba.core.config.CACHE_DIR = theirs
+    # numba would look for the path and the date of the source.
+    cached._cache_path = str(directory)
+    cached._cache_file = IndexDataCacheFile(
+        str(directory), f'{function.__qualname__}.py{sys.version_info[0]}{sys.version_info[1]}',
+        'found by content')
+    cached._impl.locator.ensure_cache_path = lambda: directory.mkdir(parents=True, exist_ok=True)
+    return cached
+
+
+def is_kept() -> str:
+    """Where kernels are kept, as part of a sentence for the user."""
+    return f'kept in {cache_base()}' if outlives_process() else \
+        'not kept, because no cache directory can be written: set XDG_CACHE_HOME'
+
+
+def outlives_process() -> bool:
+    """Whether what is compiled now is found by the next process."""
+    return cache_base() not in _THROWN_AWAY
+
+
+@cache
+def cache_base() -> Path:
+    """Directory of all caches of this package."""
+    home = os.environ.get('HOME')
+    places = [numba.core.config.CACHE_DIR, os.environ.get('XDG_CACHE_HOME'),
+              home and str(Path(home) / '.cache')]
+    for place in places:
+        if place and (place == numba.core.config.CACHE_DIR or Path(place).is_absolute()):
+            try:
+                directory = _below(Path(place), 'robot_dynamics')
+                with tempfile.TemporaryFile(dir=directory):
+                    return directory
+            except OSError:
+                continue
+    return _private_temporary()
+
+
+_THROWN_AWAY: set[Path] = set()
+
+
+def _private_temporary() -> Path:
+    """Directory of this user below the temporary one; outlives the process where that is safe.
+
+    Loading a kernel runs it, so a directory that another user made, or may write, is not used.
+    """
+    place = Path(tempfile.gettempdir()) / f'robot_dynamics-{os.getuid()}'
+    try:
+        place.mkdir(mode=0o700, exist_ok=True)
+        found = place.lstat()
+        if (stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+                and not found.st_mode & (stat.S_IRWXG | stat.S_IRWXO)):
+            with tempfile.TemporaryFile(dir=place):
+                return place
+    except OSError:
+        pass
+    place = Path(tempfile.mkdtemp(prefix='robot_dynamics-'))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    _THROWN_AWAY.add(place)
+    return place
 
 
 @cache
@@ -43,30 +117,6 @@ def _common_digest() -> hashlib._Hash:
     for part in (numba.__version__, llvmlite.binding.get_host_cpu_name(), sys.version):
         state.update(part.encode())
     return state
-
-
-@cache
-def _base() -> Path:
-    """Return the first place that can be written; one for this process if there is none.
-
-    A shared temporary directory is no such place: whoever can write there could have
-    this process run his code.
-    """
-    places = [numba.core.config.CACHE_DIR, os.environ.get('XDG_CACHE_HOME')]
-    home = os.environ.get('HOME')
-    if home:
-        places.append(str(Path(home) / '.cache'))
-    for place in places:
-        if place:
-            try:
-                directory = _below(Path(place), 'robot_dynamics')
-                with tempfile.TemporaryFile(dir=directory):
-                    return directory
-            except OSError:
-                continue
-    directory = tempfile.mkdtemp(prefix='robot_dynamics-')
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    return Path(directory)
 
 
 def _below(place: Path, name: str) -> Path:

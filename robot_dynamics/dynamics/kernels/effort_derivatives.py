@@ -23,21 +23,8 @@ For joints of one coordinate P_k and R_k are the rates of S_k.
 import numpy as np
 
 from robot_dynamics.dynamics.kernels.algebra import dot, load, scale
-from robot_dynamics.dynamics.kernels.direct import (
-    DONE,
-    REFUSED,
-    are_apart,
-    body_count,
-    direct_kernel,
-    is_matrix_to_write,
-    is_vector,
-    matrix,
-    stack_matrix,
-    vector,
-)
-from robot_dynamics.dynamics.kernels.general_pose import have_unit_length
+from robot_dynamics.dynamics.kernels.equation import DONE, equation
 from robot_dynamics.dynamics.kernels.joint_table import (
-    STRIDE,
     add_pairs,
     add_scaled_pair,
     bracket,
@@ -53,9 +40,9 @@ from robot_dynamics.dynamics.kernels.joint_table import (
     run_end,
     scale_pair,
 )
-from robot_dynamics.dynamics.kernels.layout import FIRST_ROW, GRAVITY, LAST_ROW, POSITIONS, WIDTH
-from robot_dynamics.dynamics.kernels.loading import kernel, part
-from robot_dynamics.dynamics.kernels.matrices import clear
+from robot_dynamics.dynamics.kernels.layout import FIRST_ROW, GRAVITY, LAST_ROW
+from robot_dynamics.dynamics.kernels.loading import helper, routine
+from robot_dynamics.dynamics.kernels.matrices import add_armature, clear
 from robot_dynamics.dynamics.kernels.moments import (
     coriolis_at,
     coriolis_on,
@@ -72,16 +59,16 @@ from robot_dynamics.dynamics.kernels.motion import (
     FIELD,
     FLOW,
     MOMENTUM,
-    MORE_SUMS,
     RATE,
     TWIST,
     bend_all,
     move_all,
+    place_all,
 )
+from robot_dynamics.dynamics.kernels.newton_euler import WRENCH, ask_for_wrenches
 
-# Rows of the table after those of `motion`. CURVE becomes R.
-WRENCH = MORE_SUMS             # 6, f
-SUMS_END = MORE_SUMS + 6
+# Rows of the table after those of `motion`. CURVE becomes R; WRENCH is f.
+SUMS_END = WRENCH + 6
 BELOW = AFTER_SUMS             # 6, P
 BOTH = AFTER_SUMS + 6          # 6, P + dS/dt
 LOAD = AFTER_SUMS + 12         # 6, I S
@@ -91,7 +78,7 @@ BY_SPEED = AFTER_SUMS + 27     # 6, 2 B S + I (P + dS/dt)
 HEIGHT = AFTER_SUMS + 33
 
 
-@part
+@routine
 def find_what_reaches_joints(model, table, count):
     """P, R and P + dS/dt of each column."""
     for k in columns(0, count):
@@ -110,17 +97,7 @@ def find_what_reaches_joints(model, table, count):
                 bracket(get_pair(table, ACCELERATION, parent), field), bracket(twist, below)))
 
 
-@part
-def ask_for_wrenches(table, count):
-    """Wrench that the motion of each body alone asks for: I a + B v."""
-    for i in columns(0, count):
-        inertia, coriolis = inertia_at(table, i), coriolis_at(table, i, MOMENTUM, FLOW)
-        put_pair(table, WRENCH, i, add_pairs(
-            inertia_on(inertia, get_pair(table, ACCELERATION, i)),
-            coriolis_on(coriolis, get_pair(table, TWIST, i))))
-
-
-@part
+@routine
 def load_columns(table, count):
     """Collect what the entries of a column with those that carry it take."""
     for k in columns(0, count):
@@ -136,7 +113,7 @@ def load_columns(table, count):
                  add_pairs(by_motion, carried_wrench(S, get_pair(table, WRENCH, k))))
 
 
-@part
+@helper
 def fill_pairs(table, j, start, stop, dq, dv, M):
     """Entries of column j with the columns start to stop, all of which it carries."""
     S, R = get_pair(table, FIELD, j), get_pair(table, CURVE, j)
@@ -152,7 +129,7 @@ def fill_pairs(table, j, start, stop, dq, dv, M):
         dv[k, j] = power(both, load_k) + dot(S[1], flow_k)
 
 
-@part
+@routine
 def correct_within_joints(model, table, count, dq):
     """Columns of one joint move with each other: take S x* f away again."""
     for k in range(count):
@@ -161,11 +138,13 @@ def correct_within_joints(model, table, count, dq):
             dq[j, k] -= power(get_pair(table, FIELD, j), wrench)
 
 
-@part
-def fill_effort_derivatives(model, q, v, a, table, dq, dv, M):
-    """Differentiate tau of one sample along q, v and a."""
+@equation('q n n', 'nn nn nn', on_demand=True)
+def inverse_dynamics_derivatives(model, q, v, a, dq, dv, M):
+    """Derivatives of tau along q, v and a."""
     count = model.shape[0] - 1
-    move_all(model, q, v, a, scale(load(model, count, GRAVITY), -1.0), False, table)
+    table = np.empty((HEIGHT, count + 1))
+    place_all(model, q, False, table)
+    move_all(model, v, v, a, scale(load(model, count, GRAVITY), -1.0), table)
     bend_all(table, count)
     find_what_reaches_joints(model, table, count)
     measure_all(model, table, count)
@@ -182,34 +161,5 @@ def fill_effort_derivatives(model, q, v, a, table, dq, dv, M):
             if carries_beyond(model, j, k):
                 fill_pairs(table, j, k, k + 1, dq, dv, M)
     correct_within_joints(model, table, count, dq)
-
-
-@direct_kernel
-def effort_derivatives(model, q, v, a, dq, dv, M):
-    """Differentiate tau of one sample along q, v and a, and write it to these three."""
-    n = body_count(model)
-    if n < 0:
-        return REFUSED
-    robot = matrix(model, n + 1, WIDTH)
-    nq = int(robot[n, POSITIONS])
-    if not (is_vector(q, model, nq) and is_vector(v, model, n) and is_vector(a, model, n)
-            and is_matrix_to_write(dq, model, n, n) and is_matrix_to_write(dv, model, n, n)
-            and is_matrix_to_write(M, model, n, n)
-            and are_apart(dq, n * n, dv, n * n) and are_apart(dq, n * n, M, n * n)
-            and are_apart(dv, n * n, M, n * n)):
-        return REFUSED
-    if not have_unit_length(robot, vector(q, nq)):
-        return REFUSED
-    fill_effort_derivatives(robot, vector(q, nq), vector(v, n), vector(a, n),
-                            stack_matrix(HEIGHT, STRIDE), matrix(dq, n, n), matrix(dv, n, n),
-                            matrix(M, n, n))
+    add_armature(model, M)
     return DONE
-
-
-@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], '
-        'float64[:, :, ::1], float64[:, :, ::1], float64[:, :, ::1])', nogil=True)
-def many_effort_derivatives(model, q, v, a, dq, dv, M):
-    """`effort_derivatives` of each row of the arguments."""
-    table = np.empty((HEIGHT, model.shape[0]))
-    for k in range(q.shape[0]):
-        fill_effort_derivatives(model, q[k], v[k], a[k], table, dq[k], dv[k], M[k])

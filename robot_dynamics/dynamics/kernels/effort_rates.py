@@ -23,8 +23,15 @@ by them: De Luca, "Feedforward/feedback laws for the control of flexible robots"
 import numpy as np
 
 from robot_dynamics.dynamics.kernels.algebra import load, load_matrix, store_matrix, times
-from robot_dynamics.dynamics.kernels.layout import GRAVITY, INERTIA, IS_PRISMATIC, OFFSET
-from robot_dynamics.dynamics.kernels.loading import kernel, routine
+from robot_dynamics.dynamics.kernels.equation import DONE, equation
+from robot_dynamics.dynamics.kernels.layout import (
+    ARMATURE,
+    GRAVITY,
+    INERTIA,
+    IS_PRISMATIC,
+    OFFSET,
+)
+from robot_dynamics.dynamics.kernels.loading import routine
 from robot_dynamics.dynamics.kernels.pose import IDENTITY, parent_row, place
 
 # Number of derivatives, the value included: of efforts, angular velocities and positions.
@@ -151,41 +158,40 @@ def load_body(model, i, table):
         add_cross(now[MOMENT, m], m, 1.0, now[FIRST], 0, now[PLACE], 2)
 
 
-@kernel('void(float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1])', nogil=True)
-def effort_rates(model, motion, tau):
-    """tau, tau' and tau'' of a batch, shape (N, 3, bodies).
-
-    ``motion``, of shape (N, bodies, 5), has each coordinate and four derivatives of it.
-    """
+@equation('q n n n n', 'n n n', on_demand=True)
+def inverse_dynamics_rates(model, q, v, a, jerk, snap, tau, tau_dot, tau_ddot):
+    """tau, tau' and tau''."""
     bodies = model.shape[0] - 1
     frames = np.zeros((bodies + 1, 9))
     table = np.zeros((bodies + 1, VECTORS, PLACES, 3))
     point, parts = np.zeros((PLACES, 3)), np.zeros((TURNS, 3))
     edges = np.zeros((3, TURNS, 3))
-    lever = np.zeros((PLACES, 3))
-    for s in range(motion.shape[0]):
-        store_matrix(frames, 0, 0, IDENTITY)
-        for row in range(3):
-            table[0, PLACE, 2, row] = -model[bodies, GRAVITY + row]
-        for i in range(bodies):
-            move(model, i, motion[s, i], frames, table, point)
-            spin_of(model, i, frames, table[i + 1, TURN], table[i + 1, SPIN], edges, parts)
-            load_body(model, i, table)
-        for i in range(bodies - 1, -1, -1):
-            now, before = table[i + 1], table[parent_row(model, i)]
-            for m in range(EFFORTS):
-                # About the joint, by whose axis the effort acts.
-                add_cross(now[MOMENT, m], m, 1.0, now[ARM], 0, now[FORCE], 0)
-            for m in range(EFFORTS):
-                tau[s, m, i] = dot_derivative(now[AXIS_NOW],
-                                              now[FORCE] if model[i, IS_PRISMATIC] != 0.0
-                                              else now[MOMENT], m)
-            for m in range(PLACES):
-                for row in range(3):
-                    lever[m, row] = (now[PLACE, m, row] - now[ARM, m, row]
-                                     - before[PLACE, m, row])
-            for m in range(EFFORTS):
-                for row in range(3):
-                    before[FORCE, m, row] += now[FORCE, m, row]
-                    before[MOMENT, m, row] += now[MOMENT, m, row]
-                add_cross(before[MOMENT, m], m, 1.0, lever, 0, now[FORCE], 0)
+    motion, lever = np.zeros(PLACES), np.zeros((PLACES, 3))
+    store_matrix(frames, 0, 0, IDENTITY)
+    for row in range(3):
+        table[0, PLACE, 2, row] = -model[bodies, GRAVITY + row]
+    for i in range(bodies):
+        motion[:] = q[i], v[i], a[i], jerk[i], snap[i]
+        move(model, i, motion, frames, table, point)
+        spin_of(model, i, frames, table[i + 1, TURN], table[i + 1, SPIN], edges, parts)
+        load_body(model, i, table)
+    for i in range(bodies - 1, -1, -1):
+        now, before = table[i + 1], table[parent_row(model, i)]
+        along = now[FORCE] if model[i, IS_PRISMATIC] != 0.0 else now[MOMENT]
+        for m in range(EFFORTS):
+            # About the joint, by whose axis the effort acts.
+            add_cross(now[MOMENT, m], m, 1.0, now[ARM], 0, now[FORCE], 0)
+        rotor = model[i, ARMATURE]
+        tau[i] = dot_derivative(now[AXIS_NOW], along, 0) + rotor * a[i]
+        tau_dot[i] = dot_derivative(now[AXIS_NOW], along, 1) + rotor * jerk[i]
+        tau_ddot[i] = dot_derivative(now[AXIS_NOW], along, 2) + rotor * snap[i]
+        for m in range(PLACES):
+            for row in range(3):
+                lever[m, row] = (now[PLACE, m, row] - now[ARM, m, row]
+                                 - before[PLACE, m, row])
+        for m in range(EFFORTS):
+            for row in range(3):
+                before[FORCE, m, row] += now[FORCE, m, row]
+                before[MOMENT, m, row] += now[MOMENT, m, row]
+            add_cross(before[MOMENT, m], m, 1.0, lever, 0, now[FORCE], 0)
+    return DONE

@@ -4,21 +4,14 @@
 Derivatives take much the same arithmetic for each joint, and where neighbours in memory
 are the same quantity of neighbouring joints, the compiler computes several joints at once.
 Row ``q`` of a table is quantity q; column i is velocity i of the bodies (body i, where each
-joint has one coordinate), and the column after the last one is the base. For one sample the
-rows have a constant length, without which the compiler could not know that they do not
-overlap.
+joint has one coordinate), and the column after the last one is the base.
 """
 
 import numpy as np
 
 from robot_dynamics.dynamics.kernels.algebra import add, add_scaled, cross, dot, scale
-from robot_dynamics.dynamics.kernels.direct import LARGEST
 from robot_dynamics.dynamics.kernels.layout import BODY, FIRST_ROW, IS_SCATTERED, PARENT, RUN_END
 from robot_dynamics.dynamics.kernels.loading import helper
-
-#: Length of the rows for one sample: the columns and the base, and not a power of two, so
-#: that the rows do not compete for the same lines of the processor's cache.
-STRIDE = LARGEST + 2
 
 
 @helper

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where things stand in the one float64 array that describes a robot to the kernels.
 
-Row i describes velocity i of the bodies, the last row holds what belongs to the whole
-robot. Where each joint has one coordinate, row i is body i. With q_i its coordinate, seen
-from the link frame of its parent::
+The array is flat: a header, the table of the velocities of the bodies (`Equation` functions get
+it as ``model``), and how the joints of the bodies follow the independent joints.
+
+Row i of the table describes velocity i of the bodies, its last row the whole robot. Where each
+joint has one coordinate, row i is body i. With q_i its coordinate, seen from the link frame of
+its parent::
 
     R = fixed + sin(q_i) sine + cos(q_i) cosine        (sine = cosine = 0 for a prismatic joint)
     p = point + q_i slide                              (slide = 0 for a revolute joint)
@@ -26,6 +29,22 @@ w_k, w_h x w_k), where h is before k along PARENT or both are of the same joint,
 elsewhere.
 """
 
+# Offsets in the header.
+ROWS = 0              # number of velocities of the bodies, n_b
+BODIES = 1            # number of bodies
+COORDINATES = 2       # number of independent velocities, n
+POSITIONS = 3         # number of independent positions, nq
+MOVING_POSITIONS = 4  # number of positions of the bodies, q_b
+LENGTH = 5            # of the whole array
+IS_CHECKED = 6        # whether quaternions are refused that are not of length 1
+OFFSETS = 7           # where s0 of q_b = S q + s0 begins
+POSITION_SHARES = 8   # where the entries (row, column, share) of S for positions begin,
+RATE_SHARES = 9       # and those for rates, and where those end; none where S = 1
+SHARES_END = 10
+HAS_QUATERNIONS = 11  # whether any joint has one
+MIMICS = 12           # whether some joint follows another, so that S is no permutation
+HEADER = 16           # where the table begins
+
 # Offsets in the row of a velocity. Matrices stand column after column.
 PARENT = 0        # row of the parent; -1 is the base
 IS_PRISMATIC = 1  # 1 or 0
@@ -42,25 +61,13 @@ OFFSET = 41       # 3, joint to link origin in the axes of the link
 INERTIA = 44      # 10, `robot_dynamics.model.robot.PARAMETER_SUFFIXES`
 FIRST_ROW = 54    # first and last row of the joint: both i for one coordinate
 LAST_ROW = 55
-KIND = 56         # `robot_dynamics.model.joints.JointType`
+KIND = 56         # `robot_dynamics.model.joint_types.JointType`
 COORDINATE = 57   # where the positions of the joint begin
 BODY = 58         # index of the body
+ARMATURE = 59     # inertia of the rotor as the joint feels it
 WIDTH = 60
 
 # Offsets in the last row.
 GRAVITY = 0       # 3
 ORIGIN = 3        # 3, origin of the calculation in the base frame
-MARK = 6          # see below
-BODIES = 7        # number of bodies
-POSITIONS = 8     # number of position coordinates of the bodies
-
-# Most of a big robot's regressor is zero, and writing the zeros anew at each call would
-# take a third of its time. Memory handed out for regressors begins with a head: a sign
-# that no other memory has there by chance, the number of elements, and the mark of the
-# tree whose zeros it holds. The regressor begins at BUFFER_START.
-BUFFER_SIGN = 0
-BUFFER_SIZE = 1
-BUFFER_MARK = 2
-BUFFER_START = 8
-SIGN = 5816284379014637.0
-NOBODY = 0.0
+N_BODIES = 6      # number of bodies

@@ -17,10 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numba
-import numba.core.config
 
-from robot_dynamics.dynamics.kernels.cache import cache_directory
-from robot_dynamics.dynamics.kernels.quick_import import import_numba_without_blas
+from robot_dynamics.dynamics.kernels.cache import cache_base, cache_directory, cache_of, is_kept
 
 try:
     import fcntl
@@ -44,11 +42,60 @@ part = numba.njit(inline='always', nogil=True, **OPTIONS)
 #: what is long and shared, where the time of a compilation matters more than that of a call.
 routine = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, nogil=True, **OPTIONS)
 
-_KERNELS: list[Kernel] = []
+#: Seconds that the compilation of one kernel takes on a laptop, about.
+SECONDS = 0.7
+
+_KERNELS: list[Compiled] = []
 _thread_lock = threading.RLock()
 
 
-class Kernel:
+class Compiled:
+    """What is compiled once for all processes, when it is first asked for.
+
+    Parameters
+    ----------
+    function : callable
+        What to compile.
+    is_on_demand : bool
+        Whether the kernel is compiled when somebody first asks for it, not ahead of time: no
+        control loop waits for it, or few need it and load it before they begin.
+    """
+
+    def __init__(self, function: Callable[..., Any], is_on_demand: bool):
+        self.name = f'{function.__module__.rpartition(".")[2]}.{function.__name__}'
+        self.directory = cache_directory(Path(function.__code__.co_filename))
+        self.is_on_demand = is_on_demand
+        _KERNELS.append(self)
+
+    def compiled(self, way: str, compile_it: Callable[[], Any], *, announce: bool = True) -> Any:
+        """What ``compile_it`` makes; one thread and one process at a time."""
+        stamp = self._stamp(way)
+        with _thread_lock, one_process_at_a_time(cache_base()):
+            if announce and not stamp.exists():
+                progress(f'compiling {self.name}, about {SECONDS:.0f} s; {is_kept()}')
+            made = compile_it()
+            stamp.touch()
+        return made
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether some process has compiled it before."""
+        return self._stamp(self.way).exists()
+
+    @property
+    def way(self) -> str:
+        """Name of what `load` compiles."""
+        return 'kernel'
+
+    def load(self, *, announce: bool = True) -> Any:
+        """Compile it or read it from the cache."""
+        raise NotImplementedError
+
+    def _stamp(self, way: str) -> Path:
+        return self.directory / f'{self.name}.{way}.compiled'
+
+
+class Kernel(Compiled):
     """A compiled function of one signature.
 
     Parameters
@@ -58,8 +105,7 @@ class Kernel:
     signature : str or tuple
         Types for numba.
     is_on_demand : bool
-        Whether the kernel is compiled when somebody first asks for it, not ahead of time: no
-        control loop waits for it, or few need it and load it before they begin.
+        See `Compiled`.
     options : dict
         For `numba.njit`, beside `OPTIONS`.
 
@@ -72,19 +118,14 @@ class Kernel:
         Whether `call` is the compiled function.
     """
 
-    __slots__ = ('_dispatcher', '_signature', 'call', 'directory', 'is_loaded', 'is_on_demand',
-                 'name')
-
     def __init__(self, function: Callable[..., Any], signature: Any, *,
                  is_on_demand: bool = False, **options: Any):
-        self.name = f'{function.__module__.rpartition(".")[2]}.{function.__name__}'
-        self.directory = cache_directory(Path(function.__code__.co_filename))
-        self.is_on_demand = is_on_demand
+        super().__init__(function, is_on_demand)
         self.call = self._not_loaded
         self.is_loaded = False
         self._signature = signature
-        self._dispatcher = _cached_in(self.directory, function, options)
-        _KERNELS.append(self)
+        self._dispatcher = numba.njit(no_cfunc_wrapper=True, **OPTIONS, **options)(function)
+        self._dispatcher._cache = cache_of(function, self.directory)
 
     def load(self, *, announce: bool = True) -> Callable[..., Any]:
         """Compile the kernel or read it from the cache; return `call`.
@@ -92,35 +133,18 @@ class Kernel:
         Parameters
         ----------
         announce : bool
-            Whether to say on stderr that a compilation begins.
+            Whether to write on stderr that a compilation begins.
         """
-        if not self.is_loaded:
-            with _thread_lock, _one_process_at_a_time(self.directory):
-                if not self.is_loaded:
-                    if announce and not self.is_cached:
-                        progress(f'compiling {self.name}, once; kept in {self.directory}')
-                    self._compile()
+        with _thread_lock:
+            if not self.is_loaded:
+                self.call = self.compiled('kernel', self._compile, announce=announce)
+                # Last of all: other threads call what they find loaded.
+                self.is_loaded = True
         return self.call
 
-    @property
-    def is_cached(self) -> bool:
-        """Whether some process has compiled the kernel before."""
-        return self._stamp.exists()
-
-    @property
-    def _stamp(self) -> Path:
-        return self.directory / f'{self.name}.compiled'
-
-    def _compile(self) -> None:
-        import_numba_without_blas()
+    def _compile(self) -> Callable[..., Any]:
         self._dispatcher.compile(self._signature)
         self._dispatcher.disable_compile()
-        self.call = self._callable()
-        self._stamp.touch()
-        # Last of all: other threads call what they find loaded.
-        self.is_loaded = True
-
-    def _callable(self) -> Callable[..., Any]:
         return self._dispatcher
 
     def _not_loaded(self, *arguments: Any) -> Any:
@@ -144,7 +168,7 @@ def kernel(signature: str, *, on_demand: bool = False, nogil: bool = False,
     return lambda function: Kernel(function, signature, is_on_demand=on_demand, nogil=nogil)
 
 
-def all_kernels() -> tuple[Kernel, ...]:
+def all_kernels() -> tuple[Compiled, ...]:
     """Return every kernel defined so far that is compiled ahead of time."""
     return tuple(kernel for kernel in _KERNELS if not kernel.is_on_demand)
 
@@ -154,18 +178,8 @@ def progress(text: str) -> None:
     print(f'robot_dynamics: {text}', file=sys.stderr, flush=True)
 
 
-def _cached_in(directory: Path, function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """Decorate; numba decides where it caches a function when it decorates it."""
-    theirs = numba.core.config.CACHE_DIR
-    numba.core.config.CACHE_DIR = str(directory)
-    try:
-        return numba.njit(cache=True, no_cfunc_wrapper=True, **OPTIONS, **options)(function)
-    finally:
-        numba.core.config.CACHE_DIR = theirs
-
-
 @contextmanager
-def _one_process_at_a_time(directory: Path) -> Iterator[None]:
+def one_process_at_a_time(directory: Path) -> Iterator[None]:
     """Let processes that start together wait for the first one's compilation."""
     # There at the start, but somebody may have emptied the cache since.
     directory.mkdir(parents=True, exist_ok=True)
@@ -173,5 +187,9 @@ def _one_process_at_a_time(directory: Path) -> Iterator[None]:
         yield
         return
     with (directory / 'lock').open('w') as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            progress('waiting for another process that compiles kernels')
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -33,8 +33,7 @@ from robot_dynamics.dynamics.kernels.joint_table import (
     put_symmetric,
 )
 from robot_dynamics.dynamics.kernels.layout import INERTIA
-from robot_dynamics.dynamics.kernels.loading import helper, part
-from robot_dynamics.dynamics.kernels.matrices import second_moment
+from robot_dynamics.dynamics.kernels.loading import helper, routine
 from robot_dynamics.dynamics.kernels.motion import (
     AXES,
     FIRST,
@@ -45,6 +44,15 @@ from robot_dynamics.dynamics.kernels.motion import (
     SECOND,
     TWIST,
 )
+
+
+@helper
+def second_moment(model, i):
+    """Sigma = sum m c c^T = tr(J)/2 1 - J of body i about its link origin, link axes."""
+    xx, xy, xz = load(model, i, INERTIA + 4)
+    yy, yz, zz = load(model, i, INERTIA + 7)
+    half = 0.5 * (xx + yy + zz)
+    return (half - xx, -xy, -xz), (-xy, half - yy, -yz), (-xz, -yz, half - zz)
 
 
 @helper
@@ -74,7 +82,7 @@ def moments_of_rest(model, i, axes, p):
     return m, h, S
 
 
-@part
+@routine
 def measure_all(model, table, count):
     """Moments of mass of each body alone; X' = b + O x X."""
     for i in columns(0, count):
@@ -87,7 +95,17 @@ def measure_all(model, table, count):
         put_matrix(table, FLOW, i, add_matrices(cross_columns(omega, S), outer(b, h)))
 
 
-@part
+@routine
+def measure_at_rest(model, table, count):
+    """Moments m, h and S of each body alone."""
+    for i in columns(0, count):
+        m, h, S = moments_of_rest(model, i, get_matrix(table, AXES, i), get(table, POSITION, i))
+        table[MASS, i] = m
+        put(table, FIRST, i, h)
+        put_symmetric(table, SECOND, i, S)
+
+
+@routine
 def sum_to_base(model, table, stop):
     """Add the moments, and what follows up to row ``stop``, from the tips to the base."""
     base = model.shape[0] - 1

@@ -1,14 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a body stands, given where its parent stands.
-
-All kernels keep a table of *frames*: row 0 is the base, row i + 1 is body i. Each kernel
-lays out its own rows; sines and cosines of the joints take two neighbouring columns.
-"""
+"""Where a body stands, given where its parent stands, and the field of velocity of a joint."""
 
 import math
-
-from numba import types
-from numba.extending import overload
 
 from robot_dynamics.dynamics.kernels.algebra import (
     ZERO,
@@ -24,53 +17,73 @@ from robot_dynamics.dynamics.kernels.algebra import (
 )
 from robot_dynamics.dynamics.kernels.layout import (
     AXIS,
+    COORDINATE,
     COSINE,
+    FIRST_ROW,
     FIXED,
     HAS_OFFSET,
     IS_PRISMATIC,
+    KIND,
+    LAST_ROW,
     OFFSET,
     PARENT,
     POINT,
     SINE,
     SLIDE,
 )
-from robot_dynamics.dynamics.kernels.loading import helper, part
+from robot_dynamics.dynamics.kernels.loading import helper, routine
 
 IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+# Values of `robot_dynamics.model.joint_types.JointType`.
+FLOATING, PLANAR, SPHERICAL = 3.0, 4.0, 5.0
+
+#: How far the square of a quaternion's length may be from 1 without a closer look.
+UNIT = 1e-4
 
 
 @helper
 def parent_row(model, i):
-    """Row of the parent of body i in a table of frames."""
+    """Row of the parent of body i in a table whose first row is the base."""
     return int(model[i, PARENT]) + 1
 
 
-@part
-def clear_base(frames):
-    """Fill the row of the base with zeros."""
-    for k in range(frames.shape[1]):
-        frames[0, k] = 0.0
+@helper
+def is_single(model, i):
+    """Whether row i is all of its joint."""
+    return model[i, FIRST_ROW] == model[i, LAST_ROW]
 
 
-def sine_and_cosine(x):
-    """Sine and cosine of a float; for lanes see `robot_dynamics.dynamics.kernels.lanes_math`."""
-    return math.sin(x), math.cos(x)
+@helper
+def is_first(model, i):
+    """Whether row i is the first of its joint."""
+    return model[i, FIRST_ROW] == i
 
 
-@overload(sine_and_cosine, inline='always')
-def _of_floats(x):
-    return sine_and_cosine if isinstance(x, types.Float) else None
+@helper
+def is_body(model, i):
+    """Whether row i is the last of its joint, which stands for the body."""
+    return model[i, LAST_ROW] == i
 
 
-@part
-def store_sines(model, q, frames, column):
-    """Sine and cosine of each revolute joint.
+@helper
+def position_of(model, i, q):
+    """Position of a joint of one coordinate."""
+    return q[int(model[i, COORDINATE])]
 
-    Ahead of the recursion, because a call in its midst empties all registers.
-    """
+
+@routine
+def have_unit_length(model, q):
+    """Whether the quaternions in q are of length 1; one with nan passes."""
+    good = True
     for i in range(model.shape[0] - 1):
-        if model[i, IS_PRISMATIC] == 0.0:
-            frames[i + 1, column], frames[i + 1, column + 1] = sine_and_cosine(q[i])
+        if is_first(model, i) and (model[i, KIND] == FLOATING or model[i, KIND] == SPHERICAL):
+            c = int(model[i, COORDINATE]) + (3 if model[i, KIND] == FLOATING else 0)
+            square = (q[c] * q[c] + q[c + 1] * q[c + 1] + q[c + 2] * q[c + 2]
+                      + q[c + 3] * q[c + 3])
+            if abs(square - 1.0) > UNIT:
+                good = False
+    return good
 
 
 @helper
@@ -115,3 +128,72 @@ def joint_field(is_prismatic, joint, direction):
     if is_prismatic:
         return direction, ZERO
     return cross(joint, direction), direction
+
+
+# Joints of several coordinates.
+
+
+@helper
+def quaternion_axes(x, y, z, w):
+    """Axes that a turn by a quaternion, of any length but zero, makes of x, y and z."""
+    k = 2.0 / (x * x + y * y + z * z + w * w)
+    return ((1.0 - k * (y * y + z * z), k * (x * y + z * w), k * (x * z - y * w)),
+            (k * (x * y - z * w), 1.0 - k * (x * x + z * z), k * (y * z + x * w)),
+            (k * (x * z + y * w), k * (y * z - x * w), 1.0 - k * (x * x + y * y)))
+
+
+@helper
+def axis_axes(a, angle):
+    """Axes that a turn about the unit vector a makes of x, y and z (Rodrigues)."""
+    sine, cosine = math.sin(angle), math.cos(angle)
+    k = 1.0 - cosine
+    return ((cosine + k * a[0] * a[0], k * a[0] * a[1] + sine * a[2],
+             k * a[0] * a[2] - sine * a[1]),
+            (k * a[0] * a[1] - sine * a[2], cosine + k * a[1] * a[1],
+             k * a[1] * a[2] + sine * a[0]),
+            (k * a[0] * a[2] + sine * a[1], k * a[1] * a[2] - sine * a[0],
+             cosine + k * a[2] * a[2]))
+
+
+@routine
+def joint_motion(model, i, q):
+    """Turn and shift, seen from its frame, of the joint of several coordinates at row i."""
+    c = int(model[i, COORDINATE])
+    shift = ZERO
+    if model[i, KIND] == PLANAR:
+        turn = axis_axes(load(model, i + 2, AXIS), q[c + 2])
+        shift = add_scaled(add_scaled(ZERO, load(model, i, AXIS), q[c]),
+                           load(model, i + 1, AXIS), q[c + 1])
+    elif model[i, KIND] == FLOATING:
+        turn = quaternion_axes(q[c + 3], q[c + 4], q[c + 5], q[c + 6])
+        shift = q[c], q[c + 1], q[c + 2]
+    else:
+        turn = quaternion_axes(q[c], q[c + 1], q[c + 2], q[c + 3])
+    return turn, shift
+
+
+@helper
+def place_joint(model, i, q, parent_axes, parent_origin, is_in_place):
+    """Axes and origin of the link frame that the joint at row i, its first, moves.
+
+    Unless ``is_in_place``, the origin of the calculation goes along with a body that moves
+    freely from the base. What hangs from the base by another joint does not feel it, nor does
+    it matter where in space it moves: M, C and the rest do not change with the place of a
+    robot that floats, and do not lose digits far away.
+    """
+    turn, shift = joint_motion(model, i, q)
+    joint_axes = product(parent_axes, load_matrix(model, i, FIXED))
+    origin = add(parent_origin, times(parent_axes, load(model, i, POINT)))
+    origin = add(origin, times(joint_axes, shift))
+    if not is_in_place and model[i, PARENT] < 0.0 and model[i, KIND] != SPHERICAL:
+        origin = ZERO
+    return product(joint_axes, turn), origin
+
+
+@helper
+def field(model, k, axes, origin):
+    """Field u + w x X of unit velocity k of a joint of several coordinates."""
+    along = times(axes, load(model, k, AXIS))
+    if model[k, IS_PRISMATIC] != 0.0:
+        return along, ZERO
+    return cross(origin, along), along

@@ -12,6 +12,8 @@ Moving with joint k, w_h and b_i turn together if k comes before h, so that W_i,
 with joints from h on only.
 """
 
+import math
+
 from robot_dynamics.dynamics.kernels.algebra import (
     ZERO,
     cross,
@@ -26,32 +28,28 @@ from robot_dynamics.dynamics.kernels.layout import IS_PRISMATIC
 from robot_dynamics.dynamics.kernels.loading import part
 from robot_dynamics.dynamics.kernels.pose import (
     IDENTITY,
-    clear_base,
     link_origin,
     parent_row,
     place,
-    store_sines,
 )
 
 # Offsets in the row of a frame.
 AXES = 0       # 9
 POSITION = 9   # 3
 FIELD_W = 12   # 3, w
-SINES = 15     # 2
-WIDTH = 17
+WIDTH = 15
 
 
 @part
 def turn_rotors(model, rotor_axes, q, frames, W, X):
     """W and X of one sample, for the upper triangle h < k of each X_i."""
     joints = model.shape[0] - 1
-    clear_base(frames)
     store_matrix(frames, 0, AXES, IDENTITY)
-    store_sines(model, q, frames, SINES)
+    store(frames, 0, POSITION, ZERO)
     for i in range(joints):
         parent = parent_row(model, i)
         parent_axes = load_matrix(frames, parent, AXES)
-        axes, joint, z = place(model, i, q[i], frames[i + 1, SINES], frames[i + 1, SINES + 1],
+        axes, joint, z = place(model, i, q[i], math.sin(q[i]), math.cos(q[i]),
                                parent_axes, load(frames, parent, POSITION))
         store_matrix(frames, i + 1, AXES, axes)
         store(frames, i + 1, POSITION, link_origin(model, i, axes, joint))

@@ -1,17 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""The Slotine-Li regressor, and an adaptive controller's use of it without forming it.
 
-The wrench that the reference motion asks of body i is linear in its ten parameters,
-W_i pi_i with W_i of shape (6, 10); unit speed of joint j moves what it carries by the
-twist F_j = (u_j, w_j); see `robot_dynamics.dynamics.kernels.reference_motion`. So::
+Under a reference motion v_r, a_r a particle of a body at X has the *reference acceleration*
+J a_r + dJ/dt v_r, the affine field a(X) = d + L (X - p), p being the origin of the link::
 
-    Yr[j, block i] = F_j^T W_i              for every body i that joint j carries, else 0
-    (Yr pi)_j      = F_j^T sum_i W_i pi_i   over the bodies that joint j carries
-    (Yr^T s)_i     = W_i^T sum_j F_j s_j    over the joints that carry body i
+    L = [alpha] + [r] [w],      d = u(A) + r x u(v) + L p
 
-Yr pi = M a_r + C v_r + g: Slotine, Li, "On the adaptive control of robot manipulators";
-Gabiccini et al. (cited there), eq. 61.
+with w and r the angular velocities of the body under v and v_r, alpha the angular part of its
+reference acceleration A, and u the linear parts (`motion`). The wrench that this asks of body i
+is linear in its ten parameters, W_i pi_i with W_i of shape (6, 10); unit speed of velocity j
+moves what it carries by the twist S_j. So::
+
+    Yr[j, block i] = S_j^T W_i              for every body i that velocity j carries, else 0
+    (Yr pi)_j      = S_j^T sum_i W_i pi_i   over the bodies that velocity j carries
+    (Yr^T s)_i     = W_i^T sum_j S_j s_j    over the velocities that carry body i
+
+Yr pi = M a_r + C v_r + g with C the Christoffel matrix, because sum m J^T dJ/dt is that matrix:
+Slotine, Li, "On the adaptive control of robot manipulators"; Gabiccini, Bracci, De Carli,
+Fredianelli, Bicchi, "Explicit Lagrangian formulation of the dynamic regressors for serial
+manipulators", eqs. 39 and 61.
+
+After the inertial columns come those of joint terms (`robot_dynamics.dynamics.joint_terms`): a
+choice of them is their number, epsilon of the smooth sign, and a code for each.
 """
+
+import math
 
 import numpy as np
 
@@ -19,204 +32,253 @@ from robot_dynamics.dynamics.kernels.algebra import (
     ZERO,
     add,
     add_scaled,
+    cross,
+    cross_columns,
     dot,
     load,
-    store,
+    product,
+    scale,
+    subtract,
+    times,
 )
-from robot_dynamics.dynamics.kernels.direct import (
+from robot_dynamics.dynamics.kernels.equation import (
     DONE,
-    REFUSED,
-    are_apart,
-    body_count,
-    direct_kernel,
-    is_matrix_to_write,
-    is_vector,
-    is_vector_to_write,
-    length,
-    matrix,
-    stack_matrix,
-    take_prepared,
-    vector,
+    equation,
+    fold,
+    model_of,
+    spread,
+    spread_positions,
 )
-from robot_dynamics.dynamics.kernels.layout import IS_SCATTERED, MARK, PARENT, RUN_END, WIDTH
-from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
-from robot_dynamics.dynamics.kernels.pose import parent_row
-from robot_dynamics.dynamics.kernels.reference_motion import (
-    FIELD_U,
-    FIELD_W,
-    FORCE,
-    FRAME_WIDTH,
-    MOMENT,
-    TWIST_U,
-    TWIST_W,
+from robot_dynamics.dynamics.kernels.joint_table import (
+    add_pairs,
+    add_scaled_pair,
+    columns,
+    get,
+    get_matrix,
+    get_pair,
+    parent_column,
+    power,
+    put_pair,
+)
+from robot_dynamics.dynamics.kernels.layout import (
+    BODIES,
+    BODY,
+    GRAVITY,
+    IS_SCATTERED,
+    N_BODIES,
+    PARENT,
+    RATE_SHARES,
+    RUN_END,
+    SHARES_END,
+)
+from robot_dynamics.dynamics.kernels.loading import helper, routine
+from robot_dynamics.dynamics.kernels.motion import (
+    ACCELERATION,
+    AXES,
+    FIELD,
+    MASS,
+    POSITION,
+    REFERENCE,
+    TWIST,
     move_all,
+    place_all,
+    refer_all,
 )
-from robot_dynamics.dynamics.kernels.terms import add_terms, fill_term_columns
+from robot_dynamics.dynamics.kernels.pose import is_body
+
+VISCOUS, COULOMB, ARMATURE, OFFSET = range(4)
+
+# Rows of the table after those of `motion`: sums along a branch.
+SUM = MASS
+HEIGHT = MASS + 6
 
 
 @helper
-def on_twist(u, w, W, c):
-    """One entry of F^T W for the twist F = (u, w)."""
-    return (u[0] * W[0, c] + u[1] * W[1, c] + u[2] * W[2, c]
-            + w[0] * W[3, c] + w[1] * W[4, c] + w[2] * W[5, c])
+def gradient(w, r, alpha):
+    """L = [alpha] + [r] [w], where [r] [w] = w r^T - (r . w) 1; as columns."""
+    k = dot(r, w)
+    return ((w[0] * r[0] - k, w[1] * r[0] + alpha[2], w[2] * r[0] - alpha[1]),
+            (w[0] * r[1] - alpha[2], w[1] * r[1] - k, w[2] * r[1] + alpha[0]),
+            (w[0] * r[2] + alpha[1], w[1] * r[2] - alpha[0], w[2] * r[2] - k))
 
 
 @helper
-def columns(start, stop):
-    """Range of columns.
+def put(W, column, force, moment):
+    """Write one column of W."""
+    for k in range(3):
+        W[k, column] = force[k]
+        W[k + 3, column] = moment[k]
 
-    Unsigned, so that no index can mean "from the end": only then does LLVM see that
-    neighbours lie side by side, and computes several columns at once.
+
+@helper
+def put_wrench_columns(W, i, axes, p, d, L):
+    """Force (rows 0-2) and moment about the origin (rows 3-5) that each parameter adds.
+
+    With X = p + R c, R the axes of the body, and A = L R::
+
+        force   sum m a       = m d + A (m c)
+        moment  sum m X x a   = p x force + R (m c) x d + sum_kl Sigma_kl R_k x A_l
+
+    where Sigma = sum m c c^T = tr(J)/2 1 - J.
     """
-    return range(np.uint64(start), np.uint64(stop))
+    A = product(L, axes)
+    with_x = cross_columns(axes[0], A)
+    with_y = cross_columns(axes[1], A)
+    with_z = cross_columns(axes[2], A)
+    half = scale(add(with_x[0], add(with_y[1], with_z[2])), 0.5)
+    m = 10 * i
+    put(W, m, d, cross(p, d))
+    put(W, m + 1, A[0], add(cross(p, A[0]), cross(axes[0], d)))
+    put(W, m + 2, A[1], add(cross(p, A[1]), cross(axes[1], d)))
+    put(W, m + 3, A[2], add(cross(p, A[2]), cross(axes[2], d)))
+    put(W, m + 4, ZERO, subtract(half, with_x[0]))
+    put(W, m + 5, ZERO, scale(add(with_x[1], with_y[0]), -1.0))
+    put(W, m + 6, ZERO, scale(add(with_x[2], with_z[0]), -1.0))
+    put(W, m + 7, ZERO, subtract(half, with_y[1]))
+    put(W, m + 8, ZERO, scale(add(with_y[2], with_z[1]), -1.0))
+    put(W, m + 9, ZERO, subtract(half, with_z[2]))
 
 
-@part
-def project(frames, j, W, start, stop, out):
-    """Row j of the regressor in the columns start to stop: F_j^T W."""
-    u = load(frames, j + 1, FIELD_U)
-    w = load(frames, j + 1, FIELD_W)
+@routine
+def ask_for_wrenches(model, q, v, v_r, a_r, table, W):
+    """Fields in the table, and wrench columns W, shape (6, 10 nb)."""
+    count = model.shape[0] - 1
+    place_all(model, q, False, table)
+    move_all(model, v, v_r, a_r, scale(load(model, count, GRAVITY), -1.0), table)
+    refer_all(model, v_r, table)
+    for i in range(count):
+        if is_body(model, i):
+            p, r = get(table, POSITION, i), get_pair(table, REFERENCE, i)[1]
+            b, w = get_pair(table, TWIST, i)
+            linear, alpha = get_pair(table, ACCELERATION, i)
+            L = gradient(w, r, alpha)
+            d = add(add(linear, cross(r, b)), times(L, p))
+            put_wrench_columns(W, int(model[i, BODY]), get_matrix(table, AXES, i), p, d, L)
+
+
+@helper
+def on_twist(S, W, c):
+    """One entry of S^T W."""
+    return (S[0][0] * W[0, c] + S[0][1] * W[1, c] + S[0][2] * W[2, c]
+            + S[1][0] * W[3, c] + S[1][1] * W[4, c] + S[1][2] * W[5, c])
+
+
+@helper
+def project(S, W, start, stop, j, out):
+    """Row j of the regressor in the columns start to stop: S^T W."""
     for c in columns(start, stop):
-        out[j, c] = on_twist(u, w, W, c)
-
-
-@part
-def clear(out, row, start, stop):
-    """Write zeros in the columns start to stop of a row."""
-    for c in columns(start, stop):
-        out[row, c] = 0.0
-
-
-@part
-def clear_outside(model, out):
-    """Write zeros where no joint carries the body (or its run of bodies)."""
-    inertial = 10 * (model.shape[0] - 1)
-    for j in range(model.shape[0] - 1):
-        clear(out, j, 0, 10 * j)
-        clear(out, j, 10 * int(model[j, RUN_END]), inertial)
+        out[j, c] = on_twist(S, W, c)
 
 
 @helper
 def carries(model, j, i):
-    """Whether joint j carries body i."""
+    """Whether velocity j carries body i."""
     while i > j:
         i = int(model[i, PARENT])
     return i == j
 
 
-@part
-def project_all(model, frames, W, out):
-    """Every entry of the regressor where a joint carries the body."""
-    bodies = model.shape[0] - 1
-    for j in range(bodies):
-        stop = int(model[j, RUN_END])
-        project(frames, j, W, 10 * j, 10 * stop, out)
+@routine
+def fill_regressor(model, q, v, v_r, a_r, out):
+    """Inertial columns of Yr for the joints of the bodies."""
+    rows, inertial = model.shape[0] - 1, 10 * int(model[model.shape[0] - 1, N_BODIES])
+    table, W = np.empty((HEIGHT, rows + 1)), np.empty((6, inertial))
+    ask_for_wrenches(model, q, v, v_r, a_r, table, W)
+    for j in range(rows):
+        start, stop = int(model[j, BODY]), int(model[j, RUN_END])
+        for c in columns(0, 10 * start):
+            out[j, c] = 0.0
+        S = get_pair(table, FIELD, j)
+        project(S, W, 10 * start, 10 * stop, j, out)
+        for c in columns(10 * stop, inertial):
+            out[j, c] = 0.0
         if model[j, IS_SCATTERED] != 0.0:
-            for i in range(stop, bodies):
-                if carries(model, j, i):
-                    project(frames, j, W, 10 * i, 10 * i + 10, out)
+            for i in range(j + 1, rows):
+                body = int(model[i, BODY])
+                if body >= stop and is_body(model, i) and carries(model, j, i):
+                    project(S, W, 10 * body, 10 * body + 10, j, out)
 
 
-@part
-def propagate_twists(model, s, frames, W, gradient):
-    """Yr^T s, from base to tip: the twist sum_j F_j s_j of each body, and W^T of it."""
-    store(frames, 0, TWIST_U, ZERO)
-    store(frames, 0, TWIST_W, ZERO)
-    for i in range(model.shape[0] - 1):
-        parent = parent_row(model, i)
-        u = add_scaled(load(frames, parent, TWIST_U), load(frames, i + 1, FIELD_U), s[i])
-        w = add_scaled(load(frames, parent, TWIST_W), load(frames, i + 1, FIELD_W), s[i])
-        store(frames, i + 1, TWIST_U, u)
-        store(frames, i + 1, TWIST_W, w)
-        for c in columns(10 * i, 10 * i + 10):
-            gradient[c] = on_twist(u, w, W, c)
+@helper
+def term_value(code, v, a, epsilon):
+    """Effort per unit of a term's parameter."""
+    if code == VISCOUS:
+        return v
+    if code == COULOMB:
+        return math.tanh(v / epsilon)
+    if code == ARMATURE:
+        return a
+    return 1.0
 
 
-@part
-def gather_wrenches(model, parameters, frames, W, tau):
-    """Yr pi, from tip to base: the wrench sum W pi of all that each joint carries."""
-    for row in range(model.shape[0]):
-        store(frames, row, FORCE, ZERO)
-        store(frames, row, MOMENT, ZERO)
-    for i in range(model.shape[0] - 2, -1, -1):
-        force = load(frames, i + 1, FORCE)
-        moment = load(frames, i + 1, MOMENT)
-        for c in columns(10 * i, 10 * i + 10):
-            force = add_scaled(force, (W[0, c], W[1, c], W[2, c]), parameters[c])
-            moment = add_scaled(moment, (W[3, c], W[4, c], W[5, c]), parameters[c])
-        tau[i] = (dot(load(frames, i + 1, FIELD_U), force)
-                  + dot(load(frames, i + 1, FIELD_W), moment))
-        parent = parent_row(model, i)
-        store(frames, parent, FORCE, add(load(frames, parent, FORCE), force))
-        store(frames, parent, MOMENT, add(load(frames, parent, MOMENT), moment))
-
-
-@direct_kernel
-def slotine_li_regressor(model, choice, q, v, v_r, a_r, out):
-    """Yr(q, v, v_r, a_r) and the chosen terms of one sample, written to out."""
-    n = body_count(model)
-    rows = n + 1
-    terms = length(choice, 0) - 1
-    width = (10 + terms) * n
-    if not (is_vector(q, model, n) and is_vector(v, model, n) and is_vector(v_r, model, n)
-            and is_vector(a_r, model, n) and is_matrix_to_write(out, model, n, width)
-            and are_apart(q, n, out, n * width) and are_apart(v, n, out, n * width)
-            and are_apart(v_r, n, out, n * width) and are_apart(a_r, n, out, n * width)):
-        return REFUSED
-    robot, Yr = matrix(model, rows, WIDTH), matrix(out, n, width)
-    frames, W = stack_matrix(rows, FRAME_WIDTH), stack_matrix(6, 10 * n)
-    v_r, a_r = vector(v_r, n), vector(a_r, n)
-    if not take_prepared(out, n * width, model, robot[n, MARK]):
-        clear_outside(robot, Yr)
-    move_all(robot, vector(q, n), vector(v, n), v_r, a_r, frames, W)
-    project_all(robot, frames, W, Yr)
-    fill_term_columns(vector(choice, terms + 1), v_r, a_r, 10 * n, Yr)
+@equation('t q n n n', 'nw', is_coupled=True)
+def slotine_li_regressor(robot, choice, q, v, v_r, a_r, out):
+    """Yr(q, v, v_r, a_r) and the chosen terms."""
+    model, n, terms = model_of(robot), v.size, int(choice[0])
+    inertial = 10 * int(robot[BODIES])
+    if robot[RATE_SHARES] == robot[SHARES_END]:
+        fill_regressor(model, q, v, v_r, a_r, out)
+    else:
+        of_bodies = np.empty((1, model.shape[0] - 1, inertial))
+        folded = np.empty((1, n, inertial)) if terms else out.reshape((1, n, inertial))
+        fill_regressor(model, spread_positions(robot, q), spread(robot, v), spread(robot, v_r),
+                       spread(robot, a_r), of_bodies[0])
+        fold(robot, of_bodies, folded)
+        if terms:
+            out[:, :inertial] = folded[0]
+    for j in range(n):
+        for c in range(inertial, out.shape[1]):
+            out[j, c] = 0.0
+        for t in range(terms):
+            out[j, inertial + t * n + j] = term_value(choice[t + 2], v_r[j], a_r[j], choice[1])
     return DONE
 
 
-@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], '
-        'float64[:, ::1], float64[:, :, ::1])', nogil=True)
-def slotine_li_regressors(model, q, v, v_r, a_r, out):
-    """Yr of each row of the (N, nb) arguments, written to the first columns of out."""
-    rows = model.shape[0]
-    frames, W = np.empty((rows, FRAME_WIDTH)), np.empty((6, 10 * (rows - 1)))
-    for k in range(q.shape[0]):
-        clear_outside(model, out[k])
-        move_all(model, q[k], v[k], v_r[k], a_r[k], frames, W)
-        project_all(model, frames, W, out[k])
+@routine
+def fill_adaptive_terms(model, q, v, v_r, a_r, s, parameters, tau, gradient):
+    """Inertial part of Yr pi and Yr^T s for the joints of the bodies."""
+    rows = model.shape[0] - 1
+    table, W = np.empty((HEIGHT, rows + 1)), np.empty((6, 10 * int(model[rows, N_BODIES])))
+    ask_for_wrenches(model, q, v, v_r, a_r, table, W)
+    put_pair(table, SUM, rows, (ZERO, ZERO))
+    for k in range(rows):
+        S = add_scaled_pair(get_pair(table, SUM, parent_column(model, k)),
+                            get_pair(table, FIELD, k), s[k])
+        put_pair(table, SUM, k, S)
+        if is_body(model, k):
+            first = 10 * int(model[k, BODY])
+            for c in columns(first, first + 10):
+                gradient[c] = on_twist(S, W, c)
+    for k in range(rows):
+        force, moment = ZERO, ZERO
+        if is_body(model, k):
+            first = 10 * int(model[k, BODY])
+            for c in columns(first, first + 10):
+                force = add_scaled(force, (W[0, c], W[1, c], W[2, c]), parameters[c])
+                moment = add_scaled(moment, (W[3, c], W[4, c], W[5, c]), parameters[c])
+        put_pair(table, SUM, k, (force, moment))
+    for k in range(rows - 1, -1, -1):
+        wrench, parent = get_pair(table, SUM, k), parent_column(model, k)
+        tau[k] = power(get_pair(table, FIELD, k), wrench)
+        if parent < rows:
+            put_pair(table, SUM, parent, add_pairs(get_pair(table, SUM, parent), wrench))
 
 
-@direct_kernel
-def adaptive_terms(model, choice, q, v, v_r, a_r, s, parameters, tau, gradient):
-    """Yr pi and Yr^T s of one sample, with the chosen terms."""
-    n = body_count(model)
-    rows = n + 1
-    terms = length(choice, 0) - 1
-    width = (10 + terms) * n
-    if not (is_vector(q, model, n) and is_vector(v, model, n) and is_vector(v_r, model, n)
-            and is_vector(a_r, model, n) and is_vector(s, model, n)
-            and is_vector(parameters, model, width) and is_vector_to_write(tau, model, n)
-            and is_vector_to_write(gradient, model, width)):
-        return REFUSED
-    robot = matrix(model, rows, WIDTH)
-    frames, W = stack_matrix(rows, FRAME_WIDTH), stack_matrix(6, 10 * n)
-    v_r, a_r, s = vector(v_r, n), vector(a_r, n), vector(s, n)
-    pi, tau, gradient = vector(parameters, width), vector(tau, n), vector(gradient, width)
-    move_all(robot, vector(q, n), vector(v, n), v_r, a_r, frames, W)
-    propagate_twists(robot, s, frames, W, gradient)
-    gather_wrenches(robot, pi, frames, W, tau)
-    add_terms(vector(choice, terms + 1), v_r, a_r, s, pi, 10 * n, tau, gradient)
+@equation('t q n n n n w', 'n w', is_coupled=True)
+def adaptive_terms(robot, choice, q, v, v_r, a_r, s, parameters, tau, gradient):
+    """Yr pi and Yr^T s, with the chosen terms."""
+    model, n, inertial = model_of(robot), v.size, 10 * int(robot[BODIES])
+    if robot[RATE_SHARES] == robot[SHARES_END]:
+        fill_adaptive_terms(model, q, v, v_r, a_r, s, parameters, tau, gradient)
+    else:
+        of_bodies = np.empty((1, model.shape[0] - 1, 1))
+        fill_adaptive_terms(model, spread_positions(robot, q), spread(robot, v),
+                            spread(robot, v_r), spread(robot, a_r), spread(robot, s),
+                            parameters, of_bodies[0, :, 0], gradient)
+        fold(robot, of_bodies, tau.reshape((1, n, 1)))
+    for t in range(int(choice[0])):
+        for j in range(n):
+            value = term_value(choice[t + 2], v_r[j], a_r[j], choice[1])
+            tau[j] += value * parameters[inertial + t * n + j]
+            gradient[inertial + t * n + j] = value * s[j]
     return DONE
-
-
-@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], '
-        'float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1])',
-        nogil=True)
-def many_adaptive_terms(model, q, v, v_r, a_r, s, parameters, tau, gradient):
-    """Yr pi and Yr^T s of each row of the arguments."""
-    rows = model.shape[0]
-    frames, W = np.empty((rows, FRAME_WIDTH)), np.empty((6, 10 * (rows - 1)))
-    for k in range(q.shape[0]):
-        move_all(model, q[k], v[k], v_r[k], a_r[k], frames, W)
-        propagate_twists(model, s[k], frames, W, gradient[k])
-        gather_wrenches(model, parameters[k], frames, W, tau[k])

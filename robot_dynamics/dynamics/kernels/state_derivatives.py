@@ -4,7 +4,7 @@ r"""Derivatives of M, C and g with respect to q and v.
 Moving column h moves all that it carries as one body. Seen from there, what lies below
 moves the other way: a field that column h does not carry changes by [S_j, S_h], gravity G by
 [G, S_h], and the twist v that reaches the joint by P_h = [v, S_h]. So with I and B the
-inertia and the Coriolis operator (`factorisations`) of all that is carried by the furthest
+inertia and the Coriolis operator (`coriolis`) of all that is carried by the furthest
 out of h, j and k, which must lie on one branch::
 
     dM_jk/dq_h = D_j . I S_k + S_j . I D_k
@@ -23,7 +23,8 @@ computation of the dynamic matrices and their differentiations", eq. 24 with (18
 import numpy as np
 
 from robot_dynamics.dynamics.kernels.algebra import ZERO, load
-from robot_dynamics.dynamics.kernels.factorisations import apply, coriolis_by, store_operator
+from robot_dynamics.dynamics.kernels.coriolis import apply, coriolis_by, store_operator
+from robot_dynamics.dynamics.kernels.equation import DONE, equation
 from robot_dynamics.dynamics.kernels.joint_table import (
     add_pairs,
     bracket,
@@ -34,7 +35,7 @@ from robot_dynamics.dynamics.kernels.joint_table import (
     put_pair,
 )
 from robot_dynamics.dynamics.kernels.layout import FIRST_ROW, GRAVITY, PARENT
-from robot_dynamics.dynamics.kernels.loading import kernel, part
+from robot_dynamics.dynamics.kernels.loading import helper, routine
 from robot_dynamics.dynamics.kernels.moments import (
     inertia_at,
     inertia_on,
@@ -48,6 +49,7 @@ from robot_dynamics.dynamics.kernels.motion import (
     RATE,
     TWIST,
     move_all,
+    place_all,
 )
 
 # Rows of the table after those of `motion`.
@@ -64,11 +66,12 @@ BY_SPEED = 18      # 6, I N_k + B(S_h) S_k
 PAIR_HEIGHT = 24
 
 
-@part
+@routine
 def prepare(model, q, v, kind, table, B):
     """Fields and their rates, P_h, moments of mass and Coriolis operators, summed."""
     count = model.shape[0] - 1
-    move_all(model, q, v, v, ZERO, False, table)
+    place_all(model, q, False, table)
+    move_all(model, v, v, v, ZERO, table)
     measure_all(model, table, count)
     for i in range(count):
         store_operator(kind, inertia_at(table, i), get_pair(table, TWIST, i), B, 0, i)
@@ -82,7 +85,7 @@ def prepare(model, q, v, kind, table, B):
                 B[row, parent] += B[row, i]
 
 
-@part
+@routine
 def fill_table_of_pairs(model, kind, e, branch, length, table, B, pairs):
     """Collect what triples of which column e is the furthest out take of (h, k)."""
     count = model.shape[0] - 1
@@ -115,7 +118,7 @@ def fill_table_of_pairs(model, kind, e, branch, length, table, B, pairs):
             put_pair(pairs, BY_SPEED, at, by_speed)
 
 
-@part
+@helper
 def fill_entry(count, h, j, k, table, pairs, dM, dCq, dCv):
     """Differentiate M_jk and C_jk along column h."""
     S, away = get_pair(table, FIELD, j), get_pair(pairs, AWAY, h * count + j)
@@ -127,7 +130,7 @@ def fill_entry(count, h, j, k, table, pairs, dM, dCq, dCv):
     dCv[h, j, k] = power(S, get_pair(pairs, BY_SPEED, at))
 
 
-@part
+@helper
 def fill_gravity(count, gravity, inertia, h, j, table, pairs, dg):
     """Differentiate g_j along column h."""
     S, away = get_pair(table, FIELD, j), get_pair(pairs, AWAY, h * count + j)
@@ -136,12 +139,15 @@ def fill_gravity(count, gravity, inertia, h, j, table, pairs, dg):
                  + power(S, inertia_on(inertia, turned)))
 
 
-@part
-def fill_state_derivatives(model, q, v, kind, table, B, pairs, branch, dM, dCq, dCv, dg):
-    """All derivatives of one sample."""
+@equation('1 q n', 'nnn nnn nnn nn', on_demand=True)
+def state_derivatives(model, kind, q, v, dM, dCq, dCv, dg):
+    """Derivatives of M and C, [h, j, k], and g, [h, j]."""
     count = model.shape[0] - 1
+    table, B = np.empty((HEIGHT, count + 1)), np.empty((36, count))
+    pairs = np.empty((PAIR_HEIGHT, count * count))
+    branch = np.empty(count, np.int64)
     gravity = (load(model, count, GRAVITY), ZERO)
-    prepare(model, q, v, kind, table, B)
+    prepare(model, q, v, kind[0], table, B)
     dM[:] = 0.0
     dCq[:] = 0.0
     dCv[:] = 0.0
@@ -153,7 +159,7 @@ def fill_state_derivatives(model, q, v, kind, table, B, pairs, branch, dM, dCq, 
             branch[length] = k
             length += 1
             k = int(model[k, PARENT])
-        fill_table_of_pairs(model, kind, e, branch, length, table, B, pairs)
+        fill_table_of_pairs(model, kind[0], e, branch, length, table, B, pairs)
         inertia = inertia_at(table, e)
         for c in range(length):
             other = branch[c]
@@ -164,17 +170,4 @@ def fill_state_derivatives(model, q, v, kind, table, B, pairs, branch, dM, dCq, 
                 fill_entry(count, e, other, branch[b], table, pairs, dM, dCq, dCv)
                 fill_entry(count, other, e, branch[b], table, pairs, dM, dCq, dCv)
                 fill_entry(count, other, branch[b], e, table, pairs, dM, dCq, dCv)
-
-
-@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], int64, '
-        'float64[:, :, :, ::1], float64[:, :, :, ::1], float64[:, :, :, ::1], '
-        'float64[:, :, ::1])', nogil=True)
-def state_derivatives(model, q, v, kind, dM, dCq, dCv, dg):
-    """Differentiate M and C, [h, j, k], and g, [h, j], for each row of q and v."""
-    count = model.shape[0] - 1
-    table, B = np.empty((HEIGHT, count + 1)), np.empty((36, count))
-    pairs = np.empty((PAIR_HEIGHT, count * count))
-    branch = np.empty(count, np.int64)
-    for s in range(q.shape[0]):
-        fill_state_derivatives(model, q[s], v[s], kind, table, B, pairs, branch, dM[s], dCq[s],
-                               dCv[s], dg[s])
+    return DONE

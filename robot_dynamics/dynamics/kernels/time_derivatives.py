@@ -36,22 +36,8 @@ from robot_dynamics.dynamics.kernels.algebra import (
     load,
     outer,
 )
-from robot_dynamics.dynamics.kernels.direct import (
-    DONE,
-    REFUSED,
-    are_apart,
-    body_count,
-    direct_kernel,
-    is_matrix_to_write,
-    is_vector,
-    is_vector_to_write,
-    matrix,
-    stack_matrix,
-    vector,
-)
-from robot_dynamics.dynamics.kernels.general_pose import have_unit_length
+from robot_dynamics.dynamics.kernels.equation import DONE, equation
 from robot_dynamics.dynamics.kernels.joint_table import (
-    STRIDE,
     add_pairs,
     add_scaled_pair,
     carries_beyond,
@@ -66,9 +52,9 @@ from robot_dynamics.dynamics.kernels.joint_table import (
     put_pair,
     run_end,
 )
-from robot_dynamics.dynamics.kernels.layout import GRAVITY, POSITIONS, WIDTH
-from robot_dynamics.dynamics.kernels.loading import kernel, part
-from robot_dynamics.dynamics.kernels.matrices import clear
+from robot_dynamics.dynamics.kernels.layout import GRAVITY
+from robot_dynamics.dynamics.kernels.loading import helper, routine
+from robot_dynamics.dynamics.kernels.matrices import add_armature, clear
 from robot_dynamics.dynamics.kernels.moments import (
     coriolis_at,
     coriolis_on,
@@ -94,6 +80,7 @@ from robot_dynamics.dynamics.kernels.motion import (
     TWIST,
     bend_all,
     move_all,
+    place_all,
 )
 
 # Rows of the table after those of `motion`.
@@ -108,7 +95,7 @@ F_RATE = AFTER_SUMS + 21     # 3, moment only
 HEIGHT = AFTER_SUMS + 24
 
 
-@part
+@routine
 def measure_rates(table, count):
     """Rates of the moments of mass of each body alone.
 
@@ -128,7 +115,7 @@ def measure_rates(table, count):
                    add_matrices(turning, add_matrices(outer(db, h), outer(b, momentum))))
 
 
-@part
+@routine
 def load_wrenches(table, count):
     """P, Q, F and the rates of the latter two, of each column."""
     for k in columns(0, count):
@@ -146,7 +133,7 @@ def load_wrenches(table, count):
         put_pair(table, Q_RATE, k, (force, add(moment, of_rate)))
 
 
-@part
+@helper
 def fill_pairs(table, j, start, stop, M, C, dM, dC):
     """Entries of column j with the columns start to stop, all of which it carries."""
     S, dS, ddS = get_pair(table, FIELD, j), get_pair(table, RATE, j), get_pair(table, CURVE, j)
@@ -166,12 +153,14 @@ def fill_pairs(table, j, start, stop, M, C, dM, dC):
                     + dot(S[1], get(table, F_RATE, k)))
 
 
-@part
-def fill_matrices_in_time(model, q, v, a, table, M, C, g, dM, dC, dg):
-    """M, C, g and their time derivatives of one sample."""
+@equation('q n n', 'nn nn n nn nn n', on_demand=True)
+def matrix_time_derivatives(model, q, v, a, M, C, g, dM, dC, dg):
+    """M, C, g and their time derivatives."""
     count = model.shape[0] - 1
     gravity = load(model, count, GRAVITY)
-    move_all(model, q, v, a, ZERO, False, table)
+    table = np.empty((HEIGHT, count + 1))
+    place_all(model, q, False, table)
+    move_all(model, v, v, a, ZERO, table)
     bend_all(table, count)
     measure_all(model, table, count)
     measure_rates(table, count)
@@ -189,43 +178,5 @@ def fill_matrices_in_time(model, q, v, a, table, M, C, g, dM, dC, dg):
         for k in range(end, count):
             if carries_beyond(model, j, k):
                 fill_pairs(table, j, k, k + 1, M, C, dM, dC)
-
-
-@direct_kernel
-def matrix_time_derivatives(model, q, v, a, M, C, g, dM, dC, dg):
-    """M, C, g and their time derivatives of one sample, written to these six."""
-    n = body_count(model)
-    if n < 0:
-        return REFUSED
-    robot = matrix(model, n + 1, WIDTH)
-    nq = int(robot[n, POSITIONS])
-    if not (is_vector(q, model, nq) and is_vector(v, model, n) and is_vector(a, model, n)
-            and is_matrix_to_write(M, model, n, n) and is_matrix_to_write(C, model, n, n)
-            and is_vector_to_write(g, model, n) and is_matrix_to_write(dM, model, n, n)
-            and is_matrix_to_write(dC, model, n, n) and is_vector_to_write(dg, model, n)
-            and are_apart(M, n * n, C, n * n) and are_apart(M, n * n, g, n)
-            and are_apart(M, n * n, dM, n * n) and are_apart(M, n * n, dC, n * n)
-            and are_apart(M, n * n, dg, n) and are_apart(C, n * n, g, n)
-            and are_apart(C, n * n, dM, n * n) and are_apart(C, n * n, dC, n * n)
-            and are_apart(C, n * n, dg, n) and are_apart(g, n, dM, n * n)
-            and are_apart(g, n, dC, n * n) and are_apart(g, n, dg, n)
-            and are_apart(dM, n * n, dC, n * n) and are_apart(dM, n * n, dg, n)
-            and are_apart(dC, n * n, dg, n)):
-        return REFUSED
-    if not have_unit_length(robot, vector(q, nq)):
-        return REFUSED
-    fill_matrices_in_time(robot, vector(q, nq), vector(v, n), vector(a, n),
-                          stack_matrix(HEIGHT, STRIDE), matrix(M, n, n), matrix(C, n, n),
-                          vector(g, n), matrix(dM, n, n), matrix(dC, n, n), vector(dg, n))
+    add_armature(model, M)
     return DONE
-
-
-@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], '
-        'float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1], '
-        'float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1])', nogil=True)
-def many_matrices_in_time(model, q, v, a, M, C, g, dM, dC, dg):
-    """`matrix_time_derivatives` of each row of the arguments."""
-    table = np.empty((HEIGHT, model.shape[0]))
-    for k in range(q.shape[0]):
-        fill_matrices_in_time(model, q[k], v[k], a[k], table, M[k], C[k], g[k], dM[k], dC[k],
-                              dg[k])

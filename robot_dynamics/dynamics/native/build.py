@@ -1,22 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From C to a library on disk, once for each source, set of options and processor."""
+"""From C to a library on disk, once for each source, set of options and processor.
+
+To load a library is to run it. So libraries are kept only where no other user could have
+written them: below directories that belong to this user or to root and that others can at
+most add entries to (the sticky bit), in a folder that only this user writes. Where the cache
+of the kernels is not such a place, a fresh folder is made for this process.
+"""
 
 from __future__ import annotations
 
+import atexit
+import ctypes
 import hashlib
 import os
 import platform
 import shlex
 import shutil
+import stat
 import subprocess
 import tempfile
+import threading
+import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import llvmlite.binding
 
-from robot_dynamics.dynamics.kernels.loading import progress
-from robot_dynamics.dynamics.native.folder import is_trusted, library_folder
+from robot_dynamics.dynamics.kernels.cache import cache_base
+from robot_dynamics.dynamics.kernels.loading import one_process_at_a_time, progress
 from robot_dynamics.errors import BackendError, NoCompilerError
 
 #: A multiplication and an addition may be fused; nothing else that changes results.
@@ -30,9 +42,14 @@ TIMEOUT = 600.0
 
 _SUBJECT = "backend 'c'"
 # The way out of whatever is wrong here.
-_WITHOUT = 'leave out backend to use the numba kernels'
+_WITHOUT = "use backend 'numba'"
 
 # Instructions of this machine's processor, spelt as different compilers do.
+_loaded: dict[Path, ctypes.CDLL] = {}
+_lock = threading.RLock()
+
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
 _FOR_THIS_PROCESSOR = ('-march=native', '-mcpu=native')
 
 
@@ -50,7 +67,7 @@ def find_compiler() -> list[str]:
         if path is not None:
             return [path, *command[1:]]
     named = f'{wanted[0]}, which the variable CC names,' if wanted else ', '.join(COMPILERS)
-    raise NoCompilerError(f'no C compiler is found ({named} not on the PATH)',
+    raise NoCompilerError(f'needs a C compiler ({named} not on the PATH)',
                           subject=_SUBJECT,
                           remedy='install one, on Debian and Ubuntu with: sudo apt install gcc '
                                  f'libc6-dev; or {_WITHOUT}')
@@ -61,7 +78,7 @@ def _wanted_compiler() -> list[str]:
     try:
         return shlex.split(os.environ.get('CC', ''))
     except ValueError as error:
-        raise NoCompilerError(f'no C compiler is found (the variable CC is no command: {error})',
+        raise NoCompilerError(f'needs a C compiler (the variable CC is not a command: {error})',
                               subject=_SUBJECT,
                               remedy=f'correct the variable CC, unset it, or {_WITHOUT}'
                               ) from error
@@ -75,26 +92,66 @@ def library_path(key: str) -> Path:
     return library_folder() / f'kernels-{state.hexdigest()[:40]}.so'
 
 
-def compile_library(source: str, path: Path, *, subject: str) -> None:
-    """Compile C into a library, which appears at once and whole.
-
-    Several processes may do so at the same time: the last to finish replaces a library
-    by an equal one, and whoever has loaded the other keeps it.
+def open_library(key: str, source: Callable[[], str], *, subject: str,
+                 expected: float = 0.0) -> ctypes.CDLL:
+    """The library with a key, compiled if no process has done so before; loaded once.
 
     Parameters
     ----------
-    source : str
-        The C.
-    path : Path
-        Where the library is to lie.
+    key : str
+        Digest of all that the source depends on.
+    source : callable
+        Writes the C.
     subject : str
         What is compiled, for messages.
+    expected : float
+        Seconds that writing and compiling it take, about; it is announced from half a second on.
+
+    Raises
+    ------
+    NoCompilerError
+        Without a C compiler.
+    BackendError
+        Where it cannot be compiled or loaded.
     """
+    path = library_path(key)
+    with _lock:
+        if path not in _loaded:
+            if not is_trusted(path):
+                with one_process_at_a_time(path.parent):
+                    if not is_trusted(path):
+                        compile_library(source, path, subject=subject, expected=expected)
+            try:
+                _loaded[path] = _load(path)
+            except BackendError:
+                # Damaged on disk, by a full one say.
+                path.unlink(missing_ok=True)
+                compile_library(source, path, subject=subject, expected=expected)
+                _loaded[path] = _load(path)
+        return _loaded[path]
+
+
+def _load(path: Path) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise BackendError(f'cannot be loaded ({error})', subject=str(path),
+                           remedy='remove it, it will be made anew; where programs may not run '
+                                  f'from that folder, or CC compiles for another machine, '
+                                  f'{_WITHOUT}') from error
+
+
+def compile_library(source: Callable[[], str], path: Path, *, subject: str,
+                    expected: float = 0.0) -> None:
+    """Compile C into a library, which appears at once and whole; see `open_library`."""
     compiler = find_compiler()
-    progress(f'compiling C kernels of {subject}, once; kept in {path.parent}')
+    start = time.perf_counter()
+    if expected > 0.5:
+        progress(f'compiling C kernels of {subject}, about {expected:.0f} s, once; kept in '
+                 f'{path.parent}')
     try:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix='build-') as folder:
-            library = _compiled(compiler, source, Path(folder))
+            library = _compiled(compiler, source(), Path(folder))
             library.chmod(0o700)
             library.replace(path)
     except OSError as error:
@@ -102,6 +159,8 @@ def compile_library(source: str, path: Path, *, subject: str) -> None:
                            subject=_SUBJECT,
                            remedy='make room there, start this program again if the folder was '
                                   f'removed, or {_WITHOUT}') from error
+    if expected > 0.5:
+        progress(f'compiled in {time.perf_counter() - start:.1f} s')
 
 
 def _compiled(compiler: list[str], source: str, folder: Path) -> Path:
@@ -118,11 +177,6 @@ def _compiled(compiler: list[str], source: str, folder: Path) -> Path:
     raise BackendError(f'{compiler[0]} failed: {complaint}', subject=_SUBJECT,
                        remedy='check the compiler (does it compile a small program?), or '
                               f'{_WITHOUT}')
-
-
-def is_built(path: Path) -> bool:
-    """Whether a library is there that this user's processes have written."""
-    return is_trusted(path)
 
 
 def _run(command: list[str]) -> str | None:
@@ -144,3 +198,51 @@ def _processor() -> str:
     features = llvmlite.binding.get_host_cpu_features()
     return ' '.join((platform.machine(), llvmlite.binding.get_host_cpu_name(),
                      *sorted(name for name, there in features.items() if there)))
+
+
+@cache
+def library_folder() -> Path:
+    """Folder of compiled libraries; created if need be."""
+    folder = cache_base() / 'native'
+    try:
+        folder.mkdir(exist_ok=True, mode=0o700)
+        if is_private(folder):
+            return folder.resolve()
+    except OSError:
+        pass
+    # mkdtemp makes it for this user alone.
+    folder = Path(tempfile.mkdtemp(prefix='robot_dynamics-'))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def is_private(folder: Path) -> bool:
+    """Whether only this user and root decide what lies in a folder."""
+    folder = folder.resolve()
+    return _is_ours_alone(folder) and all(_is_safe_way(parent) for parent in folder.parents)
+
+
+def is_trusted(library: Path) -> bool:
+    """Whether a file is a regular one that only this user and root can have written."""
+    try:
+        found = library.lstat()
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and _is_of_us(found) \
+        and not found.st_mode & _OTHERS_WRITE
+
+
+def _is_ours_alone(folder: Path) -> bool:
+    found = folder.lstat()
+    return stat.S_ISDIR(found.st_mode) and _is_of_us(found) and not found.st_mode & _OTHERS_WRITE
+
+
+def _is_safe_way(folder: Path) -> bool:
+    """Whether nobody else can exchange what a directory holds for something of his own."""
+    found = folder.lstat()
+    return _is_of_us(found) and (not found.st_mode & _OTHERS_WRITE
+                                 or bool(found.st_mode & stat.S_ISVTX))
+
+
+def _is_of_us(found: os.stat_result) -> bool:
+    return found.st_uid in (0, os.geteuid())

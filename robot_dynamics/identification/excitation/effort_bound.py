@@ -53,7 +53,7 @@ class EffortEnclosure:
     def efforts(self, q: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:
         """Efforts without dry friction, shape (m, n)."""
         robot = self.robot
-        return self.dynamics.inverse_dynamics(q, v, a) + robot.armature * a + robot.damping * v
+        return self.dynamics.inverse_dynamics(q, v, a) + robot.damping * v
 
     def largest(self, curve: RestToRest) -> FloatArray:
         """Upper bound of the magnitude of each effort at all times, shape (n,), N m or N.

@@ -369,5 +369,5 @@ class Penalty:
         slopes = np.zeros_like(q), np.zeros_like(q), np.zeros_like(q)
         slopes[0][rows] = np.einsum('mi,mih->mh', by_effort, by_q)
         slopes[1][rows] = np.einsum('mi,mih->mh', by_effort, by_v) + by_effort * robot.damping
-        slopes[2][rows] = np.einsum('mi,mih->mh', by_effort, M) + by_effort * robot.armature
+        slopes[2][rows] = np.einsum('mi,mih->mh', by_effort, M)
         return value, slopes

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
-from robot_dynamics.dynamics.kernels.matrices import FRAME_WIDTH, fill_matrices
+from robot_dynamics.dynamics.kernels.matrices import HEIGHT, fill_matrices
 from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.arrays import FloatArray
@@ -285,7 +285,7 @@ def simulate_drives(model, law, joints, time, goal, supply, enabled, step, start
         Rows written; fewer than N where some joint has nothing to move or got too fast.
     """
     n = joints.shape[0]
-    frames = np.empty((model.shape[0], FRAME_WIDTH))
+    frames = np.empty((HEIGHT, model.shape[0]))
     M, C, W = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
     g, moved, drive, brake = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     largest, f, column = np.empty(n), np.empty(n), np.empty(n)

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.dynamics.packing import pack
+from robot_dynamics.dynamics.packing import body_table
 from robot_dynamics.errors import Finding, ParameterError, RecordingError, Severity
 from robot_dynamics.identification.dataset.settings import (
     read_estimate,
@@ -216,7 +216,7 @@ def identify_drives(robot: Robot, logs: Sequence[ServoLog],
 def simulate_servos(robot: Robot, log: ServoLog, layout: Layout, x: FloatArray,
                     step: float = 1e-3) -> FloatArray:
     """Simulated positions of the encoders, shape (N, n); nan after a joint diverged."""
-    return _simulated(pack(robot), log, layout.table(x), step)
+    return _simulated(body_table(robot), log, layout.table(x), step)
 
 
 def mean_error(robot: Robot, logs: Sequence[ServoLog], parameters: Mapping[str, Any],
@@ -239,7 +239,7 @@ class Search:
                 raise RecordingError(f'must have {robot.n} joints, got {log.position.shape[1]}',
                                      subject=log.name, remedy='give those of the robot')
         self.logs, self.layout, self.settings = tuple(logs), layout, settings
-        self._model = pack(robot)
+        self._model = body_table(robot)
         position = np.concatenate([log.position for log in logs])
         self._motion = np.std(position, axis=0)
         still = [name for name, size in zip(robot.joint_names, self._motion, strict=True)
@@ -348,7 +348,7 @@ def _layout(robot: Robot, settings: OutputErrorSettings) -> Layout:
 def _typical(robot: Robot, logs: Sequence[ServoLog]
              ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Typical efforts, inertias, commands and speeds of the joints."""
-    dynamics = Dynamics(robot)
+    dynamics = Dynamics(robot, armature=False)
     q = np.concatenate([log.position for log in logs])
     q = np.ascontiguousarray(q[::max(1, len(q) // 500)])
     inertia = np.mean(np.einsum('kjj->kj', dynamics.mass_matrix(q)), axis=0)
@@ -379,7 +379,7 @@ def _simulated(model: FloatArray, log: ServoLog, table: FloatArray, step: float)
 
 def _mean_error(robot: Robot, logs: Sequence[ServoLog], layout: Layout, x: FloatArray,
                 step: float) -> FloatArray:
-    model, table = pack(robot), layout.table(x)
+    model, table = body_table(robot), layout.table(x)
     errors = [np.abs(log.position - _simulated(model, log, table, step)) for log in logs]
     return np.mean(np.concatenate(errors), axis=0)
 

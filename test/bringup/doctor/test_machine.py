@@ -90,7 +90,7 @@ def test_a_node_and_its_share_are_seen():
 
 @pytest.mark.slow
 def test_kernels_that_nobody_keeps(tmp_path):
-    # A home that cannot be written leaves no place for them.
+    # Where neither the home nor the temporary directory can be written there is no place.
     code = ('from robot_dynamics.bringup.doctor.machine import MachineWatch\n'
             'print(MachineWatch().state().keeps_kernels)')
     kept = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True,
@@ -98,7 +98,9 @@ def test_kernels_that_nobody_keeps(tmp_path):
     assert kept.stdout.strip() == 'True', kept.stderr
     file = tmp_path / 'file'
     file.touch()
-    environment = {**child_environment(), 'HOME': str(file)}
+    environment = {**child_environment(), 'HOME': str(file), 'TMPDIR': str(tmp_path)}
+    # A path that exists and is not a private folder is not used.
+    (tmp_path / f'robot_dynamics-{os.getuid()}').touch()
     for name in ('NUMBA_CACHE_DIR', 'XDG_CACHE_HOME'):
         environment.pop(name, None)
     lost = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True,

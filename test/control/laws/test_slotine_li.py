@@ -51,7 +51,6 @@ def test_is_what_its_equations_say(arm3):
         e, e_dot = q_d - q, v_d - v
         v_r, a_r, s = v_d + 8.0 * e, a_d + 8.0 * e_dot, e_dot + 8.0 * e
         M, C, g = dynamics.matrices(q, v)
-        M = M + np.diag(described.armature)
         friction = described.damping * v_r + described.friction * np.tanh(v_r / 0.05)
         np.testing.assert_allclose(tau, M @ a_r + C @ v_r + g + friction + 40.0 * M @ s + 3.0 * e)
         np.testing.assert_allclose(law.tau_model + law.tau_feedback, tau)

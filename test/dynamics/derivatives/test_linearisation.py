@@ -140,7 +140,7 @@ def test_batches(mixed, state, near):
 
 def test_wrong_arguments_are_refused(tree):
     dynamics, zero = Dynamics(tree(0, 2)), np.zeros(2)
-    with pytest.raises(ParameterError, match='both missing'):
+    with pytest.raises(ParameterError, match='must not both be missing'):
         dynamics.linearise(zero, zero)
     with pytest.raises(ParameterError, match='both given'):
         dynamics.linearise(zero, zero, tau=zero, a=zero)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from robot_dynamics.dynamics.native import folder as module
-from robot_dynamics.dynamics.native.folder import is_private, is_trusted, library_folder
+from robot_dynamics.dynamics.kernels.cache import cache_base
+from robot_dynamics.dynamics.native.build import is_private, is_trusted, library_folder
 
 
 @pytest.fixture
@@ -14,9 +14,12 @@ def fresh(monkeypatch):
     """`library_folder`, which has not answered before, with no place to go."""
     monkeypatch.delenv('XDG_CACHE_HOME', raising=False)
     monkeypatch.delenv('HOME', raising=False)
-    library_folder.cache_clear()
+    monkeypatch.setattr('numba.core.config.CACHE_DIR', '')
+    for function in (library_folder, cache_base):
+        function.cache_clear()
     yield monkeypatch
-    library_folder.cache_clear()
+    for function in (library_folder, cache_base):
+        function.cache_clear()
 
 
 @pytest.fixture
@@ -66,7 +69,7 @@ def test_a_link_to_an_open_directory_is_not_used(fresh, place):
     assert library_folder() != target.resolve()
 
 
-def test_without_a_home_it_is_gone_with_the_process(fresh):
+def test_without_a_home_it_is_a_private_one_of_this_user(fresh):
     found = library_folder()
     assert is_private(found)
     assert Path(tempfile.gettempdir()) in found.parents
@@ -106,4 +109,3 @@ def test_a_relative_cache_is_not_used(fresh, place, monkeypatch):
     monkeypatch.chdir(place)
     fresh.setenv('XDG_CACHE_HOME', 'cache')
     assert place.resolve() not in library_folder().parents
-    assert module.library_folder() == library_folder()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.dynamics.native.build import OPTIONS
-from robot_dynamics.dynamics.native.source import written
+from robot_dynamics.dynamics.native.robot import written
 
 mpmath = pytest.importorskip('mpmath')
 pytestmark = pytest.mark.skipif(shutil.which('cc') is None, reason='there is no C compiler')

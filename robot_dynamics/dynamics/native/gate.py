@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The gate between Python and kernels: ``gate.c``, compiled once on a machine."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.dynamics.native.build import open_library
+from robot_dynamics.errors import BackendError
+from robot_dynamics.model.arrays import FloatArray
+
+# Offsets in bytes in a PyArrayObject of CPython on a machine with 8-byte addresses.
+TYPE = 8         # address of the type
+DATA = 16        # address of the first element
+DIMENSIONS = 24  # int: number of axes
+SHAPE = 32       # address of the lengths of the axes
+DESCRIPTOR = 56  # address of the element type
+FLAGS = 64       # int
+
+_C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x0001, 0x0100, 0x0400
+READABLE = _C_CONTIGUOUS | _ALIGNED
+
+#: What ``python`` in gate.c holds, in its order.
+_FUNCTIONS_OF_PYTHON = (
+    'PyObject_Vectorcall', 'PyTuple_Size', 'PyTuple_GetItem', 'PyTuple_New', 'PyTuple_SetItem',
+    'PyDict_GetItemWithError', 'PyErr_Clear', 'Py_DecRef')
+
+# Arguments come as a C array with the names of the last ones (methodobject.h).
+_METH_FASTCALL, _METH_KEYWORDS = 0x0080, 0x0002
+
+#: Longest list of inputs in a plan, and bytes of results from which on they go past the cache.
+_MOST_INPUTS, _PAST_CACHE = 10, 8 * 2**20
+
+
+class _Definition(ctypes.Structure):
+    """PyMethodDef."""
+
+    _fields_ = (('name', ctypes.c_char_p), ('function', ctypes.c_void_p),
+                ('flags', ctypes.c_int), ('text', ctypes.c_char_p))
+
+
+class Gate:
+    """Python functions that call kernels, and loops over many samples."""
+
+    def __init__(self) -> None:
+        if not _layout_is_as_expected():
+            raise BackendError('needs the arrays of CPython on a 64-bit machine',
+                               subject="backend 'c'", remedy="use backend 'numba'")
+        self._library = _library()
+        addresses = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p)
+                     for name in _FUNCTIONS_OF_PYTHON]
+        connect = self._library.connect_to_python
+        connect.restype = None
+        connect((ctypes.c_void_p * len(addresses))(*addresses))
+        self._run = self._library.run_rows
+        self._run.restype = ctypes.c_int64
+        # Python refers to a definition as long as a function of it lives.
+        self._definitions: dict[str, _Definition] = {}
+        self._lock = threading.Lock()
+
+    def function(self, name: str, text: str, general: Callable[..., Any],
+                 entries: dict[Any, tuple[Any, ...]], default: tuple[Any, ...], key: str,
+                 ) -> Callable[..., Any]:
+        """Function of Python that calls a kernel for plain arrays of one sample.
+
+        Parameters
+        ----------
+        name, text : str
+            Its name and docstring.
+        general : callable
+            The method for all other arguments.
+        entries : dict
+            What an argument after the arrays stands for: see `entry`.
+        default : tuple
+            The entry where there is no such argument.
+        key : str
+            The name of that argument.
+        """
+        with self._lock:
+            if name not in self._definitions:
+                address = ctypes.cast(self._library.call, ctypes.c_void_p).value
+                self._definitions[name] = _Definition(
+                    name.encode(), address, _METH_FASTCALL | _METH_KEYWORDS, text.encode())
+        make = ctypes.pythonapi.PyCFunction_NewEx
+        make.restype = ctypes.py_object
+        make.argtypes = (ctypes.POINTER(_Definition), ctypes.py_object, ctypes.c_void_p)
+        bound = general, np.empty, np.zeros(1), entries, default, sys.intern(key)
+        return make(ctypes.byref(self._definitions[name]), bound, None)
+
+    def run(self, address: int, robot: FloatArray, inputs: Sequence[FloatArray],
+            outputs: Sequence[FloatArray], count: int, shared: int) -> int:
+        """Run a kernel on the rows of arrays; Python's lock is released.
+
+        The first ``shared`` inputs are the same for all samples. Returns the first status that
+        is not zero.
+        """
+        strides = [0 if k < shared else x.size // max(count, 1) for k, x in enumerate(inputs)]
+        strides += [x.size // max(count, 1) for x in outputs]
+        return self._run(
+            ctypes.c_void_p(address), ctypes.c_void_p(robot.ctypes.data),
+            (ctypes.c_void_p * len(inputs))(*(x.ctypes.data for x in inputs)),
+            (ctypes.c_void_p * len(outputs))(*(x.ctypes.data for x in outputs)),
+            (ctypes.c_int64 * len(strides))(*strides), ctypes.c_int64(len(inputs)),
+            ctypes.c_int64(len(outputs)), ctypes.c_int64(count),
+            ctypes.c_int64(sum(x.nbytes for x in outputs) >= _PAST_CACHE))
+
+
+def entry(address: int, robot: FloatArray, lengths: Sequence[int],
+          shapes: Sequence[tuple[int, ...]], first: FloatArray | None = None,
+          result: type | None = None) -> tuple[Any, ...]:
+    """What `Gate.function` needs to call a kernel; it keeps the arrays alive.
+
+    Parameters
+    ----------
+    address : int
+        Of the kernel.
+    robot : ndarray
+        What the kernel gets beside inputs and outputs.
+    lengths, shapes : sequence
+        Lengths of the inputs and shapes of the outputs.
+    first : ndarray, optional
+        An input before those of the caller.
+    result : type, optional
+        Named tuple of the outputs.
+    """
+    plan = np.zeros(5 + _MOST_INPUTS, np.int64)
+    plan[:5] = (address, robot.ctypes.data, 0 if first is None else first.ctypes.data,
+                len(lengths), len(shapes))
+    plan[5:5 + len(lengths)] = lengths
+    kept = plan, tuple(shapes), (robot, first)
+    return kept if result is None else (*kept, tuple.__new__, result)
+
+
+@cache
+def the_gate() -> Gate:
+    """The gate of this process.
+
+    Raises
+    ------
+    NoCompilerError
+        Without a C compiler.
+    BackendError
+        Where it cannot be compiled or loaded.
+    """
+    return Gate()
+
+
+def _library() -> ctypes.CDLL:
+    source = '\n'.join([*(f'#define {name} {globals()[name]}' for name in (
+        'TYPE', 'DATA', 'DIMENSIONS', 'SHAPE', 'DESCRIPTOR', 'FLAGS', 'READABLE')),
+        files(__package__).joinpath('gate.c').read_text(encoding='utf-8')])
+    key = hashlib.sha256(source.encode()).hexdigest()
+    return open_library(key, lambda: source, subject='the gate to Python')
+
+
+def _layout_is_as_expected() -> bool:
+    """Check on real arrays that `PyArrayObject` has its fields where gate.c reads them."""
+    if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.implementation.name != 'cpython':
+        return False
+    return all(_fields_are_in_place(array) for array in (
+        np.zeros(3), np.zeros((2, 5)), np.zeros((4, 3)).T, np.zeros(6, np.float32)[::2],
+        np.zeros(2, bool), np.zeros(2, np.dtype(np.float64).newbyteorder())))
+
+
+def _fields_are_in_place(array: np.ndarray) -> bool:
+    """Compare the fields of one array with what numpy reports."""
+    def word(address: int) -> int:
+        return ctypes.c_int64.from_address(address).value
+
+    def integer(address: int) -> int:
+        return ctypes.c_int32.from_address(address).value
+
+    if type(array).__basicsize__ < FLAGS + 4:
+        return False
+    start = id(array)
+    shape, strides = word(start + SHAPE), word(start + SHAPE + 8)
+    # numpy keeps lengths and strides side by side: found so, they may be read.
+    if strides - shape != 8 * array.ndim:
+        return False
+    flags = array.flags
+    expected = (_C_CONTIGUOUS * flags.c_contiguous | _ALIGNED * flags.aligned
+                | _WRITEABLE * flags.writeable)
+    return (word(start + TYPE) == id(type(array))
+            and word(start + DATA) == array.ctypes.data
+            and integer(start + DIMENSIONS) == array.ndim
+            and word(start + DESCRIPTOR) == id(array.dtype)
+            and integer(start + FLAGS) & (READABLE | _WRITEABLE) == expected
+            and all(word(shape + 8 * axis) == length
+                    for axis, length in enumerate(array.shape)))
