@@ -207,7 +207,7 @@ def test_what_is_no_coulomb_velocity(dynamics, speed):
 
 @pytest.mark.parametrize('robot', [None, 'arm.urdf', {}])
 def test_what_is_no_robot(robot):
-    with pytest.raises(ModelError, match='must be a Robot, got .*; read one with Robot.from_urdf'):
+    with pytest.raises(ModelError, match='read one with Robot'):
         Dynamics(robot)
 
 

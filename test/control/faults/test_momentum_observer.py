@@ -29,7 +29,6 @@ def moved(robot, external, seconds=0.5, gain=GAIN):
         tau = dynamics.inverse_dynamics(
             0.4 * np.sin(3.0 * middle + phase), 1.2 * np.cos(3.0 * middle + phase),
             -3.6 * np.sin(3.0 * middle + phase))
-        tau += robot.armature * -3.6 * np.sin(3.0 * middle + phase)
         tau += robot.damping * 1.2 * np.cos(3.0 * middle + phase)
         rows.append(observer.update(q, v, tau - external(middle), PERIOD if k else 0.0).copy())
     return times, np.array(rows)

@@ -35,7 +35,7 @@ def innovations(robot, fault, seconds=0.4):
     for k, t in enumerate(np.arange(0.0, seconds, PERIOD)):
         q, v, _ = state(t)
         middle = state(t - 0.5 * PERIOD)
-        tau = dynamics.inverse_dynamics(*middle) + robot.armature * middle[2] \
+        tau = dynamics.inverse_dynamics(*middle) \
             + robot.damping * middle[1] + COULOMB
         verdicts.append(predictor.update(dynamics.matrices(q, v), q, v, tau - fault * (t > 0.3),
                                          PERIOD if k else 0.0))

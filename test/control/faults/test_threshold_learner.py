@@ -44,7 +44,7 @@ def motion(robot, seconds, seed, more=MORE, still=()):
     times = PERIOD * np.arange(count)
     q, v, _ = states(times)
     middle = states(times - 0.5 * PERIOD)
-    efforts = dynamics.inverse_dynamics(*middle) + true.armature * middle[2] \
+    efforts = dynamics.inverse_dynamics(*middle) \
         + true.damping * middle[1] + true.friction * np.tanh(middle[1] / 0.001)
     noisy = v + random.normal(scale=0.002, size=v.shape)
     yield from zip(q, noisy, efforts, range(count), strict=True)

@@ -30,7 +30,7 @@ def dynamics(robot) -> Dynamics:
 
 def true_effort(robot, dynamics, q, v, a):
     return (dynamics.inverse_dynamics(q, v, a) + robot.damping * v
-            + robot.friction * np.tanh(v / 0.05) + robot.armature * a)
+            + robot.friction * np.tanh(v / 0.05))
 
 
 def follow(robot, dynamics, terms, seconds, offset=0.0):

@@ -84,7 +84,7 @@ def test_coordinates_are_links_or_base_and_a_natural_law_knows_links_alone():
 
 
 def test_an_unknown_term_is_refused():
-    with pytest.raises(ParameterError, match='stiction is no joint term'):
+    with pytest.raises(ParameterError, match='stiction is not a joint term'):
         AdaptationGains(terms=('viscous', 'stiction'))
 
 

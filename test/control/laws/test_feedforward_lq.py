@@ -55,7 +55,7 @@ def test_is_feedforward_of_the_desired_motion_and_feedback_of_the_error(geared, 
     q, v, q_d, v_d, a_d = states
     law = law_of(geared, gain=kind)
     tau = law.update(q, v, q_d, v_d, a_d, 0.0, adapt=True).copy()
-    forward = (Dynamics(geared).inverse_dynamics(q_d, v_d, a_d) + geared.armature * a_d
+    forward = (Dynamics(geared).inverse_dynamics(q_d, v_d, a_d)
                + geared.damping * v_d + geared.friction * np.tanh(v_d / 0.05))
     np.testing.assert_allclose(law.tau_model, forward)
     x = np.concatenate([q - q_d, v - v_d])

@@ -61,7 +61,7 @@ def test_efforts_have_rotors_and_friction_in_them(robots):
     robot = robots('arm7')
     motion, enclosure = motion_of(robot, 1), EffortEnclosure(Dynamics(robot))
     samples = [motion.evaluate([1.3], k) for k in range(3)]
-    wanted = (Dynamics(robot).inverse_dynamics(*samples) + robot.armature * samples[2]
+    wanted = (Dynamics(robot).inverse_dynamics(*samples)
               + robot.damping * samples[1])
     np.testing.assert_allclose(enclosure.efforts(*samples), wanted)
 
