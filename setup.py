@@ -29,6 +29,9 @@ def executables() -> list[str]:
 setup(
     name=package_name,
     version='0.1.0',
+    # Editable installs become a plain path: a clone below the working directory, which may
+    # have the package's name, then cannot hide it as a namespace package.
+    package_dir={'': '.'},
     packages=find_packages(include=[package_name, f'{package_name}.*']),
     package_data={package_name: ['py.typed', 'report/page/*', 'dynamics/native/*.c']},
     data_files=[

@@ -63,6 +63,11 @@ def test_name_version_and_licence_agree(manifest, setup_arguments):
         assert manifest.findtext(field) == setup_arguments[field]
 
 
+def test_an_editable_install_is_a_plain_path(setup_arguments):
+    """With it, a folder of the package's name in the working directory cannot hide it."""
+    assert setup_arguments['package_dir'] == {'': '.'}
+
+
 def test_maintainers_agree(manifest, setup_arguments):
     maintainer = manifest.find('maintainer')
     assert maintainer.text == setup_arguments['maintainer']
