@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a simulated arm whose controller has a wrong model, and watch it being tracked better.
+"""Run a simulated arm with a wrong model in its controller, and watch it being tracked better.
 
 The arm is lighter than in the model of the controller and carries an unknown load. At first the
 parameter estimates are frozen; then the controller learns. Arm, controller, reference, model
@@ -61,7 +61,7 @@ UNLIMITED = 1e9
 
 #: Modes in which a controller works.
 _FOLLOWS = (Mode.TRACKING.value, Mode.GUIDED.value)
-#: Packages whose version the report has.
+#: Packages with their version in the report.
 _PACKAGES = ('robot_dynamics', 'ros-rclpy', 'numba', 'numpy', 'mujoco')
 
 

@@ -53,7 +53,7 @@ def load_description(name_or_path: str | Path) -> Description:
     Raises
     ------
     ModelError
-        When there is no such robot or it cannot be used; names the link or joint.
+        When the robot does not exist or cannot be used; names the link or joint.
 
     Examples
     --------

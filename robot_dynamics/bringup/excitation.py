@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A system whose arm is moved along an excitation plan, once, and recorded."""
+"""A system that moves an arm along an excitation plan, once, and records it."""
 
 from __future__ import annotations
 
@@ -36,11 +36,32 @@ EXCITATION_ARGUMENTS = {
 
 def excitation_processes(system: System, plan: str, output: str = '', periods: str | int = 1,
                          config: str = '') -> tuple[NodeProcess, ...]:
-    """Processes of a system whose reference is replaced by a plan; the excitation node is last.
+    """Processes of a system with a plan instead of its reference; the excitation node is last.
 
-    `output` is the folder of the recording, empty for none; `periods` the number of times that
-    the plan is played; `config` the parameter file of the node, that of this package by default.
-    Raises `RobotDynamicsError` when something is missing or wrong.
+    Parameters
+    ----------
+    system : System
+        The arm and its controller.
+    plan : str
+        File of the plan.
+    output : str
+        Folder of the recording, empty for none.
+    periods : int or str
+        Number of times that it is played.
+    config : str
+        Parameter file of the node; that of this package by default.
+
+    Raises
+    ------
+    RobotDynamicsError
+        When something is missing or wrong.
+
+    Examples
+    --------
+    >>> from robot_dynamics.bringup import System, excitation_processes
+    >>> excitation_processes(System('planar_2r'), 'no_plan.yaml')
+    Traceback (most recent call last):
+    robot_dynamics.errors.BringupError: no_plan.yaml is not a file; design a plan with ...
     """
     if not plan or not Path(plan).expanduser().is_file():
         raise BringupError('is not a file' if plan else 'is not given', subject=plan or 'plan',

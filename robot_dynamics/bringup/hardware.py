@@ -45,10 +45,26 @@ def shipped_hardware() -> dict[str, Path]:
 
 def hardware_processes(system: System, hardware: str, command_topic: str = '',
                        joint_states: str = 'joint_states') -> tuple[NodeProcess, ...]:
-    """Processes that run beside a driver, for a system without a plant.
+    """Processes that run beside the driver of an arm, as in ``hardware.launch.py``.
 
-    The texts are values of `HARDWARE_ARGUMENTS`. Raises `RobotDynamicsError` when the robot or
-    the hardware cannot be used.
+    Parameters
+    ----------
+    system : System
+        A system without a plant.
+    hardware, command_topic, joint_states : str
+        Values of `HARDWARE_ARGUMENTS`.
+
+    Raises
+    ------
+    RobotDynamicsError
+        When the robot or the hardware cannot be used.
+
+    Examples
+    --------
+    >>> from robot_dynamics.bringup import System, hardware_processes
+    >>> system = System('planar_2r', 'pd_gravity', plant='none', reference=False)
+    >>> hardware_processes(system, 'ur')[0].parameters['command_topic']
+    'forward_effort_controller/commands'
     """
     parameters = with_every_controller(load_hardware(hardware))
     if command_topic:
@@ -62,8 +78,8 @@ def hardware_processes(system: System, hardware: str, command_topic: str = '',
 def load_hardware(name_or_path: str) -> dict[str, dict[str, ParameterValue]]:
     """Parameters for the driver of an arm, by node name.
 
-    The argument is the name of a file of this package, or the path of a ROS 2 parameter file whose
-    nodes are among `NODES`; raises `BringupError` for anything else.
+    The argument is the name of a file of this package, or the path of a ROS 2 parameter file for
+    some of `NODES`; raises `BringupError` for anything else.
     """
     path = Path(name_or_path).expanduser()
     if not path.is_file():

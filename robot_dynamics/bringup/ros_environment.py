@@ -28,7 +28,7 @@ from robot_dynamics.nodes.ros.transports import (
     reaches_this_machine,
 )
 
-#: Domains whose ports lie below the ephemeral ones of Linux (from 32768), without the
+#: Domains with ports below the ephemeral ones of Linux (from 32768), without the
 #: default domain 0.
 PRIVATE_DOMAINS = range(1, 101)
 #: Last domain with valid ports.
@@ -172,7 +172,7 @@ def running_system(domain: int | None = None) -> Iterator[int | None]:
     """Set discovery, inside the block, to where a system runs; yield its domain.
 
     By default the domain is that of ``ROS_DOMAIN_ID`` (then None is yielded), or else the only one
-    in use on this machine. Raises `BringupError` when there is no ROS 2 or no such domain, or
+    in use on this machine. Raises `BringupError` when ROS 2 or the domain is missing, or
     several domains are in use.
     """
     if domain is not None and not 0 <= domain <= LAST_DOMAIN:

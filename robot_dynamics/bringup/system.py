@@ -287,8 +287,8 @@ def elastic_joints(wanted: str, controller: str, description: Description) -> st
 
     `wanted` is the path of a file, the name of one of this package, ``'description'``, or
     nothing: joints are then elastic where the controller needs it, as in the file of this package
-    for the robot or else in the description. Raises `RobotDynamicsError` when there is no such
-    file, or it does not fit the robot.
+    for the robot or else in the description. Raises `RobotDynamicsError` when the file is missing
+    or does not fit the robot.
     """
     if not wanted and not find_controller(controller).is_elastic:
         return ''

@@ -292,7 +292,7 @@ def test_the_environment_of_this_process_is_the_default(monkeypatch):
 
 def test_a_secure_system_is_not_put_into_a_domain_it_has_no_permissions_for():
     assert child_environment(SECURE)['ROS_DOMAIN_ID'] == '7'
-    with pytest.raises(BringupError, match='ROS_DOMAIN_ID: is not set') as caught:
+    with pytest.raises(BringupError, match='ROS_DOMAIN_ID is not set') as caught:
         child_environment({'ROS_SECURITY_ENABLE': 'true'})
     assert 'the permissions of the keystore' in caught.value.remedy
 

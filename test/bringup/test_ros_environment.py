@@ -36,7 +36,7 @@ def test_nobody_is_given_a_domain_twice(monkeypatch):
     assert int(other.stdout) not in taken
     # That process has ended, so its domain is free again; then there is none.
     assert private_domain() == int(other.stdout)
-    with pytest.raises(BringupError, match='ROS_DOMAIN_ID: every DDS domain'):
+    with pytest.raises(BringupError, match='ROS_DOMAIN_ID has no free value: every DDS domain'):
         private_domain()
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write the equations of motion of a robot as formulas, in a language of choice.
 
-The robot is one of this package by name, a URDF or xacro file, or a DH table, whose lengths and
+The robot is one of this package by name, a URDF or xacro file, or a DH table, where lengths and
 gravity may be symbols.
 """
 

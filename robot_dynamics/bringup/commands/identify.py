@@ -111,7 +111,7 @@ class Inputs:
 
 
 class _Result(NamedTuple):
-    """Files by name, the verdict for a terminal, rows used, and why there is no URDF."""
+    """Files by name, the verdict for a terminal, rows used, and the reason for a missing URDF."""
 
     files: dict[str, bytes]
     text: str
@@ -208,7 +208,7 @@ def _identify_rigid(inputs: Inputs, options: argparse.Namespace) -> _Result:
 
 
 def _dataset(inputs: Inputs, options: argparse.Namespace) -> tuple[Dataset, dict[str, bytes]]:
-    """Motion of the arm, and the file that keeps it where there is no recording."""
+    """Motion of the arm, and the file that keeps it without a recording."""
     if options.live is None:
         return joined([load_dataset(path, inputs.robot, inputs.settings)
                        for path in inputs.recordings]), {}
@@ -347,7 +347,7 @@ def read_inputs(recordings: Sequence[Path], robot: str | None, config: Path | No
     Raises
     ------
     RobotDynamicsError
-        Where there is no robot, or the YAML is wrong.
+        Where the robot is missing, or the YAML is wrong.
     """
     settings, content = (DatasetSettings(), {}) if config is None else read_settings(config)
     folders = tuple(folder for folder in (None if config is None else config.parent, data)

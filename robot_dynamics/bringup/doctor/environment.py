@@ -23,7 +23,7 @@ from robot_dynamics.errors import BringupError
 from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot
 from robot_dynamics.nodes.ros.transports import REACH
 
-#: Last domain whose ports lie below the ephemeral ones of Linux.
+#: Last domain with ports below the ephemeral ones of Linux.
 _LAST_SAFE = 101
 _RANGES = ('SUBNET', 'LOCALHOST', 'OFF', 'SYSTEM_DEFAULT')
 _FILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
@@ -33,7 +33,7 @@ def check_environment(environment: Mapping[str, str], exists: Callable[[str], bo
                       middleware: str = '') -> list[CheckResult]:
     """Check for variables that prevent discovery, or extend it to the network.
 
-    `exists` tells whether a path is a file; `middleware` is the RMW implementation in use, empty
+    `exists` is true for paths of files; `middleware` is the RMW implementation in use, empty
     where ROS 2 did not start.
     """
     results = [*_check_domain(environment), *_check_reach(environment),
@@ -106,7 +106,7 @@ def find_system(seconds: float, *, namespace: str | None, domain: int | None
     A system limited to this machine, as those of this package are, binds its sockets to
     127.0.0.1, so that discovery in the whole network does not find it. Where the environment of
     the user leads to no system, and a participant listens on this machine, that is tried too.
-    Raises `BringupError` when there is no ROS 2, or it cannot be started.
+    Raises `BringupError` when ROS 2 is missing or cannot be started.
     """
     require_ros()
     _try_middleware(os.environ)

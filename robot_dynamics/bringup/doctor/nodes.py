@@ -225,7 +225,7 @@ def check_command_topic(controller: NodeInfo, topic: Topic, types: tuple[str, ..
 
 
 def check_controller_manager(graph: GraphSnapshot) -> list[CheckResult]:
-    """Note controller managers, whose controllers only ROS 2 itself can list."""
+    """Note controller managers; only ROS 2 itself can list their controllers."""
     managers = [name.rpartition('/')[0] for name, types in graph.services.items()
                 if _MANAGER in types]
     return [note(name, 'is a controller manager of ros2_control',

@@ -67,7 +67,7 @@ class StateRequirements:
 
 
 def first_controller(graph: GraphSnapshot) -> NodeInfo | None:
-    """Controller whose requirements count: one that commands, if there is one."""
+    """Controller for the checks of joint states: one that commands, if there is one."""
     return next((node for node in graph.controllers if node.commanded_topics),
                 graph.controllers[0] if graph.controllers else None)
 
