@@ -21,15 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from robot_dynamics.identification.dataset.dataset import (
-        Dataset,
         dataset_from_arrays,
         joined,
         load_dataset,
     )
     from robot_dynamics.identification.dataset.settings import DatasetSettings, read_settings
     from robot_dynamics.identification.elastic.dataset import (
-        ElasticDataset,
-        ElasticDatasetSettings,
         elastic_dataset_from_arrays,
         load_elastic_dataset,
     )
@@ -37,17 +34,15 @@ if TYPE_CHECKING:
     from robot_dynamics.identification.elastic.identify import identify_elastic
     from robot_dynamics.identification.elastic.problem import ElasticEstimateSettings
     from robot_dynamics.identification.elastic.result import ElasticIdentification
-    from robot_dynamics.identification.excitation.design import Design, DesignSettings, design
+    from robot_dynamics.identification.excitation.design import DesignSettings, design
     from robot_dynamics.identification.excitation.limits import MotionLimits
     from robot_dynamics.identification.excitation.plan import ExcitationPlan
-    from robot_dynamics.identification.model import Model
     from robot_dynamics.identification.outputs import make_outputs
-    from robot_dynamics.identification.payload import Payload, identify_payload
-    from robot_dynamics.identification.result import Identification, Residuals
+    from robot_dynamics.identification.payload import identify_payload
+    from robot_dynamics.identification.result import Identification
     from robot_dynamics.identification.rigid import EstimateSettings, estimate_settings, identify
     from robot_dynamics.identification.servo.log import read_servo_logs
     from robot_dynamics.identification.servo.output_error import (
-        OutputError,
         OutputErrorSettings,
         identify_drives,
     )
@@ -55,38 +50,34 @@ if TYPE_CHECKING:
     from robot_dynamics.identification.stiffness.report import examine
 
 _MODULES = {
-    'dataset.dataset': ('Dataset', 'dataset_from_arrays', 'joined', 'load_dataset'),
+    'dataset.dataset': ('dataset_from_arrays', 'joined', 'load_dataset'),
     'dataset.settings': ('DatasetSettings', 'read_settings'),
-    'elastic.dataset': ('ElasticDataset', 'ElasticDatasetSettings',
-                        'elastic_dataset_from_arrays', 'load_elastic_dataset'),
+    'elastic.dataset': ('elastic_dataset_from_arrays', 'load_elastic_dataset'),
     'elastic.encoders': ('Encoders',),
     'elastic.identify': ('identify_elastic',),
     'elastic.problem': ('ElasticEstimateSettings',),
     'elastic.result': ('ElasticIdentification',),
-    'excitation.design': ('Design', 'DesignSettings', 'design'),
+    'excitation.design': ('DesignSettings', 'design'),
     'excitation.limits': ('MotionLimits',),
     'excitation.plan': ('ExcitationPlan',),
     'rigid': ('EstimateSettings', 'estimate_settings', 'identify'),
-    'model': ('Model',),
     'outputs': ('make_outputs',),
-    'payload': ('Payload', 'identify_payload'),
-    'result': ('Identification', 'Residuals'),
+    'payload': ('identify_payload',),
+    'result': ('Identification',),
     'servo.log': ('read_servo_logs',),
-    'servo.output_error': ('OutputError', 'OutputErrorSettings', 'identify_drives'),
+    'servo.output_error': ('OutputErrorSettings', 'identify_drives'),
     'stiffness.log': ('joint_logs', 'read_columns'),
     'stiffness.report': ('examine',),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
-    'Dataset', 'DatasetSettings', 'Design', 'DesignSettings', 'ElasticDataset',
-    'ElasticDatasetSettings', 'ElasticEstimateSettings', 'ElasticIdentification', 'Encoders',
-    'EstimateSettings', 'ExcitationPlan', 'Identification', 'Model', 'MotionLimits',
-    'OutputError', 'OutputErrorSettings', 'Payload', 'Residuals', 'dataset_from_arrays',
-    'design', 'elastic_dataset_from_arrays', 'estimate_settings', 'examine', 'identify',
-    'identify_drives', 'identify_elastic', 'identify_payload', 'joined', 'joint_logs',
-    'load_dataset', 'load_elastic_dataset', 'make_outputs', 'read_columns', 'read_servo_logs',
-    'read_settings',
+    'DatasetSettings', 'DesignSettings', 'ElasticEstimateSettings', 'ElasticIdentification',
+    'Encoders', 'EstimateSettings', 'ExcitationPlan', 'Identification', 'MotionLimits',
+    'OutputErrorSettings', 'dataset_from_arrays', 'design', 'elastic_dataset_from_arrays',
+    'estimate_settings', 'examine', 'identify', 'identify_drives', 'identify_elastic',
+    'identify_payload', 'joined', 'joint_logs', 'load_dataset', 'load_elastic_dataset',
+    'make_outputs', 'read_columns', 'read_servo_logs', 'read_settings',
 ]
 
 

@@ -84,6 +84,24 @@ def make_outputs(found: Identification, dataset: Dataset, urdf: str, *,
     See Also
     --------
     identify
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Dynamics, Robot
+    >>> from robot_dynamics.identification import (EstimateSettings, dataset_from_arrays, identify,
+    ...                                            make_outputs)
+    >>> robot = Robot.from_urdf('urdf/planar_2r.urdf')
+    >>> t, w = np.arange(0.0, 20.0, 0.01)[:, None], np.array([1.0, 1.7])
+    >>> q, v, a = np.sin(w * t), w * np.cos(w * t), -w**2 * np.sin(w * t)
+    >>> tau = Dynamics(robot).inverse_dynamics(q, v, a) + 0.3 * v
+    >>> dataset = dataset_from_arrays(robot, t[:, 0], q, tau)
+    >>> found = identify(dataset, robot, EstimateSettings(
+    ...     friction='coulomb', armature=False, cutoff=5.0, lag=0.0))
+    >>> with open('urdf/planar_2r.urdf') as file:
+    ...     made = make_outputs(found, dataset, file.read())
+    >>> sorted(made.files)
+    ['covariance.npz', 'identified.urdf', 'parameters.yaml', 'result.json']
     """
     friction = found.model.plain_friction(motions_of(dataset, found.signals))
     robot = replace(found.identified_robot(), damping=friction.damping,

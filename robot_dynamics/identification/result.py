@@ -140,6 +140,23 @@ class Identification:
     See Also
     --------
     identify, robot_dynamics.identification.outputs.make_outputs
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Dynamics, Robot
+    >>> from robot_dynamics.identification import (EstimateSettings, dataset_from_arrays, identify)
+    >>> robot = Robot.from_urdf('urdf/planar_2r.urdf')
+    >>> t, w = np.arange(0.0, 20.0, 0.01)[:, None], np.array([1.0, 1.7])
+    >>> q, v, a = np.sin(w * t), w * np.cos(w * t), -w**2 * np.sin(w * t)
+    >>> tau = Dynamics(robot).inverse_dynamics(q, v, a) + 0.3 * v
+    >>> dataset = dataset_from_arrays(robot, t[:, 0], q, tau)
+    >>> found = identify(dataset, robot, EstimateSettings(
+    ...     friction='coulomb', armature=False, cutoff=5.0, lag=0.0))
+    >>> found.validation.total < 0.01, found.is_consistent
+    (True, True)
+    >>> found.identified_robot().joint_names == robot.joint_names
+    True
     """
 
     model: Model

@@ -148,7 +148,19 @@ class EstimateSettings:
 
 
 def estimate_settings(content: Mapping[str, Any]) -> EstimateSettings:
-    """Settings from the ``estimate`` section of the content of a YAML file."""
+    """Settings from the ``estimate`` section of the content of a YAML file.
+
+    Parameters
+    ----------
+    content : mapping
+        Content of the YAML file.
+
+    Examples
+    --------
+    >>> from robot_dynamics.identification import estimate_settings
+    >>> estimate_settings({'estimate': {'friction': 'coulomb', 'cutoff': 8.0}}).cutoff
+    8.0
+    """
     return read_estimate(EstimateSettings, content)
 
 

@@ -256,6 +256,11 @@ def settings_from(content: Any, subject: str = 'settings') -> DatasetSettings:
 def read_settings(path: Path) -> tuple[DatasetSettings, Mapping[str, Any]]:
     """Settings of a log from a YAML file, and the whole content of the file.
 
+    Parameters
+    ----------
+    path : Path
+        The file.
+
     Examples
     --------
     >>> from pathlib import Path

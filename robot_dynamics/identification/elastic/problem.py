@@ -75,6 +75,12 @@ class ElasticEstimateSettings:
         Whether springs with deflections below the encoder resolution are taken as rigid.
     parameters : {'paper', 'tables', 'bodies'}
         Order of the parameters; of dependent ones the first represents all.
+
+    Examples
+    --------
+    >>> from robot_dynamics.identification import ElasticEstimateSettings
+    >>> ElasticEstimateSettings(friction='stribeck').estimator
+    'wls'
     """
 
     estimator: str = 'wls'

@@ -82,6 +82,27 @@ class ElasticIdentification:
     See Also
     --------
     identify_elastic, Identification
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.elastic.dynamics import ElasticDynamics
+    >>> from robot_dynamics.elastic.robot import ElasticJoints, ElasticRobot
+    >>> from robot_dynamics.identification import (ElasticEstimateSettings,
+    ...                                            elastic_dataset_from_arrays, identify_elastic)
+    >>> robot = ElasticRobot(Robot.from_urdf('urdf/planar_2r.urdf'),
+    ...                      ElasticJoints([50.0, 50.0], [1e-4, 1e-4], [500.0, 500.0]))
+    >>> t, w = np.arange(0.0, 20.0, 0.01)[:, None], np.array([1.0, 1.7, 1.3, 2.1])
+    >>> y, v, a = np.sin(w * t), w * np.cos(w * t), -w**2 * np.sin(w * t)
+    >>> tau = ElasticDynamics(robot).regressor(y, v, a) @ robot.parameters('paper')
+    >>> data = elastic_dataset_from_arrays(robot, t[:, 0], tau[:, 2:], q=y[:, :2],
+    ...                                    theta=y[:, 2:], link_effort=tau[:, :2])
+    >>> settings = ElasticEstimateSettings(cutoff=8.0, springs='all')
+    >>> found = identify_elastic(data, robot, settings)
+    >>> stiffness = found.independent[f'{robot.links.joint_names[0]}/stiffness']
+    >>> round(stiffness[0])
+    500
     """
 
     robot: ElasticRobot

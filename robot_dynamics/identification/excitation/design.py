@@ -121,6 +121,12 @@ class DesignSettings:
         Intervals of a spline or harmonics of a series; by default from the duration.
     terms : tuple of str
         Joint terms to identify with the bodies.
+
+    Examples
+    --------
+    >>> from robot_dynamics.identification import DesignSettings
+    >>> DesignSettings(seconds=10.0, kind='fourier').basis().count
+    18
     """
 
     seconds: float = 20.0

@@ -98,6 +98,24 @@ def read_servo_logs(section: Mapping[str, Any], folder: Path, joints: Sequence[s
     -------
     tuple of ServoLog
         Pieces without a gap, with the counts of the rows left out.
+
+    See Also
+    --------
+    robot_dynamics.identification.servo.output_error.identify_drives
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from pathlib import Path
+    >>> from robot_dynamics.identification import read_servo_logs
+    >>> folder, t = Path(tempfile.mkdtemp()), np.arange(0.0, 2.0, 0.02)
+    >>> table = np.stack([t, np.sin(t - 0.05), np.sin(t)], axis=1)
+    >>> np.savetxt(folder / 'run.csv', table, delimiter=',', comments='',
+    ...            header='time,position,goal')
+    >>> logs = read_servo_logs({'logs': [{'source': 'run.csv', 'proportional': 2.0}]}, folder,
+    ...                        ('joint1',))
+    >>> len(logs), logs[0].count
+    (1, 100)
     """
     logs = section.get('logs')
     if not isinstance(logs, Sequence) or isinstance(logs, str) or not logs:

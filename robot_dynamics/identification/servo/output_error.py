@@ -90,6 +90,12 @@ class OutputErrorSettings:
         point found.
     seed : int
         Seed of these points.
+
+    Examples
+    --------
+    >>> from robot_dynamics.identification import OutputErrorSettings
+    >>> OutputErrorSettings(friction='coulomb', known={'offset': 0.0}).starts
+    3
     """
 
     friction: Any = 'load'
@@ -188,6 +194,28 @@ def identify_drives(robot: Robot, logs: Sequence[ServoLog],
     See Also
     --------
     robot_dynamics.identification.servo.log.read_servo_logs
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.identification import OutputErrorSettings, identify_drives
+    >>> from robot_dynamics.identification.servo.log import arrays_log
+    >>> from robot_dynamics.identification.servo.model import Layout
+    >>> from robot_dynamics.identification.servo.output_error import simulate_servos
+    >>> robot = Robot.from_urdf('urdf/planar_2r.urdf')
+    >>> known = {'armature': 0.1, 'back_emf': 1.0, 'offset': 0.0, 'viscous': 0.1, 'coulomb': 0.1}
+    >>> t = np.arange(0.0, 3.0, 0.05)
+    >>> goal, law = 0.5 * np.sin(np.outer(t, [2.0, 3.0])), np.array([[50.0, 1.0, np.inf]] * 2)
+    >>> true = Layout(robot.joint_names, ('gain', *known), {
+    ...     name: np.full(2, value) for name, value in known.items()})
+    >>> log = arrays_log(t, goal, goal, law)
+    >>> position = simulate_servos(robot, log, true, np.array([3.0, 2.0]), 0.01)
+    >>> log = arrays_log(t, position, goal, law)
+    >>> found = identify_drives(robot, [log], OutputErrorSettings(
+    ...     friction='coulomb', known=known, step=0.01, starts=1))
+    >>> [round(x) for x in found.x.tolist()]
+    [3, 2]
     """
     settings = OutputErrorSettings() if settings is None else settings
     layout = _layout(robot, settings)

@@ -180,6 +180,25 @@ def read_columns(path: Path) -> Columns:
         ``joint/position``, ``joint/velocity`` and ``joint/effort``. If several topics name a
         joint, the columns are ``topic:joint/position`` etc.; those of the joint's own states
         then have the plain names too, and those of a topic of motors ``motor_joint/...``.
+
+    See Also
+    --------
+    joint_logs
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from pathlib import Path
+    >>> from robot_dynamics.identification import read_columns
+    >>> t = np.arange(0.0, 20.0, 0.005)
+    >>> link, torque = np.sin(t), 10.0 * np.cos(0.7 * t)
+    >>> table = np.stack([t, link + torque / 2000.0, link, torque], axis=1)
+    >>> path = Path(tempfile.mkdtemp()) / 'log.csv'
+    >>> np.savetxt(path, table, delimiter=',', comments='',
+    ...            header='time,motor_elbow_position,elbow_position,elbow_effort')
+    >>> columns = read_columns(path)
+    >>> list(columns.values)
+    ['time', 'motor_elbow_position', 'elbow_position', 'elbow_effort']
     """
     if path.suffix.lower() in TABLES:
         header, table, _ = read_table(path, needs_header=False)
@@ -288,10 +307,32 @@ def joint_logs(columns: Columns, settings: StiffnessSettings | None = None
                ) -> tuple[JointLog, ...]:
     """Signals of each joint of a log.
 
+    Parameters
+    ----------
+    columns : Columns
+        Result of `read_columns`.
+    settings : StiffnessSettings, optional
+        Columns by joint; by default from the names of the columns.
+
     Raises
     ------
     RecordingError
         If a column is missing, or no joint has two signals.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from pathlib import Path
+    >>> from robot_dynamics.identification import joint_logs, read_columns
+    >>> t = np.arange(0.0, 20.0, 0.005)
+    >>> link, torque = np.sin(t), 10.0 * np.cos(0.7 * t)
+    >>> table = np.stack([t, link + torque / 2000.0, link, torque], axis=1)
+    >>> path = Path(tempfile.mkdtemp()) / 'log.csv'
+    >>> np.savetxt(path, table, delimiter=',', comments='',
+    ...            header='time,motor_elbow_position,elbow_position,elbow_effort')
+    >>> columns = read_columns(path)
+    >>> [log.name for log in joint_logs(columns)]
+    ['elbow']
     """
     settings = StiffnessSettings() if settings is None else settings
     joints = settings.joints or _joints_with_motors(columns)
