@@ -35,22 +35,16 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 #: Modules that start processes without the fixture `domain`.
 STARTS_PROCESSES = {'test_chaos.py', 'test_loop.py', 'test_stopping.py'}
-#: Modules with tests that judge wall time: they have the machine to themselves.
-WALL_TIME = {'test_adaptive_controller.py', 'test_carry_payload.py', 'test_chaos.py',
-             'test_elastic.py', 'test_excitation.py', 'test_excitation_circle.py',
-             'test_faults.py', 'test_feedforward_lq_controller.py', 'test_inverse_dynamics.py',
-             'test_live_states.py', 'test_loop.py', 'test_parameter_changes.py',
-             'test_runtime.py', 'test_simulated_arm.py', 'test_spinning.py',
-             'test_spinning_rest.py', 'test_stop_service.py', 'test_stopping.py'}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of this folder that start nodes; the others only need rclpy."""
+    here = Path(__file__).parent
     for item in items:
-        if Path(__file__).parent in item.path.parents and (
+        if here in item.path.parents and (
                 'domain' in item.fixturenames or item.path.name in STARTS_PROCESSES):
             item.add_marker(pytest.mark.ros)
-            if item.path.name in WALL_TIME:
+            if here / 'wall_time' in item.path.parents:
                 item.add_marker(pytest.mark.wall_time)
 
 
