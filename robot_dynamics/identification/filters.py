@@ -19,11 +19,11 @@ _ALL = 0.45
 #: Ways to differentiate, by name.
 METHODS = ('central', 'first_order', 'savitzky_golay')
 
-# Samples that a central difference looks at.
+# Samples in a central difference.
 _SEVEN = 7
-# Stamps that are even to this part of a period are taken as they are.
+# Relative deviation of stamps that count as even.
 _EVEN = 1e-3
-# Rows of a spline at a time, and rows on both sides that it needs to forget its ends.
+# Rows of a spline at a time, and rows on both sides until its ends have no effect.
 _PIECE, _MARGIN = 65536, 32
 
 
@@ -53,12 +53,12 @@ def low_pass(x: FloatArray, rate: float, cutoff: float, order: int = ORDER) -> F
         return np.array(x, dtype=np.float64)
     padding = min(len(x) - 1, int(3.0 * rate / cutoff))
     flat = np.asarray(x, dtype=np.float64).reshape(len(x), -1)
-    # Continued by its own mirror image about the ends, as scipy.signal.sosfiltfilt does.
+    # Odd extension about the ends, as in scipy.signal.sosfiltfilt.
     run = np.ascontiguousarray(np.concatenate([
         2.0 * flat[:1] - flat[padding:0:-1], flat, 2.0 * flat[-1:] - flat[-2:-padding - 2:-1]]))
     sections, rest = _sections(order, cutoff / rate)
     for first, backwards in ((0, False), (-1, True)):
-        # Each way begins as if its first value had been there for ever.
+        # The initial state is that of a constant signal.
         cascade.load()(sections, run, rest[:, :, np.newaxis] * run[first], backwards)
     return run[padding:padding + len(x)].reshape(np.shape(x)).copy()
 
@@ -158,7 +158,7 @@ def evenly(time: FloatArray, x: FloatArray, period: float, *, smooth: bool = Tru
 
 
 def lasting(true: BoolArray, least: float) -> BoolArray:
-    """Return where something is true for so many samples at least."""
+    """Mask of runs of true values of at least a number of samples."""
     out = np.zeros_like(true)
     edges = np.diff(np.concatenate([[0], true.astype(np.int8), [0]]))
     for first, end in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True):
@@ -167,7 +167,7 @@ def lasting(true: BoolArray, least: float) -> BoolArray:
 
 
 def widened(true: BoolArray, margin: int) -> BoolArray:
-    """Return where something is true within so many samples."""
+    """Mask widened by a number of samples on both sides."""
     edges = np.diff(np.concatenate([[0], true.astype(np.int8), [0]]))
     change = np.zeros(len(true) + 1, dtype=np.int64)
     np.add.at(change, np.maximum(np.flatnonzero(edges == 1) - margin, 0), 1)

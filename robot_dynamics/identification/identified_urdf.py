@@ -102,7 +102,7 @@ def _parsed(text: str) -> ElementTree.Element:
     parser = expat.ParserCreate('utf-8')
     parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
     parser.CharacterDataHandler = builder.data
-    # A tree has nothing beside its root: what stands before and after it is left out.
+    # A tree only has a root: text before and after it is left out.
     start, end = text.index('<robot'), text.rindex('>') + 1
     closing = text.rfind('</robot')
     if closing >= 0:

@@ -31,7 +31,7 @@ FOLDS = 6
 GAIN = 0.01
 #: Newton steps for the tilt, their prior weight, and the largest plausible tilt, rad.
 TILT_STEPS, TILT_PRIOR_WEIGHT, LARGEST_TILT = 6, 100.0, 0.3
-#: Weights and parameters are computed in turn so many times.
+#: Number of alternations between weights and parameters.
 PASSES = 3
 
 

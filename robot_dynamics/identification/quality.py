@@ -155,7 +155,7 @@ def missing_motion(model: Model, base: BaseParameters, structural: BaseParameter
     dynamics = Dynamics(model.robot.with_gravity(model.gravity))
     names = model.names
     place = {name: k for k, name in enumerate(names)}
-    # A term that was left out of the model is not asked for either.
+    # Terms that the model does not have are not required.
     common = [k for k, name in enumerate(structural.names) if name in place]
     columns = [place[structural.names[k]] for k in common]
     rigid = 10 * model.robot.n_bodies

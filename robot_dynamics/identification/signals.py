@@ -18,21 +18,21 @@ from robot_dynamics.identification.dataset.settings import require_choice, requi
 from robot_dynamics.identification.filters import METHODS, ORDER, derivative, evenly, low_pass
 from robot_dynamics.model.arrays import FloatArray
 
-#: Motions are filtered at so many times the cut-off of the equations, so that what the
-#: equations make of a frequency is formed of more than that frequency (parallel filtering).
+#: Cut-off of motions as a multiple of that of the equations (parallel filtering): products in
+#: the equations contain higher frequencies of the motion.
 WIDER = 3.0
-#: Samples a second that motions keep, in cut-offs.
+#: Sampling rate of motions as a multiple of the cut-off.
 SAMPLES = 24.0
-#: Largest order of a filter; efforts that are further off than this are of another motion, s.
+#: Largest order of a filter, and largest lag of efforts, s.
 LARGEST_ORDER, LARGEST_LAG = 12, 10.0
 
-# What was made last of each log: equations, friction and charts are of the same motions.
+# Motions made last of each log, shared by equations, friction and charts.
 _MADE: WeakKeyDictionary[Dataset, tuple[SignalSettings, tuple[Motion, ...]]] = WeakKeyDictionary()
-#: A frequency belongs to the motion where its power is so many times that of the noise.
+#: Ratio of power to noise of a frequency of the motion.
 ABOVE_NOISE = 10.0
-#: Share of the power of the acceleration that is to lie below the cut-off.
+#: Fraction of the power of the acceleration below the cut-off.
 SHARE = 0.98
-#: Cut-offs are looked for between these, Hz, and below this part of the sampling rate.
+#: Bounds of the cut-off, Hz, and its largest fraction of the sampling rate.
 LOWEST, HIGHEST, OF_RATE = 0.5, 100.0, 0.15
 
 

@@ -17,14 +17,13 @@ from robot_dynamics.identification.signals import Motion
 from robot_dynamics.model.arrays import BoolArray, FloatArray
 from robot_dynamics.model.robot import Robot
 
-#: A joint is at a limit that is nearer than this part of its range, or than this, rad or m.
+#: Distance to a limit at which a joint is at it: fraction of its range, or rad or m.
 NEAR, NEAREST = 0.02, 0.02
-#: It stands still that is slower than this part of its usual speed, or than this, rad/s or m/s,
-#: for so long, s.
+#: Speed of standstill: fraction of the RMS speed, or rad/s or m/s; and its least duration, s.
 STILL, STILLEST, LONG = 0.05, 0.005, 0.3
 #: A limit exceeded by more than this fraction of the range, or this distance, is not a stop.
 PASSED, PASSED_LEAST = 0.05, 0.05
-#: Left out around it, in 1 / cut-off: what a filter makes of the moment of touching.
+#: Left out around a contact because of the filter, in 1 / cut-off.
 AROUND = 2.0
 
 
@@ -40,7 +39,7 @@ def stops_of(robot: Robot, dataset: Dataset) -> tuple[FloatArray, FloatArray]:
     span = np.where(bounded, upper - lower, 0.0)
     most = np.maximum(PASSED * span, PASSED_LEAST)
     near = np.maximum(NEAR * span, NEAREST)
-    # Filters may overshoot what was never there.
+    # A limit that the log never reached could only be exceeded by overshoot of the filters.
     lower[~bounded | (low < lower - most) | (low > lower + near)] = -np.inf
     upper[~bounded | (high > upper + most) | (high < upper - near)] = np.inf
     return lower, upper

@@ -42,7 +42,7 @@ GAIN = 0.5
 DRIVES, SEEN_POWER = 0.01, 3.0
 #: Candidate cut-offs as multiples of that of the spectrum of the positions.
 CUTOFFS = (1.0, 2.0, 4.0, 8.0)
-#: A deflection counts as seen from so many times its noise on.
+#: Ratio of a resolved deflection to its noise.
 SEEN = 3.0
 
 

@@ -25,7 +25,7 @@ from robot_dynamics.model.arrays import FloatArray, real_array
 
 #: Degree of the splines: five, so that position has four continuous derivatives.
 DEGREE = 5
-#: Coefficients at each end that rest takes: position, velocity and acceleration.
+#: Coefficients at each end that are fixed by rest: position, velocity and acceleration.
 AT_REST = 3
 #: Parts in which a piece of a spline is enclosed.
 PARTS = 4
@@ -39,7 +39,7 @@ class Basis(ABC):
     A motion q_j(t) = start_j + sum_k x_kj phi_k(t) begins and ends at rest at its start.
     """
 
-    #: How long a motion takes. s.
+    #: Duration of a motion, s.
     duration: float
     #: Number of functions.
     count: int
@@ -256,7 +256,7 @@ def harmonics_of(w: FloatArray, times: FloatArray, derivative: int
 
 
 def _complement(direction: FloatArray) -> FloatArray:
-    """Return an orthonormal basis, shape (h, h - 1), of all that is normal to a vector."""
+    """Orthonormal basis, shape (h, h - 1), of the complement of a vector."""
     reflector = direction / np.linalg.norm(direction)
     reflector[0] += 1.0  # Householder's: takes the vector to the first axis, and back.
     reflection = np.eye(len(direction)) - 2.0 * np.outer(reflector, reflector) / (
@@ -265,6 +265,6 @@ def _complement(direction: FloatArray) -> FloatArray:
 
 
 def _bernstein(degree: int, s: FloatArray) -> FloatArray:
-    """Return the Bernstein polynomials of a degree at s, shape (len(s), degree + 1)."""
+    """Bernstein polynomials of a degree at s, shape (len(s), degree + 1)."""
     return np.stack([comb(degree, k) * s ** k * (1.0 - s) ** (degree - k)
                      for k in range(degree + 1)], axis=1)

@@ -47,13 +47,13 @@ COMPARED = 15
 RATE = 20.0
 #: Weights of broken limits, one optimisation after the other.
 WEIGHTS = (10.0, 1000.0)
-# Share of the limits that the optimiser aims at: what it misses is within them.
+# Fraction of the limits in the optimisation, so that its errors stay within them.
 _AIM = 0.985
 Improve = Callable[[FloatArray, Callable[[], None]], FloatArray]
 
-#: Threads of a BLAS fight each other over matrices of this size.
+#: For matrices of this size, threads of a BLAS only compete.
 _ONE_THREAD = {'OPENBLAS_NUM_THREADS': '1', 'OMP_NUM_THREADS': '1', 'MKL_NUM_THREADS': '1'}
-# Time between two looks at what is done. s.
+# Period of progress reports, s.
 _GLANCE = 0.2
 
 # Iterations done by all processes; set in each of them as it starts.
@@ -259,7 +259,7 @@ class Problem:
         self._unit = units(self.basis, limits)
 
     def __reduce__(self) -> tuple[type[Problem], tuple]:
-        # Another process makes its own.
+        # Another process builds its own.
         return Problem, self._given
 
     def condition(self, motion: RestToRest) -> float:

@@ -28,9 +28,9 @@ from robot_dynamics.model.inertia import com_from_parameters
 from robot_dynamics.model.joints import JointType
 from robot_dynamics.model.robot import Robot
 
-#: Part of the largest effort by which the bound may be above the efforts computed.
+#: Largest excess of the bound over the computed efforts, relative to the largest effort.
 TIGHTNESS = 0.01
-#: Fewest and most times at which efforts are computed.
+#: Smallest and largest number of times at which efforts are computed.
 FEWEST, MOST = 1_000, 400_000
 
 
@@ -82,12 +82,12 @@ class EffortEnclosure:
             tau = self.efforts(*(curve.evaluate(times, k) for k in range(3)))
             missed = bend * (curve.duration / count) ** 2 / 8.0
             large = np.max(np.abs(tau), axis=0) + self.robot.friction
-            # A joint that takes next to nothing is measured against the largest effort.
+            # For a joint with a small effort, relative to the largest effort.
             wanted = TIGHTNESS * np.maximum(large, 0.01 * np.max(large))
             if np.all(missed <= wanted):
                 return tau, missed, times
             needed = count * np.sqrt(np.max(missed / np.maximum(wanted, 1e-300)))
-            # Written so that what is not finite is refused.
+            # Written so that values that are not finite are rejected.
             if not needed < MOST:
                 joint = int(np.argmax(missed / np.maximum(wanted, 1e-300)))
                 raise TrajectoryError('changes its effort too fast to be bounded',
@@ -148,7 +148,7 @@ class _Body:
         self.inertia = float(np.linalg.norm(inertia, 2))
         self.place = float(np.linalg.norm(robot.placements[k, :3, 3]))
         self.offset = float(np.linalg.norm(robot.link_offsets[k]))
-        # How far a sliding joint takes it.
+        # Largest displacement by a prismatic joint.
         self.travel = 0.0
         if not self.turns:
             row = robot.coupling[k]

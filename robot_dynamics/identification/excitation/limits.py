@@ -17,18 +17,18 @@ from robot_dynamics.identification.excitation.effort_bound import EffortEnclosur
 from robot_dynamics.model.arrays import BoolArray, FloatArray
 from robot_dynamics.model.robot import Robot
 
-#: Rounding by which a limit may be exceeded, as a share of it.
+#: Relative rounding by which a limit may be exceeded.
 ROUNDING = 1e-9
-#: A motion counts as at rest, and as at a pose, within this. rad/s or m/s, and so on.
+#: Tolerance of rest and of a pose, rad/s or m/s, and so on.
 REST = 1e-6
 #: Distance of an arm in poses of shape (m, n) from the nearest obstacle, shape (m,), m, and
 #: the name of that obstacle.
 Clearance = Callable[[FloatArray], tuple[FloatArray, str]]
 
 _QUANTITIES = ('position', 'velocity', 'acceleration')
-# Halvings of the interval of a scale, and the smallest scale worth having.
+# Bisections of a scale, and the smallest useful scale.
 _HALVINGS, _SMALLEST = 8, 1e-3
-#: Largest step of a joint between two poses that are looked at, and most of them.
+#: Largest step of a joint between two checked poses, and the largest number of them.
 STEP, MOST_POSES = 0.02, 20_000
 
 

@@ -66,13 +66,13 @@ from robot_dynamics.model.robot import Robot
 OBJECTIVES = ('condition', 'd_optimal')
 #: p above; twice that for singular values.
 POWER = 8
-#: Joint terms that this can differentiate.
+#: Joint terms with a gradient.
 TERMS = ('viscous', 'coulomb', 'armature', 'offset')
 # Speed at which the smooth sign of Coulomb friction turns, rad/s or m/s.
 _COULOMB = 0.05
-# What an eigenvalue is at least, against rounding; of matrices with a trace of their size.
+# Smallest eigenvalue of a matrix with a trace of its size, because of rounding.
 _LEAST = 1e-14
-# Rows of what encloses a motion that are enough to design one.
+# Rows of the enclosure of a motion in the penalty.
 _ENOUGH = 800
 
 
@@ -171,7 +171,7 @@ class RegressorGradient:
         """Derivatives of L by q, v and a, shape (m, n) each; weights Z of shape (m, n, 10 nb)."""
         robot = self._robot
         coupling, bodies = robot.coupling, robot.n_bodies
-        # Efforts of joints are those of bodies through the coupling, and so are weights.
+        # The coupling maps weights of joints to those of bodies, as it does efforts.
         Z = (coupling @ weights).reshape(len(q), bodies, bodies, 10)
         motion = _motion(robot, self._slides, q @ coupling.T + robot.coupling_offset,
                          v @ coupling.T, a @ coupling.T)
@@ -332,7 +332,7 @@ class Penalty:
     def __init__(self, basis: Basis, start: FloatArray, limits: MotionLimits,
                  efforts: EffortEnclosure):
         self._limits, self._efforts = limits, efforts
-        # The whole of them is for the verdict; the optimiser only has to come near.
+        # All rows are for the final check; the penalty only has to be near.
         self._rows = [rows[::max(1, len(rows) // _ENOUGH)]
                       for rows in (basis.hull(k)[0] for k in range(3))]
         middle, half = 0.5 * (limits.upper + limits.lower), 0.5 * (limits.upper - limits.lower)

@@ -36,13 +36,13 @@ from robot_dynamics.model.robot import Robot, position_units
 _PEAK_SLOPE = 15.0 / 8.0
 #: Shortest stop. s.
 SHORTEST_STOP = 0.3
-#: How far an arm may hang outside its range, as a share of it, and at most. rad or m.
+#: Distance that an arm may hang outside its range: fraction of it, and largest, rad or m.
 SAG, MOST_SAG = 0.02, 0.05
 # Rest before and after the periods. s.
 _DWELL = 0.5
-# Samples of the way to the start and of stops, and places at which stops are tried.
+# Samples of the way to the start and of stops, and places of checked stops.
 _SAMPLES, _PLACES = 200, 100
-#: How long an arm may take to come to rest after its reference did. s.
+#: Time until the arm is at rest after its reference, s.
 SETTLING = 0.3
 #: An arm slower than this stands still. rad/s or m/s.
 STANDING = 0.1

@@ -48,26 +48,26 @@ from robot_dynamics.identification.servo.model import (
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
-#: f: errors above this part of the standard deviation of the motion count by their size;
-#: and where searches begin, more smoothly.
+#: f, the error relative to the deviation of the motion above which rho is linear; and its value
+#: at the start of a search.
 LINEAR_FROM, AT_FIRST = 0.01, 0.1
-#: Random points that are looked at, and how wide around what is typical (log-normal).
+#: Number of random points, and their log-normal spread about typical values.
 SAMPLES, SPREAD = 30, 0.8
-#: How wide around the best point found searches begin once more.
+#: Spread of further starts about the best point.
 NEAR = 0.1
-#: Step of derivatives, in scales: large enough to pass over single events of sticking.
+#: Step of finite differences, in scales: larger than the effect of a single event of sticking.
 DIFFERENCE = 1e-2
-#: Errors are taken to be correlated over so long, s.
+#: Correlation time of the errors, s.
 CORRELATION = 1.0
-#: Simulations of one search at most, each with a derivative.
+#: Largest number of simulations with derivatives in one search.
 MOST_STEPS = 60
-#: What a simulation that ends early counts for, in scales of the position.
+#: Error of a simulation that diverged, relative to the motion.
 LOST = 10.0
-#: Two searches found the same where the roots of their costs differ by less than this part.
+#: Relative difference of the costs of searches with the same minimum.
 SAME = 0.01
-#: An entry nearer to its bound than this part of its scale is at it.
+#: Distance to a bound, in scales, at which an entry is at it.
 AT_BOUND = 1e-4
-#: With shorter steps a search does not end. s.
+#: Shortest step of the simulation, s.
 SHORTEST_STEP = 1e-5
 #: Largest relative standard deviation of a determined parameter.
 VAGUE = 0.3
@@ -309,7 +309,7 @@ class Search:
         order = np.argsort([float(np.sum(np.abs(self.residual(z)))) for z in points])
         found = self.from_points([points[k] * self._scales
                                   for k in order[:self.settings.starts]])
-        # The ground is uneven: around the best there may be a better one.
+        # The cost is uneven, so that searches from near the best may improve it.
         near = np.exp(NEAR * random.normal(size=(self.settings.starts, len(self._scales))))
         return sorted(found + self.from_points(found[0][0] * near), key=lambda one: one[1])
 
@@ -385,7 +385,7 @@ def _typical(robot: Robot, logs: Sequence[ServoLog]
                     for log in logs], axis=0)
     speed = np.maximum(speed, 1e-3)
     effort = np.max(np.abs(dynamics.gravity_torque(q)), axis=0)
-    # Where nothing weighs on a joint: what turns it round within a tenth of a second.
+    # Without gravity: the effort that reverses the motion within a tenth of a second.
     effort = np.maximum(effort, inertia * speed / 0.1)
     command = np.max([np.percentile(_asked(log), 90, axis=0) for log in logs], axis=0)
     return effort, inertia, np.maximum(command, 1e-9), speed
@@ -485,7 +485,7 @@ def verdict_of_drives(found: OutputError, logs: Sequence[ServoLog]) -> DriveVerd
     reasons = [f'simulated from commands alone, positions are {100 * outside:.3g} % of the motion '
                f'off in halves that were not seen, and {100 * inside:.3g} % in what was fitted']
     joints = found.validation / motion
-    # The first joint that ran away, if one did.
+    # The first joint that diverged, if any.
     worst = int(np.argmax(np.nan_to_num(joints, nan=np.inf)))
     name, share = found.layout.joints[worst], float(joints[worst])
     verdict = grade(outside, joints) if np.isfinite(outside) else POOR

@@ -20,14 +20,14 @@ import numpy as np
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.model.arrays import FloatArray
 
-#: Orders that are tried.
+#: Candidate orders.
 ORDERS = (2, 4, 6, 8)
-#: A higher order has to go on by itself better by this part.
+#: Required relative improvement of the free simulation by a higher order.
 GAIN = 0.1
-#: Resonances are damped less than this, and move the output by this part of the largest.
+#: Largest damping ratio of a resonance, and its least amplitude relative to the largest.
 DAMPED, SHARE = 0.3, 0.02
-#: Near a resonance the torque has this part of its largest power at least: elsewhere the
-#: equation follows noise.
+#: Least power of the torque at a resonance relative to its largest: elsewhere the equation
+#: follows noise.
 EXCITED = 1e-6
 
 

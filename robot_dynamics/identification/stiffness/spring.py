@@ -32,23 +32,23 @@ from robot_dynamics.identification.signals import cutoff_of
 from robot_dynamics.identification.stiffness.log import JointLog
 from robot_dynamics.model.arrays import FloatArray
 
-#: What lost motion may follow.
+#: Signs that lost motion may follow.
 DIRECTION, LOAD = 'direction', 'load'
-#: A column of lost motion has to lower the squares by this part.
+#: Required relative reduction of the squares by lost motion.
 EXPLAINS = 0.05
-#: Estimates count as seen from so many standard deviations on.
+#: Standard deviations of a significant estimate.
 SEEN = 3.0
-#: Torques below this part of their root mean square may be within the play.
+#: Torques below this fraction of their RMS may be within the play.
 LOADED = 0.1
-#: A joint moves by so much at least, rad or m, and the motor with it: their correlation.
+#: Least motion of a joint, rad or m, and its least correlation with the motor.
 LEAST_MOTION, TOGETHER = 1e-3, 0.5
-#: A motor stands still below this part of the root mean square of its speed.
+#: Standstill of a motor as a fraction of its RMS speed.
 STANDSTILL = 0.02
 #: Duration of zero torque with brakes on, s; left out around it, in 1 / cut-off.
 BRAKED, AROUND = 0.2, 2.0
-# Errors are taken to be correlated over so long, s; rows a cut-off; passes over the play.
+# Correlation time of the errors, s; rows per cut-off; passes for the play.
 _CORRELATION, _ROWS, _PASSES = 1.0, 4.0, 3
-# A motor turned when it came back by so many deviations of its noise.
+# Reversal of a motor in standard deviations of its noise.
 _NOISE = 6.0
 _FEWEST = 32
 
@@ -116,7 +116,7 @@ def examine_spring(log: JointLog) -> SpringReport:
     chosen = follows = _best(fits)
     fit, columns = fits[chosen]
     drift = fit.x[columns.index('link')] if 'link' in columns else 0.0
-    # Of the ratio by straight regression: angles of the motor are over the better one now.
+    # Correction of the regressed ratio, which all angles were divided by.
     scale = 1.0 / (1.0 + drift)
     value = dict(zip(columns, fit.x * scale, strict=True))
     deviation = dict(zip(columns, np.sqrt(np.diag(fit.covariance)) * scale, strict=True))
@@ -239,7 +239,7 @@ class _Rows:
                 outside = self.since > 1.5 * lost
             else:
                 outside = np.abs(self.torque) > LOADED * np.sqrt(np.mean(self.torque**2))
-            # Of a row within a change of the sign the filter shows a part of both sides.
+            # Near a change of sign the filter mixes both sides.
             outside &= np.abs(self.column('lost', follows)) > 0.9
             outside &= self._usable
             if np.count_nonzero(outside) < max(_FEWEST, 2 * len(names)):
@@ -255,7 +255,7 @@ class _Rows:
         around = int(np.ceil(AROUND / self.cutoff * self._rate))
         self._usable &= ~widened(free, around)[self._kept]
         if is_motor:
-            # Of a row within a reversal the filter shows a part of both sides.
+            # Near a reversal the filter mixes both sides.
             self._usable &= np.abs(self._columns['dry']) > 0.9
 
     def _find_load(self, value: dict[str, float]) -> None:
