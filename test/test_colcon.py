@@ -44,6 +44,7 @@ def run_sourced(workspace, command):
                           capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.slow
 def test_everything_is_installed(workspace):
     share = workspace / 'install' / 'robot_dynamics' / 'share'
     assert (share / 'ament_index/resource_index/packages/robot_dynamics').exists()
@@ -59,6 +60,7 @@ def test_executables_are_where_ros2_run_looks(workspace):
         *CONTROLLER_NODES, 'inverse_dynamics', 'reference', 'simulated_arm', 'recorder'}
 
 
+@pytest.mark.slow
 def test_the_installation_finds_its_own_robots(workspace):
     done = run_sourced(workspace, '$COLCON_PREFIX_PATH/robot_dynamics/lib/robot_dynamics/'
                                   'robot-dynamics robots')
@@ -74,6 +76,7 @@ def test_the_installation_is_the_one_that_runs(workspace):
     assert all(line.startswith(f'{workspace}/install/') for line in done.stdout.splitlines())
 
 
+@pytest.mark.slow
 def test_a_node_of_the_installation_refuses_with_one_line(workspace):
     done = run_sourced(workspace, '$COLCON_PREFIX_PATH/robot_dynamics/lib/robot_dynamics/'
                                   'simulated_arm --ros-args -p robot:=no_such_robot')

@@ -40,6 +40,7 @@ def test_links_lead_somewhere(path):
             assert anchor in anchors(linked), target
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('path', [ROOT / 'README.md', ROOT / 'docs' / 'getting_started.md'],
                          ids=document_id)
 def test_python_examples_run(path):

@@ -70,6 +70,7 @@ def test_copies_say_the_same():
         assert (twin.message, twin.subject, twin.remedy) == ('is bad', 'joint', 'mend it')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('path', MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_every_error_names_what_it_is_about_and_what_to_do(path):
     for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):

@@ -64,6 +64,7 @@ urdf.check_tree = check_tree
 """
 
 
+@pytest.mark.timeout(900)
 def test_faults_are_found(tmp_path):
     """A crash, a refusal without a remedy, a hang and a death, planted into the reader."""
     (tmp_path / 'sitecustomize.py').write_text(

@@ -63,6 +63,7 @@ def finish(process):
     return output.split(), errors.splitlines()
 
 
+@pytest.mark.slow
 def test_compiled_once_announced_then_read_from_disk(run, tmp_path):
     output, errors = finish(run())
     assert output == ['42.0', '43.0']
@@ -72,6 +73,7 @@ def test_compiled_once_announced_then_read_from_disk(run, tmp_path):
     assert finish(run()) == (['42.0', '43.0'], [])
 
 
+@pytest.mark.slow
 def test_a_changed_helper_is_seen_whatever_its_date(run):
     finish(run())
     output, errors = finish(run(factor='3.0'))
@@ -79,6 +81,7 @@ def test_a_changed_helper_is_seen_whatever_its_date(run):
     assert len(errors) == 2
 
 
+@pytest.mark.slow
 def test_processes_that_start_together_compile_once(run):
     together = [run(), run()]
     lines = [line for process in together for line in finish(process)[1]]
@@ -112,6 +115,7 @@ def test_the_same_code_at_another_path_is_not_compiled_again(run, tmp_path):
     assert finish(run(folder=other)) == (['42.0', '43.0'], [])
 
 
+@pytest.mark.slow
 def test_the_users_cache_is_used(run, tmp_path):
     home = {'NUMBA_CACHE_DIR': None, 'XDG_CACHE_HOME': None, 'HOME': str(tmp_path)}
     finish(run(**home))

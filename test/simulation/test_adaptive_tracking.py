@@ -49,6 +49,7 @@ def baseline(arm7, true_arm7):
     return track(arm7, true_arm7, PDGravityController(arm7), 10.0).rms(6.0, 10.0)
 
 
+@pytest.mark.slow
 def test_error_falls_to_a_small_part_of_that_without_adaptation(arm7, true_arm7, baseline):
     controller = AdaptiveController(arm7)
     record = track(arm7, true_arm7, controller, 20.0)
@@ -58,6 +59,7 @@ def test_error_falls_to_a_small_part_of_that_without_adaptation(arm7, true_arm7,
     assert record.saturated == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('conditions', [
     {'loss': 0.05}, {'stalls': ((3.0, 0.05), (5.5, 0.05))}, {'delay': 0.002},
     {'quality': NOISE}, {'effort_gain': 1.07}, {'offset': 0.1}, {'period': 0.001},
@@ -71,6 +73,7 @@ def test_hardly_anything_changes_in_loops_that_are_less_than_ideal(arm7, true_ar
     assert not controller.frozen
 
 
+@pytest.mark.slow
 def test_friction_is_learnt_too(arm7, true_arm7):
     size = 0.004 * arm7.limits.effort
     rough = replace(true_arm7, friction=size, damping=size)
@@ -80,6 +83,7 @@ def test_friction_is_learnt_too(arm7, true_arm7):
     assert record.rms(6.0, 10.0) < without / 30.0
 
 
+@pytest.mark.slow
 def test_the_exact_model_loses_nothing_by_adaptation(arm7):
     record = track(arm7, arm7, AdaptiveController(arm7), 6.0, quality=NOISE)
     fixed = track(arm7, arm7, AdaptiveController(arm7, adaptation=AdaptationGains(
@@ -87,6 +91,7 @@ def test_the_exact_model_loses_nothing_by_adaptation(arm7):
     assert record.rms(2.0, 6.0) < 2.0 * fixed.rms(2.0, 6.0)
 
 
+@pytest.mark.slow
 def test_cut_efforts_do_not_wind_it_up(arm7, true_arm7, baseline):
     limiter = EffortLimiter(arm7.joint_names, 0.225 * arm7.limits.effort)
     controller = AdaptiveController(arm7)
@@ -96,6 +101,7 @@ def test_cut_efforts_do_not_wind_it_up(arm7, true_arm7, baseline):
     assert record.rms(6.0, 10.0) < baseline / 40.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('factor', [5.0, 10.0, 100.0])
 def test_gains_far_too_high_freeze_and_the_arm_goes_on_as_without(arm7, true_arm7, baseline,
                                                                   factor):
@@ -110,6 +116,7 @@ def test_gains_far_too_high_freeze_and_the_arm_goes_on_as_without(arm7, true_arm
     assert record.rms(6.0, 10.0) < 3.0 * baseline
 
 
+@pytest.mark.slow
 def test_a_load_picked_up_in_motion_is_learnt_in_seconds(arm7, true_arm7, baseline):
     empty = with_scaled_masses(arm7, 1.0 / 1.3)
     controller = AdaptiveController(arm7)

@@ -47,12 +47,14 @@ def error(record):
     return record.rms(2.0, SECONDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('gain', ['one_step', 'riccati'])
 def test_with_the_true_model_it_is_far_nearer_than_pd_with_gravity(arm7, gain):
     wanted = error(track(arm7, arm7, PDGravityController(arm7))) / 20.0
     assert error(track(arm7, arm7, FeedforwardLQController(arm7, gain=gain))) < wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('gain', ['one_step', 'riccati'])
 def test_noise_and_a_delay_of_a_sample_make_little_chatter(arm7, gain):
     record = track(arm7, arm7, FeedforwardLQController(arm7, gain=gain), quality=NOISE,
@@ -62,6 +64,7 @@ def test_noise_and_a_delay_of_a_sample_make_little_chatter(arm7, gain):
     assert error(record) < 2e-4
 
 
+@pytest.mark.slow
 def test_a_stiff_regulator_carries_an_unknown_payload_three_times_nearer(arm7, loaded):
     stiff = FeedforwardLQController(arm7, design=FeedbackDesign(60.0, 1.0 / 60.0))
     wanted = error(track(arm7, loaded, PDGravityController(arm7))) / 3.0
@@ -74,6 +77,7 @@ def test_with_a_known_payload_it_tracks_as_well_as_without_one(arm7, loaded):
     assert error(track(arm7, loaded, law)) < 1e-4
 
 
+@pytest.mark.slow
 def test_gains_computed_ahead_do_as_well_as_those_of_the_loop(arm7):
     law = FeedforwardLQController(arm7)
     plain = error(track(arm7, arm7, FeedforwardLQController(arm7)))

@@ -67,6 +67,7 @@ def test_an_unknown_payload_and_wrong_masses_raise_no_alarm(is_regular):
     assert 0.1 < share < 0.85
 
 
+@pytest.mark.slow
 def test_a_block_is_found_all_the_same():
     events, _ = watch(5.0, lambda: 4, fault=Fault('joint2', FaultKind.BLOCK, size=1e3, begin=4.0))
     found = [(t, joint) for t, event, joint in events if event is Event.FAULT]

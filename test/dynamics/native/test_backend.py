@@ -70,6 +70,7 @@ def arm():
     return both(Robot.from_urdf(resolve_robot('puma560')))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('seed', range(3))
 def test_random_trees(tree, seed):
     numba, c = both(tree(seed, bodies=5 + seed))
@@ -80,6 +81,7 @@ def test_random_trees(tree, seed):
             close(found, expected[name])
 
 
+@pytest.mark.slow
 def test_there_is_a_kernel_for_each_method(arm):
     _, c = arm
     calls(c, state(c.n))
@@ -135,6 +137,7 @@ def test_batches_lists_and_other_numbers(arm):
     close(c.matrices(q, state(n, shape=(3,))[0]), numba.matrices(q, state(n, shape=(3,))[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('threads', [1, 2])
 @pytest.mark.parametrize('count', [256, 2 * PIECE + 3])
 def test_large_batches(tree, threads, count):
@@ -284,6 +287,7 @@ def test_copies_and_pickles_keep_the_backend(arm):
         close(copied.inverse_dynamics(q, v, a), c.inverse_dynamics(q, v, a))
 
 
+@pytest.mark.slow
 def test_nothing_is_leaked(arm):
     c = Dynamics(arm[1].robot, backend='c')
     q, v, v_r, a_r, s = state(c.n)
@@ -340,6 +344,7 @@ def test_unknown_backends_are_refused():
             Dynamics(robot, backend=backend)
 
 
+@pytest.mark.slow
 def test_without_a_compiler_the_general_kernels_are_used(tmp_path):
     robot = resolve_robot('planar_2r')
     shutil.copytree(cache_base(), tmp_path / 'robot_dynamics',
