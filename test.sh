@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The checks of this package.
 #
-#   ./test.sh                       all that CI runs
+#   ./test.sh                       all that CI runs: ruff, mypy and pytest
 #   ./test.sh --quick               those that need no nodes and not much time: below two minutes
 #   ./test.sh test/model -k mimic   arguments for pytest
 #   ./test.sh --ros jazzy ...       the same with the ROS 2 of that distribution, from wheels
@@ -49,6 +49,7 @@ case $scope in
   ros) folders=(test/nodes test/bringup) slow=' and not slow' ;;
 esac
 status=0
+[ $scope = ros ] || "$python" -m mypy || status=$?
 "$python" -m pytest "${side_by_side[@]}" -m 'not ros' "$@" "${folders[@]}" || status=$?
 "$python" -m pytest "${side_by_side[@]}" "${twice[@]}" -m "ros and not wall_time$slow" "$@" \
   "${folders[@]}" || status=$?
