@@ -26,12 +26,7 @@ from robot_dynamics.bringup.arguments import DEMO_SYSTEM
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.plants import NO_PLANT
 from robot_dynamics.bringup.processes import NodeProcess
-from robot_dynamics.bringup.progress import (
-    Progress,
-    WarningFilter,
-    parse_progress,
-    progress_line,
-)
+from robot_dynamics.bringup.progress import Progress, WarningFilter, parse_progress, progress_line
 from robot_dynamics.bringup.ros_environment import require_ros
 from robot_dynamics.bringup.runner import Line, run_until_stopped
 from robot_dynamics.bringup.system import System, find_controller

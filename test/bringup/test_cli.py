@@ -44,14 +44,14 @@ def test_robots_are_listed(capsys):
     assert 'rpr                      3 joints, 1 of them prismatic' in lines
 
 
-def test_check_tells_what_a_robot_is(capsys):
+def test_check_prints_the_joints_of_a_robot(capsys):
     assert main(['check', 'arm7']) == 0
     out = capsys.readouterr().out
     assert out.startswith('arm7: 7 joints, 15.3 kg moving')
     assert '  joint2   -1.763 to   1.763 rad   effort to 176 N m\n' in out
 
 
-def test_check_tells_units_and_missing_limits(capsys, tmp_path):
+def test_check_prints_units_and_missing_limits(capsys, tmp_path):
     path = tmp_path / 'arm.urdf'
     path.write_text("""<robot name="arm"><link name="base"/><link name="a"/><link name="b"/>
         <joint name="turn" type="continuous"><parent link="base"/><child link="a"/></joint>
@@ -96,7 +96,7 @@ def test_a_system_that_ends_before_it_starts_is_refused(capsys, seconds):
 
 
 @pytest.mark.parametrize('command', ['up', 'demo'])
-def test_without_ros_one_line_says_how_to_get_it(capsys, monkeypatch, tmp_path, command):
+def test_without_ros_one_line_has_the_remedy(capsys, monkeypatch, tmp_path, command):
     monkeypatch.setattr('importlib.util.find_spec', lambda name: None)
     monkeypatch.chdir(tmp_path)
     assert main([command]) == 1
@@ -107,7 +107,7 @@ def test_without_ros_one_line_says_how_to_get_it(capsys, monkeypatch, tmp_path, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize('buffering', ['1', ''])
-def test_a_reader_that_has_seen_enough_is_no_error(buffering):
+def test_a_closed_pipe_is_not_an_error_message(buffering):
     done = subprocess.run(['bash', '-c', f'{sys.executable} -m robot_dynamics.bringup.cli robots '
                            '| true; exit ${PIPESTATUS[0]}'], cwd=ROOT, timeout=120,
                           capture_output=True, text=True,

@@ -54,7 +54,7 @@ def test_adaptation_begins_after_one_whole_period_of_the_reference():
     assert make_plan().seconds - RAMP - period >= period
 
 
-def test_an_arm_that_is_wrong_on_purpose_is_no_fault():
+def test_an_intended_model_error_is_not_reported_as_a_fault():
     laden, sound = ({process.node: process for process in make_plan(plant=plant).processes()}
                     for plant in ('loaded', 'nominal'))
     efforts = load_description('arm7').robot.limits.effort
@@ -203,7 +203,7 @@ def test_a_short_loss_is_forgiven():
     assert not show.watch.is_over()
 
 
-def test_the_story_tells_what_the_plant_is():
+def test_the_story_describes_the_plant():
     story = make_story(make_plan())
     assert '30 % heavier' in story.text
     assert '2 kg' in story.text

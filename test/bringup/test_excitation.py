@@ -7,10 +7,7 @@ import yaml
 
 from robot_dynamics.bringup import cli
 from robot_dynamics.bringup.commands import up
-from robot_dynamics.bringup.excitation import (
-    EXCITATION_ARGUMENTS,
-    excitation_processes,
-)
+from robot_dynamics.bringup.excitation import EXCITATION_ARGUMENTS, excitation_processes
 from robot_dynamics.bringup.processes import shipped_config
 from robot_dynamics.bringup.progress import progress_bar
 from robot_dynamics.bringup.system import System
@@ -28,7 +25,7 @@ def plan(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_a_summary_says_what_a_design_is_worth(tmp_path, capsys):
+def test_a_summary_has_condition_and_use_of_limits(tmp_path, capsys):
     path = tmp_path / 'plan.yaml'
     assert cli.main(['excite', 'rpr', '--output', str(path), '--kind', 'fourier', '--objective',
                      'd_optimal', '--terms', 'viscous', 'coulomb', '--seed', '4', '--scale',
@@ -54,7 +51,7 @@ def test_a_summary_says_what_a_design_is_worth(tmp_path, capsys):
     (['rpr', '--start', '9', '9', '9'], 'starts at'), (['rpr', '--restarts', '0'], 'restarts'),
     (['rpr', '--acceleration', '1', '2'], '--acceleration'),
     (['rpr', '--output', '/no/such/folder/plan.yaml', *QUICK], 'cannot be written')])
-def test_wrong_wishes_are_refused_in_one_line(arguments, wanted, capsys):
+def test_wrong_options_give_one_line(arguments, wanted, capsys):
     assert cli.main(['excite', *arguments]) == 1
     (line,) = [line for line in capsys.readouterr().err.splitlines() if 'compiling' not in line]
     assert line.startswith('robot-dynamics excite: ') and wanted in line
@@ -89,7 +86,7 @@ def test_what_runs_to_play_a_plan(plan, tmp_path):
     assert 'robot_description' not in others[-1].parameters
 
 
-def test_what_was_recorded_is_told_with_what_comes_next():
+def test_a_recording_is_named_with_the_next_command():
     rigid = System(robot='my arm.urdf')
     springy = System(robot='planar_2r', controller='elastic_pd')
     assert up.recorded(rigid, 'run', is_excited=True) == \
@@ -100,7 +97,7 @@ def test_what_was_recorded_is_told_with_what_comes_next():
             'robot-dynamics report run')
 
 
-def test_up_says_how_often_a_plan_is_played(plan, tmp_path, monkeypatch, capsys):
+def test_periods_of_a_plan(plan, tmp_path, monkeypatch, capsys):
     played = []
     monkeypatch.setattr(up, 'require_ros', lambda: None)
     monkeypatch.setattr(up, 'run_excitation',

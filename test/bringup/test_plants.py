@@ -54,7 +54,7 @@ def test_a_light_arm_gets_less_of_the_same_material():
     assert 'payload_frame' not in payload
 
 
-def test_only_a_robot_with_several_last_links_is_told_its_hand():
+def test_only_a_robot_with_several_last_links_gets_a_payload_frame():
     robot = tree({**ARM, 'left': 'c', 'right': 'c'}, mass=10.0)
     assert fitted(robot) == {'payload_frame': 'c'}
     assert fitted(robot, {**PLANT, 'payload_frame': 'left'}) == {}
@@ -66,7 +66,7 @@ def test_no_payload_nothing_to_fit():
     assert fitted(robot, {}) == {}
 
 
-def test_a_robot_without_masses_is_left_to_those_who_refuse_it():
+def test_a_robot_without_masses_is_not_changed():
     assert fitted(tree(ARM, mass=0.0)) == {}
 
 

@@ -92,7 +92,7 @@ def test_reads_nodes_and_groups(write):
     ('"\\e[31m": 1', r'below \\x1b\[31m;')])
 @pytest.mark.parametrize('read', [read_parameter_file, read_plant, lambda path: load_hardware(
     str(path))], ids=('file', 'plant', 'hardware'))
-def test_says_what_is_wrong_with_a_file(write, read, text, reason):
+def test_errors_of_a_file(write, read, text, reason):
     with pytest.raises(BringupError, match=reason) as caught:
         read(write(text))
     assert caught.value.subject
@@ -157,7 +157,7 @@ PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 
 
 @pytest.mark.parametrize(('newer', 'name'), [(True, PROFILES[0]), (False, PROFILES[1])])
-def test_fast_dds_is_told_where_it_looks(monkeypatch, newer, name):
+def test_fast_dds_gets_a_profile_that_it_reads(monkeypatch, newer, name):
     monkeypatch.setattr(transports, 'has_fast_dds_3', lambda: newer)
     environment = child_environment({})
     assert {key for key in PROFILES if key in environment} == {name}
@@ -206,9 +206,9 @@ SHARED = ('import re\n'
 
 @pytest.mark.parametrize('wish', [
     {}, {'ROS_LOCALHOST_ONLY': '1'},
-    # Any range but this machine takes the transports of Fast DDS; this one disturbs nobody.
+    # Any range but this machine takes the transports of Fast DDS; this one is private.
     {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'OFF', **dict.fromkeys(PROFILES)}])
-def test_nobody_who_is_killed_can_block_others(run_beside_node, environment, wish):
+def test_a_killed_process_cannot_block_others(run_beside_node, environment, wish):
     """Shared memory has locks, which a process that is killed keeps."""
     assert [line for line in run_beside_node({**environment, **wish}, SHARED) if line] == []
 
@@ -297,7 +297,7 @@ def test_a_secure_system_is_not_put_into_a_domain_it_has_no_permissions_for():
     assert 'the permissions of the keystore' in caught.value.remedy
 
 
-def test_nobody_is_started_who_has_no_keys(monkeypatch):
+def test_nodes_without_keys_are_not_started(monkeypatch):
     monkeypatch.setattr(launching, 'find_package', lambda name: Path('/opt/ros'))
     monkeypatch.setenv('ROS_SECURITY_ENABLE', 'true')
     assert launching.state_publisher(System()) == []

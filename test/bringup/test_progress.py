@@ -48,7 +48,7 @@ def read(warnings, text, node='reference', stream='stderr'):
     return warnings.read(Line(NodeProcess(node), stream, text))
 
 
-def test_warnings_are_told_from_the_rest():
+def test_warnings_are_selected():
     warnings = WarningFilter()
     assert read(warnings, '[INFO] [1795828011.05] [reference]: the motion starts') is None
     assert read(warnings, '[WARN] [1795828011.05] [reference]: refused: [x]: y') \

@@ -22,7 +22,7 @@ def test_ports_of_the_highest_domain_are_not_ephemeral():
     assert 0 not in PRIVATE_DOMAINS
 
 
-def test_nobody_is_given_a_domain_twice(monkeypatch):
+def test_a_domain_is_not_reserved_twice(monkeypatch):
     domains._marks.clear()  # of tests that are over
     monkeypatch.setattr(domains, 'PRIVATE_DOMAINS', range(91, 95))
     taken = {private_domain() for _ in range(3)}
@@ -34,7 +34,7 @@ def test_nobody_is_given_a_domain_twice(monkeypatch):
     other = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True,
                            check=True)
     assert int(other.stdout) not in taken
-    # That process has ended, so its domain is free again; then there is none.
+    # That process has ended, so its domain is free again; then all are in use.
     assert private_domain() == int(other.stdout)
     with pytest.raises(BringupError, match='ROS_DOMAIN_ID has no free value: every DDS domain'):
         private_domain()
@@ -111,7 +111,7 @@ def test_the_domain_in_use_is_looked_at_on_this_machine(listening):
         assert (domain, os.environ[REACH]) == (3, 'LOCALHOST')
 
 
-def test_what_the_user_says_counts(listening, monkeypatch):
+def test_variables_of_the_user_are_kept(listening, monkeypatch):
     listening(7)
     monkeypatch.setenv('ROS_DOMAIN_ID', '5')
     with running_system() as domain:
@@ -132,7 +132,7 @@ def test_who_keeps_to_this_machine_means_the_system_here(listening, monkeypatch,
     assert os.environ[name] == value and (name == REACH or REACH not in os.environ)
 
 
-def test_nobody_or_several(listening):
+def test_no_system_or_several(listening):
     listening()
     with running_system() as domain:
         assert domain is None

@@ -119,7 +119,7 @@ def test_a_process_is_not_interrupted_before_it_can_take_it(fake):
 
 
 @pytest.mark.parametrize('delay', [0.0, 0.02, 0.05, 0.1])
-def test_a_node_that_is_stopped_at_once_says_nothing(delay):
+def test_a_node_that_is_stopped_at_once_is_silent(delay):
     pytest.importorskip('rclpy', reason='needs ROS 2')
     heard = Collector()
     with ProcessRunner([NodeProcess('reference', parameters={'robot': 'planar_2r'})],

@@ -109,7 +109,7 @@ def test_an_arm_is_elastic_where_its_controller_is_made_for_that():
     assert list(processes)[:3] == ['simulated_arm', 'adaptive_controller',
                                    'elastic_pd_controller']
     assert 'elastic_joints' in processes['simulated_arm'].parameters
-    # A driver may be told of it elsewhere.
+    # The parameters of a driver may have it.
     assert 'elastic_joints' not in by_name(System(
         controller='elastic_pd', plant='none'))['elastic_pd_controller'].parameters
     assert by_name(System(robot='', controller='elastic_pd', plant='none',
@@ -261,7 +261,7 @@ def test_controllers_hear_longer_of_an_arm_than_it_waits_for_them(tmp_path, wait
 
 
 @pytest.mark.parametrize('values', ['{payload_mass: 1.0}', '{wait_for_commands: often}'])
-def test_an_arm_that_waits_for_nobody_leaves_the_timeout_as_it_is(tmp_path, values):
+def test_an_arm_that_does_not_wait_keeps_the_timeout(tmp_path, values):
     nodes = by_name(System(plant=plant_file(tmp_path, values)))
     assert 'state_timeout' not in nodes['adaptive_controller'].parameters
 
@@ -278,7 +278,7 @@ def test_a_plant_that_is_of_another_node_is_refused(tmp_path, controller):
 @pytest.mark.parametrize(('name', 'namespace'), [
     ('simulated_arm', ''), ('/**', ''), ('/*', ''), ('/**', 'left'), ('/**', 'cell/left'),
     ('/left/simulated_arm', 'left'), ('/*/simulated_arm', 'left'), ('/**/simulated_arm', 'left')])
-def test_a_plant_is_what_is_said_of_the_arm_alone(tmp_path, name, namespace):
+def test_a_plant_has_only_parameters_of_the_arm(tmp_path, name, namespace):
     path = tmp_path / 'mine.yaml'
     path.write_text(f'{name}: {{ros__parameters: {{payload_mass: 1.0}}}}\n'
                     'reference: {ros__parameters: {payload_mass: 2.0}}\n')

@@ -41,20 +41,20 @@ def test_nodes_find_all_that_they_ask_for(cache):
                  for name in SWITCHABLE if not CONTROLLERS[name].is_elastic)]
     processes = [process for system in systems for process in system.processes()]
     waiting = set(CONTROLLER_NODES)
-    lines, told = [], set()
+    lines, found = [], set()
 
     def on_line(line):
         lines.append(f'{line.process.node}: {line.text}')
         # Equations are compiled, and the law was asked once.
         if 'not activated yet' in line.text:
-            told.add(line.process.node)
+            found.add(line.process.node)
 
     environment = {**child_environment(), 'NUMBA_CACHE_DIR': str(cache(processes))}
     with ProcessRunner(processes, on_line=on_line, environment=environment) as runner:
         end = time.monotonic() + 120.0
-        while told != waiting and time.monotonic() < end:
+        while found != waiting and time.monotonic() < end:
             runner.poll(0.1)
-    assert told == waiting, '\n'.join(lines)
+    assert found == waiting, '\n'.join(lines)
     assert not [line for line in lines if 'compiling' in line]
 
 

@@ -15,7 +15,7 @@ from robot_dynamics.bringup.hardware import load_hardware
 
 REGISTER = Path('share', 'ament_index', 'resource_index', 'packages')
 
-#: Notes who was started with what, and does what the rest of the script says.
+#: Records the started processes, and does what the rest of the script says.
 EXECUTABLE = """#!{python}
 import json, os, sys, time
 with open({journal!r}, 'a') as journal:
@@ -59,7 +59,7 @@ class Workspace:
                 'PATH': first(self.folder / 'bin', 'PATH')}
 
 
-#: What stays until it is told to go.
+#: A process that stays until it is stopped.
 STAYS = """
 import signal
 signal.signal(signal.SIGINT, lambda *_: sys.exit(0))

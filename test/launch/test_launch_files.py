@@ -59,7 +59,7 @@ sys.exit(service.run())
 
 
 def alone():
-    """Let the processes of a test, and the test itself, meet nobody else."""
+    """Let the processes of a test, and the test itself, be the only ones in their domain."""
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     os.environ['ROS_DOMAIN_ID'] = str(private_domain())
 
@@ -80,7 +80,7 @@ def include(name, **arguments):
 
 
 def simulated_arm():
-    """An arm whose driver runs already."""
+    """An arm with a running driver."""
     return node_actions(System(controller='none', inverse_dynamics=False).processes())
 
 
@@ -189,7 +189,7 @@ def hardware(tmp_path):
 
 
 @pytest.mark.launch(fixture=hardware)
-def test_an_arm_behind_a_driver_is_commanded_and_its_torque_told():
+def test_an_arm_behind_a_driver_is_commanded_and_its_torque_published():
     with Ear() as ear:
         ear.wait(String, '/adaptive_controller/mode', tracking, qos=LATCHED)
         command = ear.wait(Float64MultiArray, '/effort_controller/commands')

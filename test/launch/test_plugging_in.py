@@ -104,7 +104,7 @@ def journal(workspace):
 
 
 def call_of(entries, name, *words):
-    """Return the one entry of a program whose arguments hold these words, and where it is."""
+    """The one entry of a program with these words in its arguments, and where it is."""
     (found,) = [(index, entry) for index, entry in enumerate(entries)
                 if entry[0] == name and all(word in entry for word in words)]
     return found
@@ -166,7 +166,7 @@ def test_what_fails_ends_all_with_its_name(launched, gazebo, package, executable
 @pytest.mark.parametrize(('distro', 'words'), [
     ('jazzy', 'sudo apt install ros-jazzy-ros-gz-sim ros-jazzy-ros-gz-bridge '),
     (None, 'source a ROS 2 installation first')])
-def test_what_is_not_installed_is_said_in_a_line(launched, distro, words):
+def test_missing_packages_are_named_in_one_line(launched, distro, words):
     running = launched('gazebo', {'ROS_DISTRO': distro} if distro else {}, robot='arm7')
     assert running.process.wait(30.0) != 0
     text = running.text
@@ -225,7 +225,7 @@ def test_a_simulated_arm_has_a_robot_state_publisher_where_there_is_one(launched
 
 
 @pytest.mark.parametrize('path', sorted(FOLDER.glob('*.launch.py')), ids=lambda path: path.name)
-def test_every_launch_file_tells_its_arguments(path):
+def test_every_launch_file_lists_its_arguments(path):
     description = PythonLaunchDescriptionSource(str(path)).get_launch_description(LaunchContext())
     arguments = description.get_launch_arguments()
     assert arguments

@@ -8,14 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robot_dynamics.bringup.doctor.findings import (
-    CheckResult,
-    error,
-    listed,
-    note,
-    ok,
-    warning,
-)
+from robot_dynamics.bringup.doctor.findings import CheckResult, error, listed, note, ok, warning
 from robot_dynamics.bringup.doctor.replay import (
     Replay,
     check_efforts,

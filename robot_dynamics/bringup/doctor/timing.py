@@ -7,14 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot_dynamics.bringup.doctor.findings import (
-    CheckResult,
-    error,
-    listed,
-    note,
-    ok,
-    warning,
-)
+from robot_dynamics.bringup.doctor.findings import CheckResult, error, listed, note, ok, warning
 from robot_dynamics.bringup.doctor.replay import Replay, clock_at
 from robot_dynamics.bringup.doctor.requirements import StateRequirements
 from robot_dynamics.control.states.joint_state import Reason

@@ -12,19 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.bringup.arguments import (
-    ARGUMENTS,
-    Argument,
-    launch_text,
-    system_from_texts,
-)
+from robot_dynamics.bringup.arguments import ARGUMENTS, Argument, launch_text, system_from_texts
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.plants import NO_PLANT
-from robot_dynamics.bringup.processes import (
-    NodeProcess,
-    enclave_arguments,
-    starter_environment,
-)
+from robot_dynamics.bringup.processes import NodeProcess, enclave_arguments, starter_environment
 from robot_dynamics.bringup.ros_environment import is_secure, launch_environment
 from robot_dynamics.bringup.system import System
 from robot_dynamics.errors import BringupError

@@ -72,12 +72,12 @@ def test_an_option_without_effect_is_refused(capsys, what, option, other):
     assert other in complaint
 
 
-def test_a_file_that_cannot_be_written_is_told(elbow, tmp_path, capsys):
+def test_a_file_that_cannot_be_written(elbow, tmp_path, capsys):
     assert main(['closed-form', elbow, '--output', str(tmp_path / 'no' / 'file')]) == 1
     assert 'cannot be written (No such file or directory)' in capsys.readouterr().err
 
 
-def test_a_robot_that_cannot_be_read_is_told(tmp_path, capsys):
+def test_a_robot_that_cannot_be_read(tmp_path, capsys):
     path = tmp_path / 'bad.yaml'
     path.write_text('convention: standard\nlinks: [{a: 2*l, alpha: 0, d: 0}]\n')
     assert main(['closed-form', str(path)]) == 1

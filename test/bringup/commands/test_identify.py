@@ -54,7 +54,7 @@ def done(work):
 
 
 @pytest.mark.slow
-def test_everything_is_written_and_told(work, done, capsys):
+def test_files_and_output(work, done, capsys):
     assert {path.name for path in done.iterdir()} == FILES
     assert main(['identify', str(work / '1.npz'), '--robot', str(work / 'arm.urdf'), '--config',
                  str(work / 'log.yaml'), '--output', str(work / 'again')]) == 0
@@ -88,10 +88,10 @@ def test_a_payload_becomes_parameters_of_controllers(work, capsys):
                  '--config', str(work / 'payload.yaml'), '--output', str(output)]) == 0
     assert f'payload on {robot.body_names[-1]}: 1.' in capsys.readouterr().out
     assert {path.name for path in output.iterdir()} == {*FILES, 'payload.yaml'}
-    told = yaml.safe_load((output / 'payload.yaml').read_text())['/**']['ros__parameters']
-    assert told['payload.mass'] == pytest.approx(1.5, abs=0.05)
+    given = yaml.safe_load((output / 'payload.yaml').read_text())['/**']['ros__parameters']
+    assert given['payload.mass'] == pytest.approx(1.5, abs=0.05)
     # What the nodes do with it.
-    payload = Payload(**{name.partition('.')[2]: value for name, value in told.items()})
+    payload = Payload(**{name.partition('.')[2]: value for name, value in given.items()})
     q, v, a = np.random.default_rng(2).normal(size=(3, 50, 3)) * 0.5
     ours, true, without = (
         Dynamics(robot.with_parameters(parameters)).inverse_dynamics(q, v, a)
@@ -101,9 +101,9 @@ def test_a_payload_becomes_parameters_of_controllers(work, capsys):
 
 
 def test_the_same_system_on_the_identified_model(done):
-    def told(system):
+    def given(system):
         return {process.node: process for process in system.processes()}
-    plain, identified = told(System(robot='rpr')), told(System(robot='rpr',
+    plain, identified = given(System(robot='rpr')), given(System(robot='rpr',
                                                               identified=str(done)))
     assert set(plain) == set(identified)
     for name, process in identified.items():
@@ -114,7 +114,7 @@ def test_the_same_system_on_the_identified_model(done):
             # It has no description of its own, which would win over that of the file.
             assert 'robot_description' not in process.parameters
             assert process.parameter_files[-1] == (done / 'parameters.yaml').resolve()
-    # An arm whose driver runs already.
+    # An arm with a running driver.
     for process in System(robot='', plant='none', identified=str(done)).processes():
         assert process.parameter_files
     with pytest.raises(BringupError, match=r'has no parameters\.yaml'):

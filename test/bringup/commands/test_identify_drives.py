@@ -76,8 +76,8 @@ def test_a_yaml_with_servos_is_enough(work, capsys):
     assert robot.armature[0] == pytest.approx(0.002, rel=0.05)
     assert robot.damping[0] == pytest.approx(content['parameters']['j/viscous'])
     assert robot.friction[0] == pytest.approx(content['parameters']['j/coulomb'])
-    told = yaml.safe_load((output / 'parameters.yaml').read_text())['/**']['ros__parameters']
-    assert Robot.from_urdf(told['robot_description'].encode()).joint_names == ('j',)
+    given = yaml.safe_load((output / 'parameters.yaml').read_text())['/**']['ros__parameters']
+    assert Robot.from_urdf(given['robot_description'].encode()).joint_names == ('j',)
     page = (output / 'report.html').read_text()
     assert 'slow' in page and 'fast' in page and 'j/gain' in page
 

@@ -89,11 +89,11 @@ def test_from_a_recording_to_a_controller(work, robot, capsys):
     assert {path.name for path in output.iterdir()} == FILES
     # What a controller reads, as its parameters name it.
     sections = yaml.safe_load((output / 'parameters.yaml').read_text())
-    told = {**sections['/**']['ros__parameters'],
+    given = {**sections['/**']['ros__parameters'],
             **sections['/**/elastic_pd_controller']['ros__parameters']}
-    links = Robot.from_urdf(told['robot_description'].encode(), joints=told['joints'],
-                            base_link=told['base_link'])
-    found = ElasticRobot.from_yaml(told['elastic_joints'], links)
+    links = Robot.from_urdf(given['robot_description'].encode(), joints=given['joints'],
+                            base_link=given['base_link'])
+    found = ElasticRobot.from_yaml(given['elastic_joints'], links)
     np.testing.assert_allclose(found.joints.stiffness, robot.joints.stiffness, rtol=0.01)
     np.testing.assert_allclose(found.joints.rotor_inertia, robot.joints.rotor_inertia, rtol=0.02)
     np.testing.assert_allclose(found.joints.coulomb, robot.joints.coulomb, atol=0.05)
@@ -133,7 +133,7 @@ def test_one_encoder_a_joint(work, log, side, capsys):
     assert {path.name for path in (work / 'out').iterdir()} == FILES
     springs = yaml.safe_load((work / 'out' / 'elastic_joints.yaml').read_text())['joints']
     assert springs['joint1']['stiffness'] == 2600.0
-    # That of joint 2 rides on link 1, and is told all the same.
+    # That of joint 2 rides on link 1, and is identified all the same.
     assert springs['joint2']['rotor_inertia'] == pytest.approx(1e-4, rel=0.1)
     assert 'in combination' in (work / 'out' / 'report.html').read_text()
 

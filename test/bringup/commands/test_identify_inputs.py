@@ -30,7 +30,7 @@ def config(folder: Path, text: str) -> Path:
     return path
 
 
-def test_a_yaml_says_everything(folder):
+def test_everything_from_a_yaml(folder):
     path = config(folder, 'robot: {urdf: arm.urdf}\nsource: [one.npz, two.npz]\n')
     inputs = read_inputs([], None, path, folder / 'data')
     assert inputs.robot.n == 3

@@ -34,7 +34,7 @@ def test_report_of_a_log(log, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_what_is_wrong_is_said(log, tmp_path, capsys):
+def test_errors_are_one_line(log, tmp_path, capsys):
     settings = tmp_path / 'settings.yaml'
     settings.write_text('joints: {elbow: {motor: shaft, link: 2}}')
     assert main(['stiffness', str(log), '--settings', str(settings)]) == 1

@@ -108,7 +108,7 @@ def with_parameters():
 
 @pytest.fixture(scope='session')
 def with_topic():
-    """Change who uses a topic of a system."""
+    """Change the users of a topic of a system."""
     def change(graph, name, **users):
         return replace(graph, topics={**graph.topics,
                                       name: replace(graph.topic(name), **users)})

@@ -36,7 +36,7 @@ def test_only_errors_make_the_exit_status():
     assert [report.count(level) for level in Level] == [1, 1, 1, 1]
 
 
-def test_remarks_that_say_the_same_become_one_where_the_first_stood():
+def test_equal_messages_become_one_at_the_first_place():
     results = merged([warning('a', 'too fast', 'slow down'), ok('b', 'fine'),
                         warning('c', 'too fast', 'slow down'), warning('d', 'too fast', 'stop')])
     assert results == [warning('a, c', 'too fast', 'slow down'), ok('b', 'fine'),
@@ -50,7 +50,7 @@ def test_many_names_are_cut():
     assert listed('abcdefghi') == 'a, b, c, d, e, f, g and 2 more'
 
 
-def test_exceptions_and_findings_become_remarks():
+def test_exceptions_and_findings_become_results():
     refusal = ModelError('is odd', subject='link3', remedy='make it even')
     assert from_error(refusal, 'file') == error('link3', 'is odd', 'make it even')
     assert from_error(ModelError('is odd'), 'file').subject == 'file'
@@ -59,13 +59,13 @@ def test_exceptions_and_findings_become_remarks():
     assert from_model_finding(Finding(Severity.INFO, 'link3', 'is odd')).level is Level.NOTE
 
 
-def test_nothing_that_somebody_sent_can_steer_the_terminal():
+def test_control_characters_do_not_reach_the_terminal():
     result = CheckResult(Level.ERROR, '/evil\x1b[2J', 'says \x07\nhello', '\x1b]0;title\x07')
     assert str(result).isprintable()
     assert 'hello' in result.message
 
 
-def test_a_remark_is_a_sentence():
+def test_text_of_a_result():
     assert str(error('joint3', 'has no limit', 'give one')) == 'joint3: has no limit; give one'
     assert str(ok('joint3', 'is well')) == 'joint3: is well'
 
@@ -80,7 +80,7 @@ EXAMINATION = HealthReport('domain 3: 4 nodes', (
     Section('nodes', (note('/reference', 'waits'),))), ('  joint1 free',))
 
 
-def test_text_fits_a_terminal_and_tells_a_subject_once():
+def test_text_fits_a_terminal_and_does_not_repeat_a_subject():
     text = as_text(EXAMINATION, 80)
     lines = text.splitlines()
     assert all(len(line) <= 80 for line in lines if 'a' * 90 not in line)
@@ -105,7 +105,7 @@ def test_any_width_will_do(width):
     assert as_text(EXAMINATION, width).endswith('1 error, 1 warning')
 
 
-def test_a_pipe_gets_a_line_for_each_remark():
+def test_a_pipe_gets_a_line_for_each_result():
     lines = as_lines(EXAMINATION).splitlines()
     assert lines[2] == 'ok: /joint_states: published by /driver'
     assert lines[3].startswith('error: /joint_states: stamps are 5.2 s behind the clock of this '
@@ -113,7 +113,7 @@ def test_a_pipe_gets_a_line_for_each_remark():
     assert len(lines) == 7
 
 
-def test_json_says_the_same():
+def test_json_has_the_same_results():
     document = json.loads(as_json(EXAMINATION))
     assert (document['errors'], document['warnings']) == (1, 1)
     assert [section['title'] for section in document['sections']] == [

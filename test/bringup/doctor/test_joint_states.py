@@ -48,13 +48,13 @@ def content(robot, samples):
 def test_a_healthy_system(healthy, robot, is_well):
     results = check_joint_states(healthy, robot)
     assert is_well(results)
-    told = ' '.join(result.message for result in results)
+    given = ' '.join(result.message for result in results)
     for words in ('published by /driver', '500 Hz', "stamps are this machine's time",
                   'the 7 joints of the description', 'efforts are joint torques: 1.00 times'):
-        assert words in told
+        assert words in given
 
 
-def test_motors_behind_springs_are_judged_under_the_names_of_their_joints(
+def test_motors_of_elastic_joints_are_checked_by_the_names_of_the_joints(
         healthy, robot, controller, is_well):
     elastic = replace(controller, name='/elastic_pd_controller',
                       subscribes={'/motor_states': (JOINT_STATE_TYPE,)}, publishes={
@@ -74,19 +74,19 @@ def test_motors_behind_springs_are_judged_under_the_names_of_their_joints(
         assert is_well(results)
         assert 'the 7 joints of the description' in ' '.join(
             result.message for result in results)
-    # A driver that tells of links only is found out.
+    # A driver with states of links only is an error.
     links_only = replace(healthy, nodes=(elastic, *healthy.nodes[1:]))
     results = check_joint_states(links_only, robot)
     assert any(result.level is Level.ERROR and 'any joint of the description' in result.message
                for result in results), results
-    # One that tells of motors elsewhere is not; links have no efforts.
+    # One with the motors on another topic is not; links have no efforts.
     topic = Topic('/motor_states', (Endpoint('/driver', JOINT_STATE_TYPE),))
     results = check_joint_states(replace(
         links_only, topics={**healthy.topics, topic.name: topic},
         states=tuple(replace(sample, effort=()) for sample in healthy.states)), robot)
     assert is_well(results)
-    (told,) = [result for result in results if result.subject == topic.name]
-    assert told.message == 'has the states that elastic_pd_controller uses; published by /driver'
+    (given,) = [result for result in results if result.subject == topic.name]
+    assert given.message == 'has the states that elastic_pd_controller uses; published by /driver'
 
 
 def test_without_a_description_the_rest_is_judged(healthy, is_well):
@@ -94,7 +94,7 @@ def test_without_a_description_the_rest_is_judged(healthy, is_well):
     assert is_well(results) and len(results) == 3
 
 
-def test_nobody_publishes(healthy, robot, with_topic):
+def test_no_publisher(healthy, robot, with_topic):
     (result,) = check_joint_states(
         replace(with_topic(healthy, TOPIC, publishers=()), states=()), robot)
     assert result.level is Level.ERROR and 'has no publisher' in result.message
@@ -189,14 +189,14 @@ def test_every_reason_is_spoken_of():
     assert set(REMEDIES) == set(Reason) - elsewhere
 
 
-def test_joints_that_are_never_told_together(robot, stream):
+def test_joints_that_are_never_in_one_state(robot, stream):
     samples = stream(20, change=lambda k, s: replace(
         s, names=s.names[:6], position=s.position[:6], velocity=(), effort=()))
     (result,) = content(robot, samples)
     assert result.level is Level.ERROR and 'never has all joints' in result.message
 
 
-def test_velocities_that_nobody_believes(robot, stream):
+def test_implausible_velocities(robot, stream):
     (result,) = content(robot, stream(20, change=lambda k, s: replace(
         s, velocity=tuple(1e3 for _ in s.velocity))))
     assert result.level is Level.WARNING
@@ -216,7 +216,7 @@ def test_fields_that_are_missing(robot, stream, missing):
     assert results[1].level is Level.NOTE
 
 
-def test_a_finger_without_velocity_is_no_matter(robot, stream):
+def test_a_finger_without_velocity_is_accepted(robot, stream):
     samples = stream(20, change=lambda k, s: replace(
         s, names=(*s.names, 'finger'), position=(*s.position, 0.0), velocity=(*s.velocity, NAN),
         effort=(*s.effort, NAN)))
@@ -279,7 +279,7 @@ def judge(robot, samples):
         robot, replay(samples, robot, StateRequirements(), simulated=False), samples)
 
 
-def test_an_arm_that_moves_as_it_says(robot, stream):
+def test_velocities_that_match_positions(robot, stream):
     assert judge(robot, stream()) == []
 
 
@@ -308,7 +308,7 @@ def test_velocities_that_are_always_zero(robot, stream):
     assert 'moves, and its velocity is always zero' in result.message
 
 
-def test_an_arm_at_rest_says_nothing_about_velocities(robot, stream):
+def test_an_arm_at_rest_gives_no_result_about_velocities(robot, stream):
     still = stream(1)[0].position
     assert judge(robot, stream(change=lambda k, s: replace(
         s, position=still, velocity=(0.001 * (-1) ** k,) * 7))) == []
@@ -356,7 +356,7 @@ def test_what_efforts_look_like(robot, stream, name):
     assert effort_pattern(robot, seen(robot, stream, name))[0] is EFFORTS[name][1]
 
 
-def test_an_arm_that_gravity_asks_nothing_of_tells_nothing(robot, stream):
+def test_an_arm_without_gravity_gives_no_result_about_efforts(robot, stream):
     floating = robot.with_gravity((0.0, 0.0, 0.0))
     assert effort_pattern(floating, seen(robot, stream, 'nothing'))[0] is EffortPattern.UNKNOWN
 
@@ -370,7 +370,7 @@ def test_an_arm_that_gravity_asks_nothing_of_tells_nothing(robot, stream):
     ('torque', 'none', Level.NOTE, 'does not use them'),
     ('nothing', 'gravity_compensated', None, ''), ('nothing', 'none', None, ''),
     ('current', 'current', None, ''), ('other', 'torque', None, ''), ('none', 'torque', None, '')])
-def test_what_a_controller_takes_them_for(robot, stream, name, kind, level, words):
+def test_efforts_and_effort_kind(robot, stream, name, kind, level, words):
     results = check_efforts(TOPIC, robot, seen(robot, stream, name),
                             StateRequirements(effort_kind=kind))
     assert [result.level for result in results] == ([] if level is None else [level])
@@ -385,7 +385,7 @@ def test_hardware_that_carries_itself_reports_what_it_was_sent(robot, stream):
 @pytest.mark.parametrize(('name', 'words'), [
     ('torque', 'effort_kind torque is right'), ('nothing', 'gravity_compensated'),
     ('sign', 'effort_scale to -1'), ('current', 'effort_scale')])
-def test_without_a_controller_it_says_what_to_set(robot, stream, name, words):
+def test_without_a_controller_the_remedy_names_effort_kind(robot, stream, name, words):
     (result,) = check_efforts(TOPIC, robot, seen(robot, stream, name), None)
     assert result.level is Level.NOTE
     assert words in result.remedy

@@ -54,7 +54,7 @@ def test_processes_of_the_domain_looked_at():
     assert any(result.level is Level.WARNING for result in check_machine(unknown, domain=3))
 
 
-def test_a_machine_that_tells_little():
+def test_a_machine_with_few_figures():
     bare = MachineState(cores=1, kernels=2, compiled=2)
     assert [result.message for result in check_machine(bare)] == [
         '1 core', 'all 2 compiled and on disk']
@@ -79,7 +79,7 @@ def test_a_node_and_its_share_are_seen():
         finally:
             process.kill()
     (found,) = [item for item in seen.processes if item.pid == process.pid]
-    # As nice as whoever runs the tests.
+    # Niceness of the tests.
     assert (found.node, found.domain, found.nice) == ('made_up', 77, os.nice(0))
     assert 0.02 < found.cpu < 1.3
     assert not found.is_real_time
@@ -89,7 +89,7 @@ def test_a_node_and_its_share_are_seen():
 
 
 @pytest.mark.slow
-def test_kernels_that_nobody_keeps(tmp_path):
+def test_kernels_that_cannot_be_stored(tmp_path):
     # Where neither the home nor the temporary directory can be written there is no place.
     code = ('from robot_dynamics.bringup.doctor.machine import MachineWatch\n'
             'print(MachineWatch().state().keeps_kernels)')

@@ -66,7 +66,7 @@ def test_a_node_that_is_not_active(controller, lifecycle, level, words, worst):
 @pytest.mark.parametrize(('number', 'level'), [(1, Level.WARNING), (2, Level.ERROR),
                                                (3, Level.WARNING)])
 @pytest.mark.parametrize('item', ITEMS)
-def test_what_a_node_says_of_itself(controller, item, number, level, worst):
+def test_diagnostics_of_a_node(controller, item, number, level, worst):
     status = StatusSeen(f'adaptive_controller: {item}', number, 'not well',
                         {'worst period [ms]': '33', 'late cycles': '9', 'refused: NaN': '0'})
     result = worst(check_node(controller, (status,)), level)
@@ -125,7 +125,7 @@ def test_nodes_that_disagree_on_efforts(healthy, worst):
         node = NodeInfo('/inverse_dynamics', {'stop_with_parent': True, 'effort_kind': kind})
         return check_nodes(replace(healthy, nodes=(*healthy.nodes, node)))
     assert worst(other('current'), Level.WARNING).subject == 'effort_kind'
-    # Not to use them is no disagreement.
+    # none does not count as a difference.
     assert all(result.level <= Level.NOTE for result in other('none'))
 
 
@@ -144,7 +144,7 @@ def test_commands_of_a_healthy_system(healthy):
     assert result.message == 'from /adaptive_controller to /driver'
 
 
-def test_nobody_listens(healthy, with_topic, worst):
+def test_no_subscriber(healthy, with_topic, worst):
     result = worst(check_commands(with_topic(healthy, TOPIC, subscriptions=())), Level.ERROR)
     assert 'has no subscriber for the efforts of /adaptive_controller' in result.message
 
@@ -157,13 +157,13 @@ def test_another_type(healthy, with_topic, worst):
     assert 'command_type' in result.remedy
 
 
-def test_somebody_else_sends(healthy, with_topic, worst):
+def test_another_publisher(healthy, with_topic, worst):
     graph = with_topic(healthy, TOPIC, publishers=(
         Endpoint('/adaptive_controller', ARRAY), Endpoint('/rqt', ARRAY)))
     assert 'also gets commands from /rqt' in worst(check_commands(graph), Level.ERROR).message
 
 
-def test_a_listener_that_wants_what_nobody_sends(healthy, with_topic, worst):
+def test_a_subscriber_that_requires_latched_commands(healthy, with_topic, worst):
     graph = with_topic(healthy, TOPIC, subscriptions=(Endpoint('/driver', ARRAY, latched=True),))
     assert 'durability' in worst(check_commands(graph), Level.ERROR).remedy
 
@@ -182,7 +182,7 @@ def test_a_controller_that_is_not_configured(healthy, controller):
     assert result.remedy == 'ros2 lifecycle set /adaptive_controller configure'
 
 
-def test_a_controller_that_waits_says_where_it_will_send(healthy, controller, with_topic):
+def test_the_command_topic_of_a_waiting_controller(healthy, controller, with_topic):
     waiting = replace(controller, lifecycle='inactive', publishes={
         name: types for name, types in controller.publishes.items() if name != TOPIC},
         parameters={'command_topic': TOPIC.lstrip('/'), 'command_type': 'effort_array'})

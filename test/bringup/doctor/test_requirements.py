@@ -36,17 +36,17 @@ def test_defaults_are_those_of_the_controllers():
                        *(f'adaptation.{field.name}' for field in fields(AdaptationGains))}
 
 
-def test_what_a_node_tells(controller):
-    told = replace(controller, parameters={
+def test_requirements_of_a_node(controller):
+    given = replace(controller, parameters={
         'rate': 250.0, 'state_timeout': 0.3, 'feedback.bandwidth': 40.0,
         'adaptation.composite': 0.0, 'adaptation.terms': []})
-    assert StateRequirements.of(told) == StateRequirements(rate=250.0, state_timeout=0.3)
-    feedback, adaptation = gains_of(told)
+    assert StateRequirements.of(given) == StateRequirements(rate=250.0, state_timeout=0.3)
+    feedback, adaptation = gains_of(given)
     assert feedback == FeedbackGains(bandwidth=40.0)
     assert adaptation == AdaptationGains(composite=0.0, terms=())
 
 
-def test_a_node_that_tells_nothing_or_nonsense(controller):
+def test_a_node_without_parameters_or_with_invalid_ones(controller):
     silent = replace(controller, parameters=None)
     assert StateRequirements.of(silent) == StateRequirements()
     assert gains_of(silent) == (FeedbackGains(), AdaptationGains())
@@ -100,7 +100,7 @@ def test_the_controller_itself_is_asked(robot):
     assert (result.level, result.subject) == (Level.ERROR, 'link3')
 
 
-def test_a_crowd_is_no_arm(monkeypatch, robot):
+def test_too_many_bodies_are_not_tried(monkeypatch, robot):
     monkeypatch.setattr('robot_dynamics.bringup.doctor.requirements.MOST_BODIES', 6)
     (result,) = check_default_controller(robot)
     assert result.level is Level.NOTE and '7 moving bodies' in result.message

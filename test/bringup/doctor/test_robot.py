@@ -49,7 +49,7 @@ def test_a_description_that_no_body_can_have_is_an_error():
     assert report.exit_status == 1
 
 
-def test_what_cannot_be_read_is_the_one_remark():
+def test_an_unreadable_robot_gives_one_result():
     report = check_robot('nothing.urdf')
     (result,) = report.results
     assert (result.level, result.subject) == (Level.ERROR, 'nothing.urdf')
@@ -69,7 +69,7 @@ def test_what_is_wrong_with_descriptions_found_in_the_wild(cases, name, level, w
     assert any(result.level is level and words in result.message for result in results), results
 
 
-def test_the_table_says_units_and_what_is_missing(tmp_path):
+def test_the_table_has_units_and_missing_limits(tmp_path):
     path = tmp_path / 'arm.urdf'
     path.write_text("""<robot name="arm"><link name="base"/><link name="a"/><link name="b"/>
         <joint name="turn" type="continuous"><parent link="base"/><child link="a"/></joint>
@@ -92,7 +92,7 @@ CART = """<robot name="cart"><link name="world"/>
       <limit lower="0" upper="0.5" effort="90" velocity="2"/></joint></robot>"""
 
 
-def test_a_robot_that_is_no_arm(tmp_path):
+def test_joints_of_several_coordinates(tmp_path):
     path = tmp_path / 'cart.urdf'
     path.write_text(CART)
     report = check_robot(str(path))
@@ -137,7 +137,7 @@ def test_nothing_to_say():
 
 def test_a_mesh_weighs_nothing():
     (result,) = results(urdf(hand=''))
-    # The base has a shape only, too, and is carried by nobody; the tip is a frame.
+    # The base has a shape only, too, and moves no mass; the tip is a frame.
     assert result.subject == 'hand'
     assert result.level is Level.NOTE and '<inertial>' in result.message
 
@@ -164,7 +164,7 @@ def test_prefixes_need_no_declaration_and_declared_encodings_do_not_matter():
 
 
 def scaled(robot, *, mass=1.0, first=1.0, inertia=1.0):
-    """Return a robot whose author mistook units: inertia is that about the centre of mass."""
+    """Robot with mistaken units: inertia is that about the centre of mass."""
     from robot_dynamics.model.inertia import com_from_parameters, parameters_from_com
     m, com, tensor = com_from_parameters(robot.inertial_parameters)
     return robot.with_parameters(parameters_from_com(mass * m, first * com, inertia * tensor))
@@ -203,7 +203,7 @@ def test_units_that_were_mistaken(robot, mistake, words):
     assert len([text for text in found if words in text]) >= 1, found
 
 
-def test_a_mistake_in_every_link_is_told_once_where_it_says_the_same(robot):
+def test_equal_results_of_several_links_are_merged(robot):
     found = check_masses(scaled(robot, mass=1e3))
     assert len(found) == 1 and found[0].subject == 'arm7'
 

@@ -24,7 +24,7 @@ def test_a_healthy_system(healthy):
         'description', 'joint states', 'commands', 'time', 'nodes', 'this shell', 'this machine']
 
 
-def test_nobody_is_there():
+def test_a_domain_without_nodes():
     hidden = GraphSnapshot(domain=9, nodes=(NodeInfo('/_ros2cli_daemon'),))
     report = check_snapshot(hidden, MACHINE, LOCAL, [note('ROS_DOMAIN_ID', 'elsewhere')])
     assert report.exit_status == 1
@@ -49,7 +49,7 @@ def test_other_domains_of_this_machine():
     assert result.remedy == 'robot-dynamics doctor --domain 5'
 
 
-def test_without_ros_the_rest_is_said(monkeypatch):
+def test_without_ros_the_other_checks_are_reported(monkeypatch):
     monkeypatch.setattr('importlib.util.find_spec', lambda name: None)
     report = check_system(0.1)
     assert report.exit_status == 1
@@ -68,7 +68,7 @@ def test_the_description_of_a_healthy_system(healthy, is_well):
         'latched, by /driver', 'arm7: 7 joints, 15.3 kg moving']
 
 
-def test_nobody_publishes_it_and_a_controller_waits(healthy, with_topic, worst):
+def test_a_controller_waits_for_a_description_without_publisher(healthy, with_topic, worst):
     graph = replace(with_topic(healthy, TOPIC, publishers=()), descriptions=())
     results, robot = check_description(graph)
     result = worst(results, Level.ERROR)
@@ -86,7 +86,7 @@ def test_a_controller_that_has_its_own(arm, healthy, with_topic, with_parameters
     assert results[0].level is Level.NOTE
 
 
-def test_nobody_publishes_it_and_nobody_waits(healthy, with_topic, worst):
+def test_a_description_without_publisher_that_no_node_needs(healthy, with_topic, worst):
     graph = replace(with_topic(healthy, TOPIC, publishers=()), descriptions=(), nodes=())
     assert 'robot_state_publisher' in worst(check_description(graph)[0], Level.WARNING).remedy
 
@@ -122,7 +122,7 @@ def test_a_path_that_comes_over_the_network_is_not_read(healthy, worst):
     assert robot is None and worst(results, Level.ERROR)
 
 
-def test_doubts_about_the_robot_are_told(arm, healthy):
+def test_warnings_about_the_robot_are_reported(arm, healthy):
     light = re.sub('<mass value="(.*?)"',
                    lambda found: f'<mass value="{1e-5 * float(found[1])}"', arm.urdf)
     results, robot = check_description(replace(healthy, descriptions=(light,)))

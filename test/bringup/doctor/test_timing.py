@@ -33,15 +33,15 @@ def test_a_steady_stream(stream):
     assert (result.level, result.message) == (Level.OK, '500 Hz, the longest gap 2 ms')
 
 
-@pytest.mark.parametrize(('rate', 'told', 'level', 'words'), [
+@pytest.mark.parametrize(('rate', 'given', 'level', 'words'), [
     (500.0, StateRequirements(rate=1000.0), Level.WARNING, 'set its parameter rate to 500'),
     (248.0, StateRequirements(rate=500.0), Level.WARNING, 'set its parameter rate to 250'),
     (1000.0, StateRequirements(rate=500.0), Level.WARNING, 'set its parameter rate to 1000'),
     (30.0, StateRequirements(rate=500.0), Level.ERROR, 'update_rate of the controller manager'),
     (30.0, None, Level.ERROR, 'no joint_state_publisher in between'),
     (470.0, StateRequirements(rate=500.0), Level.OK, ''), (100.0, None, Level.OK, '')])
-def test_rates(stream, rate, told, level, words):
-    (result,) = check_rate(TOPIC, stream(rate=rate), told)
+def test_rates(stream, rate, given, level, words):
+    (result,) = check_rate(TOPIC, stream(rate=rate), given)
     assert result.level is level
     assert words in result.remedy
 

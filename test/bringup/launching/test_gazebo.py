@@ -117,7 +117,7 @@ def joints_of(urdf):
     return {joint.get('name'): joint for joint in system.findall('joint')}
 
 
-def test_every_joint_takes_effort_and_tells_all_three(description):
+def test_every_joint_has_an_effort_command_and_all_three_states(description):
     urdf = gazebo_urdf(description, Path('/tmp/c.yaml'))
     joints, robot = joints_of(urdf), description.robot
     assert set(joints) == set(robot.joint_names)
@@ -147,7 +147,7 @@ def test_it_is_the_same_robot_fixed_to_the_world(description):
     assert count(urdf) == count(description.urdf)
 
 
-def test_the_plugin_is_told_what_it_documents(description):
+def test_the_plugin_has_its_documented_parameters(description):
     for simulator, namespace in ((GAZEBO, ''), (FORTRESS, 'left')):
         root = ET.fromstring(gazebo_urdf(description, Path('/tmp/c.yaml'), namespace=namespace,
                                          simulator=simulator))
