@@ -374,14 +374,14 @@ def test_nothing_is_learnt_while_the_arm_touches_something(controller, arm, obse
             break
     assert learns()
     contacts.publish(Bool(data=True))
-    assert arm.tell(30.0, lambda: says('touches'))
+    assert arm.tell(30.0, lambda: says('in contact'))
     estimates.clear()
     assert arm.tell(30.0, lambda: len(estimates) >= 40)
     # The first ones may have been on their way when it was touched.
     frozen = estimates[20].data
     assert all(message.data == frozen for message in list(estimates)[20:])
     contacts.publish(Bool(data=False))
-    assert arm.tell(30.0, lambda: not says('touches'))
+    assert arm.tell(30.0, lambda: not says('in contact'))
     assert arm.tell(30.0, lambda: estimates[-1].data != frozen)
 
 

@@ -86,7 +86,7 @@ def test_an_arm_that_runs_is_identified(make_node, motion, tmp_path):
     assert np.linalg.norm(ours - true) < 0.05 * np.linalg.norm(wrong - true)
     # What was heard can be identified again.
     rows = len(np.load(output / 'recording.npz')['time'])
-    assert last == f'heard {rows:,} messages of /arm/joint_states'
+    assert last == f'received {rows:,} messages of /arm/joint_states'
     kept = load_dataset(output / 'recording.npz', robot)
     assert kept.count == content['rows']
     assert np.ptp(kept.segments[0].position[:, 0]) == pytest.approx(1.0, rel=0.05)

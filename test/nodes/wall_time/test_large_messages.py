@@ -131,6 +131,6 @@ def test_joint_states_are_answered_whatever_else_is_sent(start, observer, style)
     assert [mode.data for mode in modes[modes.index(String(data='tracking')):]] == ['tracking']
     status, _, stderr = controller.stop()
     assert status == 0
-    for words in (f'has {POINTS} points, more than 1000',
+    for words in (f'at most 1000 points, got {POINTS}',
                   f'it has {len(many)} bytes, more than {LARGEST_STATE}'):
         assert words in stderr
