@@ -215,7 +215,7 @@ def test_one_after_the_other():
 def test_nothing_jumps_between_members():
     with pytest.raises(TrajectoryError, match=r'jump of position by 0\.1'):
         Sequence(Hold(np.zeros(3), 1.0), Hold(np.full(3, 0.1)))
-    with pytest.raises(TrajectoryError, match='velocity jumps'):
+    with pytest.raises(TrajectoryError, match='jump of velocity'):
         Sequence(Hold([0.1, -0.2, 0.3], 1.0), series(ramp=0.0))
     with pytest.raises(TrajectoryError, match='is endless'):
         Sequence(Hold(np.zeros(3)), Hold(np.zeros(3)))
@@ -237,5 +237,5 @@ def test_through_poses_and_again():
     np.testing.assert_allclose(twice.sample(1e6)[0], START, atol=1e-12)
     with pytest.raises(TrajectoryError, match='jump of position'):
         Repeat(PointToPoint(START, GOAL))
-    with pytest.raises(TrajectoryError, match='two poses'):
+    with pytest.raises(TrajectoryError, match='at least two'):
         through_poses([START], velocity_limit=1.0, acceleration_limit=1.0)
