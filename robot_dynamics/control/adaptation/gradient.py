@@ -457,19 +457,36 @@ def is_positive_definite(target, b):
 
 
 @part
+def read_pseudo_inertia(estimate, b, P):
+    """Write the pseudo-inertia of body b to P."""
+    o = 10 * b
+    half = 0.5 * (estimate[o + 4] + estimate[o + 7] + estimate[o + 9])
+    P[0, 0], P[1, 1] = half - estimate[o + 4], half - estimate[o + 7]
+    P[2, 2], P[3, 3] = half - estimate[o + 9], estimate[o]
+    P[0, 1] = P[1, 0] = -estimate[o + 5]
+    P[0, 2] = P[2, 0] = -estimate[o + 6]
+    P[1, 2] = P[2, 1] = -estimate[o + 8]
+    for i in range(3):
+        P[i, 3] = P[3, i] = estimate[o + 1 + i]
+
+
+@part
+def write_parameters(P, target, b):
+    """Write the parameters of a pseudo-inertia to body b of target."""
+    o = 10 * b
+    target[o] = P[3, 3]
+    target[o + 1], target[o + 2], target[o + 3] = P[0, 3], P[1, 3], P[2, 3]
+    target[o + 4], target[o + 7] = P[1, 1] + P[2, 2], P[0, 0] + P[2, 2]
+    target[o + 9] = P[0, 0] + P[1, 1]
+    target[o + 5], target[o + 6], target[o + 8] = -P[0, 1], -P[0, 2], -P[1, 2]
+
+
+@part
 def project_to_cone(target, b, constants):
     """Raise the eigenvalues of X = L^-1 P L^-T of body b to the floor: the nearest point."""
-    o = 10 * b
     p, x = np.empty((4, 4)), np.empty((4, 4))
     vectors = np.eye(4)
-    half = 0.5 * (target[o + 4] + target[o + 7] + target[o + 9])
-    p[0, 0], p[1, 1], p[2, 2] = half - target[o + 4], half - target[o + 7], half - target[o + 9]
-    p[0, 1] = p[1, 0] = -target[o + 5]
-    p[0, 2] = p[2, 0] = -target[o + 6]
-    p[1, 2] = p[2, 1] = -target[o + 8]
-    p[3, 3] = target[o]
-    for i in range(3):
-        p[i, 3] = p[3, i] = target[o + 1 + i]
+    read_pseudo_inertia(target, b, p)
     congruence(constants, b, INVERSE, p, x)
     for _ in range(JACOBI_SWEEPS):
         for i in range(3):
@@ -482,13 +499,7 @@ def project_to_cone(target, b, constants):
                 total += max(x[k, k], CONE_FLOOR) * vectors[i, k] * vectors[j, k]
             p[i, j] = total
     congruence(constants, b, ROOT, p, x)
-    target[o] = x[3, 3]
-    for i in range(3):
-        target[o + 1 + i] = x[i, 3]
-    target[o + 4] = x[1, 1] + x[2, 2]
-    target[o + 7] = x[0, 0] + x[2, 2]
-    target[o + 9] = x[0, 0] + x[1, 1]
-    target[o + 5], target[o + 6], target[o + 8] = -x[0, 1], -x[0, 2], -x[1, 2]
+    write_parameters(x, target, b)
 
 
 @part
@@ -643,23 +654,10 @@ def squared_distance(target, prior, b, constants, d, p, work):
     o = 10 * b
     for i in range(10):
         d[i] = target[o + i] - prior[o + i]
-    half = 0.5 * (d[4] + d[7] + d[9])
-    p[0, 0], p[1, 1], p[2, 2], p[3, 3] = half - d[4], half - d[7], half - d[9], d[0]
-    p[0, 1] = p[1, 0] = -d[5]
-    p[0, 2] = p[2, 0] = -d[6]
-    p[1, 2] = p[2, 1] = -d[8]
-    for i in range(3):
-        p[i, 3] = p[3, i] = d[1 + i]
+    read_pseudo_inertia(d, 0, p)
+    congruence(constants, b, INVERSE, p, work)
     total = 0.0
     for i in range(4):
         for j in range(4):
-            work[i, j] = 0.0
-            for k in range(i + 1):
-                work[i, j] += constants[b, INVERSE + 4 * i + k] * p[k, j]
-    for i in range(4):
-        for j in range(4):
-            entry = 0.0
-            for k in range(j + 1):
-                entry += work[i, k] * constants[b, INVERSE + 4 * j + k]
-            total += entry * entry
+            total += work[i, j] * work[i, j]
     return total

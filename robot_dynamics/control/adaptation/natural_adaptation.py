@@ -42,7 +42,9 @@ from robot_dynamics.control.adaptation.gradient import (
     StepOutcome,
     TermMetric,
     body_constants,
+    read_pseudo_inertia,
     settle,
+    write_parameters,
 )
 from robot_dynamics.dynamics.kernels.loading import kernel, part
 from robot_dynamics.model.arrays import FloatArray
@@ -215,31 +217,6 @@ def loop_power(estimate, gradient, constants, gains):
     for k in range(gains.size):
         power += gains[k] * gradient[10 * bodies + k] * gradient[10 * bodies + k]
     return power
-
-
-@part
-def read_pseudo_inertia(estimate, b, P):
-    """Write the pseudo-inertia of body b to P."""
-    o = 10 * b
-    half = 0.5 * (estimate[o + 4] + estimate[o + 7] + estimate[o + 9])
-    P[0, 0], P[1, 1] = half - estimate[o + 4], half - estimate[o + 7]
-    P[2, 2], P[3, 3] = half - estimate[o + 9], estimate[o]
-    P[0, 1] = P[1, 0] = -estimate[o + 5]
-    P[0, 2] = P[2, 0] = -estimate[o + 6]
-    P[1, 2] = P[2, 1] = -estimate[o + 8]
-    for i in range(3):
-        P[i, 3] = P[3, i] = estimate[o + 1 + i]
-
-
-@part
-def write_parameters(P, target, b):
-    """Write the parameters of a pseudo-inertia to body b of target."""
-    o = 10 * b
-    target[o] = P[3, 3]
-    target[o + 1], target[o + 2], target[o + 3] = P[0, 3], P[1, 3], P[2, 3]
-    target[o + 4], target[o + 7] = P[1, 1] + P[2, 2], P[0, 0] + P[2, 2]
-    target[o + 9] = P[0, 0] + P[1, 1]
-    target[o + 5], target[o + 6], target[o + 8] = -P[0, 1], -P[0, 2], -P[1, 2]
 
 
 @part
