@@ -114,13 +114,20 @@ class GainRule(ABC):
             Where a mass matrix is not positive definite.
         """
 
-    @abstractmethod
-    def gains_along(self, points: LinearPoint, spacing: float) -> FloatArray:
-        """Gains along a trajectory with a spacing in s, shape (k, n, columns)."""
-
-    @abstractmethod
     def gains_at(self, points: LinearPoint) -> FloatArray:
         """Gains at independent points, shape (k, n, columns)."""
+        gains = np.empty((len(points.M), self.n, self.columns))
+        for point, K in zip(points, gains, strict=True):
+            self._gain_alone(point, K)
+        return gains
+
+    def gains_along(self, points: LinearPoint, spacing: float) -> FloatArray:
+        """Gains along a trajectory with a spacing in s, shape (k, n, columns)."""
+        return self.gains_at(points)
+
+    def _gain_alone(self, point: LinearPoint, K: FloatArray) -> None:
+        """Write the gain at a point without regard to the point before."""
+        self.gain(point, K)
 
     def _check(self, failed: int) -> None:
         if failed:
@@ -143,17 +150,6 @@ class OneStepRule(GainRule):
         """Write the gain at a point into K, shape (n, 2 n)."""
         self._check(self._kernel(point.dtau_dq, point.dtau_dv, point.M, self.time, self.order,
                                  self.weights, K))
-
-    def gains_at(self, points: LinearPoint) -> FloatArray:
-        """Gains at independent points, shape (k, n, 2 n)."""
-        gains = np.empty((len(points.M), self.n, 2 * self.n))
-        for point, K in zip(points, gains, strict=True):
-            self.gain(point, K)
-        return gains
-
-    def gains_along(self, points: LinearPoint, spacing: float) -> FloatArray:
-        """Gains along a trajectory, shape (k, n, 2 n): each from its point alone."""
-        return self.gains_at(points)
 
 
 class RiccatiRule(GainRule):
@@ -186,12 +182,9 @@ class RiccatiRule(GainRule):
             self._cost[:] = self._initial
         self._check(failed)
 
-    def gains_at(self, points: LinearPoint) -> FloatArray:
-        """Gains of the algebraic equation at points, shape (k, n, 2 n)."""
-        gains = np.empty((len(points.M), self.n, 2 * self.n))
-        for point, K in zip(points, gains, strict=True):
-            self._settle(point, self._initial.copy(), K)
-        return gains
+    def _gain_alone(self, point: LinearPoint, K: FloatArray) -> None:
+        """Write the gain of the algebraic equation at a point."""
+        self._settle(point, self._initial.copy(), K)
 
     def gains_along(self, points: LinearPoint, spacing: float) -> FloatArray:
         """Gains along a trajectory, backwards from its end, shape (k, n, 2 n).

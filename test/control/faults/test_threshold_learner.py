@@ -112,7 +112,7 @@ def test_limits_of_rest_are_refused_for_joints_that_will_move(robot, still, name
     """They were alarms for good as soon as the arm moved."""
     with pytest.raises(ParameterError, match=f'^{named} must move while thresholds') as caught:
         learn(robot, 6.0, still=still).tolerances  # noqa: B018
-    assert 'move all its joints' in caught.value.remedy
+    assert 'move all joints' in caught.value.remedy
 
 
 def test_a_joint_that_is_always_slow_is_learnt_so(robot):

@@ -114,8 +114,8 @@ def test_other_arms():
     (lambda p: Line(p, [1.5, 0.0, 0.0]), {}, 'joint'),
     (PATHS['circle'], {'acceleration': 0.5, 'speed': 0.4}, r'\(acceleration\)'),
     (PATHS['circle'], {'velocity': 0.1, 'speed': 0.4}, r'\(speed\)'),
-    (lambda p: Line(p, [0.0, 0.0, 0.3]), {'q': None, 'speed': 1e-4}, 'takes'),
-    (lambda p: Line(p + 0.01, [0.1, 0.0, 0.0]), {}, 'from where'),
+    (lambda p: Line(p, [0.0, 0.0, 0.3]), {'q': None, 'speed': 1e-4}, 'must take less than 600 s'),
+    (lambda p: Line(p + 0.01, [0.1, 0.0, 0.0]), {}, 'must begin at the position'),
 ])
 def test_what_cannot_be_done_is_refused_with_the_reason(arm7, path, options, says):
     bound = {name: options[name] for name in ('velocity', 'acceleration') if name in options}

@@ -80,12 +80,14 @@ def test_names_by_the_ten_thousand_do_not_hold_a_controller_up(within):
 
 def test_reported_faults_are_refused_as_a_whole(bad_references):
     references, expected = bad_references
-    reasons = {'nan': 'elbow .*nan', 'inf velocity': 'shoulder: .*velocities is inf',
-               'wrong length': 'positions: has 2 values for 3 joints',
-               'unknown joint': 'wrist_x: is unknown',
-               'duplicate joint': 'shoulder: is named twice',
-               'beyond limit': 'shoulder: .*3.5 is outside',
-               'times not increasing': r'points\[1\].time_from_start: is 0.5 after 0.5'}
+    reasons = {'nan': 'elbow .*nan',
+               'inf velocity': 'shoulder must have finite .*velocities, got inf',
+               'wrong length': 'positions has 2 values for 3 joints',
+               'unknown joint': 'wrist_x is unknown',
+               'duplicate joint': 'shoulder is named twice',
+               'beyond limit': 'shoulder .*3.5 outside',
+               'times not increasing': r'points\[1\].time_from_start must be later than the point '
+                                       'before, got 0.5 after 0.5'}
     buffer = buffer_at()
     accept(buffer, point(2.0, [0.3, 0.3, 0.3]))
     before = [buffer.sample(NOW + t) for t in np.linspace(0.0, 3.0, 50)]
