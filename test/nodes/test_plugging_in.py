@@ -157,9 +157,9 @@ def test_hardware_that_carries_itself_and_is_deaf_is_not_tracked(controller, arm
 
 
 @pytest.mark.parametrize(('given', 'words'), [
-    ({'effort_kind': 'current'}, 'effort_scale: is missing'),
+    ({'effort_kind': 'current'}, 'effort_scale must be given for currents'),
     ({'effort_kind': 'current', 'effort_scale': (1.0, 2.0)}, 'must have 1 or 7 values, got 2'),
-    ({'effort_scale': (0.0,)}, 'effort_scale: holds 0')])
+    ({'effort_scale': (0.0,)}, 'effort_scale must hold finite numbers other than zero, got 0')])
 def test_what_reported_efforts_cannot_be(robot, given, words):
     values = {row.name: row.default for row in REPORTED_PARAMETERS}
     with pytest.raises(ParameterError) as error:
@@ -171,7 +171,7 @@ def test_what_reported_efforts_cannot_be(robot, given, words):
 def test_a_refusal_is_one_line(start, node):
     status, _, errors = start(node, robot='arm7', effort_kind='current').wait(60.0)
     assert status == 1
-    assert 'effort_scale: is missing' in errors
+    assert 'effort_scale must be given for currents' in errors
     assert len(errors.strip().splitlines()) == 1
 
 

@@ -87,7 +87,7 @@ def test_an_old_recording_is_replaced_and_nothing_else(tmp_path):
     with pytest.raises(RecordingError, match=r'thesis\.tex'):
         BagWriter(folder)
     assert (folder / 'thesis.tex').exists() and (folder / 'metadata.yaml').exists()
-    with pytest.raises(RecordingError, match='no recording'):
+    with pytest.raises(RecordingError, match='not part of a recording'):
         BagWriter(folder / 'thesis.tex')
 
 

@@ -80,7 +80,8 @@ def test_poses_of_the_wrong_length_are_refused(robot):
 def test_poses_beyond_the_limits_are_refused(robot):
     pose = POSE.copy()
     pose[3] = 1.0
-    with pytest.raises(ParameterError, match='has 1 for joint4 in pose 1') as caught:
+    with pytest.raises(ParameterError,
+                       match='within the limits of joint4, got 1 in pose 1') as caught:
         make_motion(robot, values(trajectory='quintic', poses=(*POSE, *pose)), POSE)
     assert '-3.0718 and -0.0698' in caught.value.remedy
 
@@ -122,7 +123,7 @@ def test_a_file_that_ends_in_motion_comes_to_a_stop(robot, tmp_path):
 
 @pytest.mark.parametrize(('content', 'wanted'), [
     (None, 'to an existing'), ('- 1', 'JointTrajectory'), ('{', 'JointTrajectory'),
-    ('joint_names: [joint1]', 'points'), ('joint_names: [a]\npoints: []', 'no point'),
+    ('joint_names: [joint1]', 'points'), ('joint_names: [a]\npoints: []', 'must have points'),
     ('joint_names: [a]\npoints: [{time_from_start: soon}]', 'JointTrajectory'),
     ('joint_names: [a]\npoints: [{positions: [.nan], time_from_start: 1}]', 'a'),
     ('!!python/object/apply:os.system ["true"]', 'JointTrajectory'),
