@@ -48,10 +48,10 @@ from robot_dynamics.simulation.drive import (
     DriveState,
     GravityAndDamping,
     MotorsGravityAndDamping,
+    Pace,
 )
 from robot_dynamics.simulation.elastic_plant import ElasticPlant
 from robot_dynamics.simulation.faults import FaultyPlant
-from robot_dynamics.simulation.pace import Pace
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import JointSensors, SensorQuality
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.errors import SimulationError
-from robot_dynamics.simulation.drive import Drive
-from robot_dynamics.simulation.pace import Pace
+from robot_dynamics.simulation.drive import Drive, Pace
 
 PERIOD, PATIENCE = 0.002, 1.0
 
