@@ -65,10 +65,10 @@ from robot_dynamics.identification.servo.output_error import (
 )
 from robot_dynamics.identification.servo.outputs import drive_files
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.report.drives_page import drives_page, drives_text
-from robot_dynamics.report.elastic_page import elastic_page, elastic_text
+from robot_dynamics.report.drives import drives_page, drives_text
+from robot_dynamics.report.elastic import elastic_page, elastic_text
 from robot_dynamics.report.files import write_file
-from robot_dynamics.report.identification_page import identification_page, summary_text
+from robot_dynamics.report.identification import identification_page, summary_text
 
 #: Name of the page, beside the files of `robot_dynamics.identification.outputs`.
 PAGE = 'report.html'

@@ -22,7 +22,7 @@ from robot_dynamics.identification.stiffness.log import (
 from robot_dynamics.identification.stiffness.report import examine
 from robot_dynamics.model.yaml_text import read_yaml
 from robot_dynamics.report.files import write_file
-from robot_dynamics.report.stiffness_page import draw_stiffness, stiffness_page
+from robot_dynamics.report.stiffness import draw_stiffness, stiffness_page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

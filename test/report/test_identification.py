@@ -14,7 +14,7 @@ from robot_dynamics.identification.rigid import EstimateSettings, identify
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot, effort_units
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.report.identification_page import (
+from robot_dynamics.report.identification import (
     friction_table,
     identification_page,
     steady,

@@ -53,6 +53,23 @@ def drives_page(found: OutputError, judged: DriveVerdict, runs: Sequence[Simulat
         The logs, and the simulated positions.
     robot : Robot
         The arm.
+
+    Examples
+    --------
+    ``robot-dynamics identify`` with servos in its YAML writes this page.
+
+    >>> import numpy as np
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.identification.servo.model import Layout
+    >>> from robot_dynamics.identification.servo.output_error import DriveVerdict, OutputError
+    >>> from robot_dynamics.report import drives_page
+    >>> robot, error = Robot.from_urdf('urdf/planar_2r.urdf'), np.array([0.01, 0.02])
+    >>> layout = Layout(robot.joint_names, ('gain',), {})
+    >>> x = np.array([1.0, 2.0])
+    >>> found = OutputError(layout, x, 0.1 * x, error, error, (0.1,), (), (x, x))
+    >>> verdict = DriveVerdict('good', ('small errors',), 10 * error, 0.1, 0.1, ('joint2', 0.1))
+    >>> 'Good: simulated from commands alone' in drives_page(found, verdict, [], robot)
+    True
     """
     unit = ' and '.join(sorted(set(position_units(robot))))
     page = Page(robot.name, drives_sentence(judged), _story(runs), [

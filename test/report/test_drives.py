@@ -16,7 +16,7 @@ from robot_dynamics.identification.servo.output_error import (
 )
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.report.drives_page import (
+from robot_dynamics.report.drives import (
     SAMPLES,
     curves,
     drives_page,

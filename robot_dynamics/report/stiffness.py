@@ -32,6 +32,14 @@ def stiffness_page(source: str, reports: Sequence[JointReport], picture: bytes) 
         The joints.
     picture : bytes
         PNG of `draw_stiffness`.
+
+    Examples
+    --------
+    ``robot-dynamics stiffness`` writes this page; without joints it holds the picture alone:
+
+    >>> from robot_dynamics.report import stiffness_page
+    >>> 'data:image/png;base64' in stiffness_page('log.csv', [], b'')
+    True
     """
     image = base64.b64encode(picture).decode()
     sections = [section(report.lines[0], _items(report.lines[1:])) for report in reports]

@@ -75,6 +75,17 @@ def elastic_page(found: ElasticIdentification, data: ElasticDataset, outputs: El
         The result, and its data.
     outputs : ElasticOutputs
         The other files, whose findings are listed too.
+
+    Examples
+    --------
+    ``robot-dynamics identify`` with ``elastic_joints`` in its YAML writes this page::
+
+        found = identify_elastic(data, robot)
+        page = elastic_page(found, data, make_elastic_outputs(found, data, urdf, folder))
+
+    >>> from robot_dynamics.report import elastic_page
+    >>> elastic_page.__name__
+    'elastic_page'
     """
     refused = '' if outputs.refused is None else Html(
         f'<b>No URDF and no parameter file were written.</b> {html(str(outputs.refused))}')

@@ -80,6 +80,31 @@ def identification_page(found: Identification, dataset: Dataset, outputs: Output
         The result, and its data.
     outputs : Outputs
         The other files, whose findings are listed too.
+
+    See Also
+    --------
+    robot_dynamics.identification.identify : the result that the page shows.
+
+    Examples
+    --------
+    ``robot-dynamics identify`` writes this page beside its other files:
+
+    >>> import numpy as np
+    >>> from robot_dynamics import Dynamics, Robot
+    >>> from robot_dynamics.identification import (EstimateSettings, dataset_from_arrays, identify,
+    ...                                            make_outputs)
+    >>> from robot_dynamics.report import identification_page
+    >>> robot = Robot.from_urdf('urdf/planar_2r.urdf')
+    >>> t, w = np.arange(0.0, 20.0, 0.01)[:, None], np.array([1.0, 1.7])
+    >>> q, v, a = np.sin(w * t), w * np.cos(w * t), -w**2 * np.sin(w * t)
+    >>> tau = Dynamics(robot).inverse_dynamics(q, v, a) + 0.3 * v
+    >>> dataset = dataset_from_arrays(robot, t[:, 0], q, tau)
+    >>> found = identify(dataset, robot, EstimateSettings(
+    ...     friction='coulomb', armature=False, cutoff=5.0, lag=0.0))
+    >>> outputs = make_outputs(found, dataset, robot.to_urdf())
+    >>> page = identification_page(found, dataset, outputs)
+    >>> page.startswith('<!doctype html>') and 'What was identified' in page
+    True
     """
     refused = '' if outputs.refused is None else \
         Html(f'<b>No URDF was written.</b> {html(str(outputs.refused))}')
