@@ -74,7 +74,7 @@ def methods(dynamics: Dynamics) -> dict[str, tuple[Callable[[], object], int]]:
     many = rng.uniform(-1.0, 1.0, (4, BATCH, n))
     values = {'q': q, 'v': v, 'a': a, 's': s, 'tau': dynamics.inverse_dynamics(q, v, a),
               'parameters': dynamics.parameters, 'link': dynamics.robot.body_names[-1],
-              'no terms': (), 'buffer': dynamics.regressor_buffer(),
+              'no terms': (), 'buffer': np.zeros((n, 10 * n)),
               'three': (np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)),
               'stack': np.zeros((BATCH, n, 10 * n)),
               'Q': many[0], 'V': many[1], 'A': many[2], 'Tau': many[3]}

@@ -135,23 +135,24 @@ class Caller:
                 inputs = equation.inputs[1:]
                 default = entry(0, self._data, [self._length(axes) for axes in inputs], ())
             return self._gate.function(name, text, general, entries, default, key)
-        rows, data, empty = equation.rows(), self._checked, np.empty
+        rows, data, empty, plain = equation.rows(), self._checked, np.empty, np.ndarray
         required = len(equation.inputs) - (equation.inputs[0] in ('t', '54', '1'))
 
         def call(*arguments: Any, **named: Any) -> Any:
-            try:
-                firsts, sizes, shapes = entries[
-                    arguments[required] if len(arguments) > required else None]
-                if named or len(arguments) < required or len(arguments) > required + 1:
-                    return general(*arguments, **named)
-                for x in arguments[:required]:
-                    if type(x) is not np.ndarray:  # numba takes subclasses for arrays
-                        return general(*arguments, **named)
-                outputs = [empty(size) for size in sizes]
-                if rows(data, *firsts, *arguments[:required], *outputs):
-                    return general(*arguments, **named)
-            except (KeyError, TypeError):
+            count = len(arguments)
+            if named or not required <= count <= required + 1:
                 return general(*arguments, **named)
+            try:
+                firsts, sizes, shapes = entries[None if count == required else arguments[-1]]
+                arrays = arguments[:required]
+                for x in arrays:
+                    if type(x) is not plain:  # numba takes subclasses for arrays
+                        return general(*arguments)
+                outputs = [empty(size) for size in sizes]
+                if rows(data, *firsts, *arrays, *outputs):
+                    return general(*arguments)
+            except (KeyError, TypeError):
+                return general(*arguments)
             if len(outputs) == 1:
                 return outputs[0].reshape(shapes[0])
             return (tuple if result is None else result._make)(
