@@ -46,13 +46,15 @@ def test_pinocchio_agrees(puma, backend):
     assert dynamics.mass_matrix(np.zeros(6))[5, 5] > 0.19
 
 
-def test_mujoco_agrees(puma, backend):
+def test_mujoco_agrees(backend):
+    arm = Robot.from_urdf(resolve_robot('arm7'))
+    arm = replace(arm, armature=np.linspace(0.05, 0.4, arm.n))
     mujoco = pytest.importorskip('mujoco')
     from robot_dynamics.simulation.mjcf import robot_to_mjcf
-    model = mujoco.MjModel.from_xml_string(robot_to_mjcf(puma))
+    model = mujoco.MjModel.from_xml_string(robot_to_mjcf(arm))
     data = mujoco.MjData(model)
-    dynamics = Dynamics(puma, backend=backend)
-    q = np.random.default_rng(1).uniform(-1.0, 1.0, puma.n)
+    dynamics = Dynamics(arm, backend=backend)
+    q = np.random.default_rng(1).uniform(-1.0, 1.0, arm.n)
     data.qpos[:] = q
     mujoco.mj_forward(model, data)
     M = np.zeros((model.nv, model.nv))

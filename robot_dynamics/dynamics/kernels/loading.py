@@ -70,11 +70,15 @@ class Compiled:
     def compiled(self, way: str, compile_it: Callable[[], Any], *, announce: bool = True) -> Any:
         """What ``compile_it`` makes; one thread and one process at a time."""
         stamp = self._stamp(way)
-        with _thread_lock, one_process_at_a_time(cache_base()):
-            if announce and not stamp.exists():
-                progress(f'compiling {self.name}, about {SECONDS:.0f} s; {is_kept()}')
-            made = compile_it()
-            stamp.touch()
+        with _thread_lock:
+            if stamp.exists():
+                return compile_it()  # reads it from the cache
+            with one_process_at_a_time(cache_base()):
+                self.directory.mkdir(parents=True, exist_ok=True)
+                if announce and not stamp.exists():
+                    progress(f'compiling {self.name}, about {SECONDS:.0f} s; {is_kept()}')
+                made = compile_it()
+                stamp.touch()
         return made
 
     @property
