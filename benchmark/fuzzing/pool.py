@@ -115,13 +115,14 @@ def _lines(process: subprocess.Popen[bytes]) -> Any:
     assert process.stdout is not None
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
-        patience, waiting = START, b''
+        # Before the first line it may also have to wait for another process that compiles.
+        patience, standstill, waiting = START, 3.0 * STANDSTILL, b''
         while True:
-            used, end = _processor_time(process.pid), time.monotonic() + STANDSTILL
+            used, end = _processor_time(process.pid), time.monotonic() + standstill
             while not selector.select(1.0):
                 if _processor_time(process.pid) - used > patience or time.monotonic() > end:
                     raise TimeoutError
-            patience = SILENCE
+            patience, standstill = SILENCE, STANDSTILL
             chunk = process.stdout.read1(65536)
             if not chunk:
                 return

@@ -19,7 +19,7 @@ from fuzzing.kinds import KINDS
 from fuzzing.memory import limit_growth, resident
 from robot_dynamics import dynamics
 from robot_dynamics.bringup.warmup import warm_up as compile_kernels
-from robot_dynamics.dynamics.kernels.loading import Kernel
+from robot_dynamics.dynamics.kernels.loading import all_kernels
 
 #: By how much the address space of a worker may grow, in bytes.
 GROWTH = 2**30
@@ -83,10 +83,8 @@ def warm_up() -> None:
     for module in pkgutil.walk_packages(dynamics.__path__, f'{dynamics.__name__}.'):
         importlib.import_module(module.name)
     compile_kernels()
-    for module in [module for name, module in sys.modules.items()
-                   if name.startswith('robot_dynamics.')]:
-        for kernel in [value for value in vars(module).values() if isinstance(value, Kernel)]:
-            kernel.load(announce=False)
+    for kernel in all_kernels():
+        kernel.load(announce=False)
     importlib.import_module('matplotlib.figure')
 
 
