@@ -47,15 +47,7 @@ class JointKind(Enum):
 
 @dataclass(frozen=True)
 class LimitDescription:
-    """Limits as written: nan for a number that is missing.
-
-    Parameters
-    ----------
-    lower, upper : float
-        Position range, rad or m.
-    velocity, effort : float
-        Largest speed, rad/s or m/s, and effort, N m or N.
-    """
+    """Limits as written, rad or m, rad/s or m/s, N m or N; nan for a missing number."""
 
     lower: float
     upper: float
@@ -74,15 +66,7 @@ class MimicDescription:
 
 @dataclass(frozen=True, eq=False)
 class LinkDescription:
-    """A link.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    parameters : ndarray, shape (10,), optional
-        Inertial parameters in the link frame; None where none are described.
-    """
+    """A link and its inertial parameters in the link frame, shape (10,), if described."""
 
     name: str
     parameters: FloatArray | None = None
@@ -157,17 +141,7 @@ class JointDescription:
 
 @dataclass(frozen=True, eq=False)
 class RobotTree:
-    """All links and joints of a description; `check_tree` has to hold.
-
-    Parameters
-    ----------
-    name : str
-        Name of the robot.
-    links : dict of str to LinkDescription
-        Links by name, in the order of the description.
-    joints : dict of str to JointDescription
-        Joints by name, in the order of the description.
-    """
+    """All links and joints of a description by name, in its order; `check_tree` has to hold."""
 
     name: str
     links: dict[str, LinkDescription]

@@ -340,19 +340,9 @@ def _pose_matrix(value: Any, subject: str) -> FloatArray:
 
 
 def inertial_parameters(row: Fields, order: tuple[str, ...] | None) -> FloatArray | None:
-    """The ten parameters of a link in frame i, or None for a row without inertia.
+    """The ten parameters of a link in frame i, shape (10,), or None for a row without mass.
 
-    Parameters
-    ----------
-    row : Fields
-        The row.
-    order : tuple of str, optional
-        Names of the six numbers of an inertia, as `inertia_order` returns them.
-
-    Returns
-    -------
-    ndarray, shape (10,), or None
-        Inertial parameters; without an inertia those of a point mass.
+    ``order`` is that of `inertia_order`. A row without inertia is a point mass.
     """
     mass_name, mass = row.get('mass', 'm')
     com_name, com = row.get('com', 'r')

@@ -48,17 +48,8 @@ _FARTHEST = 1e9
 class Drive:
     """How a joint follows the coordinates: q_joint = multiplier * q_of(joint) + offset.
 
-    A joint of several coordinates is independent or is held.
-
-    Parameters
-    ----------
-    joint : str, optional
-        The independent joint it follows (itself, with 1 and 0, where it is one);
-        None for a joint that is held at ``offset``.
-    multiplier : float
-        Ratio.
-    offset : float or tuple of float
-        Position where the followed joint is at zero, rad or m.
+    An independent joint follows itself, by 1 and 0; ``joint`` is None for a joint that is held
+    at ``offset``, rad or m. A joint of several coordinates is independent or is held.
     """
 
     joint: str | None
@@ -68,30 +59,14 @@ class Drive:
 
 @dataclass(frozen=True)
 class Selection:
-    """The part of a tree that becomes a robot.
+    """The part of a tree that becomes a robot."""
 
-    Parameters
-    ----------
-    tree : RobotTree
-        The tree, with a joint from the world to the base if that floats.
-    base : str
-        The link that stands still.
-    below : tuple of JointDescription
-        All joints below the base, parents first.
-    independent : tuple of str
-        The independent joints, in the order of the joint vectors.
-    drives : dict of str to Drive
-        How each joint of `below` moves.
-    findings : tuple of Finding
-        The positions that were chosen here.
-    """
-
-    tree: RobotTree
-    base: str
-    below: tuple[JointDescription, ...]
-    independent: tuple[str, ...]
-    drives: dict[str, Drive]
-    findings: tuple[Finding, ...]
+    tree: RobotTree  # With a joint from the world to the base if that floats.
+    base: str  # The link that stands still.
+    below: tuple[JointDescription, ...]  # All joints below the base, parents first.
+    independent: tuple[str, ...]  # In the order of the joint vectors.
+    drives: dict[str, Drive]  # Of each joint below the base.
+    findings: tuple[Finding, ...]  # Positions that were chosen here.
 
 
 def select(tree: RobotTree, *, joints: Sequence[str] | None = None,
@@ -131,26 +106,9 @@ def _base(tree: RobotTree, base_link: str | None) -> str:
 def on_floating_base(tree: RobotTree, base: str) -> tuple[RobotTree, str]:
     """Put a link on a floating joint from a new link that stands for the world.
 
-    Parameters
-    ----------
-    tree : RobotTree
-        The tree.
-    base : str
-        The link that floats.
-
-    Returns
-    -------
-    tree : RobotTree
-        The same with one more joint, `FLOATING_BASE`, and one more link, `WORLD`; numbered
-        where the name is taken.
-    world : str
-        Name of that link.
-
-    Raises
-    ------
-    ModelError
-        If the base carries a floating joint and has no inertia itself: the robot floats
-        already then.
+    Returns the tree with the joint `FLOATING_BASE` and the link `WORLD` (numbered where the
+    name is taken), and the name of that link. A base without inertia that carries a floating
+    joint floats already, which is an error.
     """
     for joint in tree.joints.values():
         if (joint.kind is JointKind.FLOATING and joint.parent == base

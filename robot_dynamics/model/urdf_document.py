@@ -106,21 +106,11 @@ except Exception as error:
 
 @dataclass(frozen=True)
 class SourceText:
-    """A description as text.
+    """A description as text."""
 
-    Parameters
-    ----------
-    text : str
-        The decoded text, without byte order mark.
-    label : str
-        Name of the source in messages: its path, or 'robot description'.
-    path : Path, optional
-        The file it came from, where it came from one.
-    """
-
-    text: str
-    label: str
-    path: Path | None = None
+    text: str  # Decoded, without byte order mark.
+    label: str  # Name of the source in messages: its path, or 'robot description'.
+    path: Path | None = None  # The file it came from.
 
 
 @dataclass
@@ -139,18 +129,10 @@ class Element:
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed description.
+    """A parsed description."""
 
-    Parameters
-    ----------
-    root : Element
-        The ``<robot>`` element.
-    leftover : str
-        The first thing that xacro should have replaced, in words; empty if all is expanded.
-    """
-
-    root: Element
-    leftover: str
+    root: Element  # The <robot> element.
+    leftover: str  # The first expression left for xacro, in words; empty if all is expanded.
 
 
 def read_source(source: str | bytes | os.PathLike[str]) -> SourceText:

@@ -182,7 +182,7 @@ def test_continuous_joint_has_one_coordinate(cases):
 @pytest.mark.parametrize('name, words', [
     ('triangle', ('I1 + I2 >= I3', '0.01, 0.012, 0.03')),
     ('negative', ('not positive semi-definite', '-0.004, 0.015, 0.02')),
-    ('inertia_without_mass', ('a mass for the first moment',)),
+    ('inertia_without_mass', ('without mass',)),
 ])
 def test_inertia_that_no_body_can_have(cases, name, words):
     robot = Robot.from_urdf(cases / 'urdf_unphysical_inertia' / f'{name}.urdf')
