@@ -46,7 +46,7 @@ def is_up(observer, node: str = NODE, seconds: float = 60.0) -> bool:
     ({'robot_description': '<robot name="r"/>'}, (), ['link']),
     ({'robot_description': 'nonsense'}, (), ['robot']),
     ({'robot': 'arm7', 'joints': ['elbow']}, (), ['elbow']),
-    ({'robot': 'arm7', 'gravity': [0.0, 9.81]}, (), ['parameter gravity', '2 values']),
+    ({'robot': 'arm7', 'gravity': [0.0, 9.81]}, (), ['parameter gravity', 'got 2']),
     ({'robot': 'arm7', 'publish_rate': 'fast'}, (), ['parameter publish_rate', "'fast'"]),
     ({'robot': 'arm7', 'publish_rate': 1e9}, (), ['parameter publish_rate', '2000']),
     ({'robot': 'arm7', 'spin': 'multi'}, (), ['parameter spin', 'single, events, waitset']),
