@@ -128,7 +128,7 @@ def load_estimates(path: str | Path, robot: Robot, names: Sequence[str], prior: 
 
 
 def require_bodies(path: str | Path, robot: Robot, estimate: FloatArray) -> None:
-    """Raise ParameterError for the first link whose estimate is not physically consistent."""
+    """Raise ParameterError for the first link with an estimate that is not consistent."""
     bodies = estimate[:10 * robot.n_bodies].reshape(-1, 10)
     for name, parameters in zip(robot.body_names, bodies, strict=True):
         verdict = check_body(parameters, tolerance=ROUNDING)

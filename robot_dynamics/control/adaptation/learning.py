@@ -2,7 +2,7 @@
 """Update of the estimates of the adaptive law, and the rules that freeze them.
 
 The gradient Yr^T s of the tracking error, the prediction error of the last moments and the memory
-of past motion are combined as the update law (`robot_dynamics.control.feedback.gains`) says. The
+of past motion are combined as the update law (`robot_dynamics.control.feedback.gains`) states. The
 estimates stay while the caller forbids adaptation, at time steps that are too long, at implausible
 errors, and while the arm is at rest. A step that is not finite or implausibly large is rejected,
 and freezes the estimates until they are released.
@@ -106,7 +106,7 @@ class Learning:
                  feedback: LinearFeedback, gains: AdaptationGains, constraints: FloatArray,
                  rotors: FloatArray):
         self.adaptation, self.gains = adaptation, gains
-        # None for the gradient law, whose steps are not shortened.
+        # None for the gradient law: its steps are not shortened.
         self._natural = adaptation if isinstance(adaptation, NaturalAdaptation) else None
         self._has_dead_zone = gains.parts.has_dead_zone
         self._feedback = feedback
@@ -249,7 +249,7 @@ class PredictionError:
     cutoff : float
         Cut-off of the filter. Hz.
     known_rotors : ndarray, shape (n,)
-        Known rotor inertias, whose effort is no error. kg m^2 or kg.
+        Known rotor inertias: their effort is not an error. kg m^2 or kg.
 
     Attributes
     ----------
@@ -393,7 +393,7 @@ def weigh_velocity(v, v_d, ratio, share, kept, likely):
     """Move the means by a share of the way to a sample, and write the filtered velocities.
 
     ``ratio`` is the length of the last interval over that of the one before: the velocity change
-    of a constant acceleration is no second difference.
+    of a constant acceleration is not a second difference.
     """
     spread = 1.0 + (1.0 + ratio) * (1.0 + ratio) + ratio * ratio
     for i in range(v.size):

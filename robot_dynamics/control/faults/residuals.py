@@ -63,7 +63,7 @@ class MomentumObserver:
     References
     ----------
     A. De Luca and R. Mattone, "Actuator failure detection and isolation using generalized
-    momenta", ICRA 2003, whose residual is -r; A. De Luca, Robotics 2, July 12, 2021, Exercise 2,
+    momenta", ICRA 2003, with the residual -r; A. De Luca, Robotics 2, July 12, 2021, Exercise 2,
     for tau_f.
 
     Examples

@@ -92,7 +92,7 @@ class ThresholdLearner:
     def update(self, observer: MomentumObserver, v: FloatArray, *, counts: bool) -> None:
         """Add a state: the observer after its update, and the measured velocity, shape (n,).
 
-        `counts` says whether the predictor's last innovation is valid.
+        `counts` is whether the predictor's last innovation is valid.
         """
         self._unexplained.update(counts=counts)
         self._since = np.where(np.abs(v) > MOVING, self._since + self._period, 0.0)

@@ -203,7 +203,7 @@ def dead_time(period: float, delay: float) -> float:
 def largest_frequency(bandwidth: float, period: float, delay: float) -> float:
     """Largest w_A of a stable loop of feedback and adaptation, rad/s.
 
-    To first order s obeys a PI loop with dead time tau, whose open loop is ``(omega_D p + w_A^2) /
+    To first order s obeys a PI loop with dead time tau and the open loop ``(omega_D p + w_A^2) /
     p^2 exp(-p tau)``: stable while w_A^2 tau < omega_D.
     """
     return math.sqrt(bandwidth / dead_time(period, delay))
@@ -294,7 +294,7 @@ UPDATE_LAWS = {
 
 
 def update_law(name: str) -> UpdateLaw:
-    """Update law by its name; raises ParameterError where it is unknown."""
+    """Update law of a name; raises ParameterError where it is unknown."""
     if not isinstance(name, str) or name not in UPDATE_LAWS:
         raise ParameterError(f'must be one of {", ".join(UPDATE_LAWS)}, got {name!r}',
                              subject='law', remedy='choose one of them')

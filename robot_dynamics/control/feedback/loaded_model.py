@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""The model of an arm whose payload changes while it is under control.
+r"""The model of an arm with a payload that changes while it is under control.
 
 All efforts of a model are linear in its inertial parameters. Between the parameters before and
 after a change,

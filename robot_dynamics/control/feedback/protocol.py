@@ -73,7 +73,7 @@ class HardwareGravityController:
         \tau_{sent} = \tau - \hat g(q), \qquad \tau = \tau_{sent} + g_{hardware}(q)
 
     Limits, safe command and start gate then apply to the efforts sent: at rest these are zero, the
-    safe command is pure damping, and the fallback is no effort at all. Where the gravity of the
+    safe command is pure damping, and the fallback is zero effort. Where the gravity of the
     hardware differs from that of the model, the difference is an error that the law learns.
 
     `gravity` is g of the model that the law starts from; `hardware_gravity`, shape (n,), receives

@@ -13,7 +13,7 @@ from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot, prismatic_joints
 
 #: Number of typical motions, and their speed as a share of the velocity limit (of 1 rad/s or
-#: 1 m/s where there is none).
+#: 1 m/s without a limit).
 MOTIONS = 200
 SPEED_SHARE = 0.5
 #: Ratio of eigenvalues below which a mass matrix is singular but for rounding.

@@ -108,10 +108,10 @@ class ElasticPDController:
         self.estimate_names: tuple[str, ...] = ()
 
     def reset(self, q: FloatArray, v: FloatArray) -> None:
-        """Do nothing: there is no memory."""
+        """Do nothing: the law has no memory."""
 
     def note_applied(self, tau: FloatArray) -> None:
-        """Do nothing: there is no memory."""
+        """Do nothing: the law has no memory."""
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:

@@ -15,7 +15,7 @@ heavy shoulder and a light wrist feel alike:
 =====================================  ==================================================
 
 *Grip.* A model is never exact, and an arm that weighs almost nothing creeps away. So each
-joint has a friction whose state z is its deflection. Below 0.7 z_max it is a spring and damper
+joint has a friction with its deflection as state z. Below 0.7 z_max it is a spring and damper
 fixed to the ground, which does not creep under noise. From there on it slips, smoothly, and at
 z_max its acceleration reaches the breakaway value
 :math:`\omega_D \lambda z_{max}`. As long as it sticks it is the feedback that held the pose.

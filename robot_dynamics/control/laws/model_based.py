@@ -67,10 +67,10 @@ class ModelController(WithFeedback):
         self.holding_effort(self._still, self._still, self._still)
 
     def reset(self, q: FloatArray, v: FloatArray) -> None:
-        """Do nothing: there is no memory."""
+        """Do nothing: the law has no memory."""
 
     def note_applied(self, tau: FloatArray) -> None:
-        """Do nothing: there is no memory."""
+        """Do nothing: the law has no memory."""
 
     @abstractmethod
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,

@@ -101,7 +101,7 @@ class AdaptiveController(WithFeedback):
         Sampling period, and time from the measurement of a state to the effort that answers it;
         the gains are checked against them. s.
     allow_unphysical : bool
-        Accept a model whose links are not physically consistent, and start from the nearest
+        Accept a model with links that are not physically consistent, and start from the nearest
         consistent one. Such a model is rejected otherwise.
     dynamics : Dynamics, optional
         Equations of the robot, where they exist already.

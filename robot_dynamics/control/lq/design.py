@@ -24,7 +24,7 @@ The continuous regulator with q_p, q_v and unit weight of w has k_p = sqrt(q_p) 
 With compensation of unknown torques at a rate w, neither changes, and the feedback as a whole has
 a third pole at -w (`robot_dynamics.control.lq.rules`).
 
-*Schedule.* By the norm of the error, sum_i a_i |x_i|: below eps0 there is no feedback, above
+*Schedule.* By the norm of the error, sum_i a_i |x_i|: below eps0 there is not any feedback, above
 eps1 gains are kept up to date, above eps2 the law requests a stop. The report updates when the
 error has become large; the gain is stale then, just when it is needed. With eps1 = 0 updates are
 as frequent as `update_period` allows, which costs little.
@@ -124,7 +124,7 @@ class FeedbackDesign:
 
 
 def weight_of_time_constant(horizon: float, time_constant: float) -> float:
-    """q_v of a one-step minimiser whose horizon is the sampling period, q_p = 1, s^2.
+    """q_v of a one-step minimiser over one sampling period, q_p = 1, s^2.
 
     One of its poles is at 0, the other at (2 q_v - h^2/2) / (2 q_v + h^2/2), which is exp(-h /
     t_c) to second order.

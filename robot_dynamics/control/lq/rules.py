@@ -19,7 +19,7 @@ between the motion and that of the regulated model, at a rate w::
 
     d d^/dt = w (M dv/dt + (Kq + K_p) q + (D + K_v) v)
 
-whose right hand side is w (d - d^), so that the spectrum is that of the regulator and -w, n times.
+with the right hand side w (d - d^), so that the spectrum is that of the regulator and -w, n times.
 The acceleration is not measured: integrated, it is the velocity. Positions and velocities then add
 to the gain, and their integral gets one::
 

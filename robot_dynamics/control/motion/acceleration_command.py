@@ -135,7 +135,7 @@ def bounded_acceleration(J: ArrayLike, task: ArrayLike, upper: ArrayLike,
     task : array_like, shape (m,)
         Acceleration of the task less the rate of J times velocity.
     upper : array_like, scalar or shape (n,)
-        Largest accelerations; inf where there is no bound. rad/s^2 or m/s^2.
+        Largest accelerations; inf without a bound. rad/s^2 or m/s^2.
     lower : array_like, scalar or shape (n,), optional
         Least accelerations; -upper by default.
     preferred : array_like, scalar or shape (n,)

@@ -11,7 +11,7 @@ import numpy as np
 from robot_dynamics.dynamics.kernels.loading import helper, kernel
 from robot_dynamics.model.arrays import FloatArray
 
-#: A trajectory whose last velocity is below this ends at rest. rad/s or m/s.
+#: Last velocity below which a trajectory ends at rest. rad/s or m/s.
 AT_REST = 1e-4
 #: Time for which a motion that ran out of points continues with its last acceleration before
 #: it stops: the next point of a stream may be about to come. s.

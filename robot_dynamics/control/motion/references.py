@@ -292,7 +292,7 @@ def _usable(name: str, limits: ArrayLike, n: int) -> FloatArray:
     limits = each_joint(name, np.where(np.isnan(limits), np.inf, limits), n)
     if not np.all(limits > 0.0):
         raise TrajectoryError('must be positive', subject=name,
-                              remedy='give a limit above zero, or nan where there is none')
+                              remedy='give a limit above zero, or nan for an unlimited joint')
     return limits
 
 

@@ -243,7 +243,7 @@ class _Plan:
 
     def _acceleration(self, t: float, q: FloatArray, v: FloatArray, lower: FloatArray,
                       upper: FloatArray) -> FloatArray:
-        """Accelerations that keep to the path; raises TrajectoryError where there are none."""
+        """Accelerations that keep to the path; raises TrajectoryError without any."""
         link, rows = self._task.link, self._rows
         J = np.ascontiguousarray(self._dynamics.jacobian(q, link)[:rows])
         J_dot = self._dynamics.jacobian_dot(q, v, link)[:rows]
@@ -285,7 +285,7 @@ class _Plan:
         return error, rate, wanted
 
     def _refuse(self, t: float, joints: BoolArray, q: FloatArray, v: FloatArray) -> None:
-        """Raise for the joints whose bounds the path exceeds."""
+        """Raise for the joints with bounds that the path exceeds."""
         names = self._dynamics.robot.joint_names
         reasons = ', '.join(f'{names[i]} ({self._bounds.tightest(i, q, v, self._step)})'
                             for i in map(int, np.flatnonzero(joints)))
@@ -463,7 +463,7 @@ class JointBounds:
     Parameters
     ----------
     lower, upper : array_like, shape (n,)
-        Position limits, infinite where there is none. rad or m.
+        Position limits, infinite for an unlimited joint. rad or m.
     velocity, acceleration : array_like, scalar or shape (n,)
         Largest values. rad/s, rad/s^2 or m/s, m/s^2.
 

@@ -85,7 +85,7 @@ class TrajectoryBuffer:
     junction position, velocity and acceleration stay continuous: a trajectory that agrees with the
     motion there (an overlapping chunk of a stream) takes over as it is, one that differs a little
     is blended in, one that begins later is reached by a quintic. After its last point the motion
-    rests. A trajectory that ends in motion comes to a smooth stop, and `progress` says so.
+    rests. A trajectory that ends in motion comes to a smooth stop, and `progress` reports it.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ HALVINGS = 30
 
 #: A limit may be exceeded by rounding: rad or m, and as a fraction of a speed or acceleration.
 ROUNDING = 1e-6
-#: Where there is no limit: nothing finite is beyond it.
+#: Stands for an unlimited value: nothing finite is beyond it.
 _NO_LIMIT = np.finfo(np.float64).max
 
 
@@ -42,7 +42,7 @@ class TrajectoryLimits:
     limits : JointLimits
         Position and speed limits; a speed that is nan is not limited.
     acceleration : array_like, scalar or shape (n,)
-        Largest accelerations, inf where there is no limit. rad/s^2 or m/s^2.
+        Largest accelerations, inf without a limit. rad/s^2 or m/s^2.
     """
 
     def __init__(self, joint_names: Sequence[str], limits: JointLimits,

@@ -20,14 +20,14 @@ class SafeKind(Enum):
 
     #: Gravity compensation and damping.
     GRAVITY = 'gravity'
-    #: Damping only: for an arm whose driver compensates gravity.
+    #: Damping only: for an arm with a driver that compensates gravity.
     DAMPING = 'damping'
     #: No effort: only for an arm with brakes, or one that cannot fall.
     ZERO = 'zero'
 
     @classmethod
     def named(cls, name: str) -> SafeKind:
-        """Kind by its name.
+        """Kind of a name.
 
         Raises
         ------

@@ -16,7 +16,7 @@ _COUNTED, _TOO_MANY, _FEW = 50, 0.2, 0.05
 
 
 class ElasticSession(ControlSession):
-    """A control session whose states are those of motors, and whose references those of links.
+    """A control session with states of motors and references of links.
 
     Held poses and errors are those of links at rest behind the springs: the arm does not sag
     further when it is taken over, and in equilibrium the only error is that of the links. The

@@ -40,7 +40,7 @@ class StopKind(Enum):
 
     @classmethod
     def named(cls, name: str) -> StopKind:
-        """Kind by its name; raises ControlError where it is unknown."""
+        """Kind of a name; raises ControlError where it is unknown."""
         try:
             return cls(name)
         except ValueError:

@@ -24,7 +24,7 @@ from robot_dynamics.errors import DimensionError
 from robot_dynamics.model.arrays import FloatArray, IntArray
 from robot_dynamics.model.robot import Robot
 
-#: Speed taken for a joint whose description gives none. rad/s or m/s.
+#: Speed limit assumed where the description has none. rad/s or m/s.
 UNKNOWN_SPEED_LIMIT = 10.0
 #: Time (s) and messages for which the position of a moving arm may stay the same: a driver that
 #: publishes faster than it reads the arm repeats values, too.
