@@ -83,8 +83,8 @@ def stop(process):
         process.kill()
 
 
-def wait_for(log, text, process, seconds=120.0):
-    """Wait until a process has written a text."""
+def wait_for(log, text, process, seconds=240.0):
+    """Wait until a process has written a text; cold kernels are compiled before."""
     end = time.monotonic() + seconds
     while text not in log.read_text():
         assert process.poll() is None and time.monotonic() < end, log.read_text()
@@ -143,6 +143,7 @@ def test_no_other_file_lists_controllers():
 
 
 @pytest.mark.ros
+@pytest.mark.timeout(500)
 def test_it_runs_is_checked_and_switched(environment, tmp_path):
     pytest.importorskip('rclpy', reason='needs ROS 2')
     domain = private_domain()
@@ -170,6 +171,7 @@ def test_it_runs_is_checked_and_switched(environment, tmp_path):
 
 
 @pytest.mark.ros
+@pytest.mark.timeout(500)
 def test_it_runs_from_a_launch_file(environment, tmp_path):
     pytest.importorskip('launch_ros', reason='launch_ros comes with ROS 2 only')
     environment = {**environment, 'ROS_DOMAIN_ID': str(private_domain()),
