@@ -18,7 +18,7 @@ from robot_dynamics.dynamics.kernels.loading import Compiled, all_kernels, progr
 from robot_dynamics.dynamics.native.robot import NAMES
 
 #: Seconds that the first kernel takes, because numba prepares itself, and each.
-_PREPARATION, _EACH = 2.5, 0.6
+_PREPARATION, _EACH = 5.0, 0.8
 
 
 def kernels_ahead() -> list[Compiled]:
