@@ -65,7 +65,7 @@ def test_a_mimic_joint_becomes_a_constraint(gripper):
 
 def test_a_robot_that_floats_is_refused():
     robot = Robot.from_urdf(shipped_robots()['arm7'], floating_base=True)
-    with pytest.raises(ModelError, match='floating_base is floating, and the simulated arm is'):
+    with pytest.raises(ModelError, match='floating_base is floating, but the simulated arm needs'):
         robot_to_mjcf(robot)
 
 
