@@ -252,8 +252,9 @@ class Dynamics:
         self.n = robot.n
         self.armature = np.array(robot.armature) if armature else np.zeros(robot.n)
         self.armature.flags.writeable = False
-        self._options = {'coulomb_velocity': float(coulomb_velocity), 'threads': threads,
-                         'backend': backend, 'armature': bool(armature)}
+        self._options: dict[str, Any] = {
+            'coulomb_velocity': float(coulomb_velocity), 'threads': threads, 'backend': backend,
+            'armature': bool(armature)}
         self._parameters = robot.parameters
         self._of_q, self._of_v = (_counted(robot, names) for names in (
             robot.position_names, robot.velocity_names))
@@ -300,6 +301,13 @@ class Dynamics:
         -------
         tuple of str
             ``link/m`` to ``link/Jzz`` for each body, then ``joint/term``.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> dynamics.column_names(['viscous'])[-3:]
+        ('link2/Jzz', 'joint1/viscous', 'joint2/viscous')
         """
         return self.robot.parameter_names + tuple(
             f'{joint}/{term}' for term in joint_terms.check_terms(terms)
@@ -308,8 +316,24 @@ class Dynamics:
     def parameter_vector(self, terms: Sequence[str] = ()) -> FloatArray:
         """Pi and the parameters of the terms as described, in the order of `column_names`.
 
-        Shape (10 nb + len(terms) n,). Damping, friction and armature are those of the
-        robot's description; offsets are zero.
+        Damping, friction and armature are those of the robot's description; offsets are zero.
+
+        Parameters
+        ----------
+        terms : sequence of str
+            Joint terms, see `robot_dynamics.dynamics.joint_terms`.
+
+        Returns
+        -------
+        ndarray, shape (10 nb + len(terms) n,)
+            In SI units.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> dynamics.parameter_vector().shape, dynamics.parameter_vector(['viscous']).shape
+        ((20,), (22,))
         """
         return np.concatenate([self.parameters,
                                joint_terms.described_parameters(self.robot, terms)])
@@ -339,6 +363,16 @@ class Dynamics:
         See Also
         --------
         forward_dynamics, gravity_torque, regressor
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> dynamics.inverse_dynamics([0.0, 0.0], [0.0, 0.0], [1.0, 0.0]).round(3)
+        array([27.194,  5.275])
+        >>> push = {'link2': [0.0, -10.0, 0.0, 0.0, 0.0, 0.0]}
+        >>> dynamics.inverse_dynamics([0.0, 0.0], [0.0, 0.0], [1.0, 0.0], push).round(3)
+        array([27.194,  5.275])
         """
         samples = self._gather(q=q, v=v, a=a)
         tau = self._evaluate('inverse_dynamics', samples)[0]
@@ -356,6 +390,13 @@ class Dynamics:
         -------
         ndarray, shape (..., n)
             Joint efforts, N m or N; the gradient of the potential energy.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> dynamics.gravity_torque([0.0, 0.0]).round(3)
+        array([25.751,  4.905])
         """
         rest = np.zeros(self.n)
         return self.inverse_dynamics(q, rest, rest)
@@ -390,6 +431,15 @@ class Dynamics:
         -----
         In time proportional to n: the articulated-body algorithm of Featherstone, "Rigid Body
         Dynamics Algorithms", chapter 7.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> q, v = [0.3, -0.2], [1.0, 0.5]
+        >>> tau = dynamics.inverse_dynamics(q, v, [2.0, -1.0])
+        >>> dynamics.forward_dynamics(q, v, tau).round(6)
+        array([ 2., -1.])
         """
         if external is not None:
             tau = np.asarray(tau) + self._external_efforts(q, external)
@@ -415,9 +465,19 @@ class Dynamics:
             C_ij = 1/2 sum_k (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) v_k.
         g : ndarray, shape (..., n)
             Gravity efforts.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> M, C, g = dynamics.matrices([0.3, -0.2], [1.0, 0.5])
+        >>> M.round(3)
+        array([[1.421, 0.359],
+               [0.359, 0.145]])
         """
         results = self._evaluate('matrices', self._gather(q=q, v=v))
-        return tuple(results) if out is None else _written(out, results, ('M', 'C', 'g'))
+        M, C, g = results if out is None else _written(out, results, ('M', 'C', 'g'))
+        return M, C, g
 
     def mass_matrix(self, q: ArrayLike) -> FloatArray:
         """Mass matrix M with the armature (see `Dynamics`).
@@ -431,6 +491,14 @@ class Dynamics:
         -------
         ndarray, shape (..., n, n)
             kg m^2, kg m or kg.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> dynamics.mass_matrix([0.0, 0.0]).round(3)
+        array([[1.443, 0.37 ],
+               [0.37 , 0.145]])
         """
         return self._evaluate('mass_matrix', self._gather(q=q))[0]
 
@@ -457,6 +525,14 @@ class Dynamics:
             differ, so that this skewness does not make C unique, and the two lead to
             different Slotine-Li regressors, either of which suits that controller. All
             other methods use the Christoffel matrix unless they are asked for the other.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> dynamics.coriolis_matrix([0.0, 1.0], [1.0, 0.5]).round(3)
+        array([[-0.086, -0.257],
+               [ 0.171,  0.   ]])
         """
         if _kind_of(factorisation) == coriolis.CHRISTOFFEL:
             return self.matrices(q, v)[1]
@@ -474,6 +550,13 @@ class Dynamics:
         -------
         ndarray, shape (...,)
             J; a float for one sample.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> round(float(dynamics.kinetic_energy([0.0, 0.0], [1.0, 0.0])), 4)
+        0.7216
         """
         M = self.mass_matrix(q)
         v = real_array(v, 'v')
@@ -491,6 +574,14 @@ class Dynamics:
         -------
         ndarray, shape (...,)
             J; a float for one sample. Its gradient is `gravity_torque`.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> rise = dynamics.potential_energy([1.0, 0.0]) - dynamics.potential_energy([0.0, 0.0])
+        >>> round(float(rise), 4)
+        21.6464
         """
         mass = self.robot.inertial_parameters[:, 0].sum()
         if not mass > 0.0:
@@ -517,6 +608,16 @@ class Dynamics:
         -------
         ndarray, shape (..., n, 10 nb + len(terms) n)
             Row j is joint j, column block k is body k, then one column a joint and term.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> robot = Robot.from_urdf('planar_2r')
+        >>> dynamics = Dynamics(robot)
+        >>> q, v, a = [0.3, -0.2], [1.0, 0.5], [2.0, -1.0]
+        >>> Y = dynamics.regressor(q, v, a)
+        >>> bool(np.allclose(Y @ robot.parameters, dynamics.inverse_dynamics(q, v, a)))
+        True
         """
         choice = self._choose('regressor', terms)
         return self._regressors(choice, self._gather(q=q, v=v, v_r=v, a=a), out)
@@ -541,6 +642,16 @@ class Dynamics:
         -------
         ndarray, shape (..., n, 10 nb + len(terms) n)
             Row j is joint j, column block k is body k, then one column a joint and term.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> q, v, v_r, a_r = [0.3, -0.2], [1.0, 0.5], [0.9, 0.6], [2.0, -1.0]
+        >>> Yr = dynamics.slotine_li_regressor(q, v, v_r, a_r)
+        >>> M, C, g = dynamics.matrices(q, v)
+        >>> bool(np.allclose(Yr @ dynamics.parameters, M @ a_r + C @ v_r + g))
+        True
         """
         choice = self._choose('slotine_li_regressor', terms)
         return self._regressors(choice, self._gather(q=q, v=v, v_r=v_r, a_r=a_r), out)
@@ -569,11 +680,23 @@ class Dynamics:
             Yr pi, joint efforts; the armature only as a term.
         gradient : ndarray, shape (..., 10 nb + len(terms) n)
             Yr^T s.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> q, v, v_r, a_r = [0.3, -0.2], [1.0, 0.5], [0.9, 0.6], [2.0, -1.0]
+        >>> s = [-0.1, 0.1]
+        >>> tau, gradient = dynamics.adaptive_terms(q, v, v_r, a_r, s, dynamics.parameters)
+        >>> Yr = dynamics.slotine_li_regressor(q, v, v_r, a_r)
+        >>> bool(np.allclose(gradient, Yr.T @ s))
+        True
         """
         choice = self._choose('adaptive_terms', terms)
         samples = self._gather(q=q, v=v, v_r=v_r, a_r=a_r, s=s, parameters=parameters,
                                columns=self._columns(choice))
-        return tuple(self._run(slotine_li.adaptive_terms, samples, choice))
+        tau, gradient = self._run(slotine_li.adaptive_terms, samples, choice)
+        return tau, gradient
 
     def normal_equations(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike,
                          weights: ArrayLike | None = None, *, terms: Sequence[str] = (),
@@ -607,6 +730,16 @@ class Dynamics:
         -------
         NormalEquations or Factor
             W^T W, W^T tau and tau^T tau, or R, z and rest.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> q, v, a = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 100, 2))
+        >>> tau = dynamics.inverse_dynamics(q, v, a)
+        >>> equations = dynamics.normal_equations(q, v, a, tau)
+        >>> equations.W_W.shape, equations.W_tau.shape
+        ((20, 20), (20,))
         """
         if not isinstance(factor, str) or factor not in ('gram', 'qr'):
             raise ParameterError(f"must be 'gram' or 'qr', got {shown(factor)}",
@@ -673,10 +806,19 @@ class Dynamics:
         Wensing, "Efficient analytical derivatives of rigid-body dynamics using spatial
         vector algebra". Equal to Garofalo, Ott, Albu-Schaeffer, "On the closed form
         computation of the dynamic matrices and their differentiations", eq. 24.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> found = dynamics.inverse_dynamics_derivatives([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
+        >>> found.dtau_dq.round(3)
+        array([[-0.049,  0.736],
+               [ 0.736,  0.736]])
         """
         results = self._evaluate('inverse_dynamics_derivatives', self._gather(q=q, v=v, a=a))
         if out is not None:
-            results = _written(out, results, InverseDynamicsDerivatives._fields)
+            results = list(_written(out, results, InverseDynamicsDerivatives._fields))
         return InverseDynamicsDerivatives(*results)
 
     def forward_dynamics_derivatives(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike,
@@ -704,6 +846,15 @@ class Dynamics:
         tau = tau(q, v, a(q, v, tau)) differentiated: Sohl, Bobrow, "A recursive multibody
         dynamics and sensitivity algorithm for branched kinematic chains"; Singh, Russell,
         Wensing (see `inverse_dynamics_derivatives`).
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> q, v, tau = [0.3, -0.2], [1.0, 0.5], [1.0, 1.0]
+        >>> found = dynamics.forward_dynamics_derivatives(q, v, tau)
+        >>> bool(np.allclose(found.da_dtau @ dynamics.mass_matrix(q), np.eye(2)))
+        True
         """
         return ForwardDynamicsDerivatives(*self._evaluate(
             'forward_dynamics_derivatives', self._gather(q=q, v=v, tau=tau)))
@@ -738,13 +889,23 @@ class Dynamics:
         with the sign of A corrected. Joints of several coordinates deviate by
         dq = `Robot.difference`, whose rate turns with their velocity: see
         `robot_dynamics.dynamics.linearisation`.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> model = dynamics.linearise([0.3, -0.2], [0.0, 0.0], a=[0.0, 0.0])
+        >>> model.A.shape, model.B.shape
+        ((4, 4), (4, 2))
+        >>> Phi, Gamma = model.discrete(0.002)
         """
         if (tau is None) == (a is None):
             raise ParameterError('must not both be given' if tau is not None
                                  else 'must not both be missing', subject='tau and a',
                                  remedy='give the efforts or the accelerations of the point')
         if a is None:
-            blocks = self.forward_dynamics_derivatives(q, v, tau)
+            assert tau is not None
+            blocks: Sequence[FloatArray] = self.forward_dynamics_derivatives(q, v, tau)
         else:
             blocks = self._run(forward_dynamics.acceleration_derivatives,
                                self._gather(q=q, v=v, a=a))
@@ -782,6 +943,14 @@ class Dynamics:
         differentiations", eq. 25), those with two the next of them; here they are not
         made, but efforts are differentiated as a whole, by the recursion of Newton and
         Euler with derivatives of every vector in it. A motor behind a spring moves by them.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> rates = dynamics.inverse_dynamics_rates(*np.zeros((5, 2)))
+        >>> rates.tau.round(3), rates.tau_dot.round(3)
+        (array([25.751,  4.905]), array([0., 0.]))
         """
         self.robot.require_single_coordinates('a derivative of efforts by time')
         samples = self._gather(q=q, v=v, a=a, jerk=jerk, snap=snap)
@@ -804,10 +973,18 @@ class Dynamics:
         MatrixTimeDerivatives
             M, C, g, M_dot, C_dot, g_dot, shapes (..., n, n) and (..., n). C is the Christoffel
             matrix, M with the armature; see `matrices` and `time_derivatives`.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> found = dynamics.matrix_time_derivatives([0.0, 1.0], [1.0, 0.5], [0.0, 0.0])
+        >>> bool(np.allclose(found.M_dot, found.C + found.C.T))
+        True
         """
         results = self._evaluate('matrix_time_derivatives', self._gather(q=q, v=v, a=a))
         if out is not None:
-            results = _written(out, results, MatrixTimeDerivatives._fields)
+            results = list(_written(out, results, MatrixTimeDerivatives._fields))
         return MatrixTimeDerivatives(*results)
 
     def time_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike,
@@ -837,6 +1014,15 @@ class Dynamics:
             dg/dt = sum (dJ^T/dt I - J^T I adj) gamma
 
         (with adj of dv/dt = J a + dJ/dt v in dPsi/dt, where the paper prints J v).
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> M_dot, C_dot, g_dot = dynamics.time_derivatives([0.0, 1.0], [1.0, 0.5], [0.0, 0.0])
+        >>> M_dot.round(3)
+        array([[-0.171, -0.086],
+               [-0.086, -0.   ]])
         """
         kind = _kind_of(factorisation)
         *_, dM, dC, dg = self.matrix_time_derivatives(q, v, a)
@@ -874,6 +1060,15 @@ class Dynamics:
 
         where for the Christoffel matrix Psi(v) is
         1/2 (I adj(v) - adj(v)^T I + Hb(I v)), also linear in v.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> found = dynamics.state_derivatives([0.0, 1.0], [1.0, 0.5])
+        >>> found.dM_dq[1].round(3)
+        array([[-0.342, -0.171],
+               [-0.171,  0.   ]])
         """
         kind = np.array([_kind_of(factorisation)])
         return StateDerivatives(*self._run(state_derivatives.state_derivatives,
@@ -907,6 +1102,15 @@ class Dynamics:
             dg/dpi_h   = J^T A(gamma)^h
 
         (the dot in the second is lost in print).
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> found = dynamics.parameter_derivatives([0.3, -0.2], [1.0, 0.5])
+        >>> g = found.dg_dpi.T @ dynamics.parameters
+        >>> bool(np.allclose(g, dynamics.gravity_torque([0.3, -0.2])))
+        True
         """
         kind = np.array([_kind_of(factorisation)])
         return ParameterDerivatives(*self._run(parameter_derivatives.parameter_derivatives,
@@ -934,6 +1138,13 @@ class Dynamics:
         -------
         ndarray, shape (..., nb, 4, 4), or (..., 4, 4) for one link
             Homogeneous transformations from the link frame to the base frame, metres.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> dynamics.forward_kinematics([0.0, 0.0], 'link2')[:3, 3].round(3)
+        array([0.45, 0.  , 0.  ])
         """
         frame = None if link is None else self._frame(link)
         samples = self._gather(q=q)
@@ -962,6 +1173,15 @@ class Dynamics:
             Linear velocity of the frame's origin (rows 0-2) and angular velocity (rows
             3-5) per unit joint speed. In link axes, J_k of Garofalo, Ott, Albu-Schaeffer,
             eq. 27.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> dynamics.jacobian([0.0, 0.0], 'link2').round(3)[:3]
+        array([[0.  , 0.  ],
+               [0.  , 0.  ],
+               [0.45, 0.  ]])
         """
         frame = self._packed_frame(link, axes)
         if axes == 'base':
@@ -987,6 +1207,15 @@ class Dynamics:
             dJ/dt, so that the acceleration of the frame's origin and the angular
             acceleration are J a + dJ/dt v (in base axes). Garofalo, Ott, Albu-Schaeffer,
             eq. 28.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> dynamics.jacobian_dot([0.0, 0.0], [1.0, 0.0], 'link2').round(3)[:3]
+        array([[-0.45,  0.  ],
+               [ 0.  ,  0.  ],
+               [ 0.  ,  0.  ]])
         """
         frame = self._packed_frame(link, axes)
         if axes == 'base':
@@ -1010,6 +1239,13 @@ class Dynamics:
         -------
         ndarray, shape (..., 6, n)
             d2J/dt2. Garofalo, Ott, Albu-Schaeffer, eq. 29.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> dynamics.jacobian_ddot([0.0, 0.0], [1.0, 0.0], [0.0, 0.0], 'link2').shape
+        (6, 2)
         """
         frame = self._packed_frame(link, axes)
         return self._run(kinematics.jacobian_ddot, self._gather(q=q, v=v, a=a), frame)[0]
@@ -1032,6 +1268,14 @@ class Dynamics:
         JacobianDerivatives
             dJ_dq and dJdot_dq, shape (..., n, 6, n); the index of q_h comes first. Garofalo,
             Ott, Albu-Schaeffer, eqs. 30 to 32.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> dJ_dq, dJdot_dq = dynamics.jacobian_derivatives([0.0, 0.0], [1.0, 0.0], 'link2')
+        >>> dJ_dq.shape
+        (2, 6, 2)
         """
         frame = self._packed_frame(link, axes)
         return JacobianDerivatives(*self._run(kinematics.jacobian_derivatives,
@@ -1054,6 +1298,13 @@ class Dynamics:
         ------
         ModelError
             When the links have no mass.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> dynamics.com_position([0.0, 0.0]).round(3)
+        array([ 0.404, -0.014,  0.001])
         """
         self._require_mass()
         return self._evaluate('com_position', self._gather(q=q))[0]
@@ -1078,6 +1329,15 @@ class Dynamics:
         ------
         ModelError
             When the links have no mass.
+
+        Examples
+        --------
+        >>> from robot_dynamics import Dynamics, Robot
+        >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+        >>> dynamics.com_jacobian([0.0, 0.0]).round(3)
+        array([[-0.001,  0.012],
+               [ 0.   ,  0.   ],
+               [ 0.404,  0.077]])
         """
         self._require_mass()
         return self._evaluate('com_jacobian', self._gather(q=q))[0]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -74,7 +74,8 @@ def merged(triangles: Iterable[FloatArray], p: int) -> Factor:
 def triangle_of(rows: FloatArray) -> FloatArray:
     """Square triangular factor of rows, with rows of zeros where there are too few."""
     missing = max(rows.shape[1] - rows.shape[0], 0)
-    return np.linalg.qr(np.pad(rows, ((0, missing), (0, 0))), mode='r')
+    triangle: Any = np.linalg.qr(np.pad(rows, ((0, missing), (0, 0))), mode='r')
+    return triangle
 
 
 def check_columns(columns: Sequence[int] | None, width: int) -> IntArray:

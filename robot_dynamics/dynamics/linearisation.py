@@ -40,6 +40,15 @@ class LinearModel:
         1/s and 1/s^2.
     B : ndarray, shape (..., 2 n, n)
         Zeros above M^-1.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Dynamics, Robot
+    >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
+    >>> model = dynamics.linearise([0.3, -0.2], [0.0, 0.0], a=[0.0, 0.0])
+    >>> Phi, Gamma = model.discrete(0.002)
+    >>> Phi.shape, Gamma.shape
+    ((4, 4), (4, 2))
     """
 
     A: FloatArray

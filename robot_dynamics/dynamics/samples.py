@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,7 +43,8 @@ def gather(arguments: dict[str, tuple[ArrayLike, int, str]]) -> Samples:
         By name: the value, the length its last axis must have, and what that counts.
     """
     if all(_is_plain(value, width) for value, width, _ in arguments.values()):
-        return Samples((), [value[np.newaxis] for value, _, _ in arguments.values()])
+        plain: list[Any] = [value for value, _, _ in arguments.values()]
+        return Samples((), [value[np.newaxis] for value in plain])
     arrays = {name: _array(name, *argument) for name, argument in arguments.items()}
     try:
         shape = np.broadcast_shapes(*(array.shape[:-1] for array in arrays.values()))

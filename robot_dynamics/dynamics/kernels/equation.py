@@ -146,7 +146,7 @@ class Equation(Compiled):
         self.row = self._function if is_coupled else routine(self._made('row', _row_source(
             inputs, outputs)))
         self._rows: Any = None
-        self._address: int | None = None
+        self._address: Any = None
 
     @property
     def is_loaded(self) -> bool:
@@ -174,7 +174,7 @@ class Equation(Compiled):
         if self._address is None:
             function = self._made('entry', _entry_source(self.inputs, self.outputs))
             signature = types.int64(_POINTERS, _POINTERS, types.CPointer(types.float64))
-            callback = CFunc(function, (signature.args, signature.return_type), locals={},
+            callback: Any = CFunc(function, (signature.args, signature.return_type), locals={},
                              options={'nopython': True, **OPTIONS})
             callback._cache = cache_of(function, self.directory)
             self._callback = callback

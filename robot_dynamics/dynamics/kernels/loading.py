@@ -23,7 +23,7 @@ from robot_dynamics.dynamics.kernels.cache import cache_base, cache_directory, c
 try:
     import fcntl
 except ImportError:  # not a POSIX system: two processes may then compile the same kernel
-    fcntl = None
+    fcntl = None  # type: ignore[assignment]
 
 #: 'contract' lets the compiler fuse a multiplication and an addition; nothing else
 #: that changes results is allowed (nan and inf must travel).

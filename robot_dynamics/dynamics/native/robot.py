@@ -15,6 +15,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -169,18 +170,18 @@ def carried_bodies(geometry: Geometry) -> list[set[int]]:
 
 
 def _inputs(geometry: Geometry, groups: tuple[str, ...],
-            ) -> tuple[Tape, dict[str, list[Scalar]], Geometry]:
+            ) -> tuple[Tape, dict[str, list[Any]], Geometry]:
     """A tape, the arrays of variables by name, and the geometry under a variable gravity."""
     tape = Tape()
     lengths = {'pi': 10 * len(geometry.bodies), 'gravity': 3}
-    inputs = {group: tape.symbols(group, (
+    inputs: dict[str, list[Any]] = {group: tape.symbols(group, (
         f'{group}{k}' for k in range(lengths.get(group, geometry.n)))) for group in groups}
-    gravity = tuple(inputs.get('gravity', (0, 0, 0)))
+    gravity: tuple[Any, ...] = tuple(inputs.get('gravity', (0, 0, 0)))
     return tape, inputs, replace(geometry, gravity=gravity)
 
 
-def _kernel(name: str, tape: Tape, inputs: Mapping[str, list[Scalar]],
-            outputs: Mapping[str, list[Scalar | None]]) -> str:
+def _kernel(name: str, tape: Tape, inputs: Mapping[str, list[Any]],
+            outputs: Mapping[str, list[Any]]) -> str:
     return c_function(Recording(
         name, '', '', tape, tuple(Input(group, ()) for group in inputs),
         tuple(Output(key, (len(entries),), tuple(entries)) for key, entries in outputs.items())),
