@@ -155,7 +155,7 @@ class Caller:
                 return general(*arguments)
             if len(outputs) == 1:
                 return outputs[0].reshape(shapes[0])
-            return (tuple if result is None else result._make)(
+            return (tuple if result is None else result._make)(  # type: ignore[attr-defined]
                 [y.reshape(shape) for y, shape in zip(outputs, shapes, strict=True)])
         return call
 
@@ -188,6 +188,7 @@ class Caller:
         if axis.isdigit():
             return int(axis)
         if axis == 'w':
+            assert first is not None
             return self._sizes['p'] + int(first[0]) * self._sizes['n']
         return self._sizes[axis]
 
@@ -196,7 +197,7 @@ class Caller:
         """Address of a kernel, and what it reads of the robot."""
         name = name or equation.name.rpartition('.')[2]
         if self._library is not None and name in robot_c.NAMES:
-            address = ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
+            address: Any = ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
             return address, self._constants
         return equation.address(), data
 
