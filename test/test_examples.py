@@ -85,7 +85,8 @@ def undocumented(thing):
     except ValueError:
         return []
     return [name for name in parameters
-            if name not in known and name not in ('self', 'cls', 'args', 'kwargs') and not name.startswith('_')]
+            if name not in known and name not in ('self', 'cls', 'args', 'kwargs')
+            and not name.startswith('_')]
 
 
 def missing(room):
