@@ -21,6 +21,7 @@ while :; do
 done
 prepare_environment sim,record,report,xacro,symbolic,test "$wheels"
 "$python" -m ruff check .
+"$python" -m mypy
 # Tests end with this script, see test/conftest.py.
 export ROBOT_DYNAMICS_TEST_SCRIPT=$$
 
