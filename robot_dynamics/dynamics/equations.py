@@ -261,6 +261,8 @@ class Dynamics:
         self._inertial = 10 * robot.n_bodies
         self._caller = Caller(robot, self.armature, backend, threads)
         self.backend = self._caller.backend
+        if backend == 'c':  # a copy does not warn again
+            self._options['backend'] = self.backend
         # What is found at the first call of a method, by its last argument.
         self._entries: dict[str, dict[Any, Any]] = {}
         self._choices: dict[tuple[str, ...], FloatArray] = {}
@@ -530,7 +532,7 @@ class Dynamics:
         --------
         >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
-        >>> dynamics.coriolis_matrix([0.0, 1.0], [1.0, 0.5]).round(3)
+        >>> dynamics.coriolis_matrix([0.0, 1.0], [1.0, 0.5]).round(3) + 0.0
         array([[-0.086, -0.257],
                [ 0.171,  0.   ]])
         """

@@ -38,7 +38,7 @@ def test_an_arm_that_runs_already_gets_a_controller_only():
 def test_a_robot_that_floats_is_refused_before_anything_starts(tmp_path):
     path = tmp_path / 'floating.urdf'
     path.write_text(Robot.from_urdf(load_description('arm7').path, floating_base=True).to_urdf())
-    with pytest.raises(ModelError, match='floating_base is floating, and control is for'):
+    with pytest.raises(ModelError, match='floating_base is floating, but control needs'):
         System(robot=str(path)).processes()
 
 

@@ -57,7 +57,7 @@ def kept():
 
 
 def test_no_node_takes_them(kept):
-    classes = node_classes(path.read_text(encoding='utf-8') for path in FOLDER.glob('*.py'))
+    classes = node_classes(path.read_text(encoding='utf-8') for path in FOLDER.rglob('*.py'))
     assert {'AdaptiveControllerNode', 'ReferenceNode', 'EffortControllerNode'} <= classes.keys()
     assert {name: names_taken(found) & kept for name, found in classes.items()
             if names_taken(found) & kept} == {}
