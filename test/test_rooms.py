@@ -22,9 +22,6 @@ ROS = ('rclpy', 'rcl_interfaces', 'sensor_msgs', 'std_msgs', 'trajectory_msgs', 
 #: Modules of one folder, at most, and the share of modules with exactly one importer.
 MOST_MODULES, SINGLE_IMPORTERS = 20, 0.15
 
-#: Folders that have more modules still.
-LARGE_FOLDERS = ('dynamics/kernels',)
-
 IMPORT_WITHOUT_ROS = """
 import importlib, importlib.abc, pkgutil, sys
 
@@ -153,9 +150,7 @@ def test_rooms_inside_rooms_import_one_way():
     assert not circles, '\n'.join(map(' '.join, circles))
 
 
-@pytest.mark.parametrize('folder', sorted(
-    {path.parent for path in MODULES if module_id(path.parent) not in LARGE_FOLDERS}),
-    ids=module_id)
+@pytest.mark.parametrize('folder', sorted({path.parent for path in MODULES}), ids=module_id)
 def test_a_folder_is_read_at_a_glance(folder):
     modules = [path for path in folder.glob('*.py') if path.name != '__init__.py']
     assert len(modules) <= MOST_MODULES

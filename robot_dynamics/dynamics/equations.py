@@ -19,10 +19,9 @@ from robot_dynamics.dynamics.kernels import (
     forward_dynamics,
     kinematics,
     matrices,
+    matrix_derivatives,
     newton_euler,
-    parameter_derivatives,
     slotine_li,
-    state_derivatives,
     time_derivatives,
 )
 from robot_dynamics.dynamics.kernels.equation import Equation
@@ -1073,7 +1072,7 @@ class Dynamics:
                [-0.171,  0.   ]])
         """
         kind = np.array([_kind_of(factorisation)])
-        return StateDerivatives(*self._run(state_derivatives.state_derivatives,
+        return StateDerivatives(*self._run(matrix_derivatives.state_derivatives,
                                            self._gather(q=q, v=v), kind))
 
     def parameter_derivatives(self, q: ArrayLike, v: ArrayLike,
@@ -1115,7 +1114,7 @@ class Dynamics:
         True
         """
         kind = np.array([_kind_of(factorisation)])
-        return ParameterDerivatives(*self._run(parameter_derivatives.parameter_derivatives,
+        return ParameterDerivatives(*self._run(matrix_derivatives.parameter_derivatives,
                                                self._gather(q=q, v=v), kind))
 
     # ---- kinematics ----

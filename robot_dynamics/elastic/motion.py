@@ -14,13 +14,13 @@ import math
 
 import numpy as np
 
-from robot_dynamics.dynamics.kernels import matrices, rotor_axes
+from robot_dynamics.dynamics.kernels import matrices
 from robot_dynamics.dynamics.kernels.loading import kernel, part
 from robot_dynamics.dynamics.kernels.matrices import fill_matrices
-from robot_dynamics.dynamics.kernels.rotor_axes import turn_rotors
 from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute
+from robot_dynamics.elastic.rotors import WIDTH, turn_rotors
 
-MATRIX_HEIGHT, ROTOR_WIDTH = matrices.HEIGHT, rotor_axes.WIDTH
+MATRIX_HEIGHT, ROTOR_WIDTH = matrices.HEIGHT, WIDTH
 
 #: What else than a joint a run may end at.
 NOT_FINITE = -2

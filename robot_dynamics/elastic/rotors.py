@@ -8,8 +8,7 @@ Parameters for Robots with Elastic Joints", eq. 1, give it the kinetic energy::
     T_i = k_i Ups_i theta_i' b_i . O_i + 1/2 k_i^2 Ups_i theta_i'^2
 
 beside what is in the inertia of that link (eq. A.14). Column i of B_d (eq. 8) is k_i Ups_i
-times W_i, which changes with joint k by X_i,hk, see
-`robot_dynamics.dynamics.kernels.rotor_axes`; X_i is skew-symmetric in h and k when both
+times W_i, which changes with joint k by X_i,hk; X_i is skew-symmetric in h and k when both
 signs are kept. The Christoffel symbols of T (eq. 4, corrected: a factor 1/2 is missing in
 print) then are::
 
@@ -18,14 +17,71 @@ print) then are::
     C_n+i,k   = 1/2 k_i Ups_i sum_j X_i,(kj) q_j'            motor i, speed of link k
 
 with (kj) the pair in order from base to tip.
+
+With w_h the angular velocity that unit speed of joint h gives to what it carries, and only
+for joints that carry that link::
+
+    W_i,h  = w_h . b_i                  turn of the link about the axis of the rotor
+    X_i,hk = w_h . (w_k x b_i)          dW_i,h / dq_k for h before k
+
+Moving with joint k, w_h and b_i turn together if k comes before h, so that W_i,h changes
+with joints from h on only.
 """
+
+import math
 
 import numpy as np
 
-from robot_dynamics.dynamics.kernels.algebra import cross, dot, load, load_matrix, times
-from robot_dynamics.dynamics.kernels.loading import kernel
-from robot_dynamics.dynamics.kernels.pose import parent_row
-from robot_dynamics.dynamics.kernels.rotor_axes import AXES, FIELD_W, WIDTH, turn_rotors
+from robot_dynamics.dynamics.kernels.algebra import (
+    ZERO,
+    cross,
+    dot,
+    load,
+    load_matrix,
+    store,
+    store_matrix,
+    times,
+)
+from robot_dynamics.dynamics.kernels.layout import IS_PRISMATIC
+from robot_dynamics.dynamics.kernels.loading import kernel, part
+from robot_dynamics.dynamics.kernels.pose import IDENTITY, link_origin, parent_row, place
+
+# Offsets in the row of a frame.
+AXES = 0       # 9
+POSITION = 9   # 3
+FIELD_W = 12   # 3, w
+WIDTH = 15
+
+
+@part
+def turn_rotors(model, rotor_axes, q, frames, W, X):
+    """W and X of one sample, for the upper triangle h < k of each X_i."""
+    joints = model.shape[0] - 1
+    store_matrix(frames, 0, AXES, IDENTITY)
+    store(frames, 0, POSITION, ZERO)
+    for i in range(joints):
+        parent = parent_row(model, i)
+        parent_axes = load_matrix(frames, parent, AXES)
+        axes, joint, z = place(model, i, q[i], math.sin(q[i]), math.cos(q[i]),
+                               parent_axes, load(frames, parent, POSITION))
+        store_matrix(frames, i + 1, AXES, axes)
+        store(frames, i + 1, POSITION, link_origin(model, i, axes, joint))
+        store(frames, i + 1, FIELD_W, ZERO if model[i, IS_PRISMATIC] != 0.0 else z)
+        b = times(parent_axes, load(rotor_axes, i, 0))
+        for h in range(joints):
+            W[i, h] = 0.0
+            for k in range(joints):
+                X[i, h, k] = 0.0
+        k = parent - 1
+        while k >= 0:
+            w_k = load(frames, k + 1, FIELD_W)
+            W[i, k] = dot(w_k, b)
+            turned = cross(w_k, b)
+            h = parent_row(model, k) - 1
+            while h >= 0:
+                X[i, h, k] = dot(load(frames, h + 1, FIELD_W), turned)
+                h = parent_row(model, h) - 1
+            k = parent_row(model, k) - 1
 
 
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], '

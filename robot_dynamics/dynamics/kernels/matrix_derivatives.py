@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Derivatives of M, C and g with respect to q and v.
+r"""Derivatives of M, C and g with respect to q and v, and to the inertial parameters.
 
 Moving column h moves all that it carries as one body. Seen from there, what lies below
 moves the other way: a field that column h does not carry changes by [S_j, S_h], gravity G by
@@ -18,6 +18,17 @@ out of h, j and k, which must lie on one branch::
 These are the sums over bodies of Garofalo, Ott, Albu-Schaeffer, "On the closed form
 computation of the dynamic matrices and their differentiations", eq. 24 with (18)-(20) and
 (30)-(32), carried out before and not after the products.
+
+M, C and g are linear in the parameters. The derivative with respect to one of them is the
+share of a body with that parameter 1 and all others 0. With I_p its inertia, v the twist of
+the body and B_p the Coriolis operator of I_p (`coriolis`), for columns j and k that carry it::
+
+    dM_jk/dpi_p = S_j . I_p S_k
+    dC_jk/dpi_p = S_j . (I_p dS_k/dt + B_p(v) S_k)
+    dg_j/dpi_p  = -S_j . I_p G
+
+Garofalo, Ott, Albu-Schaeffer, "On the closed form computation of the dynamic matrices and
+their differentiations", eq. 13; I_p x is the column of A(x) there.
 """
 
 import numpy as np
@@ -28,24 +39,39 @@ from robot_dynamics.dynamics.kernels.equation import DONE, equation
 from robot_dynamics.dynamics.kernels.joint_table import (
     add_pairs,
     bracket,
+    get,
+    get_matrix,
     get_pair,
     is_carried,
     parent_column,
     power,
     put_pair,
 )
-from robot_dynamics.dynamics.kernels.layout import FIRST_ROW, GRAVITY, PARENT
+from robot_dynamics.dynamics.kernels.layout import (
+    BODY,
+    FIRST_ROW,
+    GRAVITY,
+    INERTIA,
+    LAST_ROW,
+    PARENT,
+    WIDTH,
+)
 from robot_dynamics.dynamics.kernels.loading import helper, routine
 from robot_dynamics.dynamics.kernels.moments import (
     inertia_at,
     inertia_on,
     measure_all,
+    moments_of_rest,
+    spreading,
     sum_to_base,
 )
 from robot_dynamics.dynamics.kernels.motion import (
     AFTER_SUMS,
+    AXES,
     FIELD,
+    MASS,
     MORE_SUMS,
+    POSITION,
     RATE,
     TWIST,
     move_all,
@@ -56,7 +82,10 @@ from robot_dynamics.dynamics.kernels.motion import (
 BELOW = AFTER_SUMS        # 6, P_h
 MOMENTUM = AFTER_SUMS + 6  # 6, I S_k for the furthest out of three columns
 EFFORT = AFTER_SUMS + 12   # 6, Q_k likewise
-HEIGHT = AFTER_SUMS + 18
+STATE_HEIGHT = AFTER_SUMS + 18
+
+#: Rows of the table for derivatives by parameters; sines and cosines are the last ones.
+PARAMETER_HEIGHT = MASS
 
 # Rows of the table of pairs (h, k), for the furthest out of three columns.
 AWAY = 0           # 6, D_k
@@ -143,7 +172,7 @@ def fill_gravity(count, gravity, inertia, h, j, table, pairs, dg):
 def state_derivatives(model, kind, q, v, dM, dCq, dCv, dg):
     """Derivatives of M and C, [h, j, k], and g, [h, j]."""
     count = model.shape[0] - 1
-    table, B = np.empty((HEIGHT, count + 1)), np.empty((36, count))
+    table, B = np.empty((STATE_HEIGHT, count + 1)), np.empty((36, count))
     pairs = np.empty((PAIR_HEIGHT, count * count))
     branch = np.empty(count, np.int64)
     gravity = (load(model, count, GRAVITY), ZERO)
@@ -170,4 +199,49 @@ def state_derivatives(model, kind, q, v, dM, dCq, dCv, dg):
                 fill_entry(count, e, other, branch[b], table, pairs, dM, dCq, dCv)
                 fill_entry(count, other, e, branch[b], table, pairs, dM, dCq, dCv)
                 fill_entry(count, other, branch[b], e, table, pairs, dM, dCq, dCv)
+    return DONE
+
+
+
+@routine
+def fill_parameter(model, kind, i, inertia, gravity, table, dM, dC, dg):
+    """Write what a body of this inertia, which column i moves, adds to M, C and g."""
+    twist = get_pair(table, TWIST, i)
+    k = i
+    while k >= 0:
+        S = get_pair(table, FIELD, k)
+        momentum = inertia_on(inertia, S)
+        effort = add_pairs(inertia_on(inertia, get_pair(table, RATE, k)),
+                           coriolis_by(kind, inertia, twist, S))
+        dg[k] = -power(S, inertia_on(inertia, gravity))
+        j = i
+        while j >= 0:
+            S_j = get_pair(table, FIELD, j)
+            dM[j, k] = power(S_j, momentum)
+            dC[j, k] = power(S_j, effort)
+            j = int(model[j, PARENT])
+        k = int(model[k, PARENT])
+
+
+@equation('1 q n', 'pnn pnn pn', on_demand=True)
+def parameter_derivatives(model, kind, q, v, dM, dC, dg):
+    """Derivatives of M and C, [p, j, k], and g, [p, j]."""
+    count = model.shape[0] - 1
+    gravity = (load(model, count, GRAVITY), ZERO)
+    table, unit = np.empty((PARAMETER_HEIGHT, count + 1)), np.zeros((1, WIDTH))
+    dM[:] = 0.0
+    dC[:] = 0.0
+    dg[:] = 0.0
+    place_all(model, q, False, table)
+    move_all(model, v, v, v, ZERO, table)
+    for i in range(count):
+        if i == int(model[i, LAST_ROW]):
+            axes, position = get_matrix(table, AXES, i), get(table, POSITION, i)
+            for p in range(10):
+                unit[0, INERTIA:INERTIA + 10] = 0.0
+                unit[0, INERTIA + p] = 1.0
+                m, h, S = moments_of_rest(unit, 0, axes, position)
+                at = 10 * int(model[i, BODY]) + p
+                fill_parameter(model, kind[0], i, (m, h, spreading(S)), gravity, table,
+                               dM[at], dC[at], dg[at])
     return DONE
