@@ -192,7 +192,7 @@ def go_to_extremes(live: Live, node: str, rows: Sequence[Parameter]) -> None:
             beyond = 2.0 * row.high + 1.0
             (result,) = live.set(node, RosParameter(row.name, value=(
                 (beyond,) * len(value) if isinstance(value, tuple) else beyond)))
-            assert not result.successful and f'outside {row.low:g} to' in result.reason
+            assert not result.successful and f'within {row.low:g} to' in result.reason
         live.observer.spin(0.3)
     for pick in (0, -1):
         result = live.set_atomically(node, *(
