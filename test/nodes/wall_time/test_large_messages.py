@@ -119,7 +119,7 @@ def test_joint_states_are_answered_whatever_else_is_sent(start, observer, style)
     changes = [Parameter(name='payload.com', value=value)]
     (answer,) = observer.call(SetParameters, f'{CONTROLLER}/set_parameters',
                               SetParameters.Request(parameters=changes), timeout=30.0).results
-    assert not answer.successful and 'has 100000 elements' in answer.reason
+    assert not answer.successful and 'got 100000' in answer.reason
     few = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=1.0)
     changes = [Parameter(name=f'payload.mass{k}', value=few) for k in range(1000)]
     (answer,) = observer.call(SetParameters, f'{CONTROLLER}/set_parameters',
