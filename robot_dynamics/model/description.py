@@ -1,22 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A robot as described in a file: named links, and the joints between them.
+"""A robot as described in a file: its links and joints, and which of them move.
 
-Every reader produces a `RobotTree`, and `robot_dynamics.model.assembly` turns it into a
-`Robot`. Nothing is lumped, locked or reduced yet.
+Every reader produces a `RobotTree`. `select` chooses its joints that move, follow others or
+are held, and `robot_dynamics.model.assembly` makes a `Robot` of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from itertools import chain, count
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import ModelError, listed, one_of
-from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.joints import Coordinates, JointType, joint_motion, neutral
+from robot_dynamics.errors import (
+    DimensionError,
+    Finding,
+    ModelError,
+    ModelTypeError,
+    RobotDynamicsError,
+    Severity,
+    UnknownNameError,
+    listed,
+    one_of,
+    shown,
+)
+from robot_dynamics.model.arrays import FloatArray, real_array
+from robot_dynamics.model.joints import (
+    Coordinates,
+    JointType,
+    check_positions,
+    joint_motion,
+    neutral,
+)
+
+# Name of the joint of a floating base, and of the link that stands still.
+_FLOATING_BASE, _WORLD = 'floating_base', 'world'
+# No mimic joint of a robot has a larger ratio or offset.
+_MAX_RATIO = 1e9
+# No joint of a robot has a larger position, rad or m.
+_FARTHEST = 1e9
 
 
 class JointKind(Enum):
@@ -74,33 +102,10 @@ class LinkDescription:
 
 @dataclass(frozen=True, eq=False)
 class JointDescription:
-    """A joint, with the geometry that `Robot` documents.
+    """A joint from its parent to its child link, with the geometry that `Robot` documents.
 
-    Parameters
-    ----------
-    name : str
-        Its name.
-    kind : JointKind
-        How it moves.
-    parent, child : str
-        The links it joins.
-    placement : ndarray, shape (4, 4)
-        Pose of the joint frame in the parent link frame.
-    axis : ndarray, shape (3,)
-        Unit axis in the axes of the child link frame, or normal of the plane; unused for a
-        fixed or floating joint.
-    link_offset : ndarray, shape (3,)
-        Origin of the child link frame seen from the joint frame, in the axes of
-        the child link frame, m.
-    limit : LimitDescription, optional
-        Its limits.
-    soft_range : tuple of two floats, optional
-        Positions between which controllers have to keep the joint, rad or m; nan for a text
-        that is not a number.
-    damping, friction, armature : float
-        Viscous coefficient, Coulomb effort and reflected rotor inertia.
-    mimic : MimicDescription, optional
-        The joint it follows.
+    The soft range, rad or m, is where controllers have to keep the joint; nan stands for a
+    text that is not a number.
     """
 
     name: str
@@ -172,7 +177,7 @@ class RobotTree:
 def check_tree(tree: RobotTree) -> None:
     """Raise `ModelError` unless one path leads from a root to every link.
 
-    Several roots are allowed here; `robot_dynamics.model.selection` chooses one.
+    Several roots are allowed here; `select` chooses one.
     """
     if not tree.links:
         raise ModelError('has no links: did the xacro instantiate its macro?', subject=tree.name,
@@ -198,3 +203,272 @@ def check_tree(tree: RobotTree) -> None:
         raise ModelError('is its own ancestor: its joints form a closed loop',
                          subject=circling[0],
                          remedy='open the loop among: ' + listed(circling))
+
+
+@dataclass(frozen=True)
+class Drive:
+    """How a joint follows the coordinates: q_joint = multiplier * q_of(joint) + offset.
+
+    An independent joint follows itself, by 1 and 0; ``joint`` is None for a joint that is held
+    at ``offset``, rad or m. A joint of several coordinates is independent or is held.
+    """
+
+    joint: str | None
+    multiplier: float
+    offset: float | tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The part of a tree that becomes a robot."""
+
+    tree: RobotTree  # With a joint from the world to the base if that floats.
+    base: str  # The link that stands still.
+    below: tuple[JointDescription, ...]  # All joints below the base, parents first.
+    independent: tuple[str, ...]  # In the order of the joint vectors.
+    drives: dict[str, Drive]  # Of each joint below the base.
+    findings: tuple[Finding, ...]  # Positions that were chosen here.
+
+
+def select(tree: RobotTree, *, joints: Sequence[str] | None = None,
+           locked: Mapping[str, ArrayLike] | None = None,
+           base_link: str | None = None, floating_base: bool = False) -> Selection:
+    """Choose the joints that move; arguments as for `Robot.from_urdf`."""
+    base = _base(tree, base_link)
+    if not isinstance(floating_base, (bool, np.bool_)):
+        raise ModelError(f'must be True or False, got {shown(floating_base)}',
+                         subject='floating_base', remedy='give True for a base that floats')
+    if floating_base:
+        tree, base = _on_floating_base(tree, base)
+    below = tuple(tree.depth_first(base))
+    held = _locked_positions(tree, {} if locked is None else locked)
+    independent = (tuple(name for name in _movable(below) if name not in held)
+                   if joints is None else _chosen(tree, below, joints, held))
+    resolver = _Resolver(tree, set(independent), held)
+    drives = {joint.name: resolver.drive(joint) for joint in below}
+    return Selection(tree, base, below, independent, drives, tuple(resolver.findings(below)))
+
+
+def _base(tree: RobotTree, base_link: str | None) -> str:
+    if base_link is not None:
+        if not isinstance(base_link, str) or base_link not in tree.links:
+            raise UnknownNameError('is not a link of the description (given as base_link)',
+                                   subject=str(base_link), remedy=one_of(tree.links, base_link))
+        return tree.links[base_link].name
+    roots = tree.roots()
+    if len(roots) > 1:
+        raise ModelError(f'has {len(roots)} links without parent: {listed(roots)}',
+                         subject=tree.name,
+                         remedy='join them by fixed joints, or choose one as base_link')
+    return roots[0]
+
+
+def _on_floating_base(tree: RobotTree, base: str) -> tuple[RobotTree, str]:
+    """The tree with a link on a floating joint from a new link, the world; and its name."""
+    for joint in tree.joints.values():
+        if (joint.kind is JointKind.FLOATING and joint.parent == base
+                and tree.links[base].parameters is None):
+            raise ModelError('is a floating base already', subject=joint.name,
+                             remedy='leave floating_base out')
+    world, name = _unused(_WORLD, tree.links), _unused(_FLOATING_BASE, tree.joints)
+    floating = JointDescription(
+        name=name, kind=JointKind.FLOATING, parent=world, child=base, placement=np.eye(4),
+        axis=np.array([1.0, 0.0, 0.0]), link_offset=np.zeros(3))
+    others = {key: joint for key, joint in tree.joints.items() if joint.child != base}
+    return RobotTree(tree.name, {world: LinkDescription(world), **tree.links},
+                     {name: floating, **others}), world
+
+
+def _unused(name: str, taken: Container[str]) -> str:
+    numbered = (f'{name}_{k}' for k in count(2))
+    return next(candidate for candidate in chain([name], numbered) if candidate not in taken)
+
+
+def _locked_positions(tree: RobotTree, locked: Mapping[str, ArrayLike]
+                      ) -> dict[str, float | tuple[float, ...]]:
+    """Positions of explicitly locked joints after a check."""
+    if not isinstance(locked, Mapping):
+        raise ModelTypeError(f'must be a mapping, got a value of type {type(locked).__name__}',
+                             subject='locked',
+                             remedy="give positions by joint name: locked={'joint': 0.0}")
+    positions: dict[str, float | tuple[float, ...]] = {}
+    for name, value in locked.items():
+        joint = _known(tree, name, 'locked')
+        if joint.kind is JointKind.FIXED:
+            raise ModelError('is fixed and cannot be locked', subject=name,
+                             remedy='leave it out of locked')
+        position: Any = _position(value)
+        if not joint.kind.has_coordinate:
+            positions[joint.name] = _several_positions(joint, position, value)
+        elif np.ndim(position) == 0 and abs(position) < _FARTHEST:
+            positions[joint.name] = float(position)
+        else:
+            raise ModelError(f'cannot be locked at {shown(value)}', subject=name,
+                             remedy='give a position in rad or m')
+    return positions
+
+
+def _position(value: ArrayLike) -> FloatArray | float:
+    """A position as given by the caller; nan if it is not a number."""
+    try:
+        return real_array(value, 'position')
+    except DimensionError:
+        return math.nan
+
+
+def _several_positions(joint: JointDescription, position: FloatArray | float, given: ArrayLike
+                       ) -> tuple[float, ...]:
+    """All positions of a joint of several coordinates."""
+    coordinates = Coordinates((joint.name,), (joint.kind.joint_type,))
+    if np.ndim(position) == 0 and position == 0.0:
+        return tuple(joint.kind.neutral.tolist())
+    names = ', '.join(joint.kind.joint_type.position_names)
+    try:
+        positions = check_positions(coordinates, position, 'locked')
+        is_position = positions.ndim == 1 and bool(np.all(np.abs(positions) < _FARTHEST))
+    except RobotDynamicsError:
+        is_position = False
+    if not is_position:
+        raise ModelError(f'is {joint.kind.value} and cannot be locked at {shown(given)}',
+                         subject=joint.name,
+                         remedy=f'lock it at 0, its described pose, or give {names}'
+                                + (' with a quaternion of length 1' if 'qw' in names else ''))
+    return tuple(positions.tolist())
+
+
+def _known(tree: RobotTree, name: str, argument: str) -> JointDescription:
+    """A joint of the tree, named by the caller."""
+    if not isinstance(name, str) or name not in tree.joints:
+        raise UnknownNameError(f'is not a joint of the description (given in {argument})',
+                               subject=str(name),
+                               remedy=one_of(_movable(tree.joints.values()), name))
+    return tree.joints[name]
+
+
+def _movable(joints: Iterable[JointDescription]) -> list[str]:
+    """Names of the joints that could be independent."""
+    return [joint.name for joint in joints
+            if joint.kind is not JointKind.FIXED and joint.mimic is None]
+
+
+def _chosen(tree: RobotTree, below: Sequence[JointDescription], joints: Sequence[str],
+            held: Container[str]) -> tuple[str, ...]:
+    """The joints chosen by the caller, after a check that each can be independent."""
+    if isinstance(joints, str):
+        raise ModelTypeError(f'must be a list of names, got the text {shown(joints)}',
+                             subject='joints', remedy=f'give a list: joints=[{joints!r}]')
+    if isinstance(joints, (Set, bytes)) or not isinstance(joints, Iterable):
+        raise ModelTypeError('must be an ordered list of names, got a value of type '
+                             f'{type(joints).__name__}', subject='joints',
+                             remedy='give a list: its order is that of every joint vector')
+    names = tuple(joints)
+    remedy = one_of(_movable(below))
+    if not names:
+        raise ModelError('must name at least one joint', subject='joints', remedy=remedy)
+    below_names = {joint.name for joint in below}
+    for name in names:
+        joint = _known(tree, name, 'joints')
+        if name not in below_names:
+            raise ModelError('is not below the base link', subject=name, remedy=remedy)
+        if joint.kind is JointKind.FIXED:
+            raise ModelError('is fixed and has no coordinate', subject=name, remedy=remedy)
+        if joint.mimic is not None:
+            raise ModelError(f'mimics {joint.mimic.joint!r} and is not independent', subject=name,
+                             remedy=f'leave it out; it moves with {joint.mimic.joint!r}')
+        if name in held:
+            raise ModelError('is named in joints and in locked', subject=name,
+                             remedy='leave it out of one of them')
+        if names.count(name) > 1:
+            raise ModelError('is named twice in joints', subject=name, remedy='name it once')
+    return tuple(tree.joints[name].name for name in names)
+
+
+class _Resolver:
+    """Follows mimic joints to the joint that drives them."""
+
+    def __init__(self, tree: RobotTree, independent: set[str],
+                 held: dict[str, float | tuple[float, ...]]) -> None:
+        self._tree = tree
+        self._independent = independent
+        self._held = held
+        self._drives: dict[str, Drive] = {}
+
+    def drive(self, joint: JointDescription) -> Drive:
+        """How a joint follows the independent coordinates."""
+        chain: list[JointDescription] = []
+        while joint.name not in self._drives:
+            if joint.name in self._independent:
+                self._drives[joint.name] = Drive(joint.name, 1.0, 0.0)
+            elif joint.name in self._held or joint.mimic is None:
+                self._drives[joint.name] = Drive(None, 0.0, self._standing(joint))
+            else:
+                chain.append(joint)
+                if len(chain) > len(self._tree.joints):
+                    raise ModelError('mimics itself, directly or through others',
+                                     subject=joint.name,
+                                     remedy='remove one of the <mimic> elements of the circle')
+                joint = self._followed(joint, joint.mimic)
+        drive = self._drives[joint.name]
+        for follower in reversed(chain):
+            drive = self._drives[follower.name] = _follow(follower, drive)
+        return drive
+
+    def findings(self, below: Sequence[JointDescription]) -> list[Finding]:
+        """Remarks about the joints that are held."""
+        found = []
+        for joint in below:
+            if joint.kind is JointKind.FIXED or joint.name in self._independent:
+                continue
+            position = self._held.get(joint.name)
+            if isinstance(position, float):
+                if joint.limit is not None and joint.clip(position) != position:
+                    found.append(Finding(
+                        Severity.WARNING, joint.name,
+                        f'is locked at {position:g}, outside its limits '
+                        f'{joint.limit.lower:g} to {joint.limit.upper:g}',
+                        'lock it at a position within them'))
+            elif not joint.kind.has_coordinate:
+                if position is not None and position != tuple(joint.kind.neutral.tolist()):
+                    continue
+                found.append(Finding(Severity.INFO, joint.name,
+                                     f'is {joint.kind.value} and is held at its described pose'))
+            elif joint.mimic is None and joint.clip(0.0) != 0.0:
+                found.append(Finding(
+                    Severity.INFO, joint.name,
+                    f'is held at {joint.clip(0.0):g}: zero is outside its limits',
+                    'give another position in locked if it is held elsewhere'))
+        return found
+
+    def _standing(self, joint: JointDescription) -> float | tuple[float, ...]:
+        """Position of a held joint."""
+        if joint.name in self._held:
+            return self._held[joint.name]
+        if joint.kind in (JointKind.PLANAR, JointKind.FLOATING):
+            return tuple(joint.kind.neutral.tolist())
+        return joint.clip(0.0) if joint.kind.has_coordinate else 0.0
+
+    def _followed(self, joint: JointDescription, mimic: MimicDescription) -> JointDescription:
+        """The joint that a joint mimics."""
+        followed = self._tree.joints.get(mimic.joint)
+        if followed is None or not followed.kind.has_coordinate:
+            state = 'does not exist' if followed is None else f'is {followed.kind.value}'
+            others = listed(other.name for other in self._tree.joints.values()
+                            if other.kind.has_coordinate and other.mimic is None)
+            raise ModelError(f'mimics {mimic.joint!r}, which {state}', subject=joint.name,
+                             remedy=f'lock {joint.name!r}, or '
+                                    + (f'let it mimic one of: {others}' if others
+                                       else 'remove its <mimic> element'))
+        return followed
+
+
+def _follow(joint: JointDescription, drive: Drive) -> Drive:
+    """Drive of a mimic joint from that of the joint it follows."""
+    assert joint.mimic is not None
+    assert isinstance(drive.offset, float)
+    multiplier = joint.mimic.multiplier * drive.multiplier
+    offset = joint.mimic.multiplier * drive.offset + joint.mimic.offset
+    if not (abs(multiplier) < _MAX_RATIO and abs(offset) < _MAX_RATIO):
+        raise ModelError(f'follows by a ratio of {multiplier:g} and an offset of {offset:g}, '
+                         'which no mechanism has', subject=joint.name,
+                         remedy='correct its <mimic> element')
+    return Drive(None if multiplier == 0.0 else drive.joint, multiplier, offset)

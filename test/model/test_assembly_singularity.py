@@ -4,8 +4,8 @@ import pytest
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import Severity
+from robot_dynamics.model.assembly import singular_directions
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.singularity import singular_directions
 
 LIMIT = '<limit lower="-3" upper="3" effort="5" velocity="3"/>'
 NO_INERTIA = '<link name="{}"/>'
