@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 
 
 def import_sympy() -> ModuleType:
-    """SymPy.
-
-    Raises
-    ------
-    BackendError
-        When it is not installed.
-    """
+    """SymPy; a `BackendError` when it is not installed."""
     try:
         import sympy
     except ImportError as error:

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Derivatives of recorded formulas, recorded on the same tape.
-
-Regressors block by block from the Lagrange equations.
+"""Regressors block by block from the Lagrange equations, by derivatives on the same tape.
 
 Gabiccini, Bracci, De Carli, Fredianelli, Bicchi, "Explicit Lagrangian formulation of the
 dynamic regressors for serial manipulators", sections III and IV, here for trees: the
@@ -57,15 +55,9 @@ from robot_dynamics.closed_form.vectors import (
 class Derivative:
     """Total derivative along rates of variables, by the rules of sums and products.
 
-    Every formula is differentiated once, however often it is asked for.
-
-    Parameters
-    ----------
-    tape : Tape
-        Where formulas and derivatives are recorded.
-    rates : mapping of Formula to scalar
-        By variable, its rate. ``{q_k: 1}`` gives the partial derivative by q_k, and
-        ``{q_k: v_k, v_k: a_k}`` for all k the derivative by time.
+    Rates are given by variable: ``{q_k: 1}`` for the partial derivative by q_k, and
+    ``{q_k: v_k, v_k: a_k}`` for all k for the derivative by time. Every formula is
+    differentiated once, however often it is asked for; derivatives are on the same tape.
     """
 
     def __init__(self, tape: Tape, rates: Mapping[Any, Scalar]):
@@ -108,13 +100,10 @@ _ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 @dataclass(frozen=True)
 class LinkBlocks:
-    """What one body adds to a regressor: Y = X - W + Z.
+    """What one body adds to a regressor, Y = X - W + Z, each of n rows of ten entries.
 
-    Parameters
-    ----------
-    X, W, Z : list of rows
-        n rows of ten entries: one for the mass (block 0), three for the first moment
-        (block 1), six for the inertia (block 2).
+    One entry is for the mass (block 0), three are for the first moment (block 1), six for the
+    inertia (block 2).
     """
 
     X: Rows
@@ -134,17 +123,7 @@ class LinkBlocks:
 
 
 class Lagrangian:
-    """Kinetic and potential energy of a robot, differentiated.
-
-    Parameters
-    ----------
-    tape : Tape
-        Where everything is recorded.
-    geometry : Geometry
-        The robot.
-    q : sequence of formulas
-        Positions.
-    """
+    """Kinetic and potential energy of a robot at positions q, differentiated on a tape."""
 
     def __init__(self, tape: Tape, geometry: Geometry, q: Sequence[Scalar]):
         self._tape = tape
@@ -221,7 +200,7 @@ class Lagrangian:
         by_time = Derivative(self._tape, dict(zip([*self._q, *v], [*v, *a], strict=True)))
 
         def momentum_rate(B: Rows) -> list[Scalar]:
-            return [by_time(_sum(b * v_j for b, v_j in zip(row, v, strict=True))) for row in B]
+            return [by_time(sum(b * v_j for b, v_j in zip(row, v, strict=True))) for row in B]
 
         return [LinkBlocks(X=self._columns(momentum_rate(B) for B in tensors),
                            W=self._columns(self._w(B, v, v) for B in tensors),
@@ -238,10 +217,10 @@ class Lagrangian:
             for pi, B in zip(of_body, tensors, strict=True):
                 M = [[m + b * pi for m, b in zip(*rows, strict=True)]
                      for rows in zip(M, B, strict=True)]
-            g = [g_h + _sum(z * pi for z, pi in zip(row, of_body, strict=True))
+            g = [g_h + sum(z * pi for z, pi in zip(row, of_body, strict=True))
                  for g_h, row in zip(g, self._gravity(i), strict=True)]
         d = [[[by_k(b) for b in row] for row in M] for by_k in self._by_q]  # [k][h][j]
-        C = [[_sum((d[k][h][j] + d[j][h][k] - d[h][j][k]) * _HALF * v[k] for k in range(n))
+        C = [[sum((d[k][h][j] + d[j][h][k] - d[h][j][k]) * _HALF * v[k] for k in range(n))
               for j in range(n)] for h in range(n)]
         return M, C, g
 
@@ -250,14 +229,14 @@ class Lagrangian:
         """Eq. (46)."""
         n = self.n
         d = [[[by_k(b) for b in row] for row in B] for by_k in self._by_q]
-        return [_sum(B[h][j] * a_r[j] for j in range(n))
-                + _sum((d[k][h][j] + d[j][h][k]) * v[k] * v_r[j]
+        return [sum(B[h][j] * a_r[j] for j in range(n))
+                + sum((d[k][h][j] + d[j][h][k]) * v[k] * v_r[j]
                        for j in range(n) for k in range(n)) * _HALF for h in range(n)]
 
     def _w(self, B: Rows, v: Sequence[Scalar], v_r: Sequence[Scalar]) -> list[Scalar]:
         """Eq. (47)."""
         n = self.n
-        return [_sum(self._by_q[h](B[j][k]) * v[k] * v_r[j]
+        return [sum(self._by_q[h](B[j][k]) * v[k] * v_r[j]
                      for j in range(n) for k in range(n)) * _HALF for h in range(n)]
 
     def _gravity(self, i: int) -> Rows:
@@ -277,10 +256,3 @@ def regressor_of_blocks(blocks: Sequence[LinkBlocks]) -> Rows:
     """Blocks of all bodies side by side, eq. (35), (61)."""
     return [[entry for part in parts for entry in part]
             for parts in zip(*(block.regressor for block in blocks), strict=True)]
-
-
-def _sum(terms) -> Scalar:
-    total: Scalar = 0
-    for term in terms:
-        total = total + term
-    return total

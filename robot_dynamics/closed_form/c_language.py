@@ -35,18 +35,10 @@ _TABLES = ('sines', 'cosines')
 
 @dataclass(frozen=True)
 class Sines:
-    """A function ``(const double *angles, double *sines, double *cosines, int count)``.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    group : int
-        Of what ``count`` has to be a multiple.
-    """
+    """A function ``(const double *angles, double *sines, double *cosines, int count)``."""
 
     name: str
-    group: int
+    group: int  # Of what ``count`` has to be a multiple.
 
 
 @dataclass(frozen=True)
@@ -97,12 +89,7 @@ class _Tables:
 class CText(Infix):
     """Formulas in C: elements of arrays, double constants.
 
-    Parameters
-    ----------
-    variables : mapping of Formula to str
-        Formulas that are written by a name of their own.
-    shared : mapping of str to str
-        How those of them are written that another part has computed.
+    ``shared`` is how intermediates are written that another part has computed.
     """
 
     def __init__(self, variables: Mapping[Formula, str], shared: Mapping[str, str]):
@@ -126,16 +113,9 @@ def c_function(recording: Recording, *, storage: str = '', longest: int = LONGES
                sines: Sines | None = None) -> str:
     """Write the function ``void name(const double *inputs, ..., double *outputs, ...)``.
 
-    Parameters
-    ----------
-    recording : Recording
-        What the function computes.
-    storage : str
-        What stands before ``void``, such as ``static ``.
-    longest : int
-        Statements in one part; `PART_MACRO` has to stand before a function of several.
-    sines : Sines, optional
-        Function of C that computes all sines and cosines at once; else the C library's.
+    ``storage`` stands before ``void``, such as ``static ``. A function longer than ``longest``
+    statements is written in parts, and `PART_MACRO` has to stand before it. ``sines`` is a
+    function of C that computes all sines and cosines at once, in place of the C library's.
     """
     choice = plan(recording, labels=False, reserved=[
         _SHARED, *_TABLES, *(array.group for array in recording.inputs),

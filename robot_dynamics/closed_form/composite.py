@@ -170,14 +170,7 @@ def _spread(S: Matrix, w: Vector) -> Vector:
 def _momentum(frame: Frame, moments: Moments) -> tuple[Vector, Vector, Vector, Vector, Vector]:
     """Sum over the mass that a joint carries what unit speed of it does.
 
-    Returns
-    -------
-    linear, angular : Vector
-        sum m J and sum m X x J.
-    d_linear, d_angular : Vector
-        sum m dJ/dt and sum m X x dJ/dt.
-    flow : Vector
-        sum m X' x J.
+    Sums of m J, m X x J, m dJ/dt, m X x dJ/dt, and m X' x J.
     """
     m, h, S, P, D = moments.m, moments.h, moments.S, moments.P, moments.D
     u, w, du, dw = frame.u, frame.w, frame.du, frame.dw

@@ -42,31 +42,15 @@ _LENGTHS = ('a', 'd')
 
 @dataclass(frozen=True)
 class Description:
-    """A robot of which some lengths, and gravity, may be symbols.
-
-    Parameters
-    ----------
-    name : str
-        Name of the robot.
-    body_names, joint_names : tuple of str
-        Its bodies and independent joints.
-    parameters : ndarray, shape (nb, 10)
-        Its inertial parameters; zeros where none are described.
-    base : Geometry
-        Its geometry with 0 for each symbol.
-    units : dict of str to Geometry
-        Its geometry with 1 for that symbol, 0 for the others.
-    values : dict of str to float or None
-        What symbols stand for, m or m/s^2.
-    """
+    """A robot of which some lengths, and gravity, may be symbols."""
 
     name: str
     body_names: tuple[str, ...]
     joint_names: tuple[str, ...]
-    parameters: FloatArray
-    base: Geometry
-    units: dict[str, Geometry]
-    values: dict[str, float | None]
+    parameters: FloatArray  # Inertial, (nb, 10); zeros where none are described.
+    base: Geometry  # With 0 for each symbol.
+    units: dict[str, Geometry]  # With 1 for that symbol, 0 for the others.
+    values: dict[str, float | None]  # What symbols stand for, m or m/s^2.
 
     @property
     def constants(self) -> tuple[Constant, ...]:
@@ -148,20 +132,20 @@ def _with_symbols(table: Mapping[str, Any], symbolic: bool
     values: dict[str, float | None] = {}
 
     def found(value: Any, default: str) -> Any:
-        name = _name_of(value)
-        if name is not None:
-            if values.setdefault(name.name, None) is not None:
-                raise ModelError('is a symbol of the table and the name of another number',
-                                 subject=name.name, remedy='rename the symbol')
-            return name
-        number = _number_of(value) if symbolic else None
-        if not number:
-            return value
-        if default in values:
+        name, length = _name_of(value), None
+        if name is None:
+            number = _number_of(value) if symbolic else None
+            if not number:
+                return value
+            is_gravity = default[0] == 'g'
+            name = _Name(default, -1 if is_gravity and number < 0 else 1)
+            length = abs(number) if is_gravity else number
+        # A symbol may stand in several places, but a number has a name of its own.
+        if name.name in values and (length is not None or values[name.name] is not None):
             raise ModelError('is a symbol of the table and the name of another number',
-                             subject=default, remedy='rename the symbol')
-        values[default] = abs(number) if default[0] == 'g' else number
-        return _Name(default, -1 if default[0] == 'g' and number < 0 else 1)
+                             subject=name.name, remedy='rename the symbol')
+        values[name.name] = length
+        return name
 
     table = dict(table)
     if isinstance(table.get('links'), Sequence) and not isinstance(table['links'], str):

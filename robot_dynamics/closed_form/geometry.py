@@ -4,9 +4,7 @@
 `robot_dynamics.model.robot.Robot` defines the pose of body i on its parent; see there.
 Rotations are numbers. Those a rounding error away from 0, 1 or -1 become these integers,
 which thins out all formulas. Lengths and gravity are numbers or symbols.
-
-
-Where a body stands on its parent, as a formula of its joint's position.
+`pose_of` is the pose of a body on its parent as a formula of its joint's position.
 """
 
 from __future__ import annotations
@@ -44,70 +42,32 @@ _ONE_COORDINATE = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC
 
 @dataclass(frozen=True)
 class Constant:
-    """A symbol that stands for a length or for gravity.
-
-    Parameters
-    ----------
-    name : str
-        The symbol.
-    value : float or None
-        Its value in this robot, m or m/s^2; None if unknown.
-    """
+    """A symbol that stands for a length, m, or for gravity, m/s^2."""
 
     name: str
-    value: float | None = None
+    value: float | None = None  # In this robot; None if unknown.
 
 
 @dataclass(frozen=True)
 class Body:
-    """How a body stands on its parent.
+    """How a body stands on its parent."""
 
-    Parameters
-    ----------
-    parent : int
-        Index of the parent; -1 is the base.
-    is_prismatic : bool
-        Whether the joint slides.
-    rotation : Matrix
-        Axes of the link frame at zero position, in those of the parent, as rows.
-    point : Vector
-        A point on the joint, seen from the parent's link frame.
-    axis : Vector
-        Joint axis in link axes.
-    offset : Vector
-        Origin of the link frame seen from that point, in link axes.
-    coordinates : tuple
-        Pairs (j, factor): the body's joint moves by the sum of factor q_j and `shift`.
-    shift : number
-        See `coordinates`.
-    """
-
-    parent: int
+    parent: int  # Index of the parent; -1 is the base.
     is_prismatic: bool
-    rotation: Matrix
-    point: Vector
-    axis: Vector
-    offset: Vector
+    rotation: Matrix  # Axes of the link frame at zero position, in those of the parent.
+    point: Vector  # A point on the joint, seen from the parent's link frame.
+    axis: Vector  # Joint axis in link axes.
+    offset: Vector  # Origin of the link frame seen from that point, in link axes.
+    # Its joint moves by the sum of factor q_j of the pairs (j, factor), and the shift.
     coordinates: tuple[tuple[int, Number], ...]
     shift: Number
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """The bodies of a robot, and gravity.
+    """The bodies of a robot, base to tip, and gravity in the base frame.
 
     Points, offsets and gravity may hold any scalar; `Constant` names those that do.
-
-    Parameters
-    ----------
-    joints : tuple of str
-        Names of the n independent joints.
-    bodies : tuple of Body
-        Base to tip.
-    gravity : Vector
-        Acceleration of free fall in the base frame.
-    constants : tuple of Constant
-        Symbols that points, offsets and gravity hold.
     """
 
     joints: tuple[str, ...]
@@ -122,16 +82,9 @@ class Geometry:
 
 
 def numeric_geometry(robot: Robot) -> Geometry:
-    """Geometry of a robot, all numbers.
-
-    Raises
-    ------
-    ModelError
-        For a joint with several degrees of freedom.
-    """
-    return Geometry(robot.joint_names,
-                    tuple(numeric_body(robot, i) for i in range(robot.n_bodies)),
-                    vector_of(robot.gravity))
+    """Geometry of a robot, all numbers; a joint with several coordinates is a `ModelError`."""
+    bodies = tuple(numeric_body(robot, i) for i in range(robot.n_bodies))
+    return Geometry(robot.joint_names, bodies, vector_of(robot.gravity))
 
 
 def numeric_body(robot: Robot, i: int) -> Body:
@@ -166,18 +119,10 @@ def number(x: float) -> Number:
 
 @dataclass(frozen=True)
 class Pose:
-    """A link frame seen from that of the parent.
+    """A link frame seen from that of the parent."""
 
-    Parameters
-    ----------
-    rotation : Matrix
-        Axes of the link in those of the parent.
-    joint : Vector
-        A point on the joint that moves with the body, in the parent's frame.
-    """
-
-    rotation: Matrix
-    joint: Vector
+    rotation: Matrix  # Axes of the link.
+    joint: Vector  # A point on the joint that moves with the body.
 
 
 def coordinate(body: Body, x: Sequence[Scalar], shift: Scalar = 0) -> Scalar:
@@ -189,16 +134,11 @@ def coordinate(body: Body, x: Sequence[Scalar], shift: Scalar = 0) -> Scalar:
 
 
 def pose_of(tape: Tape, body: Body, q: Sequence[Scalar], name: str = '') -> Pose:
-    """Pose of a body for joint positions q.
+    """Pose of a body for joint positions q; sine and cosine are called ``s<name>``, ``c<name>``.
 
     A revolute joint turns by Rodrigues' formula
     Exp([a] q) = a a^T + sin(q) [a] + cos(q) (1 - a a^T); a prismatic one slides along
     its axis.
-
-    Parameters
-    ----------
-    name : str
-        Label of the body; sine and cosine are called ``s<name>`` and ``c<name>``.
     """
     position = coordinate(body, q, body.shift)
     if body.is_prismatic:

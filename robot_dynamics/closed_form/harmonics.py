@@ -38,13 +38,8 @@ LARGEST_WORK = 100_000
 class Wave:
     """Cosine or sine of an angle, the sum of multiples of variables.
 
-    Parameters
-    ----------
-    is_sine : bool
-        Which of the two.
-    angle : tuple of (Symbol, number)
-        Variables, in the order of their arrays, and how often each is taken; the first
-        is positive. Nothing for the cosine of zero, which is 1.
+    Variables are in the order of their arrays, and the first factor is positive. No variable
+    stands for the cosine of zero, which is 1.
     """
 
     is_sine: bool
@@ -58,13 +53,7 @@ Harmonics = dict[Wave, Any]
 
 
 class Expansion:
-    """Writes the formulas of a recording out.
-
-    Parameters
-    ----------
-    recording : Recording
-        The formulas.
-    """
+    """Writes the formulas of a recording out."""
 
     def __init__(self, recording: Recording):
         sympy = import_sympy()

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formulas as text with signs between operands, which most languages share.
+"""Formulas as text, with signs between operands as most languages have them.
 
-Formulas as a Python function that needs numpy alone.
-
-Formulas as a function in the Wolfram language of Mathematica.
-
-Formulas as a LaTeX document.
+A Python function that needs numpy alone, a function in the Wolfram language of Mathematica,
+and a LaTeX document.
 """
 
 from __future__ import annotations
@@ -32,13 +29,7 @@ _SUM, _PRODUCT, _ATOM = 1, 2, 3
 
 
 class Infix:
-    """Writes formulas in one language; subclasses say how it spells their parts.
-
-    Parameters
-    ----------
-    variables : mapping of Formula to str
-        Formulas that are written by a name of their own.
-    """
+    """Writes formulas in one language, some by the names given; subclasses spell their parts."""
 
     #: What stands between factors.
     times = '*'
@@ -125,7 +116,8 @@ def python_function(recording: Recording) -> str:
     writer = PythonText(choice.variables)
     names = ', '.join(array.group for array in recording.inputs)
     lines = [f'def {recording.name}({names}):', f'    """Return the {recording.text}.', '']
-    lines += [f'    {array.group}: {array.text}{_elements(array.group, array.names)}'
+    lines += [f'    {array.group}: {array.text}'
+              + (f' ({", ".join(array.names)})' if array.group == 'constants' else '')
               for array in recording.inputs]
     lines.append('    """')
     lines += [f'    {output.name} = np.zeros({output.shape})' for output in recording.outputs]
@@ -140,12 +132,8 @@ def python_function(recording: Recording) -> str:
     return '\n'.join([*lines, ''])
 
 
-def _elements(group: str, names: tuple[str, ...]) -> str:
-    return f' ({", ".join(names)})' if group == 'constants' else ''
-
-
 def compiled(recording: Recording) -> Callable[..., Any]:
-    """The Python function itself, for tests of formulas."""
+    """The Python function itself."""
     space: dict[str, Any] = {'np': np}
     exec(compile(python_function(recording), f'<{recording.name}>', 'exec'), space)
     function: Callable[..., Any] = space[recording.name]
@@ -172,14 +160,12 @@ class WolframText(Infix):
 def wolfram_function(recording: Recording, matrices: dict[str, list[str]] | None = None) -> str:
     """Write a function of one list for each input, that returns the matrix (or a list).
 
-    Parameters
-    ----------
-    recording : Recording
-        The formulas.
-    matrices : dict of str to list of str, optional
-        By output, its entries in the language, in place of those of the recording.
+    ``matrices`` are, by output, entries in the language in place of those of the recording.
     """
-    _check_names(recording)
+    for name in (name for array in recording.inputs for name in array.names):
+        if name in _PROTECTED:
+            raise ModelError('has a meaning of its own in the Wolfram language', subject=name,
+                             remedy='rename the symbol')
     arguments = ', '.join('{' + ', '.join(f'{name}_' for name in array.names) + '}'
                           for array in recording.inputs)
     head = f'{wolfram_name(recording.name)}[{arguments}] :='
@@ -216,14 +202,6 @@ def _list(output: Output, entries: list[str]) -> str:
     width = output.shape[1]
     rows = (', '.join(entries[k:k + width]) for k in range(0, len(entries), width))
     return '{' + ',\n   '.join(f'{{{row}}}' for row in rows) + '}'
-
-
-def _check_names(recording: Recording) -> None:
-    for array in recording.inputs:
-        for name in array.names:
-            if name in _PROTECTED:
-                raise ModelError('has a meaning of its own in the Wolfram language', subject=name,
-                                 remedy='rename the symbol')
 
 
 #: Lines in one display; TeX sets a display in one go.
@@ -298,16 +276,9 @@ def latex_text(text: str) -> str:
 
 def latex_document(recording: Recording, notes: Sequence[str] = (),
                    matrices: dict[str, list[str]] | None = None) -> str:
-    """Write a document with all formulas.
+    """Write a document with all formulas, and notes as paragraphs after the title.
 
-    Parameters
-    ----------
-    recording : Recording
-        The formulas.
-    notes : sequence of str
-        Paragraphs of plain text to put after the title.
-    matrices : dict of str to list of str, optional
-        By output, its entries as LaTeX, in place of those of the recording.
+    ``matrices`` are, by output, entries as LaTeX in place of those of the recording.
     """
     if matrices is None:
         lines = list(_recorded(recording))

@@ -33,27 +33,13 @@ _ARRAYS = {
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something that can be derived.
+    """Something that can be derived."""
 
-    Parameters
-    ----------
-    function : str
-        Name of the function that computes it.
-    symbol : str
-        Name of the array.
-    text : str
-        What it is, in a sentence.
-    arrays : tuple of str
-        Joint vectors that it depends on.
-    is_regressor : bool
-        Whether it does without inertial parameters and has ten columns a body.
-    """
-
-    function: str
-    symbol: str
-    text: str
-    arrays: tuple[str, ...]
-    is_regressor: bool = False
+    function: str  # Name of the function that computes it.
+    symbol: str  # Name of the array.
+    text: str  # What it is, in a sentence.
+    arrays: tuple[str, ...]  # Joint vectors that it depends on.
+    is_regressor: bool = False  # With ten columns a body in place of inertial parameters.
 
 
 QUANTITIES = {
@@ -120,7 +106,8 @@ def derive(source: Robot | Description | str | bytes | Path | Mapping[str, Any],
         else describe(source, symbolic=symbolic)
     tape = Tape()
     geometry = description.on(tape)
-    inputs = [_joint_array(group, geometry.n) for group in quantity.arrays]
+    inputs = [Input(group, tuple(f'{prefix}{k}' for k in range(1, geometry.n + 1)), text)
+              for group in quantity.arrays for text, prefix in (_ARRAYS[group],)]
     arrays: dict[str, list[Scalar]] = {
         array.group: [*tape.symbols(array.group, array.names)] for array in inputs}
     parameters: list[Scalar] = []
@@ -128,7 +115,8 @@ def derive(source: Robot | Description | str | bytes | Path | Mapping[str, Any],
         if numeric_parameters:
             parameters = [number(x) for x in description.parameters.ravel()]
         else:
-            inputs.append(_parameter_array(description))
+            inputs.append(Input('pi', parameter_symbols(description), 'inertial parameters, ten '
+                                'a body: ' + ', '.join(PARAMETER_SUFFIXES)))
             parameters = [*tape.symbols(inputs[-1].group, inputs[-1].names)]
     if description.units:
         inputs.append(Input(CONSTANTS, tuple(description.units), 'lengths, m, and gravity, m/s^2'))
@@ -150,16 +138,6 @@ def parameter_symbols(description: Description) -> tuple[str, ...]:
     """Symbols of the inertial parameters: m1, mx1, ..., Jzz1, m2, ..."""
     return tuple(f'{suffix}{k}' for k in range(1, len(description.body_names) + 1)
                  for suffix in PARAMETER_SUFFIXES)
-
-
-def _joint_array(group: str, n: int) -> Input:
-    text, prefix = _ARRAYS[group]
-    return Input(group, tuple(f'{prefix}{k}' for k in range(1, n + 1)), text)
-
-
-def _parameter_array(description: Description) -> Input:
-    return Input('pi', parameter_symbols(description),
-                 'inertial parameters, ten a body: ' + ', '.join(PARAMETER_SUFFIXES))
 
 
 def _check_names(inputs: list[Input]) -> None:
@@ -186,12 +164,9 @@ _Maker = Callable[[Tape, Geometry, _Arrays, list[Scalar]], 'Rows | list[Scalar]'
 
 def _blocks(tape: Tape, geometry: Geometry, x: _Arrays) -> Rows:
     lagrangian = Lagrangian(tape, geometry, x['q'])
-    return regressor_of_blocks(lagrangian.classical_blocks(x['v'], x['a']))
-
-
-def _slotine_li_blocks(tape: Tape, geometry: Geometry, x: _Arrays) -> Rows:
-    lagrangian = Lagrangian(tape, geometry, x['q'])
-    return regressor_of_blocks(lagrangian.slotine_li_blocks(x['v'], x['v_r'], x['a_r']))
+    return regressor_of_blocks(
+        lagrangian.classical_blocks(x['v'], x['a']) if 'a' in x
+        else lagrangian.slotine_li_blocks(x['v'], x['v_r'], x['a_r']))
 
 
 def _matrix_of_blocks(which: int) -> _Maker:
@@ -203,13 +178,8 @@ def _matrix_of_blocks(which: int) -> _Maker:
 
 def _tau_of_blocks(tape: Tape, geometry: Geometry, x: _Arrays, pi: list[Scalar]
                    ) -> list[Scalar]:
-    tau = []
-    for row in _blocks(tape, geometry, x):
-        effort: Scalar = 0
-        for y, parameter in zip(row, pi, strict=True):
-            effort = effort + y * parameter
-        tau.append(effort)
-    return tau
+    return [sum(y * parameter for y, parameter in zip(row, pi, strict=True))
+            for row in _blocks(tape, geometry, x)]
 
 
 _BY_RECURSION: dict[str, _Maker] = {
@@ -225,7 +195,7 @@ _BY_RECURSION: dict[str, _Maker] = {
 }
 _BY_BLOCKS: dict[str, _Maker] = {
     'regressor': lambda tape, arm, x, _: _blocks(tape, arm, x),
-    'slotine-li': lambda tape, arm, x, _: _slotine_li_blocks(tape, arm, x),
+    'slotine-li': lambda tape, arm, x, _: _blocks(tape, arm, x),
     'tau': _tau_of_blocks, 'M': _matrix_of_blocks(0), 'C': _matrix_of_blocks(1),
     'g': _matrix_of_blocks(2),
 }

@@ -17,43 +17,21 @@ LONGEST = 12
 
 @dataclass(frozen=True)
 class Input:
-    """An array that formulas depend on.
+    """An array that formulas depend on."""
 
-    Parameters
-    ----------
-    group : str
-        Name of the array.
-    names : tuple of str
-        Names of its elements.
-    text : str
-        What it is, with its unit.
-    """
-
-    group: str
-    names: tuple[str, ...]
-    text: str = ''
+    group: str  # Name of the array.
+    names: tuple[str, ...]  # Names of its elements.
+    text: str = ''  # What it is, with its unit.
 
 
 @dataclass(frozen=True)
 class Output:
-    """A vector or matrix of formulas.
+    """A vector or matrix of formulas."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the array.
-    shape : tuple of int
-        (n,) or (n, m).
-    entries : tuple
-        Scalars, row after row; None where nothing is to be written.
-    text : str
-        What it is, with its unit.
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    entries: tuple[Any, ...]
-    text: str = ''
+    name: str  # Name of the array.
+    shape: tuple[int, ...]  # (n,) or (n, m).
+    entries: tuple[Any, ...]  # Scalars, row after row; None where nothing is to be written.
+    text: str = ''  # What it is, with its unit.
 
 
 @dataclass(frozen=True)
@@ -99,18 +77,10 @@ class Recording:
 
 @dataclass(frozen=True)
 class Step:
-    """One line of a written recording.
+    """One line of a written recording."""
 
-    Attributes
-    ----------
-    needs : tuple of str
-        Intermediates that it is made of.
-    symbols : frozenset of Symbol
-        Variables that it is made of, beside the intermediates.
-    """
-
-    needs: tuple[str, ...]
-    symbols: frozenset[Symbol]
+    needs: tuple[str, ...]  # Intermediates that it is made of.
+    symbols: frozenset[Symbol]  # Variables that it is made of, beside the intermediates.
 
 
 @dataclass(frozen=True)
@@ -144,13 +114,7 @@ def zeros_note(listed: Sequence[bool]) -> list[str]:
 
 @dataclass(frozen=True)
 class Plan:
-    """Which formulas of a recording are written as intermediates, and how these are called.
-
-    Attributes
-    ----------
-    variables : dict of Formula to str
-        Intermediates, operands first, and their names.
-    """
+    """The intermediates of a recording, operands first, and their names."""
 
     recording: Recording
     variables: dict[Formula, str] = field(default_factory=dict)
@@ -194,16 +158,8 @@ def plan(recording: Recording, *, reserved: Sequence[str] = (), labels: bool = T
          longest: int = LONGEST) -> Plan:
     """Choose the intermediates: what is used twice, sines and cosines, parts of long formulas.
 
-    Parameters
-    ----------
-    recording : Recording
-        What is to be written.
-    reserved : sequence of str
-        Names that no intermediate may have.
-    labels : bool
-        Whether intermediates are called by their labels; else t1, t2, ...
-    longest : int
-        Operations in one formula.
+    No intermediate has a reserved name. With ``labels`` they are called by these, else t1,
+    t2, ...; a formula has at most ``longest`` operations.
     """
     roots = [entry for output in recording.outputs for entry in output.entries]
     formulas = live(recording.tape, roots)

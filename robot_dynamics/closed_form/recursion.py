@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference motion of each body and the wrench per parameter, in link axes.
+"""Regressors and efforts from the reference motion of each body, in link axes.
 
 A particle of body i at c (link axes, from the link's origin) has the *reference
 acceleration* J a_r + dJ/dt v_r = d + L c, with::
@@ -21,11 +21,8 @@ M a_r + C v_r + g with the Christoffel C: Gabiccini, Bracci, De Carli, Fredianel
 Bicchi, "Explicit Lagrangian formulation of the dynamic regressors for serial
 manipulators", eq. (39), (45).
 
-
-Regressors and efforts by recursion through the tree, every intermediate recorded.
-
-With W_i the wrench per parameter of body i and F_ij the twist that unit speed of joint j
-gives it (`robot_dynamics.closed_form.recursion`)::
+Regressors and efforts follow by recursion through the tree. With W_i the wrench per
+parameter of body i and F_ij the twist that unit speed of joint j gives it::
 
     Yr[j, block i] = F_ij^T W_i              for every body i that joint j carries
     (Yr pi)_j      = own twist of j . sum of W_i pi_i over these bodies

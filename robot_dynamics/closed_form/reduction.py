@@ -141,7 +141,7 @@ def combinations(source: Robot | Description | str | bytes | Path | Mapping[str,
         for i, body in enumerate(geometry.bodies):
             back = shifted(tuple(-x for x in body.offset))
             own = row[10 * i:10 * i + 10]
-            about_joints += [_sum(own[k] * back[k][c] for k in range(10)) for c in range(10)]
+            about_joints += [sum(own[k] * back[k][c] for k in range(10)) for c in range(10)]
     output = Output('Y', (n, len(rows[0])), tuple(about_joints))
     moved = [entry for body in geometry.bodies for line in shifted(body.offset)
              for entry in line]
@@ -193,7 +193,9 @@ def _echelon(sympy: Any, expansion: Expansion, output: Output) -> list[dict[int,
     constants = [symbol for symbol in expansion.symbols if symbol.group == CONSTANTS]
     names = [sympy.Symbol(symbol.name) for symbol in constants]
     field = sympy.QQ.frac_field(*names) if names else sympy.QQ
-    columns = _column_order(output.shape[1])
+    # In the order in which they are preferred.
+    columns = sorted(range(output.shape[1]),
+                     key=lambda c: (_KEPT_FIRST.index(PARAMETER_SUFFIXES[c % 10]), c))
     equations: dict[Any, dict[int, Any]] = {}
     for k, entry in enumerate(output.entries):
         row, column = divmod(k, output.shape[1])
@@ -216,12 +218,6 @@ def _echelon(sympy: Any, expansion: Expansion, output: Output) -> list[dict[int,
             for r in range(len(pivots))]
 
 
-def _column_order(count: int) -> list[int]:
-    """Columns in the order in which they are preferred."""
-    return sorted(range(count), key=lambda c: (
-        _KEPT_FIRST.index(PARAMETER_SUFFIXES[c % 10]), c))
-
-
 def _split(expansion: Expansion, monomial: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
     """Powers of variables, and those of constants."""
     powers = list(zip(expansion.symbols, monomial, strict=True))
@@ -238,10 +234,3 @@ def _at_random_states(recording: Recording) -> FloatArray:
         function(*(constants if array.group == CONSTANTS
                    else rng.uniform(-2.0, 2.0, len(array.names)) for array in recording.inputs))
         for _ in range(max(_STATES, 2 * len(recording.columns)))])
-
-
-def _sum(terms: Any) -> Scalar:
-    total: Scalar = 0
-    for term in terms:
-        total = total + term
-    return total

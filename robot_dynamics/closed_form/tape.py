@@ -27,21 +27,11 @@ Scalar: TypeAlias = 'Formula | int | float | Fraction'
 
 @dataclass(frozen=True)
 class Symbol:
-    """A variable that formulas depend on.
+    """A variable that formulas depend on."""
 
-    Parameters
-    ----------
-    group : str
-        Array that it belongs to, such as ``q``, ``v_r`` or ``lengths``.
-    index : int
-        Place in that array, from 0.
-    name : str
-        How it is written where arrays are not, such as ``q1`` or ``vr2``.
-    """
-
-    group: str
-    index: int
-    name: str
+    group: str  # Array that it belongs to, such as ``q`` or ``lengths``.
+    index: int  # Place in that array, from 0.
+    name: str  # How it is written where arrays are not: ``q1``, ``vr2``.
 
 
 class Formula:

@@ -3,16 +3,13 @@
 
 Written-out formulas have exact fractions. A length of 0.45 m is the double nearest to it,
 so that the fraction is 8106479329266893/18014398509481984; decimals are written instead.
-
-
-A derived quantity as a text in some language, complete with what to know about it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from robot_dynamics.closed_form.algebra import import_sympy
 from robot_dynamics.closed_form.c_language import PART_MACRO, c_function
@@ -43,18 +40,9 @@ _LONGEST_DENOMINATOR = 100
 
 
 def in_decimals(expression: sympy.Expr) -> sympy.Expr:
-    """The expression, with decimals if its fractions are long.
+    """A sum of polynomials times sines and cosines, with decimals if its fractions are long.
 
-    Parameters
-    ----------
-    expression : sympy.Expr
-        A sum of polynomials times sines and cosines, with exact numbers.
-
-    Returns
-    -------
-    sympy.Expr
-        The same with each coefficient as the double nearest to it, in order of sines and
-        cosines; or the expression itself where its fractions are short.
+    Each coefficient is then the double nearest to it, in order of sines and cosines.
     """
     sympy = import_sympy()
     expression = sympy.sympify(expression)
@@ -63,32 +51,23 @@ def in_decimals(expression: sympy.Expr) -> sympy.Expr:
     total = sympy.Integer(0)
     for term in sympy.Add.make_args(sympy.expand(expression, trig=False)):
         coefficient, rest = term.as_coeff_Mul()
-        total += _decimal(sympy, coefficient) * rest
+        if not coefficient.is_Integer:
+            coefficient = sympy.Float(float(coefficient))
+        total += coefficient * rest
     waves = sorted(total.atoms(sympy.sin, sympy.cos), key=sympy.default_sort_key)
     return sympy.collect(total, waves)
 
 
 def decimal_text(expression: sympy.Expr) -> str:
     """Text of an expression, with decimals if its fractions are long."""
-    sympy = import_sympy()
-    return str(sympy.sstr(in_decimals(expression), full_prec=False))
-
-
-def _decimal(sympy: Any, number: sympy.Rational) -> sympy.Expr:
-    """A float, or an integer where the number is one."""
-    return number if number.is_Integer else sympy.Float(float(number))
+    return str(import_sympy().sstr(in_decimals(expression), full_prec=False))
 
 
 @dataclass(frozen=True)
 class Language:
-    """A way to write formulas.
+    """A way to write a recording and notes about it, and the same with every entry written out.
 
-    Parameters
-    ----------
-    write : callable
-        Writes a recording and notes about it.
-    write_explicit : callable or None
-        The same with every entry written out; None for what is not read by people.
+    The latter is None for what is not read by people.
     """
 
     write: Callable[[Recording, Sequence[str]], str]
@@ -189,10 +168,6 @@ def _place(output: Output, place: int) -> str:
     return f'{output.name}[{row + 1}, {column + 1}]'
 
 
-def _latex(recording: Recording, notes: Sequence[str]) -> str:
-    return latex_document(recording, notes)
-
-
 def _latex_explicit(recording: Recording, notes: Sequence[str]) -> str:
     sympy = import_sympy()
     names = {sympy.Symbol(symbol.name): latex_symbol(symbol) for symbol in recording.symbols}
@@ -238,7 +213,7 @@ def _wolfram_comments(notes: Sequence[str]) -> str:
 
 LANGUAGES = {
     'text': Language(_text, _text_explicit),
-    'latex': Language(_latex, _latex_explicit),
+    'latex': Language(latex_document, _latex_explicit),
     'python': Language(_python),
     'c': Language(_c),
     'wolfram': Language(_wolfram, _wolfram_explicit),

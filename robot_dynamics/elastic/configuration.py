@@ -82,13 +82,7 @@ def shipped_elastic_joints() -> dict[str, Path]:
 
 
 def resolve_elastic_joints(name_or_path: str | os.PathLike[str]) -> Path:
-    """Path of a file that exists, or of one of this package by name.
-
-    Raises
-    ------
-    UnknownNameError
-        When it is neither; the message lists the names.
-    """
+    """Path of a file that exists, or of one of this package by name; else an error lists these."""
     path = Path(name_or_path).expanduser()
     if path.is_file():
         return path.resolve()
@@ -102,17 +96,9 @@ def resolve_elastic_joints(name_or_path: str | os.PathLike[str]) -> Path:
 
 
 def read_elastic_tags(description: str | bytes | os.PathLike[str]) -> Tags:
-    """Texts of the fields of each joint in the tags of a URDF.
+    """Texts of the fields of each joint in the tags of a URDF, a source as for `Robot.from_urdf`.
 
-    Parameters
-    ----------
-    description : str, bytes or path
-        As for `Robot.from_urdf`.
-
-    Raises
-    ------
-    ModelError
-        If it cannot be read, or gives two values of one field.
+    A `ModelError` if it cannot be read, or gives two values of one field.
     """
     source = read_source(description)
     root = parse_document(expanded_text(source), source.label, _KEPT_TAGS).root
@@ -164,19 +150,8 @@ def joints_from_yaml(source: Source, links: Robot, tags: Tags | None = None
                      ) -> tuple[ElasticJoints, bool]:
     """Motors and springs of a robot, and whether rotors are coupled to links.
 
-    Parameters
-    ----------
-    source : path, str or mapping
-        Path of the file, name of one of this package, or its content.
-    links : Robot
-        The robot as it would be with rigid joints.
-    tags : Tags, optional
-        Fields that are used where the file has none.
-
-    Raises
-    ------
-    ModelError, ParameterError
-        Naming the file, or joint and field, what is wrong, and what to do.
+    The source is the path of a file, the name of one of this package, or its content; tags
+    are used for fields that it lacks. An error names the file, or joint and field.
     """
     content, label = _content(source)
     top = Fields.of(content, label)

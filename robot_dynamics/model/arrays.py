@@ -24,27 +24,11 @@ _LARGEST = float(np.finfo(np.float64).max)
 
 
 def real_array(value: ArrayLike, subject: str, remedy: str = 'give real numbers') -> FloatArray:
-    """Float64 array of real numbers; the argument itself if it is one already.
+    """Float64 array of real numbers of any shape; the argument itself if it is one already.
 
     numpy would also convert the real part of a complex number, a date, the text ``'1'``,
-    None (into nan), and values under a mask; these are errors here.
-
-    Parameters
-    ----------
-    value : array_like
-        Numbers.
-    subject, remedy : str
-        Name of the array in messages, and their remedy.
-
-    Returns
-    -------
-    ndarray of float64
-        Of the shape of the value.
-
-    Raises
-    ------
-    DimensionError
-        If an entry is not a real number or is masked, or rows have different lengths.
+    None (into nan), and values under a mask; these are a `DimensionError` here, which names
+    the subject and the remedy. So are rows of different lengths.
     """
     if type(value) is np.ndarray and value.dtype == np.float64:
         return np.asarray(value, dtype=np.float64)
@@ -89,19 +73,7 @@ def shaped_array(value: ArrayLike, tail: tuple[int, ...], subject: str) -> Float
 
 def frozen_array(value: ArrayLike, shape: tuple[int, ...], subject: str, *,
                  finite: bool = True) -> FloatArray:
-    """Read-only float64 copy of the given shape.
-
-    Parameters
-    ----------
-    value : array_like
-        Numbers.
-    shape : tuple of int
-        Shape it must have.
-    subject : str
-        Name of the array in messages.
-    finite : bool
-        Whether every number must be finite.
-    """
+    """Read-only float64 copy, if it has the shape and, where asked for, is finite."""
     remedy = f'give real numbers of shape {shape}'
     array = np.array(real_array(value, subject, remedy))
     if array.shape != shape:

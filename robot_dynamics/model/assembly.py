@@ -65,15 +65,10 @@ _TRIALS = 3
 
 def robot_fields(tree: RobotTree, *, gravity: ArrayLike = GRAVITY,
                  findings: Sequence[Finding] = (), **choice: Any) -> dict[str, Any]:
-    """Fields of the `Robot` that a description stands for.
+    """Fields of the `Robot` that a description stands for; findings of the reader come first.
 
     Gravity is in the frame of the base link, m/s^2; the choice of joints that move is that
-    of `robot_dynamics.model.description.select`. Findings of the reader come first.
-
-    Raises
-    ------
-    ModelError
-        If the choice is impossible or nothing is left that moves.
+    of `robot_dynamics.model.description.select`.
     """
     selection = select(tree, **choice)
     tree = selection.tree
@@ -384,16 +379,10 @@ def _unusable(name: str, written: LimitDescription) -> Finding:
 
 
 def singular_directions(robot: RobotData) -> list[Finding]:
-    """Warn of every joint that makes the mass matrix singular.
+    """A warning for every joint that makes the mass matrix singular; one if no body has inertia.
 
     Inverse dynamics still works; forward dynamics, simulation and linearisation do not.
     The mass matrix is evaluated at a few random poses, the same ones every time.
-
-    Returns
-    -------
-    list of Finding
-        One finding if no body has inertia; else one for each such joint, naming the link
-        that it carries.
     """
     if not np.any(robot.inertial_parameters):
         return [Finding(Severity.WARNING, robot.name,

@@ -91,12 +91,8 @@ def _modified(a: float, alpha: float, d: float, theta: float) -> Poses:
 class Convention(NamedTuple):
     """A DH convention.
 
-    Parameters
-    ----------
-    poses : callable
-        From a, alpha, d, theta and the extra numbers of a row to its `Poses`.
-    extra : tuple of str
-        Fields of a row that other conventions do not have; zero by default.
+    ``poses`` is a function from a, alpha, d, theta and the extra numbers of a row to its `Poses`;
+    ``extra`` are fields of a row that other conventions do not have, zero by default.
     """
 
     poses: Callable[..., Poses]
@@ -112,26 +108,10 @@ CONVENTIONS: Mapping[str, Convention] = {
 
 def read_dh(source: str | bytes | PathLike[str] | Mapping[str, Any]
             ) -> tuple[RobotTree, FloatArray | None, list[Finding]]:
-    """Read a DH table.
+    """The chain of a DH table, its gravity (3,) in m/s^2 if given, and remarks about the table.
 
-    Parameters
-    ----------
-    source : str, bytes, Path or mapping
-        Path of a YAML or JSON file, its text, or the mapping it holds.
-
-    Returns
-    -------
-    tree : RobotTree
-        Base, links and tool as a chain.
-    gravity : ndarray, shape (3,), or None
-        Gravity of the table, m/s^2, where it has one.
-    findings : list of Finding
-        Remarks about the table.
-
-    Raises
-    ------
-    ModelError
-        Naming the link and the field, and what to do.
+    The source is the path of a YAML or JSON file, its text, or the mapping it holds. A
+    `ModelError` names the link and the field, and what to do.
     """
     content, label = read_table(source)
     table = Fields(content, label)

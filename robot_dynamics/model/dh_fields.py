@@ -47,27 +47,10 @@ _ENTRIES = {'xx': (0, 0), 'yy': (1, 1), 'zz': (2, 2), 'xy': (0, 1), 'xz': (0, 2)
 
 def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]
                ) -> tuple[dict[str, Any], str]:
-    """Read the top-level mapping of a table, and its name in messages.
+    """The top-level mapping of a table, values as written, and its name in messages.
 
-    A string that holds a line break, a ``{`` or ``': '`` is the table itself,
-    any other string the path of a file.
-
-    Parameters
-    ----------
-    source : str, bytes, Path or mapping
-        The table or its path.
-
-    Returns
-    -------
-    table : dict
-        Its top level; the values are as written, not yet checked.
-    label : str
-        The path, or ``'DH table'``.
-
-    Raises
-    ------
-    ModelError
-        If the table is missing, empty, too large or not a mapping in YAML or JSON.
+    A string that holds a line break, a ``{`` or ``': '`` is the table itself, any other string
+    the path of a file. A `ModelError` if it is missing, empty, too large or not a mapping.
     """
     if isinstance(source, Mapping):
         return _checked(dict(source), _LABEL)
@@ -177,15 +160,7 @@ class TextLoader(SafeLoader):
 
 
 class Fields:
-    """The named fields of one table, row or sub-table.
-
-    Parameters
-    ----------
-    content : mapping
-        The fields as written.
-    subject : str
-        Name in messages, for example ``'link3'``.
-    """
+    """The named fields, as written, of one table, row or sub-table; its name is in messages."""
 
     def __init__(self, content: Mapping[Any, Any], subject: str) -> None:
         self._content = content

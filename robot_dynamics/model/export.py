@@ -46,22 +46,11 @@ _TENSOR = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 
 @dataclass(frozen=True)
 class _Mount:
-    """A moving link as written in the URDF.
+    """A moving link as written in the URDF."""
 
-    Parameters
-    ----------
-    link : str
-        Its name in the URDF.
-    placement : ndarray, shape (4, 4)
-        Pose of its joint in the link frame of the parent body, m.
-    offset : ndarray, shape (3,)
-        Origin of the robot's link frame in the URDF's, the axes of both being the
-        same, m.
-    """
-
-    link: str
-    placement: FloatArray
-    offset: FloatArray
+    link: str  # Its name in the URDF.
+    placement: FloatArray  # (4, 4), pose of its joint in the parent's link frame, m.
+    offset: FloatArray  # (3,), origin of the robot's link frame in the URDF's, axes the same, m.
 
     def to_urdf_frame(self, pose: FloatArray) -> FloatArray:
         """A pose of the robot's link frame in that of the URDF."""
@@ -71,18 +60,10 @@ class _Mount:
 
 
 def robot_to_urdf(robot: RobotData) -> str:
-    """Text of a URDF; see `Robot.to_urdf`.
+    """Text of a URDF; see `Robot.to_urdf`, also for its errors.
 
-    Numbers are the shortest decimals that read back as the same float64, without
-    exponents, so ``Robot.from_urdf`` of the text has the same equations of motion
-    to rounding.
-
-    Raises
-    ------
-    ModelError
-        For robots that no URDF can describe, naming the link or joint: a joint that follows
-        several others, a spherical joint, a first moment without mass, a number too large
-        for a robot, a name that xacro would expand.
+    Numbers are the shortest decimals that read back as the same float64, without exponents.
+    A number too large for a robot and a name that xacro would expand are errors, too.
     """
     _check_names((robot.name, robot.base_name, *robot.body_names, *robot.body_joint_names,
                   *robot.frames))
@@ -168,21 +149,10 @@ def _write_link(root: ElementTree.Element, robot: RobotData, index: int, mount: 
 
 def inertial_element(parameters: FloatArray, link: str, offset: ArrayLike = (0.0, 0.0, 0.0)
                      ) -> ElementTree.Element:
-    """The ``<inertial>`` element of a link.
+    """The ``<inertial>`` element of a link with parameters of shape (10,).
 
-    Parameters
-    ----------
-    parameters : ndarray, shape (10,)
-        Inertial parameters of the body.
-    link : str
-        Its name, for messages.
-    offset : array_like, shape (3,)
-        Origin of the frame of the parameters in that of the link, axes being the same, m.
-
-    Raises
-    ------
-    InertiaError
-        For parameters with a first moment and (almost) no mass.
+    ``offset`` (3,) is the origin of the frame of the parameters in that of the link, axes being
+    the same, m. A first moment with (almost) no mass is an `InertiaError`.
     """
     inertia = _about_com(parameters, link)
     inertial = ElementTree.Element('inertial')

@@ -53,13 +53,7 @@ _EPSILON = np.finfo(np.float64).eps
 
 
 def inertia_matrix(parameters: ArrayLike) -> FloatArray:
-    """Inertia tensor J about the frame origin, shape (..., 3, 3), kg m^2.
-
-    Parameters
-    ----------
-    parameters : array_like, shape (..., 10)
-        Inertial parameters.
-    """
+    """Inertia tensor J about the frame origin, shape (..., 3, 3), kg m^2, of (..., 10)."""
     p = shaped_array(parameters, (10,), 'parameters')
     tensor = np.empty(p.shape[:-1] + (3, 3))
     tensor[..., _ROWS, _COLUMNS] = p[..., 4:]
@@ -69,21 +63,10 @@ def inertia_matrix(parameters: ArrayLike) -> FloatArray:
 
 def parameters_from_moments(mass: ArrayLike, first_moment: ArrayLike,
                             inertia_origin: ArrayLike) -> FloatArray:
-    """Parameters of mass, first moment and tensor about the frame origin.
+    """Parameters, shape (..., 10), of mass, first moment and tensor about the frame origin.
 
-    Parameters
-    ----------
-    mass : array_like, shape (...)
-        Mass, kg.
-    first_moment : array_like, shape (..., 3)
-        Mass times centre of mass, kg m.
-    inertia_origin : array_like, shape (..., 3, 3)
-        Inertia tensor about the frame origin; its symmetric part counts. kg m^2.
-
-    Returns
-    -------
-    ndarray, shape (..., 10)
-        Inertial parameters.
+    Mass (...), kg; mass times centre of mass (..., 3), kg m; tensor (..., 3, 3), of which the
+    symmetric part counts, kg m^2.
     """
     m = real_array(mass, 'mass')
     h = shaped_array(first_moment, (3,), 'first_moment')
@@ -175,27 +158,14 @@ def com_from_parameters(parameters: ArrayLike) -> tuple[FloatArray, FloatArray, 
 
 def transform_parameters(parameters: ArrayLike, rotation: ArrayLike,
                          translation: ArrayLike) -> FloatArray:
-    """Parameters in frame A of a body given in frame B.
+    """Parameters, shape (..., 10), about and in the axes of A, of a body given in frame B.
 
-    With x_A = R x_B + t for the points of the body and h' = R h::
+    With x_A = R x_B + t for the points of the body, R (..., 3, 3) being the axes of B in A and
+    t (..., 3) its origin, m, and with h' = R h::
 
         m_A = m
         h_A = h' + m t
         J_A = R J R^T + 2 (h'.t) 1 - h' t^T - t h'^T + m (|t|^2 1 - t t^T)
-
-    Parameters
-    ----------
-    parameters : array_like, shape (..., 10)
-        Inertial parameters about the origin of B, in its axes.
-    rotation : array_like, shape (..., 3, 3)
-        R: the axes of B in A.
-    translation : array_like, shape (..., 3)
-        t: the origin of B in A, m.
-
-    Returns
-    -------
-    ndarray, shape (..., 10)
-        Inertial parameters about the origin of A, in its axes.
     """
     p = shaped_array(parameters, (10,), 'parameters')
     R = shaped_array(rotation, (3, 3), 'rotation')
@@ -218,17 +188,9 @@ def _point_inertia(point: FloatArray) -> FloatArray:
 
 
 def pseudo_inertia(parameters: ArrayLike) -> FloatArray:
-    """Pseudo-inertia matrix P = integral of [x; 1] [x; 1]^T dm.
+    """Pseudo-inertia P = integral of [x; 1] [x; 1]^T dm, shape (..., 4, 4), of (..., 10).
 
-    Parameters
-    ----------
-    parameters : array_like, shape (..., 10)
-        Inertial parameters.
-
-    Returns
-    -------
-    ndarray, shape (..., 4, 4)
-        ``[[1/2 tr(J) 1 - J, h], [h^T, m]]``; kg m^2, kg m, kg.
+    ``[[1/2 tr(J) 1 - J, h], [h^T, m]]``; kg m^2, kg m, kg.
     """
     p = real_array(parameters, 'parameters')
     tensor = inertia_matrix(p)
@@ -241,12 +203,9 @@ def pseudo_inertia(parameters: ArrayLike) -> FloatArray:
 
 
 def parameters_from_pseudo_inertia(matrix: ArrayLike) -> FloatArray:
-    """Inertial parameters, shape (..., 10), of a pseudo-inertia: J = tr(Sigma) 1 - Sigma.
+    """Inertial parameters, shape (..., 10), of a pseudo-inertia (..., 4, 4).
 
-    Parameters
-    ----------
-    matrix : array_like, shape (..., 4, 4)
-        Pseudo-inertia; its symmetric part counts.
+    J = tr(Sigma) 1 - Sigma; the symmetric part counts.
     """
     P = shaped_array(matrix, (4, 4), 'pseudo-inertia')
     sigma = P[..., :3, :3]

@@ -114,15 +114,7 @@ _QUATERNIONS = {JointType.FLOATING: slice(3, 7), JointType.SPHERICAL: slice(0, 4
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Places of the coordinates of some joints in vectors of positions and velocities.
-
-    Parameters
-    ----------
-    joints : tuple of str
-        Names of the joints, in the order of the vectors.
-    types : tuple of JointType
-        Type of each.
-    """
+    """Places of the coordinates of joints, in their order, in vectors of q and of v."""
 
     joints: tuple[str, ...]
     types: tuple[JointType, ...]
@@ -210,14 +202,7 @@ def joint_motion(kind: JointType, axis: FloatArray, link_offset: FloatArray, q: 
                  ) -> FloatArray:
     """Pose of the moved link frame in the joint frame, shape (4, 4).
 
-    Parameters
-    ----------
-    kind : JointType
-        Type of the joint.
-    axis, link_offset : ndarray, shape (3,)
-        As in `Robot`.
-    q : ndarray
-        Positions of the joint, rad or m.
+    Axis and link offset are those of `Robot`; q are the positions of the joint, rad or m.
     """
     motion = np.eye(4)
     if kind is JointType.PRISMATIC:
@@ -296,12 +281,8 @@ def difference(coordinates: Coordinates, q0: ArrayLike, q1: ArrayLike) -> FloatA
 def check_positions(coordinates: Coordinates, q: ArrayLike, subject: str) -> FloatArray:
     """Positions as an array of shape (..., nq).
 
-    Raises
-    ------
-    DimensionError
-        If the last axis is not nq long.
-    StateError
-        If a quaternion is not of length 1, naming the joint.
+    Another length of the last axis is a `DimensionError`; a quaternion that is not of length 1
+    is a `StateError` that names the joint.
     """
     array = _rows(q, coordinates.nq, coordinates.position_names, subject)
     for k in coordinates.several:

@@ -112,17 +112,8 @@ def with_scaled_masses(robot: Robot, factor: float | Mapping[str, float]) -> Rob
 def payload_parameters(mass: float, com: ArrayLike, inertia: ArrayLike) -> FloatArray:
     """The ten parameters of a payload, after a check that a body can have them.
 
-    Parameters
-    ----------
-    mass, com, inertia
-        As for `with_payload`; a point mass has an inertia of zeros.
-
-    Raises
-    ------
-    ModelError
-        Where a number is not finite or out of proportion.
-    InertiaError
-        Where no body has this mass and inertia.
+    Arguments as for `with_payload`. A number that is not finite or out of proportion is a
+    `ModelError`, a mass and inertia that no body has an `InertiaError`.
     """
     kilograms = _positive(mass, 'payload mass')
     centre = frozen_array(com, (3,), 'payload com')

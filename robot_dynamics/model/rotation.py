@@ -19,17 +19,9 @@ _SMALL = 1e-2
 
 
 def rotation_from_rpy(rpy: ArrayLike) -> FloatArray:
-    """R = Rz(yaw) Ry(pitch) Rx(roll): turns about the fixed x, then y, then z axis.
+    """R = Rz(yaw) Ry(pitch) Rx(roll), shape (3, 3): turns about the fixed x, then y, then z axis.
 
-    Parameters
-    ----------
-    rpy : array_like, shape (3,)
-        Roll, pitch and yaw, rad.
-
-    Returns
-    -------
-    ndarray, shape (3, 3)
-        Rotation matrix.
+    Roll, pitch and yaw, shape (3,), are in rad.
     """
     angles = real_array(rpy, 'rpy')
     if angles.shape != (3,):
@@ -44,21 +36,11 @@ def rotation_from_rpy(rpy: ArrayLike) -> FloatArray:
 
 
 def rpy_from_rotation(rotation: ArrayLike) -> FloatArray:
-    """Roll, pitch and yaw of a rotation matrix, pitch within [-pi/2, pi/2], rad.
+    """Roll, pitch and yaw (3,) of a rotation matrix (3, 3), pitch within [-pi/2, pi/2], rad.
 
     Yaw is found first and undone; pitch and roll are read from the rest,
     Ry(pitch) Rx(roll). So the three angles give the matrix back to rounding even
     where pitch is close to pi/2 and yaw alone is badly determined.
-
-    Parameters
-    ----------
-    rotation : array_like, shape (3, 3)
-        Rotation matrix.
-
-    Returns
-    -------
-    ndarray, shape (3,)
-        Roll, pitch and yaw, rad.
     """
     R = real_array(rotation, 'rotation')
     if R.shape != (3, 3):

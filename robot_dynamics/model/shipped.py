@@ -84,17 +84,8 @@ def resolve_robot(name_or_path: str | Path) -> Path:
 def shipped_or(source: Any, suffix: str) -> Any:
     """The path of a shipped robot if a source is its name; otherwise the source itself.
 
-    Parameters
-    ----------
-    source : object
-        Source of `Robot.from_urdf` or `Robot.from_dh`.
-    suffix : str
-        Ending of the files that can be read: ``'.urdf'`` or ``'.yaml'``.
-
-    Raises
-    ------
-    UnknownNameError
-        For a bare name that is neither a file nor a shipped robot.
+    The suffix is that of the files that can be read: ``'.urdf'`` or ``'.yaml'``. A bare name
+    that is neither a file nor a shipped robot is an `UnknownNameError`.
     """
     if not isinstance(source, str) or not re.fullmatch(r'[\w.-]{1,100}', source) \
             or _existing(source):
@@ -121,10 +112,7 @@ def _existing(name_or_path: str | Path) -> Path | None:
 def candidate_folders(kind: str) -> Iterator[Path]:
     """Yield the paths of a shared folder: a checkout, ROS 2 workspaces, pip installations.
 
-    Parameters
-    ----------
-    kind : str
-        Name of the folder: ``'urdf'``, ``'config'`` or ``'launch'``.
+    Its name is ``'urdf'``, ``'config'`` or ``'launch'``.
     """
     module_root = Path(__file__).resolve().parents[2]
     if (module_root / 'package.xml').is_file():

@@ -39,17 +39,9 @@ _TENSOR = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 
 
 def read_urdf(source: str | bytes | PathLike[str] | Any) -> RobotTree:
-    """Read the links and joints of a URDF or xacro file.
+    """The links and joints of a URDF or xacro file, its text, or a robot of ``urdf_parser_py``.
 
-    Parameters
-    ----------
-    source : str, bytes, path, or urdf_parser_py.urdf.URDF
-        A path, the description itself, or the robot of ``urdf_parser_py``.
-
-    Raises
-    ------
-    ModelError
-        Naming the file, link or joint, what is wrong, and the line.
+    A `ModelError` names the file, link or joint, what is wrong, and the line.
     """
     if hasattr(source, 'to_xml_string'):
         source = _text_of_peer(source)
@@ -69,13 +61,7 @@ def _text_of_peer(robot: Any) -> str:
 
 
 def read_tree(root: Element) -> RobotTree:
-    """Links and joints of a ``<robot>`` element; several roots are allowed.
-
-    Raises
-    ------
-    ModelError
-        Naming the link or joint, what is wrong with it, and the line.
-    """
+    """Links and joints of a ``<robot>`` element; several roots are allowed."""
     name = root.attributes.get('name', '').strip() or 'robot'
     _check_name(name, root)
     link_elements = _by_name(root, 'link')

@@ -136,16 +136,11 @@ class Document:
 
 
 def read_source(source: str | bytes | os.PathLike[str]) -> SourceText:
-    """Read the text of a description given as a path, as text or as bytes.
+    """Text of a description given as a path, as text or as bytes; else a `ModelError`.
 
     A string that holds a ``<`` is the description itself, any other string is a path.
     Bytes are decoded by their byte order mark, else by the XML declaration, else as UTF-8;
     the locale never matters.
-
-    Raises
-    ------
-    ModelError
-        If the description is missing, empty, too large or cannot be decoded.
     """
     if isinstance(source, str) and ('<' in source or not source.strip()):
         if len(source) > MAX_BYTES:
@@ -238,10 +233,7 @@ def _empty(label: str) -> ModelError:
 def parse_source(source: SourceText) -> Document:
     """Parse a description, which xacro expands first where it is a xacro file.
 
-    Raises
-    ------
-    ModelError
-        If an expression is left, naming it, or xacro fails.
+    An expression that is left, or a failure of xacro, is a `ModelError`.
     """
     return _parse_expanded(source)[0]
 
@@ -313,22 +305,11 @@ def _expand(path: Path, label: str, leftover: str) -> str:
 
 def parse_document(text: str, label: str, kept: Mapping[str, frozenset[str]] = _KEPT_CHILDREN
                    ) -> Document:
-    """Parse the text of a URDF.
+    """Parse the text of a URDF; an encoding named in its XML declaration is ignored.
 
-    Parameters
-    ----------
-    text : str
-        The description; an encoding named in its XML declaration is ignored.
-    label : str
-        Name of the description in messages.
-    kept : mapping of str to frozenset of str
-        Names of the children that are kept, by the name of their parent.
-
-    Raises
-    ------
-    ModelError
-        If the text is not well-formed XML, has a document type definition, has another
-        root than ``<robot>`` or is unreasonably large.
+    ``kept`` are the names of the children that are kept, by the name of their parent. Text
+    that is not well-formed XML, has a document type definition, has another root than
+    ``<robot>`` or is unreasonably large is a `ModelError`.
     """
     try:
         content = text.lstrip().encode('utf-8')

@@ -37,25 +37,11 @@ class UnusableYamlError(yaml.YAMLError):
 
 
 def parse_yaml(text: str, loader: type = SafeLoader) -> Any:
-    """Content of a text in YAML.
+    """Mappings, lists and scalars of one YAML document; None for an empty text.
 
-    Parameters
-    ----------
-    text : str
-        One document.
-    loader : type
-        A safe loader of PyYAML.
-
-    Returns
-    -------
-    object
-        Mappings, lists and scalars; None for an empty text.
-
-    Raises
-    ------
-    UnusableYamlError
-        When it is not YAML, too large, too deep or recursive, or a value does not fit its
-        tag; the message has one line with the place.
+    The loader is a safe one of PyYAML. A text that is not YAML, too large, too deep or
+    recursive, or a value that does not fit its tag, is an `UnusableYamlError`: one line with
+    the place.
     """
     if len(text) > MAX_BYTES:
         raise UnusableYamlError(f'is larger than {MAX_BYTES // 2**10} KiB')
@@ -84,24 +70,7 @@ def parse_yaml(text: str, loader: type = SafeLoader) -> Any:
 
 def read_yaml(path: Path, error: type[RobotDynamicsError], remedy: str,
               loader: type = SafeLoader) -> Any:
-    """Content of a file in YAML.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    error : type of RobotDynamicsError
-        Class of the error when it cannot be read.
-    remedy : str
-        Remedy of that error.
-    loader : type
-        A safe loader of PyYAML.
-
-    Raises
-    ------
-    RobotDynamicsError
-        Of the given class, naming the file.
-    """
+    """Content of a YAML file; what is wrong with it is an error of the given class and remedy."""
     try:
         with path.open('rb') as stream:
             content = stream.read(MAX_BYTES + 1)

@@ -87,29 +87,12 @@ def read_topics(path: str | Path, choose: Choice) -> dict[str, Topic]:
 
 def stream_topics(path: Path, choose: Choice, report: Report | None = None
                   ) -> Iterator[tuple[str, int, bytes]]:
-    """Yield the messages of some topics as bytes, for recordings larger than the memory.
+    """Yield topic, time of reception (ns) and bytes (CDR) of messages, in the order of the files.
 
-    Parameters
-    ----------
-    path, choose
-        As in `read_topics`.
-    report : callable, optional
-        Called with each part that is damaged or missing, which is then left out. Without it
-        the first damaged part is an error, and a truncated file ends where it ends.
-
-    Yields
-    ------
-    topic : str
-        Its name.
-    time : int
-        Time of reception, ns; messages come in the order of the files.
-    data : bytes
-        The message, serialized (CDR); at most `MAX_MESSAGE` of it.
-
-    Raises
-    ------
-    RecordingError
-        As `read_topics`.
+    For recordings larger than the memory; at most `MAX_MESSAGE` bytes of each message.
+    ``report`` is called with each part that is damaged or missing, which is then left out.
+    Without it the first damaged part is an error, and a truncated file ends where it ends.
+    Topics are chosen as in `read_topics`, with the same errors.
     """
     wanted, files, compressed = _opened(path, choose, report)
     with _readable(path):
@@ -119,24 +102,10 @@ def stream_topics(path: Path, choose: Choice, report: Report | None = None
 
 def stream_batches(path: Path, choose: Choice, report: Report | None = None
                    ) -> Iterator[tuple[str, list[bytes]]]:
-    """Yield the messages of some topics as bytes, many at a time and without their times.
+    """Yield topics, each with some of its messages as bytes, in the order of the files.
 
-    Parameters
-    ----------
-    path, choose, report
-        As in `stream_topics`; every chosen topic has a type.
-
-    Yields
-    ------
-    topic : str
-        Its name.
-    messages : list of bytes
-        Some messages of it, serialized, in the order of the files.
-
-    Raises
-    ------
-    RecordingError
-        As `read_topics`.
+    As `stream_topics`, but many messages at a time and without their times; every chosen topic
+    has a type.
     """
     wanted, files, compressed = _opened(path, choose, report)
     total, size = 0, 0

@@ -39,14 +39,9 @@ Report = Callable[[RecordingError], None]
 
 
 class McapFile:
-    """The topics and messages of an MCAP file.
+    """The topics and messages of an MCAP file, a regular file.
 
-    Parameters
-    ----------
-    path : Path
-        A regular file.
-    report : callable, optional
-        Called with each part that is damaged or missing, which is then left out.
+    ``report`` is called with each part that is damaged or missing, which is then left out.
     """
 
     def __init__(self, path: Path, report: Report | None = None):

@@ -20,15 +20,10 @@ _TABLES = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ? 
 
 
 class SqliteFile:
-    """The topics and messages of a ``.db3`` file.
+    """The topics and messages of a ``.db3`` file, a regular file.
 
-    Parameters
-    ----------
-    path : Path
-        A regular file.
-    report : callable, optional
-        Called where the file is damaged; messages up to there then come in the order of the
-        file.
+    ``report`` is called where the file is damaged; messages up to there then come in the order
+    of the file.
     """
 
     def __init__(self, path: Path, report: Callable[[RecordingError], None] | None = None):
