@@ -67,8 +67,9 @@ class Caller:
         self._sizes = {'q': robot.nq, 'n': robot.n, 'b': robot.n_bodies, 'p': 10 * robot.n_bodies,
                        't': 6}
         self._gate, self._library = _find(robot, backend)
-        self._constants = robot_c.constants(robot, armature, np.array(robot.parameters))
         self.backend = 'numba' if self._library is None else 'c'
+        if self._library is not None:
+            self._constants = robot_c.constants(robot, armature, np.array(robot.parameters))
 
     def evaluate(self, equation: Equation, rows: Sequence[FloatArray],
                  first: FloatArray | None = None, out: FloatArray | None = None,

@@ -40,7 +40,6 @@ from robot_dynamics.elastic.joints import ElasticJoints
 from robot_dynamics.errors import DimensionError, ModelError, ParameterError, shown
 from robot_dynamics.model.arrays import FloatArray, IntArray, Rebuilt, real_array
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.shipped import shipped_or
 
 ParameterOrder = Literal['paper', 'tables', 'bodies']
 
@@ -165,7 +164,6 @@ class ElasticRobot(Rebuilt):
         ModelError, ParameterError
             As for `from_yaml`.
         """
-        source = shipped_or(source, '.urdf')
         links = Robot.from_urdf(source, **options)
         return cls(links, joints_from_tags(read_elastic_tags(source), links))
 

@@ -182,7 +182,7 @@ class Robot(RobotData):
         >>> Robot.from_urdf('arm7', joints=['joint2', 'joint1']).joint_names
         ('joint2', 'joint1')
         """
-        tree = read_urdf(shipped_or(source, '.urdf'))
+        tree = read_urdf(source)
         return cls(**robot_fields(tree, joints=joints, locked=locked, base_link=base_link,
                                   gravity=gravity, floating_base=floating_base))
 

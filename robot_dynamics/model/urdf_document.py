@@ -36,6 +36,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from robot_dynamics.errors import ModelError, ModelTypeError
+from robot_dynamics.model.shipped import shipped_or
 
 #: Largest description read, in bytes. Descriptions of whole humanoids stay below 2 MB.
 MAX_BYTES = 5 * 2**20
@@ -138,7 +139,8 @@ class Document:
 def read_source(source: str | bytes | os.PathLike[str]) -> SourceText:
     """Text of a description given as a path, as text or as bytes; else a `ModelError`.
 
-    A string that holds a ``<`` is the description itself, any other string is a path.
+    A string that holds a ``<`` is the description itself, any other string is a path or the
+    name of a robot of this package.
     Bytes are decoded by their byte order mark, else by the XML declaration, else as UTF-8;
     the locale never matters.
     """
@@ -151,7 +153,7 @@ def read_source(source: str | bytes | os.PathLike[str]) -> SourceText:
     if isinstance(source, (bytes, bytearray)):
         return SourceText(_decode(bytes(source), _TEXT), _TEXT)
     if isinstance(source, (str, os.PathLike)):
-        return _from_file(os.fsdecode(source))
+        return _from_file(os.fsdecode(shipped_or(source, '.urdf')))
     raise ModelTypeError(f'must be a path, a text or bytes, got a value of type '
                          f'{type(source).__name__}',
                          subject=_TEXT, remedy="give for example 'arm.urdf'")
