@@ -133,18 +133,10 @@ class ProcessRunner:
         return {child.process.full_name: child.handle.pid for child in self._children}
 
     def poll(self, timeout: float) -> None:
-        """Forward output.
+        """Forward output; ``timeout`` is the longest time to wait for the first line, s.
 
-        Parameters
-        ----------
-        timeout : float
-            Longest time to wait for the first line, s.
-
-        Raises
-        ------
-        BringupError
-            When an essential process has ended by itself; with its status and its last line of
-            stderr.
+        BringupError when an essential process has ended by itself, with its status and its last
+        line of stderr.
         """
         self._read(timeout)
         for child in self._children:

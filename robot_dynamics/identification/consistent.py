@@ -71,24 +71,12 @@ def prior_of(inertial_parameters: FloatArray) -> FloatArray:
 
 def fit_consistent(H: FloatArray, h: FloatArray, prior: FloatArray, prior_weight: float,
                    start: FloatArray | None = None) -> ConsistentFit:
-    """Minimise the objective of this module.
+    """Minimise the objective of this module, with prior_weight its lambda > 0.
 
-    Parameters
-    ----------
-    H, h : ndarray, shape (p, p) and (p,)
-        Normal equations; the first 10 nb unknowns are inertial parameters.
-    prior : ndarray, shape (nb, 4, 4)
-        Positive definite pseudo-inertias.
-    prior_weight : float
-        lambda > 0, in units of the weighted squared error.
-    start : ndarray, shape (p,), optional
-        Initial parameters; those of the prior if not given.
-
-    Raises
-    ------
-    RecordingError
-        If the minimum has bodies without mass or extent, as for efforts in another unit or of
-        another arm.
+    H, (p, p), and h, (p,), are normal equations, their first 10 nb unknowns inertial parameters;
+    ``prior``, (nb, 4, 4), holds positive definite pseudo-inertias, from which the search begins
+    unless ``start``, (p,), is given. RecordingError for bodies without mass or extent, as from
+    efforts in another unit or of another arm.
     """
     if not 0.0 < prior_weight < np.inf:
         raise ParameterError(f'must be a positive number, got {prior_weight!r}',

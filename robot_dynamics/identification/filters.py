@@ -28,24 +28,11 @@ _PIECE, _MARGIN = 65536, 32
 
 
 def low_pass(x: FloatArray, rate: float, cutoff: float, order: int = ORDER) -> FloatArray:
-    """Signals filtered by a zero-phase Butterworth low-pass, shape (N, ...).
+    """Signals along the first axis filtered by a zero-phase Butterworth low-pass, shape (N, ...).
 
-    The filter runs forwards and backwards: amplitude 1 / (1 + (f / cutoff)^(2 order)).
-
-    Parameters
-    ----------
-    x : ndarray, shape (N, ...)
-        Signals along the first axis.
-    rate : float
-        Sampling rate, Hz.
-    cutoff : float
-        Frequency of half the amplitude, Hz; from 0.45 of the rate on nothing is filtered.
-    order : int
-        Order of the filter that runs twice.
-
-    Notes
-    -----
-    The first and last 1 / cutoff seconds depend on the assumed continuation of the signal.
+    The filter runs forwards and backwards: amplitude 1 / (1 + (f / cutoff)^(2 order)). From a
+    cut-off, Hz, of 0.45 of the rate on nothing is filtered. The first and last 1 / cutoff seconds
+    depend on the assumed continuation of the signal.
     """
     require_number('cutoff', cutoff, 'give a frequency in Hz', closed=False)
     require_number('order', order, 'give 4', 1, 12, whole=True)
@@ -129,18 +116,9 @@ def grid(time: FloatArray, period: float) -> FloatArray:
 
 
 def evenly(time: FloatArray, x: FloatArray, period: float, *, smooth: bool = True) -> FloatArray:
-    """Signals on the even `grid`, shape (M, n).
+    """Signals, (N, n), at strictly increasing times on the even `grid`, shape (M, n).
 
-    Parameters
-    ----------
-    time : ndarray, shape (N,)
-        Strictly increasing, s.
-    x : ndarray, shape (N, n)
-        Signals.
-    period : float
-        s.
-    smooth : bool
-        Cubic splines, for positions; otherwise lines, for efforts, which jump.
+    By cubic splines, for positions; otherwise by lines, for efforts, which jump.
     """
     at = grid(time, period)
     if len(at) == len(time) and np.max(np.abs(time - at)) < _EVEN * period:

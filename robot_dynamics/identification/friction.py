@@ -90,16 +90,9 @@ def check_terms(terms: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def options_of(term: str, speed: float, width: float | None = None) -> tuple[float, ...]:
-    """Widths or lengths to select from for a term, (0,) for a term without.
+    """Widths or lengths to select from for one of `TERMS`, (0,) for a term without.
 
-    Parameters
-    ----------
-    term : str
-        One of `TERMS`.
-    speed : float
-        RMS speed of the axis, rad/s or m/s.
-    width : float, optional
-        The only width to use, rad/s or m/s.
+    ``speed`` is the RMS speed of the axis, and ``width`` the only width to use, rad/s or m/s.
     """
     if term in _WITH_WIDTH and width is not None:
         return (width,)
@@ -115,18 +108,10 @@ def shares_option(term: str) -> str:
 
 def columns_of(term: str, options: Sequence[float], position: FloatArray, speed: FloatArray,
                acceleration: FloatArray, load: FloatArray | None = None) -> FloatArray:
-    """Effort of a term per unit of its parameter along a motion, shape (N, k).
+    """Effort of one of `TERMS` per unit of its parameter along a motion of its axis, shape (N, k).
 
-    Parameters
-    ----------
-    term : str
-        One of `TERMS`.
-    options : sequence of float, length k
-        Widths or lengths, one for each column.
-    position, speed, acceleration : ndarray, shape (N,)
-        Motion of the axis.
-    load : ndarray, shape (N,), optional
-        Effort that the rigid bodies require of it, for `LOADED` terms.
+    The k options are widths or lengths, one for each column; ``load`` is the effort that the rigid
+    bodies require of the axis, (N,), for `LOADED` terms.
     """
     if term in LOADED:
         if load is None:
@@ -172,16 +157,10 @@ class PlainFriction:
 
 
 def plain_friction(v: FloatArray, efforts: FloatArray, armature: FloatArray) -> PlainFriction:
-    """Damping and Coulomb friction nearest to friction efforts along a motion.
+    """Damping and Coulomb friction nearest to friction efforts, (N, n), without those of rotors.
 
     For every joint D, F >= 0 minimise |effort - D v - F tanh(v / `COULOMB_VELOCITY`) - c|.
-
-    Parameters
-    ----------
-    v, efforts : ndarray, shape (N, n)
-        Velocities, and friction efforts without those of rotors.
-    armature : ndarray, shape (n,)
-        Identified rotor inertias; negative ones become zero.
+    Negative ones of the identified rotor inertias, ``armature``, become zero.
     """
     from scipy.optimize import nnls
     step = max(1, len(v) // SAMPLES)

@@ -39,30 +39,15 @@ def require_bodies(robot: Robot) -> None:
 
 def identified_urdf(text: str, robot: Robot, friction: PlainFriction, *,
                     allow_inconsistent: bool = False) -> tuple[str, tuple[Finding, ...]]:
-    """URDF with identified parameters.
+    """URDF with identified parameters, and findings on links that became massless.
 
-    Parameters
-    ----------
-    text : str
-        The identified description, without xacro.
-    robot : Robot
-        The robot of that description, with the identified parameters.
-    friction : PlainFriction
-        Friction of its joints.
-    allow_inconsistent : bool
-        Whether inconsistent bodies are written.
-
-    Returns
-    -------
-    text : str
-        The URDF, with the meshes, limits, sensors, vendor elements and comments of the text.
-    findings : tuple of Finding
-        Links that became massless.
+    ``text`` is the identified description, without xacro, of which meshes, limits, sensors, vendor
+    elements and comments are kept; ``robot`` is its robot with the identified parameters.
 
     Raises
     ------
     InertiaError
-        If a body is inconsistent.
+        If a body is inconsistent, unless inconsistent ones are allowed.
     ModelError
         If the text describes another robot.
     """

@@ -382,16 +382,9 @@ def fit(products: FloatArray, prior: FloatArray, prior_weight: float, rows: Floa
         start: Fit | None = None, passes: int = PASSES) -> Fit:
     """Fit a model by reweighted regularised least squares.
 
-    Parameters
-    ----------
-    products : ndarray, shape (n, p + 1, p + 1)
-        Products of each joint.
-    prior : ndarray, shape (nb, 4, 4)
-        Pseudo-inertias of the description.
-    prior_weight, rows
-        Weight of the prior, and the number of rows of each joint, (n,).
-    start, passes
-        Initial fit, and number of times that weights are computed from the previous errors.
+    ``products``, (n, p + 1, p + 1), are those of each joint, ``rows``, (n,), the rows of each,
+    and ``prior``, (nb, 4, 4), the pseudo-inertias of the description. Weights are computed
+    ``passes`` times from the previous errors.
     """
     x = None if start is None else start.x
     # The first weights are those of the efforts, so that no unit and no strong joint dominates.

@@ -74,18 +74,10 @@ class NormalEquations:
                  tilted: FloatArray | None = None) -> FloatArray:
         """Products in the columns of a model, shape (blocks, n, p + 1, p + 1).
 
-        Columns: 10 nb inertial parameters, the features, the tilts, and the efforts. The array is
-        cached and must not be written to.
-
-        Parameters
-        ----------
-        features : sequence of int
-            Features of the model.
-        gravity : ndarray, shape (3,)
-            Gravity in the base frame, m/s^2.
-        tilted : ndarray, shape (10 nb,), optional
-            Inertial parameters at which two more columns hold the effect of a tilt of gravity
-            along the rows of `tangents`, per m/s^2.
+        Columns: 10 nb inertial parameters, the features, the tilts, and the efforts. With
+        inertial parameters ``tilted``, (10 nb,), two columns hold the effect of a tilt of
+        gravity, (3,), along the rows of `tangents`, per m/s^2. The array is cached and must not
+        be written to.
         """
         if tilted is not None:
             return self._of_columns(features, gravity, tilted)

@@ -173,21 +173,10 @@ def covariance_file(found: Identification) -> bytes:
 
 def parameter_file(urdf: str, robot: Robot,
                    special: Mapping[str, Mapping[str, str]] | None = None) -> str:
-    """ROS 2 parameter file for all nodes, as YAML.
+    """ROS 2 parameter file for all nodes, as YAML: the URDF, and joints, base and gravity.
 
-    Parameters
-    ----------
-    urdf : str
-        The identified URDF.
-    robot : Robot
-        The identified robot, with the joints, base and gravity, which a URDF does not contain.
-    special : mapping of str to mapping, optional
-        Further parameters of single nodes, by name.
-
-    Notes
-    -----
-    For gravity-compensated efforts, gravity was not identified and is left out: nodes then
-    assume a level base.
+    ``special`` has further parameters of single nodes, by name. For gravity-compensated efforts,
+    gravity was not identified and is left out: nodes then assume a level base.
     """
     values: dict[str, Any] = {'robot_description': urdf, 'joints': list(robot.joint_names),
               'base_link': robot.base_name}

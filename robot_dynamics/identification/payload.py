@@ -161,16 +161,7 @@ def identify_payload_from(content: Mapping[str, Any], folder: Path, robot: Robot
                           loaded: Dataset) -> tuple[Payload, Identification, Dataset]:
     """Payload, arm without it and recording of the arm, as the content of a YAML file asks for.
 
-    Parameters
-    ----------
-    content : mapping
-        Content of the YAML file.
-    folder : Path
-        Folder of the YAML file.
-    robot : Robot
-        Description of the arm.
-    loaded : Dataset
-        The recording with the payload.
+    ``folder`` is that of the YAML file, and ``loaded`` the recording with the payload.
     """
     part = require_mapping(content.get('payload'), 'payload', ('without', 'body'))
     if not isinstance(part.get('without'), str):

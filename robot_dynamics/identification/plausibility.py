@@ -69,20 +69,7 @@ _ROWS = 20_000
 
 
 def plausibility(dataset: Dataset, robot: Robot) -> tuple[Finding, ...]:
-    """Compare a log with the description of the robot.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The log.
-    robot : Robot
-        Its description.
-
-    Returns
-    -------
-    tuple of Finding
-        Implausible units, signs and readings, and the setting that corrects each.
-    """
+    """Implausible units, signs and readings of a log, and the setting that corrects each."""
     dataset = excerpt(dataset)
     return (*_efforts(dataset, robot),
             *reading_findings(dataset, robot, *compare_velocity(dataset)))
@@ -92,12 +79,7 @@ def reading_findings(dataset: Dataset, robot: Robot, lag: FloatArray, gain: Floa
                      ) -> tuple[Finding, ...]:
     """Findings on positions, velocities and efforts by themselves, without a model.
 
-    Parameters
-    ----------
-    dataset, robot
-        See `plausibility`.
-    lag, gain : ndarray, shape (n,)
-        Of the measured velocities; see `signal_selection.compare_velocity`.
+    ``lag`` and ``gain`` of the measured velocities are those of `compare_velocity`, shape (n,).
     """
     return (*_positions(dataset, robot), *_velocities(dataset, lag, gain),
             *_effort_readings(dataset), *_standing(dataset))

@@ -224,14 +224,10 @@ def velocity_lag(dataset: Dataset) -> FloatArray:
 
 @remembered
 def compare_velocity(dataset: Dataset) -> tuple[FloatArray, FloatArray]:
-    """Compare measured velocities with the slope of the positions.
+    """Lag, s, and gain of measured velocities relative to the slope of positions, shape (n,) each.
 
-    Returns
-    -------
-    lag : ndarray, shape (n,)
-        Lag of measured velocities, s, at the largest correlation of either sign.
-    gain : ndarray, shape (n,)
-        Shifted velocity relative to the slope. Both are nan without velocities or motion.
+    The lag is at the largest correlation of either sign. Both are nan without velocities or
+    motion.
     """
     lags, gains = np.full(dataset.n, np.nan), np.full(dataset.n, np.nan)
     if not dataset.has_velocity:

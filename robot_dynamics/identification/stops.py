@@ -48,14 +48,7 @@ def stops_of(robot: Robot, dataset: Dataset) -> tuple[FloatArray, FloatArray]:
 def on_stops(robot: Robot, dataset: Dataset, motion: Motion, cutoff: float) -> BoolArray:
     """Mask of samples at which each joint is at a stop, widened by the filter, shape (N, n).
 
-    Parameters
-    ----------
-    robot, dataset
-        See `stops_of`.
-    motion : Motion
-        A segment of the log.
-    cutoff : float
-        Cut-off of the equations, Hz.
+    The cut-off is that of the equations, Hz.
     """
     found = np.zeros(motion.q.shape, dtype=bool)
     speeds = np.sqrt(np.mean(motion.v ** 2, axis=0))

@@ -70,15 +70,7 @@ class Page:
     without_scripts: str = 'The charts need JavaScript; the tables do not.'
 
     def render(self, data: Any, *scripts: str) -> str:
-        """HTML text of the page.
-
-        Parameters
-        ----------
-        data : plain data
-            The numbers that the scripts draw.
-        *scripts : str
-            Files of the folder ``page`` besides those of every page, in this order.
-        """
+        """HTML text; the scripts, files of the folder ``page``, draw the plain data."""
         mark = ''
         if self.verdict:
             colour = VERDICT_COLOURS[self.verdict]

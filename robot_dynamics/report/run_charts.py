@@ -139,18 +139,7 @@ class Skeleton:
         return links + [(1 + body, first_tip + k) for k, (body, _) in enumerate(self._tips())]
 
     def points(self, q: ArrayLike) -> FloatArray:
-        """Positions of the points.
-
-        Parameters
-        ----------
-        q : array_like, shape (k, n)
-            Joint positions, rad or m.
-
-        Returns
-        -------
-        ndarray, shape (k, number of points, 3)
-            In the base frame, m.
-        """
+        """Positions of the points in poses, (k, n), in the base frame, m, shape (k, points, 3)."""
         poses = Dynamics(self.robot).forward_kinematics(np.atleast_2d(q))
         origins = poses[..., :3, 3]
         base = np.zeros((len(origins), 1, 3))

@@ -94,19 +94,9 @@ class ShapeClearance:
         self._qpos = np.array(joints)
 
     def __call__(self, q: ArrayLike) -> tuple[FloatArray, str]:
-        """Distance of poses from a forbidden contact.
+        """Least distance of poses, (m, n), less the clearance, and the pair nearest to contact.
 
-        Parameters
-        ----------
-        q : array_like, shape (m, n)
-            Poses. rad or m.
-
-        Returns
-        -------
-        away : ndarray, shape (m,)
-            The least distance less the clearance, at most `SIGHT`. m.
-        name : str
-            The pair with the least distance of all poses.
+        The distances, (m,), are at most `SIGHT`, in m; the pair has the least one of all poses.
         """
         q = np.asarray(q, dtype=np.float64)
         if q.ndim != 2 or q.shape[1] != self._robot.n:

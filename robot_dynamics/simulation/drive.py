@@ -133,18 +133,9 @@ class Drive:
         self._simulate_until(now)
 
     def command(self, tau: ArrayLike) -> bool:
-        """Take a command that arrived at the time last advanced to.
+        """Take a command, joint efforts in N m or N, that arrived at the time last advanced to.
 
-        Parameters
-        ----------
-        tau : array_like, shape (n,)
-            Joint efforts. N m or N.
-
-        Returns
-        -------
-        bool
-            Whether it was accepted. A command that is not finite or not of n values is
-            rejected.
+        The result is whether it was accepted: not if it is not finite or not of n values.
         """
         tau = np.asarray(tau, dtype=np.float64)
         if tau.shape != (self._plant.robot.n,):

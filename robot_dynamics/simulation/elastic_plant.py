@@ -154,13 +154,8 @@ class ElasticPlant:
               motor_q: ArrayLike | None = None, motor_v: ArrayLike | None = None) -> None:
         """Put the arm somewhere; time zero, no effort.
 
-        Parameters
-        ----------
-        q, v : array_like, shape (n,)
-            Positions and velocities of the links; at rest where v is missing.
-        motor_q, motor_v : array_like, shape (n,), optional
-            Of the motors; where they are missing springs carry gravity, and motors move
-            with their links.
+        Links are at rest where v is missing. Where positions or velocities of the motors are
+        missing, springs carry gravity, and motors move with their links.
         """
         n = self.elastic.n
         q = self._vector(q, 'q')

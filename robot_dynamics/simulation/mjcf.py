@@ -33,13 +33,8 @@ STIFF = '0.999 0.9999 0.001 0.5 2'
 def leading_bodies(robot: Robot) -> list[int]:
     """For every independent joint, the body that moves with it one to one.
 
-    Raises
-    ------
-    ModelError
-        When a joint has several coordinates.
-    SimulationError
-        When no body does, or one body depends on several independent joints:
-        a coupling MuJoCo's joint constraint cannot express.
+    ModelError for a joint with several coordinates, and SimulationError where no body does or one
+    depends on several independent joints: a coupling MuJoCo's joint constraint cannot express.
     """
     robot.require_single_coordinates('the simulated arm')
     bodies = [robot.body_joint_names.index(name) for name in robot.joint_names]
@@ -60,23 +55,10 @@ def leading_bodies(robot: Robot) -> list[int]:
 
 
 def principal_inertia(parameters: FloatArray) -> tuple[float, FloatArray, FloatArray, FloatArray]:
-    """Split ten inertial parameters into mass, centre of mass and principal inertia.
+    """Mass, kg, centre of mass, m, principal moments, kg m^2, and axes of ten inertial parameters.
 
-    Parameters
-    ----------
-    parameters : ndarray, shape (10,)
-        ``[m, mx, my, mz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz]``, link frame. kg, kg m, kg m^2.
-
-    Returns
-    -------
-    mass : float
-        kg.
-    centre : ndarray, shape (3,)
-        Centre of mass in the link frame; the origin for a body without mass. m.
-    moments : ndarray, shape (3,)
-        Principal moments about the centre of mass. kg m^2.
-    axes : ndarray, shape (3, 3)
-        Right-handed principal axes, as columns in the axes of the link frame.
+    The centre, (3,), is in the link frame, its origin for a body without mass. The axes, (3, 3),
+    are right-handed columns in the axes of the link frame, the moments those about the centre.
     """
     mass, centre, about_centre = com_from_parameters(parameters)
     moments, axes = np.linalg.eigh(about_centre)

@@ -101,19 +101,10 @@ class JointSensors:
         self._spreads = {signal: _Spread() for signal in self._spreads}
 
     def read(self, time: float, q: ArrayLike, v: ArrayLike, effort: ArrayLike) -> Reading:
-        """Measure now; the result is the reading that the driver reports.
+        """Measure the true state in SI units; the result is the reading that the driver reports.
 
-        Parameters
-        ----------
-        time : float
-            Time of this measurement, never decreasing. s.
-        q, v, effort : array_like, shape (n,)
-            True state, SI units.
-
-        Returns
-        -------
-        Reading
-            The newest reading at least `SensorQuality.delay` old, else the oldest one.
+        It is the newest reading at least `SensorQuality.delay` old, else the oldest one. The
+        time of measurements, s, never decreases.
         """
         quality = self.quality
         q = self._noisy(q, quality.position_noise, 'position')

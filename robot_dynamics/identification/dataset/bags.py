@@ -40,23 +40,10 @@ _LITTLE, _BIG = b'\x00\x01', b'\x00\x00'
 
 def read_bag(path: Path, joints: Sequence[str], rename: Mapping[str, str],
              topic: str | None = None) -> Log:
-    """Read the joint states of some joints.
+    """Joint states of some joints from a recording: a folder, or an MCAP or SQLite file.
 
-    Parameters
-    ----------
-    path : Path
-        Folder of a recording, with or without ``metadata.yaml``, or an MCAP or SQLite file.
-    joints : sequence of str
-        Joints, in this order.
-    rename : mapping of str to str
-        Name of the robot's joint by name of the joint in the log.
-    topic : str, optional
-        Topic; by default the one with these joints in most messages.
-
-    Raises
-    ------
-    RecordingError
-        If the topic is not recorded, or no topic has all joints.
+    ``rename`` maps names of the log to joints of the robot. The topic is by default the one with
+    these joints in most messages; RecordingError if no topic has all of them.
     """
     def choose(types: Mapping[str, str]) -> dict[str, str | None]:
         known = [name for name, kind in types.items() if kind == JOINT_STATE]

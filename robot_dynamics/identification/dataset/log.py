@@ -194,21 +194,10 @@ def in_order(names: Sequence[str], wanted: Sequence[str]) -> tuple[int, ...] | N
 
 
 def clean(log: Log, rotary: BoolArray, *, times: tuple[float, float] | None = None) -> Cleaned:
-    """Leave out the unusable rows of a log and unwrap angles.
+    """Leave out the unusable rows of a log and unwrap the angles of rotary joints, shape (n,).
 
-    Parameters
-    ----------
-    log : Log
-        As read.
-    rotary : ndarray of bool, shape (n,)
-        Joints with angles as positions: a jump of about a turn is a wrap.
-    times : (float, float), optional
-        Interval that is kept, s from the first row.
-
-    Raises
-    ------
-    RecordingError
-        If no segment is left.
+    ``times`` is the interval that is kept, s from the first row. RecordingError if no segment is
+    left.
     """
     used = UsableRows(log.count, log.dropped)
     used.drop('rows without a finite position',

@@ -230,15 +230,10 @@ class DatasetSettings(LogSettings):
 
 
 def settings_from(content: Any, subject: str = 'settings') -> DatasetSettings:
-    """Settings of a log from the content of a YAML file; unknown keys are rejected.
+    """Settings of a log from the content of a YAML file, as in the example of this module.
 
-    Parameters
-    ----------
-    content : mapping
-        As in the example of this module. Keys of other pipelines, such as ``joints``,
-        ``robot`` and ``estimate``, are ignored.
-    subject : str
-        Name of the file, for messages.
+    Unknown keys are rejected; those of other pipelines, such as ``joints``, ``robot`` and
+    ``estimate``, are ignored. ``subject`` names the file in messages.
     """
     if not isinstance(content, Mapping):
         raise ParameterError('must contain a mapping', subject=subject,
@@ -277,16 +272,7 @@ def read_estimate(kind: type[Settings], content: Mapping[str, Any], section: str
                   others: Sequence[str] = ()) -> Settings:
     """Settings of an estimate from a section of a YAML file; ``auto`` gives the defaults.
 
-    Parameters
-    ----------
-    kind : type
-        Dataclass of the settings.
-    content : mapping
-        The whole YAML.
-    section : str
-        Name of the section.
-    others : sequence of str
-        Keys of the section that are not settings of the estimate.
+    ``kind`` is the dataclass of the settings, ``others`` are keys of the section for other uses.
     """
     part = content.get(section, {})
     names = [each.name for each in fields(kind)]  # type: ignore[arg-type]

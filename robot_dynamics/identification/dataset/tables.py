@@ -47,19 +47,16 @@ def read_tables(files: Mapping[str, Path], joints: Sequence[str], rename: Mappin
                 rate: float | None = None,
                 keys: Mapping[str, Sequence[str] | str] | None = None,
                 required: Sequence[str] = ('position', 'effort')) -> Log:
-    """Read a log from one table, or from one table for each quantity.
+    """Read a log from one table, ``{'all': path}``, or from one table for each quantity.
 
     Parameters
     ----------
     files : mapping of str to Path
-        ``{'all': path}``, or paths by ``position``, ``velocity`` and ``effort``. A header
-        names the columns: a time (``t``, ``time`` ...), and for each joint and quantity
+        A header names the columns: a time (``t``, ``time`` ...), and for each joint and quantity
         ``joint_position`` etc. (also ``position_joint`` and ``q_joint``), or only the joint
         in a table of one quantity.
-    joints : sequence of str
-        Joints, in this order.
-    rename : mapping of str to str
-        Name of the robot's joint by column, or by name of the joint in the log.
+    joints, rename
+        Joints in order, and the joint by column or by name of the joint in the log.
     rate : float, optional
         Rows per second of a table without a column of time, Hz.
     keys : mapping, optional
@@ -67,12 +64,6 @@ def read_tables(files: Mapping[str, Path], joints: Sequence[str], rename: Mappin
         ``{'position': ['q1', 'q2'], 'time': 'clock'}``.
     required : sequence of str
         Quantities that the log has to have; others are nan if missing.
-
-    Returns
-    -------
-    Log
-        As written. Rows with too few or too many fields are counted and left out; fields
-        that are not numbers are nan.
     """
     columns: dict[str, FloatArray] = {}
     keys = {} if keys is None else keys
@@ -104,17 +95,10 @@ def read_tables(files: Mapping[str, Path], joints: Sequence[str], rename: Mappin
 def read_npz(path: Path, joints: Sequence[str], rename: Mapping[str, str],
              keys: Mapping[str, str], rate: float | None = None,
              required: Sequence[str] = ('position', 'effort')) -> Log:
-    """Read a log from an NPZ archive without pickled objects.
+    """Read a log from an NPZ archive without pickled objects; see `read_tables`.
 
-    Parameters
-    ----------
-    path : Path
-        The archive.
-    joints, rename, rate, required
-        See `read_tables`.
-    keys : mapping of str to str
-        Names of the arrays ``time``, ``position``, ``velocity``, ``effort`` and ``names``
-        where they differ. Without names, the columns are the joints in order.
+    ``keys`` are the names of the arrays ``time``, ``position``, ``velocity``, ``effort`` and
+    ``names`` where they differ. Without names, the columns are the joints in order.
     """
     arrays = load_archive(path, {keys.get(k, k) for k in ('time', 'names', *QUANTITIES)})
     get = {key: arrays.get(keys.get(key, key)) for key in ('time', 'names', *QUANTITIES)}
@@ -154,26 +138,12 @@ def load_archive(path: Path, names: set[str] | None = None) -> dict[str, NDArray
 
 
 def read_table(path: Path, *, needs_header: bool = True) -> tuple[list[str], FloatArray, int]:
-    """Header, numbers and number of rows of another length of a text or JSON table.
+    """Header, numbers, (N, columns), and number of rows of another length of a table.
 
-    Parameters
-    ----------
-    path : Path
-        Text: a line of names and one row per sample, separated by commas, semicolons, tabs or
-        blanks, with or without quotes, byte order mark, and comments or empty lines before it.
-        JSON: an object with ``columns``, their names, and ``rows``.
-    needs_header : bool
-        Whether the first line has to be the names. Otherwise columns of a table without a
-        header are named by their numbers, from 1.
-
-    Returns
-    -------
-    header : list of str
-        Names of the columns.
-    values : ndarray, shape (N, columns)
-        nan for fields that are not numbers.
-    broken : int
-        Rows with too few or too many fields, which are left out.
+    Text has a line of names and one row per sample, separated by commas, semicolons, tabs or
+    blanks, with or without quotes, byte order mark, and comments or empty lines before it. JSON
+    is an object with ``columns``, their names, and ``rows``. Fields that are not numbers are nan.
+    Unless a header is needed, columns without one are named by their numbers, from 1.
     """
     if path.suffix.lower() == '.json':
         return _json_table(path)

@@ -257,23 +257,11 @@ __all__ = ['ElasticEstimateSettings', 'identify_elastic']
 
 
 def unseen_springs(data: ElasticDataset, cutoff: float) -> tuple[int, ...]:
-    """Joints with a spring deflection below the resolution of their encoders.
+    """Joints with both encoders and a spring deflection below their resolution.
 
     The estimated stiffness of such a spring would be near zero with a small deviation, as its
-    column contains only noise.
-
-    Parameters
-    ----------
-    data : ElasticDataset
-        The log.
-    cutoff : float
-        Upper frequency of the motion, Hz. The noise of q - theta below it is taken as that of
-        a band of equal width beyond the motion.
-
-    Returns
-    -------
-    tuple of int
-        Indices of joints with both encoders.
+    column contains only noise. The noise of q - theta below the cut-off of the motion, Hz, is
+    taken as that of a band of equal width beyond the motion.
     """
     encoders, dataset = data.encoders, data.dataset
     rate = 1.0 / dataset.period

@@ -79,18 +79,10 @@ class ElasticOutputs:
 
 def make_elastic_outputs(found: ElasticIdentification, data: ElasticDataset, urdf: str,
                          folder: Path, *, allow_inconsistent: bool = False) -> ElasticOutputs:
-    """Make ``identified.urdf``, ``elastic_joints.yaml``, ``parameters.yaml`` and ``result.json``.
+    """``identified.urdf``, ``elastic_joints.yaml``, ``parameters.yaml`` and ``result.json``.
 
-    Parameters
-    ----------
-    found, data : ElasticIdentification, ElasticDataset
-        The result and its log.
-    urdf : str
-        Text of the identified description.
-    folder : Path
-        Folder of the files, which the parameter file contains.
-    allow_inconsistent : bool
-        Whether inconsistent bodies are written.
+    ``urdf`` is the text of the identified description, and ``folder`` that of the files, which
+    the parameter file contains.
     """
     files: dict[str, bytes] = {}
     robot: ElasticRobot | None = None

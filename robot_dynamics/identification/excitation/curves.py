@@ -52,13 +52,8 @@ class Basis(ABC):
     def hull(self, derivative: int) -> tuple[FloatArray, float]:
         """Enclosure of a derivative, from 0 to 4, of every combination of the functions.
 
-        Returns
-        -------
-        rows : ndarray, shape (r, count)
-            Matrix E: the product E x bounds the derivative.
-        slack : float
-            Factor with ``|f(t) - c| <= slack * max |E x - c|`` at all times, for any number c if
-            it is 1 and for c = 0 otherwise.
+        It is a matrix E, (r, count), and a factor with ``|f(t) - c| <= slack * max |E x - c|`` at
+        all times, for any number c if the factor is 1 and for c = 0 otherwise.
         """
 
 

@@ -93,15 +93,7 @@ def read_periods(path: Path) -> Periods:
 
 
 def average(log: Log, periods: Periods) -> Average:
-    """Average the periods of a log, of which at least two must be complete.
-
-    Parameters
-    ----------
-    log : Log
-        Joint states, such as those of `robot_dynamics.identification.dataset.bags.read_bag`.
-    periods : Periods
-        Its periods.
-    """
+    """Average the periods of a log of joint states, of which at least two must be complete."""
     order = np.argsort(log.stamps, kind='stable')
     time = (log.stamps[order] - periods.first).astype(np.float64) * 1e-9
     keep = np.concatenate(([True], np.diff(time) > 0.0)) if len(time) else np.zeros(0, bool)

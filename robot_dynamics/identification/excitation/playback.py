@@ -343,21 +343,10 @@ class ExcitationSession:
             self._stop = max(now, self._begin)
 
     def ahead(self, now: float, horizon: float) -> tuple[Reference, float, float]:
-        """Motion from now on, including a stop for the case that no more commands arrive.
+        """Motion from now on, with a stop along its path in case no more commands arrive.
 
-        Parameters
-        ----------
-        now : float
-            Present time, s.
-        horizon : float
-            Time until the motion stops by itself, s.
-
-        Returns
-        -------
-        reference : Reference
-            The motion and a stop along its path.
-        elapsed, duration : float
-            Present time in the motion, and the duration from there, s.
+        ``horizon`` is the time until the motion stops by itself, s. The present time in the motion
+        and the duration from there, s, follow.
         """
         if self._reference is None:
             raise StateError('has not begun', subject='excitation', remedy='call begin first')

@@ -259,30 +259,13 @@ def advance(M, joints, drive, brake, largest, h, v, W, f, column):
         'float64[:, ::1], float64[:, ::1], float64[:, ::1], float64, float64[:, ::1], '
         'float64[:, ::1])', on_demand=True, nogil=True)
 def simulate_drives(model, law, joints, time, goal, supply, enabled, step, start, out):
-    """Write the positions that encoders would say at each time into out, (N, n).
+    """Write the positions of the encoders at each time, (N,), into out, (N, n).
 
-    Parameters
-    ----------
-    model : ndarray
-        The packed robot.
-    law : ndarray, shape (n, 3)
-        Proportional, derivative, limit.
-    joints : ndarray, shape (n, COLUMNS)
-        Parameters of the drives.
-    time : ndarray, shape (N,)
-        s, increasing.
-    goal, supply, enabled : ndarray, shape (N, n)
-        From each time on to the next.
-    step : float
-        Longest step, s.
-    start : ndarray, shape (2, n)
-        Position that the encoders say, and velocity, at the first time.
-    out : ndarray, shape (N, n)
-
-    Returns
-    -------
-    int
-        Rows written; fewer than N where some joint has nothing to move or got too fast.
+    The law holds proportional gain, derivative gain and limit, (n, 3), and joints the parameters
+    of the drives, (n, COLUMNS). Goal, supply and enabled, (N, n), hold from each time to the next.
+    A step is at most ``step`` s; ``start``, (2, n), is the measured position and the velocity at
+    the first time. The result is the number of rows written: fewer than N where a joint has
+    nothing to move or got too fast.
     """
     n = joints.shape[0]
     frames = np.empty((HEIGHT, model.shape[0]))

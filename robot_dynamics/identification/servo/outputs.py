@@ -24,26 +24,10 @@ from robot_dynamics.model.robot import Robot
 
 def drive_files(found: OutputError, verdict: DriveVerdict, logs: Sequence[ServoLog], robot: Robot,
                 urdf: str) -> dict[str, bytes]:
-    """Make ``identified.urdf``, ``parameters.yaml`` and ``result.json`` of drives.
+    """``identified.urdf``, ``parameters.yaml`` and ``result.json`` of drives, contents by name.
 
     A URDF contains viscous and Coulomb friction and the rotor inertia, with the bodies of the
-    description. Electrical parameters and load-dependent friction are in the result.
-
-    Parameters
-    ----------
-    found, verdict : OutputError, DriveVerdict
-        The drives, and the verdict on them.
-    logs : sequence of ServoLog
-        Their logs.
-    robot : Robot
-        The arm.
-    urdf : str
-        Text of its description.
-
-    Returns
-    -------
-    dict of str to bytes
-        Contents by name.
+    description ``urdf``. Electrical parameters and load-dependent friction are in the result.
     """
     plain = PlainFriction(drive_values(found, 'viscous'), drive_values(found, 'coulomb'),
                           drive_values(found, 'armature'), np.zeros(robot.n))

@@ -76,20 +76,10 @@ class ModesReport:
 
 def examine_modes(torque: FloatArray, output: FloatArray, rate: float, *, has_rate: bool = True,
                   inertia: float | None = None, name: str = 'joint') -> ModesReport:
-    """Find resonances.
+    """Resonances from a torque to an acceleration (or velocity, or position), shape (N,) each.
 
-    Parameters
-    ----------
-    torque, output : ndarray, shape (N,)
-        Torque, and the resulting acceleration (or velocity, or position).
-    rate : float
-        Sampling rate, Hz; 1 if unknown.
-    has_rate : bool
-        Whether the rate is known.
-    inertia : float, optional
-        Inertia that the spring carries, kg m^2 or kg.
-    name : str
-        For messages.
+    The rate is in Hz, or 1 if unknown; ``inertia`` is what the spring carries, kg m^2 or kg, and
+    ``name`` is for messages.
     """
     from scipy.signal import csd, freqz, lfilter, welch
     u, y = torque - np.mean(torque), output - np.mean(output)
