@@ -62,17 +62,7 @@ _PACKAGES = ('robot_dynamics', 'ros-rclpy', 'numba', 'numpy', 'mujoco')
 
 @dataclass(frozen=True)
 class Plan:
-    """System, duration and output of the demo.
-
-    Parameters
-    ----------
-    system : System
-        The arm and its controller; records into `recording`.
-    seconds : float
-        Time for which the arm follows its reference, s.
-    output : Path
-        Folder of all results.
-    """
+    """The system of the demo, s for which it follows its reference, and the folder of results."""
 
     system: System
     seconds: float

@@ -25,18 +25,10 @@ _SELECTED = {'WARN': 'warning', 'ERROR': 'error', 'FATAL': 'error'}
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress line of the recorder.
+    """Progress line of the recorder: s since the first message, and the mode, ``''`` at first.
 
-    Parameters
-    ----------
-    time : float
-        Time since the first message, s.
-    mode : str
-        Mode of the controller, ``''`` before the first one.
-    error : float or None
-        RMS of the tracking error over the last second and all joints, rad or m.
-    learns : bool
-        Whether the parameter estimates have changed since the first ones.
+    ``error`` is the RMS of the tracking error over the last second and all joints, rad or m, and
+    ``learns`` whether the parameter estimates have changed since the first ones.
     """
 
     time: float

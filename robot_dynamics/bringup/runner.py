@@ -39,17 +39,7 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the output of a process.
-
-    Parameters
-    ----------
-    process : NodeProcess
-        The process.
-    stream : {'stdout', 'stderr'}
-        Its stream.
-    text : str
-        The line without its end.
-    """
+    """One line of the output of a process, without its end, on stdout or stderr."""
 
     process: NodeProcess
     stream: str

@@ -139,15 +139,10 @@ def columns_of(term: str, options: Sequence[float], position: FloatArray, speed:
 
 @dataclass(frozen=True, eq=False)
 class PlainFriction:
-    """Joint terms that a URDF and the controllers have.
+    """Joint terms that a URDF and the controllers have, shape (n,) each, none negative.
 
-    Parameters
-    ----------
-    damping, friction, armature : ndarray, shape (n,)
-        Viscous coefficient, Coulomb effort and reflected rotor inertia, none negative.
-    lost : ndarray, shape (n,)
-        RMS of the identified friction that these terms do not represent, N m or N. Constant
-        offsets are part of it.
+    Viscous coefficient, Coulomb effort and reflected rotor inertia; ``lost`` is the RMS of the
+    identified friction that they do not represent, N m or N, constant offsets included.
     """
 
     damping: FloatArray

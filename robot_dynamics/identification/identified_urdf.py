@@ -15,7 +15,6 @@ import numpy as np
 
 from robot_dynamics.errors import Finding, InertiaError, ModelError, Severity
 from robot_dynamics.identification.friction import PlainFriction
-from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.export import inertial_element, number_text
 from robot_dynamics.model.inertia import check_body
 from robot_dynamics.model.robot import Robot
@@ -59,7 +58,7 @@ def identified_urdf(text: str, robot: Robot, friction: PlainFriction, *,
            for name, link in described.links.items()}
     links = {link.get('name'): link for link in root.findall('link')}
     findings = []
-    before = _bodies_of(text, robot)
+    before = _read(text, robot).inertial_parameters
     for index, name in enumerate(robot.body_names):
         if name not in links:
             raise ModelError('is not a link of the description', subject=name,
@@ -95,11 +94,6 @@ def _parsed(text: str) -> ElementTree.Element:
     parser.CommentHandler = builder.comment
     parser.Parse(text[start:end].encode('utf-8'), True)
     return builder.close()
-
-
-def _bodies_of(text: str, robot: Robot) -> FloatArray:
-    """Parameters of the bodies in the text, shape (nb, 10)."""
-    return _read(text, robot).inertial_parameters
 
 
 def _read(text: str, robot: Robot) -> Robot:

@@ -27,20 +27,10 @@ GROWTH = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """Rows of several joints.
+    """Rows of several joints: columns W, (m, p), and efforts y, (m,).
 
-    Parameters
-    ----------
-    W : ndarray, shape (m, p)
-        Columns of the parameters.
-    y : ndarray, shape (m,)
-        Efforts.
-    joint : ndarray of int64, shape (m,)
-        Joint of each row.
-    order : ndarray of int64, shape (m,)
-        Sample of each row, increasing with time.
-    Z : ndarray, shape (m, p), optional
-        Instruments: columns without the noise of W.
+    ``joint`` and ``order``, (m,), are the joint and the sample of each row, samples increasing
+    with time. Z, (m, p), are instruments: columns without the noise of W.
     """
 
     W: FloatArray
@@ -237,16 +227,9 @@ def newey_west(scores: FloatArray, joint: IntArray, order: IntArray, correlation
 
 @dataclass(frozen=True, eq=False)
 class Essential:
-    """Essential parameters.
+    """Essential parameters: columns that are kept, (k,), and their fit.
 
-    Parameters
-    ----------
-    columns : ndarray of int64, shape (k,)
-        Columns that are kept.
-    fit : LinearFit
-        Fit of these columns.
-    growth : float
-        Weighted RMS error relative to that of all columns, minus 1.
+    ``growth`` is the weighted RMS error relative to that of all columns, minus 1.
     """
 
     columns: IntArray

@@ -67,7 +67,8 @@ class Model:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of `parameters`: ``link/m`` etc., then ``joint/term``."""
-        return self.robot.parameter_names + friction_names(self.features, self.axis_names)
+        return self.robot.parameter_names + tuple(
+            f'{self.axis_names[feature.axis]}/{feature.term}' for feature in self.features)
 
     def with_parameters(self, parameters: FloatArray) -> Model:
         """Copy with other parameters."""
@@ -117,8 +118,3 @@ class Model:
         return plain_friction(np.concatenate([motion.v for motion in motions]),
                               np.concatenate([rest.friction_efforts(one) for one in motions]),
                               armature)
-
-
-def friction_names(features: Sequence[Feature], axis_names: Sequence[str]) -> tuple[str, ...]:
-    """Names of friction parameters: ``joint/term``."""
-    return tuple(f'{axis_names[feature.axis]}/{feature.term}' for feature in features)

@@ -17,17 +17,7 @@ _KEPT, _KEPT_MODELS = 2, 4
 class NormalEquations:
     """Products [A y]^T [A y] of a stack, from which any model's normal equations follow.
 
-    Parameters
-    ----------
-    stack : Stack
-        The equations.
-    blocks : int
-        Number of blocks of equal duration.
-
-    Attributes
-    ----------
-    counts : ndarray, shape (blocks, n)
-        Rows of each joint in each block.
+    They are those of blocks of equal duration; ``counts``, (blocks, n), are the rows of each.
     """
 
     def __init__(self, stack: Stack, blocks: int):

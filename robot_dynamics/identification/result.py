@@ -25,15 +25,7 @@ GOOD, FAIR, POOR = 'good', 'fair', 'poor'
 
 @dataclass(frozen=True)
 class Missing:
-    """Parameters that the recording does not determine, and a motion that would.
-
-    Parameters
-    ----------
-    parameters : tuple of str
-        Combinations of inertial parameters.
-    motion : str
-        The motion, in words.
-    """
+    """Parameters that the recording does not determine, and a motion that would."""
 
     parameters: tuple[str, ...]
     motion: str
@@ -41,16 +33,10 @@ class Missing:
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """Errors of predicted efforts by joint.
+    """Errors of predicted efforts by joint, shape (n,).
 
-    Parameters
-    ----------
-    rmse : ndarray, shape (n,)
-        RMS of measured minus predicted effort, N m or N.
-    relative : ndarray, shape (n,)
-        The same divided by the RMS effort.
-    total : float
-        Relative error of all joints together.
+    ``rmse`` is the RMS of measured minus predicted effort, N m or N, ``relative`` the same divided
+    by the RMS effort, and ``total`` the relative error of all joints together.
     """
 
     rmse: FloatArray

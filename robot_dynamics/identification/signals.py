@@ -77,18 +77,9 @@ class SignalSettings:
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Motion and efforts of one segment on an even grid.
+    """Motion and efforts of one segment on an even grid of times, s, (N,), with a rate in Hz.
 
-    Parameters
-    ----------
-    time : ndarray, shape (N,)
-        s.
-    q, v, a : ndarray, shape (N, n)
-        Filtered positions, velocities and accelerations.
-    effort : ndarray, shape (N, n)
-        Efforts without the frequencies above the rate.
-    rate : float
-        Sampling rate, Hz.
+    q, v and a, (N, n), are filtered; efforts, (N, n), lack the frequencies above the rate.
     """
 
     time: FloatArray

@@ -70,7 +70,6 @@ FREQUENCIES, LOWEST = 300, 1e-4
 POINTS, BINS, IN_A_BIN = 161, 40, 5
 
 
-
 def identification_page(found: Identification, dataset: Dataset, outputs: Outputs) -> str:
     """HTML page about an identification.
 
@@ -273,14 +272,9 @@ def _facts(found: Identification, dataset: Dataset) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """One segment of the recording, filtered as its equations were.
+    """One segment of the recording, filtered as its equations were, with efforts of shape (N, n).
 
-    Parameters
-    ----------
-    motion : Motion
-        The motion.
-    measured, fitted, held : ndarray, shape (N, n)
-        Effort, that of the identified model, and that of the fit to the other half.
+    They are measured, of the identified model, and of the fit to the other half.
     """
 
     motion: Motion

@@ -38,16 +38,9 @@ _LARGEST = 1e9
 
 @dataclass(frozen=True, eq=False)
 class JointSeries:
-    """Joint vectors over time.
+    """Joint vectors over time, shape (k, n), or (k, 0) where the messages had none.
 
-    Parameters
-    ----------
-    names : tuple of str, length n
-        Joints.
-    time : ndarray, shape (k,)
-        Stamps in seconds since tracking began.
-    position, velocity, effort : ndarray, shape (k, n) or (k, 0)
-        rad or m, rad/s or m/s, N m or N; no columns where the messages had none.
+    Times, (k,), are stamps in s since tracking began; rad or m, rad/s or m/s, N m or N.
     """
 
     names: tuple[str, ...]
@@ -73,14 +66,9 @@ class JointSeries:
 
 @dataclass(frozen=True, eq=False)
 class VectorSeries:
-    """Unstamped vectors over time.
+    """Unstamped vectors, (k, m), and their times of reception, (k,).
 
-    Parameters
-    ----------
-    time : ndarray, shape (k,)
-        When they were received, in seconds since the first tracking error was.
-    values : ndarray, shape (k, m)
-        The vectors.
+    Times are s since the first tracking error was received.
     """
 
     time: FloatArray

@@ -66,19 +66,7 @@ class Story:
 
 @dataclass(frozen=True)
 class Report:
-    """The files of a report, and its numbers.
-
-    Parameters
-    ----------
-    page : Path
-        The HTML page.
-    picture : Path or None
-        The PNG picture, where one was drawn.
-    summary : Summary
-        The numbers in them.
-    controller : str
-        Name of the controller.
-    """
+    """The HTML page of a run, its PNG picture where one was drawn, and the numbers in them."""
 
     page: Path
     picture: Path | None

@@ -43,15 +43,7 @@ class Window:
 
 @dataclass(frozen=True, eq=False)
 class Tracking:
-    """Tracking error in a window.
-
-    Parameters
-    ----------
-    window : Window
-        Where it was taken.
-    rms, worst : ndarray, shape (n,)
-        Root mean square and largest magnitude of each joint's error, rad or m.
-    """
+    """Root mean square and largest magnitude of each joint's error in a window, rad or m, (n,)."""
 
     window: Window
     rms: FloatArray
@@ -65,17 +57,10 @@ class Tracking:
 
 @dataclass(frozen=True)
 class Loop:
-    """How regularly the loop ran.
+    """How regularly the loop ran: joint states and commands a second, and times in s.
 
-    Parameters
-    ----------
-    state_rate, command_rate : float
-        Joint states and commands a second; the latter nan when they were not recorded.
-    worst_period : float
-        Longest time between two stamps of joint states, s.
-    latency_median, latency_p99, latency_worst : float
-        From the stamp of a joint state to its command published, s; nan when it was
-        not recorded.
+    ``worst_period`` is the longest time between two stamps of joint states; latencies are from the
+    stamp of a joint state to its command published. What was not recorded is nan.
     """
 
     state_rate: float

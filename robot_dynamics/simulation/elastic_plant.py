@@ -14,12 +14,12 @@ from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.friction import StribeckFriction
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import DimensionError, SimulationError
-from robot_dynamics.model.arrays import FloatArray, real_array
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.simulation.faults import Fault
-from robot_dynamics.simulation.plant import joint_vector, number_of_steps
+from robot_dynamics.simulation.plant import EffortDriven
 
 
-class ElasticPlant:
+class ElasticPlant(EffortDriven):
     """A robot with elastic joints, driven by the efforts of its motors.
 
     The effort last set acts until another one is set; it is cut at the effort limits of
@@ -72,9 +72,8 @@ class ElasticPlant:
             if value is not None and not (np.isfinite(value) and value > 0.0):
                 raise SimulationError(f'must be a positive number, got {value}', subject=name,
                                       remedy='give a small one, e.g. 0.0005')
-        self.robot = robot.links
+        super().__init__(robot.links, timestep, effort_gain)
         self.elastic = robot
-        self.timestep = float(timestep)
         joints, n = robot.joints, robot.n
         self._friction = StribeckFriction.of(joints) if friction is None else friction
         coefficients = self._friction.coefficients
@@ -83,9 +82,6 @@ class ElasticPlant:
                                  subject='friction', remedy='give it for each of: '
                                  + ', '.join(self.robot.joint_names))
         self._dynamics = ElasticDynamics(robot)
-        self._gain = np.broadcast_to(real_array(effort_gain, 'effort_gain'), n).copy()
-        effort = self.robot.limits.effort
-        self._limit = np.where(np.isnan(effort), np.inf, effort)
         coefficients = np.broadcast_to(coefficients, (n, 6)).copy()
         self._smooth = self._followed_speed(coefficients) if smooth is None else float(smooth)
         self._constants = (
@@ -96,14 +92,8 @@ class ElasticPlant:
             np.stack([joints.stiffness, joints.spring_damping]),
             coefficients, self._smooth)
         self._q, self._v = np.zeros(2 * n), np.zeros(2 * n)
-        self._effort, self._tau = np.zeros(n), np.zeros(2 * n)
-        self._steps = 0
+        self._tau = np.zeros(2 * n)
         self.reset(np.clip(0.0, self.robot.limits.lower, self.robot.limits.upper))
-
-    @property
-    def time(self) -> float:
-        """Simulated time since the last reset, a whole number of steps. s."""
-        return self._steps * self.timestep
 
     @property
     def q(self) -> FloatArray:
@@ -124,11 +114,6 @@ class ElasticPlant:
     def motor_v(self) -> FloatArray:
         """Velocities theta' of the motors, shape (n,), a copy. rad/s or m/s."""
         return self._v[self.elastic.n:].copy()
-
-    @property
-    def effort(self) -> FloatArray:
-        """Effort the motors apply, after limits, shape (n,), a copy. N m or N."""
-        return self._effort.copy()
 
     @property
     def spring_effort(self) -> FloatArray:
@@ -168,41 +153,10 @@ class ElasticPlant:
         self._steps = 0
         self.set_effort(np.zeros(n))
 
-    def set_effort(self, tau: ArrayLike) -> None:
-        """Command efforts of the motors, shape (n,), N m or N, to act until the next call.
+    def _act(self, tau: FloatArray) -> None:
+        self._tau[self.elastic.n:] = tau
 
-        Raises
-        ------
-        SimulationError
-            Where a value is not finite; the effort before stays.
-        """
-        tau = self._vector(tau, 'effort command')
-        np.clip(tau, -self._limit, self._limit, out=self._effort)
-        self._tau[self.elastic.n:] = self._gain * self._effort
-
-    def advance(self, seconds: float | None = None, *, steps: int | None = None) -> int:
-        """Simulate for some time, rounded to whole steps, or for a number of steps.
-
-        Parameters
-        ----------
-        seconds : float, optional
-            Duration. s.
-        steps : int, optional
-            Number of steps, where no duration is given.
-
-        Returns
-        -------
-        int
-            Number of steps taken.
-
-        Raises
-        ------
-        SimulationError
-            Where the state stops being finite.
-        """
-        count = number_of_steps(self.timestep, seconds, steps)
-        if count <= 0:
-            return 0
+    def _simulate(self, count: int) -> None:
         ended = motion.advance.load()(*self._constants, self._q, self._v, self._tau,
                                       self.timestep, count)
         self._steps += count
@@ -215,7 +169,6 @@ class ElasticPlant:
                                   'accelerate it', subject=self.robot.joint_names[ended],
                                   remedy='give its link an inertia that includes the rotors it '
                                          'carries')
-        return count
 
     def add_fault(self, fault: Fault) -> None:
         """Raise: faults are simulated for rigid joints only."""
@@ -238,6 +191,3 @@ class ElasticPlant:
         B = self._dynamics.inertia_matrix(np.concatenate([resting, resting]))
         pull = np.diagonal(np.linalg.pinv(B))[n:] * np.abs(coefficients[:, 1])
         return max(1e-6, float(self.timestep * pull.max()))
-
-    def _vector(self, values: ArrayLike, subject: str) -> FloatArray:
-        return joint_vector(values, subject, self.robot.joint_names)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
@@ -33,7 +33,87 @@ def import_mujoco() -> ModuleType:
     return mujoco
 
 
-class Plant:
+class EffortDriven:
+    """Time and efforts of a simulated arm."""
+
+    def __init__(self, robot: Robot, timestep: float, effort_gain: ArrayLike):
+        self.robot = robot
+        self.timestep = float(timestep)
+        self._gain = np.broadcast_to(real_array(effort_gain, 'effort_gain'), robot.n).copy()
+        self._limit = np.where(np.isnan(robot.limits.effort), np.inf, robot.limits.effort)
+        self._effort = np.zeros(robot.n)
+        self._steps = 0
+
+    @property
+    def time(self) -> float:
+        """Simulated time since the last reset, a whole number of steps. s."""
+        return self._steps * self.timestep
+
+    @property
+    def effort(self) -> FloatArray:
+        """Effort the drives apply, after their limits, shape (n,), a copy. N m or N."""
+        return self._effort.copy()
+
+    def set_effort(self, tau: ArrayLike) -> None:
+        """Command joint efforts, shape (n,), N m or N, to act until the next call.
+
+        Raises
+        ------
+        SimulationError
+            Where a value is not finite; the effort before stays.
+        """
+        tau = self._vector(tau, 'effort command')
+        np.clip(tau, -self._limit, self._limit, out=self._effort)
+        self._act(self._gain * self._effort)
+
+    def advance(self, seconds: float | None = None, *, steps: int | None = None) -> int:
+        """Simulate for some time, or for a number of steps; the number of steps taken.
+
+        Parameters
+        ----------
+        seconds : float, optional
+            Duration, rounded to whole steps. s.
+        steps : int, optional
+            Number of steps, where no duration is given.
+
+        Raises
+        ------
+        SimulationError
+            Where the state stops being finite.
+        """
+        if seconds is not None and steps is None:
+            steps = round(seconds / self.timestep)
+        elif seconds is not None or steps is None:
+            raise SimulationError('must have either a duration or a number of steps',
+                                  subject='advance', remedy='give one of seconds and steps')
+        if steps <= 0:
+            return 0
+        self._simulate(steps)
+        return steps
+
+    def _act(self, tau: FloatArray) -> None:
+        """Let efforts act on the joints."""
+        raise NotImplementedError
+
+    def _simulate(self, count: int) -> None:
+        """Take some steps, and check the state."""
+        raise NotImplementedError
+
+    def _vector(self, values: ArrayLike, subject: str) -> FloatArray:
+        """A finite vector with one value a joint."""
+        vector, names = real_array(values, subject), self.robot.joint_names
+        if vector.shape != (len(names),):
+            raise DimensionError(f'must have shape ({len(names)},), got {vector.shape}',
+                                 subject=subject, remedy='give one value for each of: '
+                                 + ', '.join(names))
+        if not np.all(np.isfinite(vector)):
+            joint = names[int(np.argmin(np.isfinite(vector)))]
+            raise SimulationError('must be finite', subject=f'{subject} of {joint}',
+                                  remedy='give finite values only')
+        return vector
+
+
+class Plant(EffortDriven):
     """A fixed-base robot simulated by MuJoCo, driven by joint efforts.
 
     The effort last set acts until another one is set, as a drive holds its last
@@ -83,10 +163,7 @@ class Plant:
             raise SimulationError(f'must be a positive time, got {timestep}', subject='timestep',
                                   remedy='give the simulation step in seconds, e.g. 0.0005')
         self._mujoco = import_mujoco()
-        self.robot = robot
-        self.timestep = float(timestep)
-        self._gain = np.broadcast_to(np.asarray(effort_gain, dtype=np.float64), robot.n).copy()
-        self._limit = np.where(np.isnan(robot.limits.effort), np.inf, robot.limits.effort)
+        super().__init__(robot, timestep, effort_gain)
         self._model = self._compile(joint_limits)
         self._data = self._mujoco.MjData(self._model)
         self._restore_inertias()
@@ -95,14 +172,7 @@ class Plant:
         self._body_dof = self._model.jnt_dofadr[joint_ids]
         leaders = leading_bodies(robot)
         self._qpos, self._dof = self._body_qpos[leaders], self._body_dof[leaders]
-        self._effort = np.zeros(robot.n)
-        self._steps = 0
         self.reset(np.clip(0.0, robot.limits.lower, robot.limits.upper))
-
-    @property
-    def time(self) -> float:
-        """Simulated time since the last reset, a whole number of steps. s."""
-        return self._steps * self.timestep
 
     @property
     def q(self) -> FloatArray:
@@ -113,11 +183,6 @@ class Plant:
     def v(self) -> FloatArray:
         """Joint velocities, shape (n,), a copy. rad/s or m/s."""
         return self._data.qvel[self._dof]
-
-    @property
-    def effort(self) -> FloatArray:
-        """Effort the drives apply, after their limits, shape (n,), a copy. N m or N."""
-        return self._effort.copy()
 
     @property
     def acceleration(self) -> FloatArray:
@@ -154,41 +219,10 @@ class Plant:
         self.set_effort(np.zeros(self.robot.n))
         self._mujoco.mj_forward(self._model, self._data)
 
-    def set_effort(self, tau: ArrayLike) -> None:
-        """Command joint efforts, shape (n,), N m or N, to act until the next call.
+    def _act(self, tau: FloatArray) -> None:
+        self._data.qfrc_applied[self._dof] = tau
 
-        Raises
-        ------
-        SimulationError
-            Where a value is not finite; the effort before stays.
-        """
-        tau = self._vector(tau, 'effort command')
-        np.clip(tau, -self._limit, self._limit, out=self._effort)
-        self._data.qfrc_applied[self._dof] = self._gain * self._effort
-
-    def advance(self, seconds: float | None = None, *, steps: int | None = None) -> int:
-        """Simulate for some time, or for a number of steps.
-
-        Parameters
-        ----------
-        seconds : float, optional
-            Duration, rounded to whole steps. s.
-        steps : int, optional
-            Number of steps, where no duration is given.
-
-        Returns
-        -------
-        int
-            Number of steps taken.
-
-        Raises
-        ------
-        SimulationError
-            Where the state stops being finite.
-        """
-        count = number_of_steps(self.timestep, seconds, steps)
-        if count <= 0:
-            return 0
+    def _simulate(self, count: int) -> None:
         self._step(count)
         self._steps += count
         # MuJoCo answers a state that diverged with a reset and a warning count.
@@ -200,7 +234,6 @@ class Plant:
                                       subject=self.robot.name,
                                       remedy='lower the efforts or the timestep, or check the '
                                              'masses of the plant; then reset')
-        return count
 
     def _step(self, count: int) -> None:
         with _without_warnings(self._mujoco):
@@ -256,9 +289,6 @@ class Plant:
         """MuJoCo's index of a named body or joint."""
         return self._mujoco.mj_name2id(self._model, getattr(self._mujoco.mjtObj, kind), name)
 
-    def _vector(self, values: ArrayLike, subject: str) -> FloatArray:
-        return joint_vector(values, subject, self.robot.joint_names)
-
 
 @contextmanager
 def _without_warnings(mujoco: ModuleType) -> Iterator[None]:
@@ -273,39 +303,3 @@ def _without_warnings(mujoco: ModuleType) -> Iterator[None]:
 
 def _ignore(message: str) -> None:
     """Do nothing with a warning."""
-
-
-def joint_vector(values: ArrayLike, subject: str, names: Sequence[str]) -> FloatArray:
-    """A finite vector with one value a joint.
-
-    Raises
-    ------
-    DimensionError, SimulationError
-        With the name of the joint.
-    """
-    vector = real_array(values, subject)
-    if vector.shape != (len(names),):
-        raise DimensionError(f'must have shape ({len(names)},), got {vector.shape}',
-                             subject=subject, remedy='give one value for each of: '
-                             + ', '.join(names))
-    if not np.all(np.isfinite(vector)):
-        joint = names[int(np.argmin(np.isfinite(vector)))]
-        raise SimulationError('must be finite', subject=f'{subject} of {joint}',
-                              remedy='give finite values only')
-    return vector
-
-
-def number_of_steps(timestep: float, seconds: float | None, steps: int | None) -> int:
-    """A duration in whole steps, or the number of steps that is given instead.
-
-    Raises
-    ------
-    SimulationError
-        Unless exactly one of them is given.
-    """
-    if seconds is not None and steps is None:
-        return round(seconds / timestep)
-    if seconds is None and steps is not None:
-        return steps
-    raise SimulationError('must have either a duration or a number of steps',
-                          subject='advance', remedy='give one of seconds and steps')

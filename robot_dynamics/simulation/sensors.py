@@ -55,15 +55,7 @@ class SensorQuality:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """One measurement of all joints.
-
-    Parameters
-    ----------
-    stamp : float
-        Time of the measurement. s.
-    q, v, effort : ndarray, shape (n,)
-        Measured positions, velocities and efforts, SI units.
-    """
+    """One measurement of all joints at a time, s: q, v and effort, shape (n,), SI units."""
 
     stamp: float
     q: FloatArray

@@ -20,7 +20,7 @@ from robot_dynamics.model.robot_data import JointLimits
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.simulation.elastic_plant import ElasticPlant
 from robot_dynamics.simulation.mjcf import robot_to_mjcf
-from robot_dynamics.simulation.plant import Plant, joint_vector
+from robot_dynamics.simulation.plant import EffortDriven, Plant
 
 pytest.importorskip('mujoco', reason='the judge is MuJoCo')
 
@@ -105,8 +105,7 @@ class ElasticJudge:
         """Simulate for some time or a number of steps; see `Plant.advance`."""
         return self._plant.advance(seconds, steps=steps)
 
-    def _vector(self, values: ArrayLike, subject: str) -> FloatArray:
-        return joint_vector(values, subject, self.robot.joint_names)
+    _vector = EffortDriven._vector
 
 
 class _SpringPlant(Plant):

@@ -84,22 +84,9 @@ _ROBOT_KEYS = ('urdf', 'joints', 'base_link', 'second_origin_of')
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """A robot, recordings of it, and the settings of the YAML.
+    """A description, its robot with the joints to identify, recordings, and settings to read them.
 
-    Parameters
-    ----------
-    description : Description
-        The robot as described.
-    robot : Robot
-        The robot with the joints that are to be identified.
-    recordings : tuple of Path
-        Recordings of its motion.
-    settings : DatasetSettings
-        How to read them.
-    content : mapping
-        All keys of the YAML.
-    folders : tuple of Path
-        Folders in which relative paths of the YAML are looked up.
+    ``content`` has all keys of the YAML, whose relative paths are looked up in ``folders``.
     """
 
     description: Description

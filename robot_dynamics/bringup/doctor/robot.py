@@ -370,12 +370,8 @@ def check_limits(robot: Robot) -> list[CheckResult]:
 class EffortNeeds:
     """Efforts that an arm needs.
 
-    Parameters
-    ----------
-    gravity : ndarray, shape (k, n)
-        Efforts that hold it still in each posture. N m or N.
-    inertia : ndarray, shape (n,)
-        Largest inertia about each joint in any posture, rotors included. kg m^2 or kg.
+    ``gravity``, (k, n), holds it still in each posture, N m or N; ``inertia``, (n,), is the
+    largest about each joint in any posture, rotors included, kg m^2 or kg.
     """
 
     gravity: FloatArray

@@ -33,14 +33,10 @@ _PAUSE = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """A piece of a log without gaps.
+    """A piece of a log without gaps: strictly increasing times, s, not quite regular, shape (N,).
 
-    Parameters
-    ----------
-    time : ndarray, shape (N,)
-        s, strictly increasing; not quite regular.
-    position, velocity, effort : ndarray, shape (N, n)
-        Of the joints: rad, rad/s, N m, or m, m/s, N. nan where a velocity was not measured.
+    Positions, velocities and efforts, (N, n), are those of the joints: rad, rad/s, N m, or m, m/s,
+    N; nan where a velocity was not measured.
     """
 
     time: FloatArray

@@ -43,18 +43,9 @@ FASTEST, LEAST_JUMP = 60.0, 0.02
 class Log:
     """Rows of a log in the order of the file, without conversion.
 
-    Parameters
-    ----------
-    names : tuple of str, length n
-        Joints, by the names of the robot.
-    stamps : ndarray of int64, shape (N,)
-        Time of each row, ns from any origin.
-    position, velocity, effort : ndarray, shape (N, n)
-        As written; nan where a row has no value.
-    dropped : mapping of str to int
-        Number of unreadable rows by reason.
-    source : str
-        Origin of the log, for messages.
+    Joints have the names of the robot; ``stamps``, int64 of shape (N,), are ns from any origin.
+    Positions, velocities and efforts, (N, n), are as written, nan where a row has no value;
+    ``dropped`` counts unreadable rows by reason. ``source`` is the origin, for messages.
     """
 
     names: tuple[str, ...]
@@ -75,18 +66,10 @@ class Log:
 class Cleaned:
     """A log without unusable rows.
 
-    Parameters
-    ----------
-    time : ndarray, shape (N,)
-        s from the first row, strictly increasing.
-    position, velocity, effort : ndarray, shape (N, n)
-        Finite positions and efforts; nan where a velocity was not measured.
-    bounds : tuple of (int, int)
-        First row of each segment, and the row after its last one.
-    period : float
-        Median time between rows, s.
-    counts : dict of str to int
-        Number of rows left out or corrected, by reason.
+    Times, (N,), are s from the first row, strictly increasing, ``period`` their median distance.
+    Positions and efforts, (N, n), are finite, velocities nan where they were not measured.
+    ``bounds`` are the first row of each segment and the row after its last one, and ``counts`` the
+    rows left out or corrected, by reason.
     """
 
     time: FloatArray

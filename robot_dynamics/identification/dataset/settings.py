@@ -105,15 +105,7 @@ def values_of_joints(name: str, value: Any, n: int) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class LogSettings:
-    """Settings of every log.
-
-    Parameters
-    ----------
-    rate : float, optional
-        Rows per second of a table without a column of time, Hz.
-    times : (float, float), optional
-        Interval that is kept, s from the first row.
-    """
+    """Rows per second of a table without times, Hz, and interval kept, s from the first row."""
 
     rate: float | None = None
     times: tuple[float, float] | None = None

@@ -95,7 +95,10 @@ def identify_elastic(data: ElasticDataset, robot: ElasticRobot,
         raise RecordingError('must have the joints of the robot, got: '
                              + ', '.join(data.dataset.joint_names), subject=data.source,
                              remedy='load it with this robot')
-    require_motion(data.dataset, _driven(data, robot))
+    # Driven are motors, and links without measured motors.
+    require_motion(data.dataset, tuple(
+        robot.coordinate_names[k] for k in data.encoders.measured
+        if k >= robot.n or not data.encoders.motors[k]))
     dynamics, order = ElasticDynamics(robot), settings.parameters
     data, stiff = _with_seen_springs(data, robot, settings)
     whole = measured_base_parameters(dynamics, Encoders.both(robot.n), order)
@@ -115,12 +118,6 @@ def identify_elastic(data: ElasticDataset, robot: ElasticRobot,
         losses(whole, structural), friction, friction_deviations, settings.estimator, in_sample,
         validation, problem.stack.settings, problem.condition(fit), verdict,
         data.dataset.findings + stiff + findings, problem.curves(fit, speeds))
-
-
-def _driven(data: ElasticDataset, robot: ElasticRobot) -> tuple[str, ...]:
-    """Names of the driven coordinates: motors, and links without measured motors."""
-    return tuple(robot.coordinate_names[k] for k in data.encoders.measured
-                 if k >= robot.n or not data.encoders.motors[k])
 
 
 def _with_seen_springs(data: ElasticDataset, robot: ElasticRobot,
@@ -251,9 +248,6 @@ def _verdict(base: BaseParameters, structural: BaseParameters, validation: Resid
                 Severity.WARNING, name, f'is {value:.3g} +- {sd:.2g}', 'record more motion under '
                 'load, or with finer encoders; check sign and unit of the efforts'))
     return verdict, tuple(findings)
-
-
-__all__ = ['ElasticEstimateSettings', 'identify_elastic']
 
 
 def unseen_springs(data: ElasticDataset, cutoff: float) -> tuple[int, ...]:

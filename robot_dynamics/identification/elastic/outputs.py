@@ -57,18 +57,9 @@ _ALMOST = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class ElasticOutputs:
-    """Files, not yet written.
+    """Contents of the files by name, not yet written, and findings for the user.
 
-    Parameters
-    ----------
-    files : mapping of str to bytes
-        Contents by name.
-    robot : ElasticRobot, optional
-        Robot of the files; none if they were refused.
-    findings : tuple of Finding
-        Remarks for the user.
-    refused : RobotDynamicsError, optional
-        Reason why there is only the result.
+    There is no robot, and only the result, if the files were refused for the reason ``refused``.
     """
 
     files: Mapping[str, bytes]

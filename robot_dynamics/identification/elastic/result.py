@@ -20,15 +20,10 @@ from robot_dynamics.model.arrays import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Efforts over time, filtered as the equations.
+    """Efforts over time, filtered as the equations: times, s, (M,), and efforts, N m or N, (M, m).
 
-    Parameters
-    ----------
-    time : ndarray, shape (M,)
-        s.
-    measured, fitted, held : ndarray, shape (M, m)
-        Efforts of each measured coordinate: measured, by the fit, and by a fit to the other half
-        of the recording. N m or N.
+    The efforts of each measured coordinate are measured, by the fit, and by a fit to the other
+    half of the recording.
     """
 
     time: FloatArray

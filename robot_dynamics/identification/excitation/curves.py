@@ -60,14 +60,7 @@ class Basis(ABC):
 class RestToRest:
     """A motion of a basis that begins and ends at rest at the same pose.
 
-    Parameters
-    ----------
-    basis : Basis
-        Functions of time.
-    start : array_like, shape (n,)
-        The pose, rad or m.
-    coefficients : array_like, shape (count, n)
-        x, rad or m.
+    ``start``, (n,), is the pose, and ``coefficients``, (count, n), are x, rad or m.
     """
 
     def __init__(self, basis: Basis, start: ArrayLike, coefficients: ArrayLike):

@@ -39,11 +39,6 @@ class EffortEnclosure:
 
     The efforts are those of the bodies and the described armature, damping and dry friction:
     tau = M a + C v + g + armature a + damping v, plus friction on its magnitude.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-        Equations of the robot.
     """
 
     def __init__(self, dynamics: Dynamics):
@@ -113,8 +108,8 @@ def bends(robot: Robot, rates: list[FloatArray]) -> FloatArray:
         relative = _product(axes[-1], body.speeds, 4) if body.turns else still
         turning.append([x + y for x, y in zip(above, relative, strict=True)])
         arms.append(_arm(body, above, turning[-1], axes[-1]))
-    forces = [_product([body.mass], _with_gravity(robot, _accelerations(
-        robot, k, arms, turning, body.centre)), 3) for k, body in enumerate(bodies)]
+    forces = [_product([body.mass], _accelerations(robot, k, arms, turning, body.centre), 3)
+              for k, body in enumerate(bodies)]
     spins = [_spin(body, turning[k]) for k, body in enumerate(bodies)]
     tau = np.zeros(robot.n_bodies)
     for k in range(robot.n_bodies):
@@ -189,17 +184,13 @@ def _arm(body: _Body, above: list[float], own: list[float], axis: list[float]) -
 
 def _accelerations(robot: Robot, k: int, arms: list[list[float]], turning: list[list[float]],
                    centre: float) -> list[float]:
-    """Bounds of the acceleration of a centre of mass, and of two derivatives."""
+    """Bounds of the acceleration of a centre of mass and gravity, and of two derivatives."""
     total = _carried(centre, turning[k], 5)[2:]
     body = k
     while body >= 0:
         total = [x + y for x, y in zip(total, arms[body][2:], strict=True)]
         body = int(robot.parents[body])
-    return total
-
-
-def _with_gravity(robot: Robot, acceleration: list[float]) -> list[float]:
-    return [acceleration[0] + float(np.linalg.norm(robot.gravity)), *acceleration[1:]]
+    return [total[0] + float(np.linalg.norm(robot.gravity)), *total[1:]]
 
 
 def _spin(body: _Body, omega: list[float]) -> list[float]:

@@ -77,16 +77,9 @@ _ENOUGH = 800
 
 
 class Information:
-    """Information of motions on the base parameters of a robot.
+    """Information of motions on the base parameters of a robot, by one of `OBJECTIVES`.
 
-    Parameters
-    ----------
-    robot : Robot
-        The robot.
-    objective : str
-        One of `OBJECTIVES`.
-    terms : sequence of str
-        Joint terms to identify with the bodies, of `TERMS`.
+    ``terms`` are those of `TERMS` that are identified with the bodies.
     """
 
     def __init__(self, robot, objective: str = 'condition', terms: Sequence[str] = ()):

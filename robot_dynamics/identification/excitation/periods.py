@@ -32,17 +32,7 @@ _REMEDY = 'give a recording of the excitation node'
 
 @dataclass(frozen=True)
 class Periods:
-    """Periods of a motion.
-
-    Parameters
-    ----------
-    first : int
-        Stamp of the begin of the first period, ns.
-    duration : float
-        Duration of a period, s.
-    count : int
-        Number of complete periods.
-    """
+    """Complete periods of a motion: stamp of the first, ns, duration of each, s, and number."""
 
     first: int
     duration: float
@@ -51,16 +41,10 @@ class Periods:
 
 @dataclass(frozen=True, eq=False)
 class Average:
-    """One period, averaged.
+    """Means over ``count`` periods, on an even grid.
 
-    Parameters
-    ----------
-    log : Log
-        Means over the periods, on an even grid.
-    deviations : tuple of three ndarrays, shape (n,)
-        Standard deviations of position, velocity and effort of one period about the means.
-    count : int
-        Number of averaged periods.
+    ``deviations`` of position, velocity and effort, (n,) each, are the standard deviations of one
+    period about the means.
     """
 
     log: Log

@@ -59,16 +59,9 @@ _POSITION = '/position'
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Columns of a log by name, each with its own times.
+    """Columns of a log by name, or by number from 1 without a header, each with its own times.
 
-    Parameters
-    ----------
-    values : mapping of str to ndarray
-        Columns; without a header their names are their numbers, from 1.
-    times : mapping of str to ndarray
-        s; missing for a log without times.
-    source : str
-        For messages.
+    Times, s, are missing for a log without them; ``source`` is for messages.
     """
 
     values: Mapping[str, FloatArray]
@@ -127,35 +120,17 @@ class JointColumns:
 
 @dataclass(frozen=True, eq=False)
 class StiffnessSettings(LogSettings):
-    """Settings of a log of single joints.
-
-    Parameters
-    ----------
-    rate, times
-        See `robot_dynamics.identification.dataset.settings.LogSettings`.
-    joints : mapping of str to JointColumns
-        Columns by joint; if empty, the joints are found by the names of the columns.
-    """
+    """Settings of a log of single joints; without columns, joints are found by their names."""
 
     joints: Mapping[str, JointColumns] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class JointLog:
-    """Signals of one joint at common times.
+    """Signals of one joint at common times, shape (N,), by the names of `SIGNALS`.
 
-    Parameters
-    ----------
-    name : str
-        Name of the joint.
-    time : ndarray, shape (N,)
-        s, or samples if the sampling rate is unknown.
-    signals : mapping of str to ndarray, shape (N,)
-        By the names of `SIGNALS`; rad, N m, rad/s^2, or m and N.
-    has_rate : bool
-        Whether times are seconds.
-    about : JointColumns
-        Known properties of the joint.
+    They are in rad, N m, rad/s^2, or m and N; times are s, or samples without a known rate.
+    ``about`` are the known properties of the joint.
     """
 
     name: str
