@@ -86,7 +86,7 @@ _ROBOT_KEYS = ('urdf', 'joints', 'base_link', 'second_origin_of')
 class Inputs:
     """A description, its robot with the joints to identify, recordings, and settings to read them.
 
-    ``content`` has all keys of the YAML, whose relative paths are looked up in ``folders``.
+    ``content`` has all keys of the YAML; relative paths are looked up in ``folders``.
     """
 
     description: Description

@@ -59,7 +59,7 @@ _ALMOST = 1e-6
 class ElasticOutputs:
     """Contents of the files by name, not yet written, and findings for the user.
 
-    There is no robot, and only the result, if the files were refused for the reason ``refused``.
+    With the reason ``refused`` there is only the file of the result, and the robot is None.
     """
 
     files: Mapping[str, bytes]
