@@ -120,7 +120,7 @@ class JointColumns:
 
 @dataclass(frozen=True, eq=False)
 class StiffnessSettings(LogSettings):
-    """Settings of a log of single joints, which the names of its columns give if ``joints`` is empty."""
+    """Settings of a log of single joints; names of columns give them if ``joints`` is empty."""
 
     joints: Mapping[str, JointColumns] = field(default_factory=dict)
 
