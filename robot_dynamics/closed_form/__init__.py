@@ -11,19 +11,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from robot_dynamics.closed_form.algebra import expressions
+    from robot_dynamics.closed_form.algebra import explicit, expressions
     from robot_dynamics.closed_form.description import describe
-    from robot_dynamics.closed_form.harmonics import explicit
     from robot_dynamics.closed_form.quantities import derive
     from robot_dynamics.closed_form.reduction import combinations, reduced, structure
     from robot_dynamics.closed_form.writers import document
 
 _HOMES = {
-    'robot_dynamics.closed_form.algebra': ('expressions',),
+    'robot_dynamics.closed_form.algebra': ('explicit', 'expressions'),
     'robot_dynamics.closed_form.quantities': ('derive',),
     'robot_dynamics.closed_form.description': ('describe',),
     'robot_dynamics.closed_form.writers': ('document',),
-    'robot_dynamics.closed_form.harmonics': ('explicit',),
     'robot_dynamics.closed_form.reduction': ('combinations', 'reduced', 'structure'),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}

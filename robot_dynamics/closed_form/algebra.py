@@ -1,22 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings as SymPy expressions.
+r"""Formulas in SymPy: as they were recorded, or written out.
+
+Written out they are sums of polynomials times sines and cosines of sums of angles.
+Products of sines and cosines are turned into sums, so that every formula has one form
+only. Two derivations of the same thing then give equal results, term by term, and what
+vanishes is zero on sight::
+
+    cos a cos b = (cos(a - b) + cos(a + b))/2        sin a sin b = (cos(a - b) - cos(a + b))/2
+    sin a cos b = (sin(a + b) + sin(a - b))/2
+
+Short for planar arms and for two or three joints; formulas of spatial arms of many joints
+have too many terms to be of use. Numbers are taken exactly, as the fractions they are.
 
 SymPy is imported here and nowhere else, and only when it is asked for.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from robot_dynamics.closed_form.recording import Entry, Intermediate, Output, Recording, plan
-from robot_dynamics.closed_form.tape import Formula, Number, Scalar
-from robot_dynamics.errors import BackendError
+from robot_dynamics.closed_form.recording import (
+    Entry,
+    Intermediate,
+    Output,
+    Recording,
+    live,
+    plan,
+)
+from robot_dynamics.closed_form.tape import Formula, Number, Scalar, Symbol
+from robot_dynamics.errors import BackendError, ModelError
 
 if TYPE_CHECKING:
     import sympy
+
+#: Terms this small (a fraction) beside the largest of a formula are rounding of its numbers.
+_ROUNDING = (1, 10**14)
+
+#: Largest number of products of two terms; longer texts are too slow to make and to read.
+LARGEST_WORK = 100_000
 
 
 def import_sympy() -> ModuleType:
@@ -32,18 +57,10 @@ def import_sympy() -> ModuleType:
 
 @dataclass(frozen=True)
 class Expressions:
-    """A recording in SymPy.
+    """A recording in SymPy."""
 
-    Parameters
-    ----------
-    assignments : list of (Symbol, Expr)
-        Intermediates, each made of variables and of those before it.
-    outputs : dict of str to Matrix
-        By name, a matrix (of one column for a vector) of variables and intermediates.
-    """
-
-    assignments: list[tuple[sympy.Symbol, sympy.Expr]]
-    outputs: dict[str, sympy.Matrix]
+    assignments: list[tuple[sympy.Symbol, sympy.Expr]]  # Intermediates, in order.
+    outputs: dict[str, sympy.Matrix]  # By name; one column for a vector.
 
 
 def expressions(recording: Recording) -> Expressions:
@@ -63,8 +80,7 @@ def expressions(recording: Recording) -> Expressions:
     (2, 1)
     """
     sympy = import_sympy()
-    choice = plan(recording, reserved=[name for array in recording.inputs
-                                       for name in array.names])
+    choice = plan(recording)
     known: dict[Formula, Any] = {}
     assignments = []
 
@@ -86,7 +102,10 @@ def expressions(recording: Recording) -> Expressions:
 
 def _operation(sympy: ModuleType, x: Scalar, spelt: Any) -> Any:
     if not isinstance(x, Formula):
-        return sympy_number(sympy, x)
+        # Floats keep their type.
+        if isinstance(x, Fraction):
+            return sympy.Rational(x.numerator, x.denominator)
+        return sympy.Integer(x) if isinstance(x, int) else sympy.Float(x)
     if x.operation == 'symbol':
         return sympy.Symbol(x.arguments[0].name)
     parts = [spelt(part) for part in x.arguments]
@@ -99,13 +118,202 @@ def _operation(sympy: ModuleType, x: Scalar, spelt: Any) -> Any:
     return parts[0] - parts[1] if x.operation == 'subtract' else parts[0] * parts[1]
 
 
-def sympy_number(sympy: ModuleType, x: Number) -> Any:
-    """A number of SymPy; floats keep their type."""
-    if isinstance(x, Fraction):
-        return sympy.Rational(x.numerator, x.denominator)
-    return sympy.Integer(x) if isinstance(x, int) else sympy.Float(x)
-
-
 def _matrix(sympy: ModuleType, output: Output, entries: list[Any]) -> Any:
     rows = output.shape[0]
     return sympy.Matrix(rows, len(entries) // rows, entries)
+
+
+@dataclass(frozen=True)
+class Wave:
+    """Cosine or sine of an angle, the sum of multiples of variables.
+
+    Variables are in the order of their arrays, and the first factor is positive. No variable
+    stands for the cosine of zero, which is 1.
+    """
+
+    is_sine: bool
+    angle: tuple[tuple[Symbol, Number], ...]
+
+
+_ONE = Wave(False, ())
+
+#: By wave, the polynomial that multiplies it.
+Harmonics = dict[Wave, Any]
+
+
+class Expansion:
+    """Writes the formulas of a recording out."""
+
+    def __init__(self, recording: Recording):
+        sympy = import_sympy()
+        from sympy.polys.rings import ring
+        self._sympy = sympy
+        self.symbols = sorted(recording.symbols, key=_order) or [Symbol('none', 0, 'none')]
+        self.ring, *generators = ring([symbol.name for symbol in self.symbols], sympy.QQ)
+        self._generators = dict(zip(self.symbols, generators, strict=True))
+        self._tape = recording.tape
+        self._known: dict[Formula, Harmonics] = {}
+        self._robot, self._work = recording.robot, 0
+
+    def __call__(self, x: Scalar) -> Harmonics:
+        """A scalar written out."""
+        if not isinstance(x, Formula):
+            return self._clean({_ONE: self.ring(self._rational(x))})
+        if x not in self._known:
+            for formula in live(self._tape, [x]):
+                if formula not in self._known:
+                    self._known[formula] = self._of(formula)
+        return self._clean(self._known[x])
+
+    def expression(self, x: Scalar) -> sympy.Expr:
+        """A scalar as a SymPy expression, each polynomial factored."""
+        total = self._sympy.Integer(0)
+        for wave, polynomial in self(x).items():
+            total += self._sympy.factor(polynomial.as_expr()) * self._wave(wave)
+        return total
+
+    def matrix(self, output: Output) -> sympy.Matrix:
+        """An output as a SymPy matrix; a vector has one column."""
+        for entry in output.entries:
+            # Refused before factors are looked for, which takes long.
+            self(entry)
+        rows = output.shape[0]
+        return self._sympy.Matrix(rows, len(output.entries) // rows,
+                                  [self.expression(entry) for entry in output.entries])
+
+    def _wave(self, wave: Wave) -> Any:
+        sympy = self._sympy
+        angle = sum((sympy.nsimplify(factor, rational=True) * sympy.Symbol(symbol.name)
+                     for symbol, factor in wave.angle), sympy.Integer(0))
+        return sympy.sin(angle) if wave.is_sine else sympy.cos(angle)
+
+    def _of(self, x: Formula) -> Harmonics:
+        if x.operation == 'symbol':
+            return {_ONE: self._generators[x.arguments[0]]}
+        if x.operation in ('sine', 'cosine'):
+            return self._turn(x.operation == 'sine', *_angle(x.arguments[0]))
+        parts = [self._known[part] if isinstance(part, Formula) else self(part)
+                 for part in x.arguments]
+        if x.operation == 'negate':
+            return {wave: -polynomial for wave, polynomial in parts[0].items()}
+        if x.operation == 'multiply':
+            return self._product(*parts)
+        sign = 1 if x.operation == 'add' else -1
+        total = dict(parts[0])
+        for wave, polynomial in parts[1].items():
+            _accumulate(total, wave, sign * polynomial)
+        return total
+
+    def _turn(self, is_sine: bool, angle: dict[Symbol, Number], shift: Number) -> Harmonics:
+        """Sine or cosine of an angle and a constant."""
+        total: Harmonics = {}
+        cosine, sine = (self._rational(f(shift)) for f in (math.cos, math.sin))
+        self._add_wave(total, is_sine, angle, self.ring(cosine))
+        self._add_wave(total, not is_sine, angle, self.ring(sine if is_sine else -sine))
+        return total
+
+    def _product(self, one: Harmonics, other: Harmonics) -> Harmonics:
+        self._work += _size(one) * _size(other)
+        if self._work > LARGEST_WORK:
+            raise ModelError('has formulas too long to be written out', subject=self._robot,
+                             remedy='take them with intermediates, or those of a robot with '
+                                    'fewer joints')
+        total: Harmonics = {}
+        half = self.ring(self._sympy.QQ(1, 2))
+        for a, p in one.items():
+            for b, r in other.items():
+                both = p * r
+                if a == _ONE or b == _ONE:
+                    _accumulate(total, b if a == _ONE else a, both)
+                    continue
+                both *= half
+                plus, minus = _sum(a.angle, b.angle, 1), _sum(a.angle, b.angle, -1)
+                if a.is_sine == b.is_sine:
+                    self._add_wave(total, False, minus, both)
+                    self._add_wave(total, False, plus, -both if a.is_sine else both)
+                else:
+                    self._add_wave(total, True, plus, both)
+                    self._add_wave(total, True, minus, both if a.is_sine else -both)
+        return total
+
+    def _add_wave(self, total: Harmonics, is_sine: bool, angle: dict[Symbol, Number],
+                  polynomial: Any) -> None:
+        """Add a polynomial times a wave, with the angle in its normal form."""
+        terms = sorted(((symbol, factor) for symbol, factor in angle.items() if factor != 0),
+                       key=lambda term: _order(term[0]))
+        if terms and terms[0][1] < 0:
+            terms = [(symbol, -factor) for symbol, factor in terms]
+            polynomial = -polynomial if is_sine else polynomial
+        if terms or not is_sine:
+            _accumulate(total, Wave(is_sine, tuple(terms)), polynomial)
+
+    def _rational(self, x: Number) -> Any:
+        exact = Fraction(x)
+        return self._sympy.QQ(exact.numerator, exact.denominator)
+
+    def _clean(self, harmonics: Harmonics) -> Harmonics:
+        """Drop what only the rounding of numbers has left over."""
+        sizes = [abs(c) for polynomial in harmonics.values() for c in polynomial.coeffs()]
+        least = max(sizes, default=0) * self._sympy.QQ(*_ROUNDING)
+        cleaned = {}
+        for wave, polynomial in harmonics.items():
+            kept = self.ring.from_dict({monomial: c for monomial, c in polynomial.terms()
+                                        if abs(c) > least})
+            if kept:
+                cleaned[wave] = kept
+        return cleaned
+
+
+def explicit(recording: Recording) -> dict[str, sympy.Matrix]:
+    """Outputs of a recording written out, by name, as SymPy matrices.
+
+    Parameters
+    ----------
+    recording : Recording
+        The formulas.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.closed_form import derive, explicit
+    >>> explicit(derive(Robot.from_urdf('planar_2r'), 'M'))['M'][1, 1]
+    Jzz2
+    """
+    expansion = Expansion(recording)
+    return {output.name: expansion.matrix(output) for output in recording.outputs}
+
+
+def _angle(x: Scalar) -> tuple[dict[Symbol, Number], Number]:
+    """Multiples of variables in an angle, and its constant."""
+    if not isinstance(x, Formula):
+        return {}, x
+    if x.operation == 'symbol':
+        return {x.arguments[0]: 1}, 0
+    if x.operation == 'negate':
+        terms, shift = _angle(x.arguments[0])
+        return {symbol: -factor for symbol, factor in terms.items()}, -shift
+    (one, shift), (other, more) = (_angle(part) for part in x.arguments)
+    if x.operation == 'multiply':  # A number stands first.
+        return {symbol: shift * factor for symbol, factor in other.items()}, shift * more
+    sign = 1 if x.operation == 'add' else -1
+    return _sum(tuple(one.items()), tuple(other.items()), sign), shift + sign * more
+
+
+def _sum(one: tuple[tuple[Symbol, Number], ...], other: tuple[tuple[Symbol, Number], ...],
+         sign: int) -> dict[Symbol, Number]:
+    total = dict(one)
+    for symbol, factor in other:
+        total[symbol] = total.get(symbol, 0) + sign * factor
+    return total
+
+
+def _size(harmonics: Harmonics) -> int:
+    return sum(len(polynomial) for polynomial in harmonics.values())
+
+
+def _accumulate(total: Harmonics, wave: Wave, polynomial: Any) -> None:
+    total[wave] = total[wave] + polynomial if wave in total else polynomial
+
+
+def _order(symbol: Symbol) -> tuple[str, int]:
+    return symbol.group, symbol.index

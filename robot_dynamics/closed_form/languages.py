@@ -169,8 +169,7 @@ def wolfram_function(recording: Recording, matrices: dict[str, list[str]] | None
     arguments = ', '.join('{' + ', '.join(f'{name}_' for name in array.names) + '}'
                           for array in recording.inputs)
     head = f'{wolfram_name(recording.name)}[{arguments}] :='
-    choice = plan(recording, labels=False, reserved=[name for array in recording.inputs
-                                                     for name in array.names])
+    choice = plan(recording, labels=False)
     writer = WolframText(choice.variables)
     if matrices is not None:
         results = [_list(output, matrices[output.name]) for output in recording.outputs]
@@ -300,8 +299,7 @@ def latex_document(recording: Recording, notes: Sequence[str] = (),
 
 def _recorded(recording: Recording) -> Iterator[str]:
     """Yield the equations of a recording: intermediates and entries that are not zero."""
-    choice = plan(recording, reserved=[name for array in recording.inputs
-                                       for name in array.names])
+    choice = plan(recording)
     writer = LatexText(choice.variables)
     for step in choice.steps():
         if isinstance(step, Intermediate):

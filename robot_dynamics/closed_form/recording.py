@@ -36,36 +36,16 @@ class Output:
 
 @dataclass(frozen=True)
 class Recording:
-    """A derived quantity.
+    """A derived quantity."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the function that computes it.
-    text : str
-        What it is, in a sentence.
-    robot : str
-        Name of the robot.
-    tape : Tape
-        The operations.
-    inputs : tuple of Input
-        Arrays that it is a function of, in the order of its arguments.
-    outputs : tuple of Output
-        What it computes.
-    constants : tuple of Constant
-        Symbols of the geometry; those of the input ``constants`` in the same order.
-    columns : tuple of str
-        Names of the columns of a regressor.
-    """
-
-    name: str
-    text: str
-    robot: str
-    tape: Tape
-    inputs: tuple[Input, ...]
-    outputs: tuple[Output, ...]
-    constants: tuple[Constant, ...] = ()
-    columns: tuple[str, ...] = ()
+    name: str  # Name of the function that computes it.
+    text: str  # What it is, in a sentence.
+    robot: str  # Name of the robot.
+    tape: Tape  # The operations.
+    inputs: tuple[Input, ...]  # Its arguments, in their order.
+    outputs: tuple[Output, ...]  # What it computes.
+    constants: tuple[Constant, ...] = ()  # In the order of the input ``constants``.
+    columns: tuple[str, ...] = ()  # Names of the columns of a regressor.
 
     @property
     def symbols(self) -> set[Symbol]:
@@ -154,18 +134,19 @@ class Plan:
         return tuple(names), frozenset(symbols)
 
 
-def plan(recording: Recording, *, reserved: Sequence[str] = (), labels: bool = True,
+def plan(recording: Recording, *, reserved: Sequence[str] | None = None, labels: bool = True,
          longest: int = LONGEST) -> Plan:
     """Choose the intermediates: what is used twice, sines and cosines, parts of long formulas.
 
-    No intermediate has a reserved name. With ``labels`` they are called by these, else t1,
-    t2, ...; a formula has at most ``longest`` operations.
+    No intermediate has a reserved name, by default that of a variable. With ``labels`` they
+    are called by these, else t1, t2, ...; a formula has at most ``longest`` operations.
     """
     roots = [entry for output in recording.outputs for entry in output.entries]
     formulas = live(recording.tape, roots)
     uses = Counter(argument for formula in formulas for argument in operands(formula))
     uses.update(root for root in roots if isinstance(root, Formula))
-    taken = set(reserved)
+    taken = set(reserved if reserved is not None else
+                (name for array in recording.inputs for name in array.names))
     variables: dict[Formula, str] = {}
     sizes: dict[Formula, int] = {}
     for formula in formulas:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robot_dynamics.closed_form.algebra import import_sympy
+from robot_dynamics.closed_form.algebra import Expansion, import_sympy
 from robot_dynamics.closed_form.description import CONSTANTS, Description, describe
-from robot_dynamics.closed_form.harmonics import Expansion
 from robot_dynamics.closed_form.languages import compiled
 from robot_dynamics.closed_form.quantities import parameter_symbols
 from robot_dynamics.closed_form.recording import Input, Output, Recording
@@ -38,21 +37,11 @@ _STATES = 24
 
 @dataclass(frozen=True)
 class Structure:
-    """Facts about a regressor, found at random states.
+    """Facts about a regressor, found at random states."""
 
-    Parameters
-    ----------
-    zero : tuple of int
-        Columns that are zero at every state: parameters without effect.
-    effective : tuple of int
-        The other columns: those of the reduced regressor.
-    rank : int
-        Number of combinations of parameters that motion and effort determine.
-    """
-
-    zero: tuple[int, ...]
-    effective: tuple[int, ...]
-    rank: int
+    zero: tuple[int, ...]  # Columns that are zero: parameters without effect.
+    effective: tuple[int, ...]  # The other columns: those of the reduced regressor.
+    rank: int  # Number of combinations that motion and effort determine.
 
 
 def structure(recording: Recording) -> Structure:

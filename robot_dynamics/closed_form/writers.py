@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from robot_dynamics.closed_form.algebra import import_sympy
+from robot_dynamics.closed_form.algebra import explicit, import_sympy
 from robot_dynamics.closed_form.c_language import PART_MACRO, c_function
-from robot_dynamics.closed_form.harmonics import explicit
 from robot_dynamics.closed_form.languages import (
     Infix,
     latex_document,
@@ -132,8 +131,7 @@ def columns_note(recording: Recording) -> list[str]:
 
 
 def _text(recording: Recording, notes: Sequence[str]) -> str:
-    choice = plan(recording, reserved=[name for array in recording.inputs
-                                       for name in array.names])
+    choice = plan(recording)
     writer = Infix(choice.variables)
     lines, listed = [], []
     for step in choice.steps():

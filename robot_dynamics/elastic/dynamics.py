@@ -105,21 +105,10 @@ class ElasticDynamics:
         return _across_springs(self.robot.joints.stiffness)
 
     def matrices(self, q: ArrayLike, v: ArrayLike) -> ElasticMatrices:
-        """Inertia matrix, Christoffel matrix and gravity.
+        """Inertia matrix, Christoffel matrix and gravity at qbar and its velocity.
 
-        Parameters
-        ----------
-        q, v : array_like, shape (..., 2 n)
-            qbar and its velocity.
-
-        Returns
-        -------
-        B : ndarray, shape (..., 2 n, 2 n)
-            Eq. 7; symmetric.
-        C : ndarray, shape (..., 2 n, 2 n)
-            Eq. 4, with its missing factor 1/2.
-        g : ndarray, shape (..., 2 n)
-            Eq. 12; zero for motors. N m or N.
+        B of eq. 7 and C of eq. 4 (with its missing factor 1/2), shape (..., 2 n, 2 n); g of
+        eq. 12, shape (..., 2 n), zero for motors, N m or N.
         """
         samples = self._gather(q=q, v=v)
         return ElasticMatrices(*finished(samples, self._matrices(*samples.rows)))
@@ -146,17 +135,9 @@ class ElasticDynamics:
         return self._friction(samples.rows[0]).reshape(*samples.shape, 2 * self.n)
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> FloatArray:
-        """Efforts tau = (J^T h_e, u) of a motion, friction and springs included.
+        """Efforts tau = (J^T h_e, u) of a motion, friction and springs included, shape (..., 2 n).
 
-        Parameters
-        ----------
-        q, v, a : array_like, shape (..., 2 n)
-            qbar, its velocity and its acceleration.
-
-        Returns
-        -------
-        ndarray, shape (..., 2 n)
-            On links from outside, and of motors. N m or N.
+        On links from outside, and of motors, at qbar, its velocity and acceleration. N m or N.
         """
         samples = self._gather(q=q, v=v, a=a)
         q, v, a = samples.rows
@@ -167,18 +148,7 @@ class ElasticDynamics:
         return tau.reshape(*samples.shape, 2 * n)
 
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> FloatArray:
-        """Accelerations under efforts.
-
-        Parameters
-        ----------
-        q, v, tau : array_like, shape (..., 2 n)
-            qbar, its velocity, and efforts (J^T h_e, u).
-
-        Returns
-        -------
-        ndarray, shape (..., 2 n)
-            qbar''. rad/s^2 or m/s^2.
-        """
+        """Accelerations qbar'' under efforts (J^T h_e, u), shape (..., 2 n). rad/s^2 or m/s^2."""
         samples = self._gather(q=q, v=v, tau=tau)
         q, v, tau = samples.rows
         B = self._matrices(q, v)[0]
@@ -189,19 +159,8 @@ class ElasticDynamics:
                   order: ParameterOrder = 'paper') -> FloatArray:
         """Y(qbar, qbar', qbar'') with tau = Y Pi, eqs. 13 to 34 (25 corrected).
 
-        Damping across the springs is not in Pi.
-
-        Parameters
-        ----------
-        q, v, a : array_like, shape (..., 2 n)
-            qbar, its velocity and its acceleration.
-        order : {'paper', 'tables', 'bodies'}
-            Order of Pi, see `robot_dynamics.elastic.robot`.
-
-        Returns
-        -------
-        ndarray, shape (..., 2 n, 14 n)
-            Links before motors.
+        Shape (..., 2 n, 14 n), links before motors; orders of Pi are those of
+        `robot_dynamics.elastic.robot`. Damping across the springs is not in Pi.
         """
         return self.slotine_li_regressor(q, v, v, a, order)
 
@@ -209,19 +168,8 @@ class ElasticDynamics:
                              order: ParameterOrder = 'paper') -> FloatArray:
         """Yr with B a_r + C v_r + f_v theta_r' + f_s sign(theta_r') + g + K_e qbar = Yr Pi.
 
-        Parameters
-        ----------
-        q, v : array_like, shape (..., 2 n)
-            qbar and its velocity.
-        v_r, a_r : array_like, shape (..., 2 n)
-            Reference velocities and accelerations.
-        order : {'paper', 'tables', 'bodies'}
-            Order of Pi.
-
-        Returns
-        -------
-        ndarray, shape (..., 2 n, 14 n)
-            Links before motors.
+        Shape (..., 2 n, 14 n), links before motors, at qbar, its velocity, and reference
+        velocities and accelerations; orders of Pi as in `regressor`.
         """
         samples = self._gather(q=q, v=v, v_r=v_r, a_r=a_r)
         q, v, v_r, a_r = samples.rows
@@ -241,18 +189,10 @@ class ElasticDynamics:
 
     def inverse_dynamics_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike,
                                      ) -> ElasticDerivatives:
-        """Derivatives of `inverse_dynamics`.
+        """Derivatives of `inverse_dynamics` by qbar, its velocity and its acceleration (B).
 
-        Parameters
-        ----------
-        q, v, a : array_like, shape (..., 2 n)
-            qbar, its velocity and its acceleration.
-
-        Returns
-        -------
-        dtau_dq, dtau_dv, B : ndarray, shape (..., 2 n, 2 n)
-            d tau_i / d q_h and so on; B is that by acceleration. The step of Coulomb
-            friction at rest has no derivative, and none is given for it.
+        d tau_i / d q_h and so on, shape (..., 2 n, 2 n). The step of Coulomb friction at rest has
+        no derivative, and none is given for it.
         """
         samples = self._gather(q=q, v=v, a=a)
         return ElasticDerivatives(*finished(samples, self._derivatives(*samples.rows)))
@@ -260,15 +200,8 @@ class ElasticDynamics:
     def linearise(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> LinearModel:
         """Linear model of small deviations x = (dqbar, dqbar') under u = dtau.
 
-        Parameters
-        ----------
-        q, v, tau : array_like, shape (..., 2 n)
-            qbar, its velocity, and efforts.
-
-        Returns
-        -------
-        LinearModel
-            A of shape (..., 4 n, 4 n) and B of shape (..., 4 n, 2 n).
+        A of shape (..., 4 n, 4 n) and B of shape (..., 4 n, 2 n), at qbar, its velocity and
+        efforts.
         """
         samples = self._gather(q=q, v=v, tau=tau)
         q, v, tau = samples.rows

@@ -82,14 +82,9 @@ class StribeckFriction(Rebuilt):
         return np.stack([getattr(self, each.name) for each in fields(self)], axis=1)
 
     def torque(self, v: ArrayLike, smooth: float = 0.0) -> FloatArray:
-        """Friction at speeds of the motors, shape (..., n). N m or N.
+        """Friction at speeds theta' of the motors, shape (..., n). N m or N.
 
-        Parameters
-        ----------
-        v : array_like, shape (..., n)
-            theta'.
-        smooth : float
-            epsilon of tanh(v / epsilon) in place of the sign; 0 for the sign itself.
+        ``smooth`` is epsilon of tanh(v / epsilon) in place of the sign; 0 for the sign itself.
         """
         v = real_array(v, 'v')
         speed = np.abs(v)

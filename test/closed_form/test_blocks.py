@@ -9,8 +9,8 @@ import pytest
 
 sympy = pytest.importorskip('sympy')
 
+from robot_dynamics.closed_form.algebra import Expansion, explicit  # noqa: E402
 from robot_dynamics.closed_form.blocks import Lagrangian  # noqa: E402
-from robot_dynamics.closed_form.harmonics import Expansion, explicit  # noqa: E402
 from robot_dynamics.closed_form.quantities import QUANTITIES, derive  # noqa: E402
 from robot_dynamics.closed_form.recording import Output, Recording  # noqa: E402
 from robot_dynamics.closed_form.reduction import reduced, structure  # noqa: E402

@@ -4,9 +4,12 @@ import pytest
 
 sympy = pytest.importorskip('sympy')
 
-from robot_dynamics.closed_form import harmonics  # noqa: E402
-from robot_dynamics.closed_form.algebra import expressions  # noqa: E402
-from robot_dynamics.closed_form.harmonics import Expansion, explicit  # noqa: E402
+from robot_dynamics.closed_form import algebra  # noqa: E402
+from robot_dynamics.closed_form.algebra import (  # noqa: E402
+    Expansion,
+    explicit,
+    expressions,
+)
 from robot_dynamics.closed_form.quantities import derive  # noqa: E402
 from robot_dynamics.closed_form.recording import Output, Recording  # noqa: E402
 from robot_dynamics.closed_form.tape import Tape  # noqa: E402
@@ -80,7 +83,7 @@ def test_intermediates_in_sympy_give_the_same(puma, at_random):
 
 @pytest.mark.slow
 def test_formulas_too_long_to_be_written_out_are_refused(puma, monkeypatch):
-    monkeypatch.setattr(harmonics, 'LARGEST_WORK', 2000)
+    monkeypatch.setattr(algebra, 'LARGEST_WORK', 2000)
     assert len(explicit(derive(puma, 'g'))['g']) == 6
     with pytest.raises(ModelError, match=r'puma560.*too long to be written out; .*intermediates'):
         explicit(derive(puma, 'M'))
@@ -88,7 +91,7 @@ def test_formulas_too_long_to_be_written_out_are_refused(puma, monkeypatch):
 
 def test_they_are_refused_before_factors_are_looked_for(puma, monkeypatch):
     """The first entries may be short; factors of them take a minute for a long chain."""
-    monkeypatch.setattr(harmonics, 'LARGEST_WORK', 2000)
+    monkeypatch.setattr(algebra, 'LARGEST_WORK', 2000)
 
     def factor(*_):
         raise AssertionError('looked for factors')
