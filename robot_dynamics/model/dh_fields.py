@@ -13,7 +13,6 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from robot_dynamics.model.inertia import (
     parameters_from_moments,
 )
 from robot_dynamics.model.rotation import rotation_from_rpy
+from robot_dynamics.model.shipped import file_content
 from robot_dynamics.model.yaml_text import SafeLoader, UnusableYamlError, parse_yaml
 
 #: Largest table read, in bytes; a table of ten links is a few kilobytes.
@@ -35,8 +35,6 @@ MAX_BYTES = 2**18
 MAX_MAGNITUDE = 1e12
 
 _LABEL = 'DH table'
-# Text given in place of a path must not fill the message.
-_LONGEST_LABEL = 200
 _FORMAT = 'see docs/dh_tables.md for the format'
 # Largest error of the rows of a rotation matrix with four digits.
 _ROUNDED_ROTATION = 1e-3
@@ -60,25 +58,12 @@ def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]
                                     or any(mark in source for mark in ('\n', '{', ': '))):
         return _parse(source, _LABEL)
     if isinstance(source, (str, os.PathLike)):
-        path = os.fsdecode(source)
-        label = path if len(path) <= _LONGEST_LABEL else f'{path[:_LONGEST_LABEL]}...'
-        return _parse(_decode(_read_file(path, label), label), label)
+        content, label = file_content(os.fsdecode(source), MAX_BYTES, 'DH table',
+                                      'check the path of the DH table')
+        return _parse(_decode(content, label), label)
     raise ModelTypeError(f'must be a path, YAML or JSON text, bytes or a mapping, got a '
                          f'value of type {type(source).__name__}', subject=_LABEL,
                          remedy="give for example 'table.yaml'")
-
-
-def _read_file(path: str, label: str) -> bytes:
-    try:
-        file = Path(path).expanduser()
-        if file.is_file():
-            with file.open('rb') as stream:
-                return stream.read(MAX_BYTES + 1)
-    except (OSError, ValueError, RuntimeError) as error:
-        reason = getattr(error, 'strerror', None) or type(error).__name__
-        raise ModelError(f'cannot be read ({reason})', subject=label,
-                         remedy='check the path and its permissions') from error
-    raise ModelError('does not exist', subject=label, remedy='check the path of the DH table')
 
 
 def _decode(content: bytes, label: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that come with this package: its robots by name, and the folders of its files."""
+"""Files of robots: those of this package by name, the folders they are in, their bytes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from robot_dynamics.errors import ModelError, UnknownNameError, one_of
 
 _PACKAGE = 'robot_dynamics'
 _SUFFIXES = ('.urdf', '.yaml')
+# Text given in place of a path must not fill the message.
+_LONGEST_LABEL = 200
 
 
 def shipped_robots() -> dict[str, Path]:
@@ -98,6 +100,27 @@ def shipped_or(source: Any, suffix: str) -> Any:
         return source
     raise UnknownNameError('is neither a file nor a robot of this package', subject=source,
                            remedy=f'give the path of a file; {one_of(readable, source)}')
+
+
+def file_content(path: str, most: int, kind: str, missing: str) -> tuple[bytes, str]:
+    """At most ``most`` + 1 bytes of a file, and its name in messages; else a `ModelError`.
+
+    ``kind`` is what the file should be, ``missing`` the remedy if it does not exist.
+    """
+    label = path if len(path) <= _LONGEST_LABEL else f'{path[:_LONGEST_LABEL]}...'
+    try:
+        file = Path(path).expanduser()
+        if file.is_file():
+            with file.open('rb') as stream:
+                return stream.read(most + 1), label
+        exists = file.exists()
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = getattr(error, 'strerror', None) or type(error).__name__
+        raise ModelError(f'cannot be read ({reason})', subject=label,
+                         remedy='check the path and its permissions') from error
+    if exists:
+        raise ModelError('is not a regular file', subject=label, remedy=f'give the {kind} itself')
+    raise ModelError('does not exist', subject=label, remedy=missing)
 
 
 def _existing(name_or_path: str | Path) -> Path | None:

@@ -36,7 +36,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from robot_dynamics.errors import ModelError, ModelTypeError
-from robot_dynamics.model.shipped import shipped_or
+from robot_dynamics.model.shipped import file_content, shipped_or
 
 #: Largest description read, in bytes. Descriptions of whole humanoids stay below 2 MB.
 MAX_BYTES = 5 * 2**20
@@ -47,8 +47,6 @@ LONGEST_EXPANSION = 30.0
 
 # Memory that xacro may use, in bytes.
 _MEMORY = 2 * 2**30
-# Text given in place of a path must not fill the message.
-_LONGEST_LABEL = 200
 _TEXT = 'robot description'
 
 # Longer marks first: the mark of UTF-16 LE begins that of UTF-32 LE.
@@ -153,33 +151,14 @@ def read_source(source: str | bytes | os.PathLike[str]) -> SourceText:
     if isinstance(source, (bytes, bytearray)):
         return SourceText(_decode(bytes(source), _TEXT), _TEXT)
     if isinstance(source, (str, os.PathLike)):
-        return _from_file(os.fsdecode(shipped_or(source, '.urdf')))
+        path = os.fsdecode(shipped_or(source, '.urdf'))
+        content, label = file_content(
+            path, MAX_BYTES, 'URDF or xacro file',
+            'check the path; a description given as text has to contain its <robot> element')
+        return SourceText(_decode(content, label), label, Path(path).expanduser())
     raise ModelTypeError(f'must be a path, a text or bytes, got a value of type '
                          f'{type(source).__name__}',
                          subject=_TEXT, remedy="give for example 'arm.urdf'")
-
-
-def _from_file(path: str) -> SourceText:
-    label = path if len(path) <= _LONGEST_LABEL else f'{path[:_LONGEST_LABEL]}...'
-    try:
-        file = Path(path).expanduser()
-        if file.is_file():
-            with file.open('rb') as stream:
-                content = stream.read(MAX_BYTES + 1)
-            return SourceText(_decode(content, label), label, file)
-        exists = file.exists()
-    except ModelError:
-        raise
-    except (OSError, ValueError, RuntimeError) as error:
-        reason = getattr(error, 'strerror', None) or type(error).__name__
-        raise ModelError(f'cannot be read ({reason})', subject=label,
-                         remedy='check the path and its permissions') from error
-    if exists:
-        raise ModelError('is not a regular file', subject=label,
-                         remedy='give the URDF or xacro file itself')
-    raise ModelError('does not exist', subject=label,
-                     remedy='check the path; a description given as text has to contain its '
-                            '<robot> element')
 
 
 def _decode(content: bytes, label: str) -> str:
