@@ -17,10 +17,9 @@ from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.nodes.adaptive_controller import AdaptiveControllerNode
 from robot_dynamics.nodes.ros import qos
-from robot_dynamics.nodes.ros.messages import to_nanoseconds
+from robot_dynamics.nodes.ros.messages import PolledSubscription, to_nanoseconds
 from robot_dynamics.nodes.ros.node import PlainNode
 from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
-from robot_dynamics.nodes.ros.subscriptions import PolledSubscription
 from robot_dynamics.nodes.simulated_arm import SimulatedArmNode
 
 OUTPUT = Path()

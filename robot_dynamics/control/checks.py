@@ -15,13 +15,7 @@ from robot_dynamics.model.arrays import FloatArray, real_array
 
 
 def number(name: str, value: Any, unit: str = '') -> float:
-    """Setting as a float, which may be nan or infinite.
-
-    Raises
-    ------
-    ParameterError
-        Where it is not a number, or too large for a float.
-    """
+    """Setting as a float, nan and inf included; raises ParameterError for anything else."""
     try:
         if isinstance(value, (str, bytes)) or np.ndim(value) != 0:
             raise TypeError
@@ -77,13 +71,7 @@ def rounded_down(largest: float) -> float:
 
 
 def finite_array(name: str, value: ArrayLike) -> FloatArray:
-    """Finite real numbers as a float64 array.
-
-    Raises
-    ------
-    DimensionError, ControlError
-        Where the value is not an array of numbers, or one is not finite.
-    """
+    """Finite real numbers as a float64 array; raises DimensionError or ControlError otherwise."""
     array = real_array(value, name)
     if not np.all(np.isfinite(array)):
         raise ControlError('contains NaN or inf', subject=name,
@@ -94,10 +82,7 @@ def finite_array(name: str, value: ArrayLike) -> FloatArray:
 def each_joint(name: str, value: ArrayLike, n: int) -> FloatArray:
     """One value a joint, shape (n,), from one or from n values that are not nan.
 
-    Raises
-    ------
-    DimensionError, ControlError
-        Where the number of values is wrong, or one is nan.
+    Raises DimensionError for another number of values, ControlError for nan.
     """
     array = real_array(value, name)
     if array.shape not in ((), (n,)):

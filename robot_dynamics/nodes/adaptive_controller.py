@@ -77,10 +77,7 @@ LEARNING_PARAMETERS = (
 def make_adaptive_law(robot: Robot, values: Values) -> AdaptiveController:
     """Make the adaptive law as the parameters describe it, with restored estimates.
 
-    Raises
-    ------
-    ParameterError, ControlError, InertiaError
-        Where values do not fit the robot, or each other.
+    Raises a RobotDynamicsError where values do not fit the robot, or each other.
     """
     law = AdaptiveController(
         robot, feedback=_feedback(values),

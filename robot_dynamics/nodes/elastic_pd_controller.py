@@ -111,10 +111,8 @@ class ElasticPDControllerNode(EffortControllerNode):
 def make_law(robot: ElasticRobot, values: Values) -> ElasticPDController:
     """Make the law for a robot as the parameters describe it.
 
-    Raises
-    ------
-    RobotDynamicsError
-        Where values do not fit the robot, or gains are outside their bounds.
+    Raises a RobotDynamicsError where values do not fit the robot, or gains are outside their
+    bounds.
     """
     names = robot.links.joint_names
     timing = {'period': 1.0 / values['rate'], 'delay': values['delay']}

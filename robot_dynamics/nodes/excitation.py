@@ -44,6 +44,7 @@ from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.description import ROBOT_PARAMETERS, load_described
 from robot_dynamics.nodes.ros.diagnostics import Diagnostics, Level, Status
 from robot_dynamics.nodes.ros.messages import (
+    PolledSubscription,
     StampClock,
     to_nanoseconds,
     trajectory_message,
@@ -53,7 +54,6 @@ from robot_dynamics.nodes.ros.node import PlainNode
 from robot_dynamics.nodes.ros.parameters import Parameter
 from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
 from robot_dynamics.nodes.ros.stopping import StopRequest
-from robot_dynamics.nodes.ros.subscriptions import PolledSubscription
 
 STATE_TOPIC = 'excitation/state'
 #: Topics of a motion, as far as they exist.

@@ -98,10 +98,7 @@ class ActingEffort:
     def acting(self, q: FloatArray, reported: FloatArray) -> FloatArray:
         """Effort that acts on the joints, gravity included, shape (n,), N m or N; nan if unknown.
 
-        Parameters
-        ----------
-        q, reported : ndarray, shape (n,)
-            Positions, and efforts as joint states report them.
+        `reported`, shape (n,), are the efforts of the joint states.
         """
         if not self._from_commands:
             return self._reported.joint_effort(q, reported)

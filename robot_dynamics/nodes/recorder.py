@@ -70,15 +70,7 @@ class Progress:
         self._errors: deque[tuple[float, float]] = deque()
 
     def note(self, topic: str, kind: str, data: bytes) -> None:
-        """Look at one message.
-
-        Parameters
-        ----------
-        topic, kind : str
-            Its topic and the type of that.
-        data : bytes
-            The message, serialised.
-        """
+        """Look at one serialised message of a topic and of a type (`kind`)."""
         now = time.monotonic()
         if self._first is None:
             self._first = now

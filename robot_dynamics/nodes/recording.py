@@ -17,7 +17,7 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.nodes.ros.diagnostics import Level, Status
-from robot_dynamics.nodes.ros.subscriptions import PolledSubscription
+from robot_dynamics.nodes.ros.messages import PolledSubscription
 
 #: Messages are fetched this often, many at once: to wake up for each would occupy a core. s.
 FETCH_PERIOD = 0.02
@@ -30,20 +30,10 @@ _DEPTH = 2000
 class TopicRecording:
     """Subscribes to topics and passes their serialised messages to a `BagWriter`.
 
-    The node calls `discover` and `fetch` periodically, and `close` at the end.
-
-    Parameters
-    ----------
-    node : Node
-        Node of the subscriptions.
-    folder : Path
-        Folder of the recording; an existing one is replaced.
-    topics : sequence of str
-        Topics to record, as soon as they have a publisher.
-    capacity : int
-        Bytes that may wait to be written.
-    note : callable, optional
-        Called with topic, type and data of each message.
+    The node calls `discover` and `fetch` periodically, and `close` at the end. An existing
+    recording in the folder is replaced; topics are recorded as soon as they have a publisher; at
+    most `capacity` bytes wait to be written; `note` is called with topic, type and data of each
+    message.
     """
 
     def __init__(self, node: Node, folder: Path, topics: Sequence[str], capacity: int,
@@ -83,13 +73,7 @@ class TopicRecording:
                 self._node, message_type, name, _matching_qos(topic.offered), raw=True)
 
     def fetch(self) -> None:
-        """Take every message that waits.
-
-        Raises
-        ------
-        RecordingError
-            When writing has failed.
-        """
+        """Take every message that waits; raises a RecordingError when writing has failed."""
         for name, subscription in self._recorded.items():
             while (data := subscription.fetch()) is not None:
                 self.writer.write(name, time.time_ns(), data)
@@ -149,17 +133,7 @@ _METADATA_VERSION = 8
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic to be recorded.
-
-    Parameters
-    ----------
-    name : str
-        Its full name.
-    type : str
-        Its type, ``package/msg/Name``.
-    offered : tuple of QoSProfile
-        Profiles that its publishers offer, for ``ros2 bag play``.
-    """
+    """A topic to be recorded, with the profiles of its publishers, for ``ros2 bag play``."""
 
     name: str
     type: str
@@ -170,12 +144,8 @@ class BagWriter:
     """Writes messages to an MCAP file that ``ros2 bag`` reads.
 
     `write` passes a message to a thread, so that a slow disk does not stop the node. When more
-    than the capacity waits, messages are dropped and counted.
-
-    Raises
-    ------
-    RecordingError
-        When rosbags is missing or the folder is not a recording.
+    than the capacity waits, messages are dropped and counted. Raises a RecordingError where
+    rosbags is missing or the folder is not a recording.
     """
 
     def __init__(self, folder: Path, *, capacity: int = 64 * 1024 * 1024):
@@ -215,13 +185,7 @@ class BagWriter:
         return self._failure
 
     def add_topic(self, topic: Topic) -> None:
-        """Register a topic.
-
-        Raises
-        ------
-        RecordingError
-            When rosbags does not know its type.
-        """
+        """Register a topic; raises a RecordingError when rosbags does not know its type."""
         try:
             definition, _ = self._typestore.generate_msgdef(topic.type, ros_version=2)
             digest = self._typestore.hash_rihs01(topic.type)
@@ -256,10 +220,7 @@ class BagWriter:
     def close(self) -> None:
         """Write the messages that wait, then index and metadata.
 
-        Raises
-        ------
-        RecordingError
-            When not everything could be written.
+        Raises a RecordingError when not everything could be written.
         """
         self._queue.put(self._writer.close)
         self._queue.put(None)

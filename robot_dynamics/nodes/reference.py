@@ -50,6 +50,7 @@ from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.description import ROBOT_PARAMETERS, load_robot
 from robot_dynamics.nodes.ros.diagnostics import Diagnostics, Level, Status
 from robot_dynamics.nodes.ros.messages import (
+    PolledSubscription,
     StampClock,
     to_nanoseconds,
     trajectory_message,
@@ -59,7 +60,6 @@ from robot_dynamics.nodes.ros.node import PlainNode
 from robot_dynamics.nodes.ros.parameters import Parameter, Values
 from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
 from robot_dynamics.nodes.ros.stopping import StopRequest
-from robot_dynamics.nodes.ros.subscriptions import PolledSubscription
 
 #: Values of the parameter ``trajectory`` that are paths of the end effector.
 TIP_TRAJECTORIES = ('line', 'circle')
@@ -120,21 +120,9 @@ _SHAPE = ('give joint_names, and points with positions, velocities, acceleration
 
 
 def make_motion(robot: Robot, values: Values, start: FloatArray) -> Reference:
-    """Make the motion that the parameters describe, with the move to its start.
+    """Make the motion that `MOTION_PARAMETERS` describe, with the move from a pose to its start.
 
-    Parameters
-    ----------
-    robot : Robot
-        The arm.
-    values : mapping
-        `MOTION_PARAMETERS`.
-    start : ndarray, shape (n,)
-        Pose of the arm. rad or m.
-
-    Raises
-    ------
-    RobotDynamicsError
-        Where parameters or the file are wrong.
+    Raises a RobotDynamicsError where parameters or the file are wrong.
     """
     limits = {'velocity_limit': np.fmin(values['speed'], _SPEED_MARGIN * robot.limits.velocity),
               'acceleration_limit': values['acceleration']}
@@ -178,17 +166,7 @@ def middle(robot: Robot) -> FloatArray:
 class FileMotion(Reference):
     """A JointTrajectory written as YAML, as ``ros2 topic echo`` shows it.
 
-    Parameters
-    ----------
-    robot : Robot
-        The arm, whose limits the motion has to keep.
-    path : Path
-        The file.
-
-    Raises
-    ------
-    TrajectoryError
-        When it cannot be read or violates limits.
+    Raises a TrajectoryError where it cannot be read or violates limits of the robot.
     """
 
     def __init__(self, robot: Robot, path: Path):
@@ -287,23 +265,10 @@ def _seconds(duration: Any) -> float:
 
 def make_tip_motion(robot: Robot, values: Values, begin: FloatArray, *,
                     velocity_limit: FloatArray, acceleration_limit: float) -> Reference:
-    """Make the motion along the line or circle, and back where it repeats.
+    """Make the motion along the line or circle from a pose, and back where it repeats.
 
-    Parameters
-    ----------
-    robot : Robot
-        The arm.
-    values : mapping
-        `TIP_PARAMETERS`, ``trajectory``, ``dwell`` and ``repeat``.
-    begin : ndarray, shape (n,)
-        Pose at which it begins. rad or m.
-    velocity_limit, acceleration_limit
-        Limits of the joints, rad/s or m/s, rad/s^2 or m/s^2.
-
-    Raises
-    ------
-    RobotDynamicsError
-        Where a parameter is wrong, or the motion violates limits of the joints.
+    The limits are those of the joints, rad/s or m/s, rad/s^2 or m/s^2. Raises a RobotDynamicsError
+    where a parameter is wrong or the motion violates them.
     """
     dynamics = Dynamics(robot)
     link = values['link'] or list(robot.frames)[-1]

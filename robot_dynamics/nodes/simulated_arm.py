@@ -84,13 +84,7 @@ Truth = Callable[[], tuple[FloatArray, FloatArray, FloatArray]]
 
 
 class ArmStates:
-    """Measures states of an arm and publishes them.
-
-    Raises
-    ------
-    ParameterError
-        Where values do not fit the arm.
-    """
+    """Measures states of an arm and publishes them."""
 
     def __init__(self, node: Node, plant: Plant | ElasticPlant, values: Values, frame: str):
         self._node, self._frame = node, frame

@@ -54,13 +54,7 @@ _STRIBECK = ('rise', 'rise_speed', 'drop', 'drop_rate')
 
 
 def build_plant(model: Robot, values: Values) -> FaultyPlant:
-    """Make an arm with rigid joints from its description and the parameters.
-
-    Raises
-    ------
-    RobotDynamicsError
-        Where values do not fit the arm.
-    """
+    """Make an arm with rigid joints from its description and the parameters."""
     for name in ('stribeck.rise', 'stribeck.drop'):
         if values[name]:
             raise ParameterError('is for motors of elastic joints only',
@@ -130,10 +124,7 @@ INJECTION_PARAMETERS = (
 class FaultInjection:
     """Faults and pushes that the parameters describe, at a time or by a service.
 
-    Raises
-    ------
-    RobotDynamicsError
-        Where a fault by time does not fit the arm.
+    Raises a RobotDynamicsError where a fault by time does not fit the arm.
     """
 
     def __init__(self, node: Node, plant: FaultyPlant | ElasticPlant, values: Values):

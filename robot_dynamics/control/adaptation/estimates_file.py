@@ -38,23 +38,10 @@ _REMEDY = 'give a file that was saved for this robot, or none to start from the 
 
 def save_estimates(path: str | Path, robot: Robot, names: Sequence[str], prior: FloatArray,
                    estimate: FloatArray) -> None:
-    """Write estimates to a file, completely or not at all.
+    """Write prior and estimate, shape (p,), to a file, completely or not at all.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file; its folder has to exist.
-    robot : Robot
-        The robot.
-    names : sequence of str
-        Name of each parameter.
-    prior, estimate : ndarray, shape (p,)
-        Prior and estimate.
-
-    Raises
-    ------
-    ParameterError
-        Where it cannot be written, or an estimate is not finite.
+    The folder has to exist. Raises a ParameterError where the file cannot be written, or an
+    estimate is not finite.
     """
     path = Path(path)
     if not np.all(np.isfinite(estimate)):
@@ -82,21 +69,8 @@ def load_estimates(path: str | Path, robot: Robot, names: Sequence[str], prior: 
                    ) -> FloatArray:
     """Estimates of a file, shape (p,), in the order of the names.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    robot : Robot
-        The robot they must belong to.
-    names : sequence of str
-        Name of each parameter.
-    prior : ndarray, shape (p,)
-        Prior of the present model, which must be that of the file.
-
-    Raises
-    ------
-    ParameterError
-        Where the file cannot be read or does not fit; with the reason.
+    Robot and prior must be those of the file. Raises a ParameterError, with the reason, where it
+    cannot be read or does not fit.
     """
     path = Path(path)
 

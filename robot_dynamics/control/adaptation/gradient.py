@@ -105,17 +105,10 @@ _OUTCOMES = tuple(StepOutcome)
 class BodyMetric:
     """Metric of the bodies' estimates, and their largest values.
 
-    Parameters
-    ----------
-    matrices : ndarray, shape (nb, 4, 4)
-        Q of each body, positive definite. kg m^2, kg m, kg.
-    gain : float
-        gamma. 1/J.
-    largest_mass : ndarray, shape (nb,)
-        Largest mass. kg.
-    largest_spread : ndarray, shape (nb,)
-        Largest tr Sigma: the integral over the mass of the squared distance from the origin of the
-        link frame. kg m^2.
+    `matrices`, shape (nb, 4, 4), are Q of each body, positive definite (kg m^2, kg m, kg); `gain`
+    is gamma, 1/J; `largest_mass`, shape (nb,), kg; `largest_spread`, shape (nb,), is the largest
+    tr Sigma, the integral over the mass of the squared distance from the origin of the link frame,
+    kg m^2.
     """
 
     matrices: FloatArray
@@ -194,32 +187,12 @@ class Estimates:
 class Adaptation(Estimates):
     """The estimates and their gradient law.
 
-    Parameters
-    ----------
-    prior : ndarray, shape (nb, 10)
-        Inertial parameters of the prior; the nearest physically consistent ones are used.
-    bodies : BodyMetric
-        Metric, gain and largest values of the bodies.
-    terms : TermMetric
-        The same for the joint terms.
-    constraints : ndarray, shape (k, 10 nb + k n), optional
-        Known combinations; none by default.
-    keeps_bodies : bool
-        Whether every body's estimate stays physically consistent. Otherwise all stay within a ball
-        about the prior that holds the largest payload.
-    leakage : float
-        sigma, rate of the return to the prior. 1/s.
-
-    Attributes
-    ----------
-    prior : ndarray, shape (10 nb + k n,)
-        Start of the estimates.
-    estimate : ndarray, shape (10 nb + k n,)
-        Every estimate, in the order of `Dynamics.parameter_names`.
-    bodies : ndarray, shape (10 nb,)
-        Its part of the bodies.
-    terms : ndarray, shape (k, n)
-        Its part of the joint terms.
+    The prior, shape (nb, 10), is moved to the nearest physically consistent one. `constraints`,
+    shape (k, p), are known combinations. With `keeps_bodies` every body's estimate stays
+    physically consistent; otherwise all stay within a ball about the prior that holds the largest
+    payload. `leakage` is sigma, the rate of the return to the prior, 1/s. `prior` and `estimate`,
+    shape (p,), are in the order of `Dynamics.parameter_names`; `bodies`, shape (10 nb,), and
+    `terms`, shape (k, n), are parts of the estimate.
     """
 
     def __init__(self, prior: FloatArray, bodies: BodyMetric, terms: TermMetric, *,

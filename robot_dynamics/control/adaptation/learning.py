@@ -79,27 +79,10 @@ STILL = 1e-4
 class Learning:
     """Update of the estimates, or the reason why they stay.
 
-    Parameters
-    ----------
-    dynamics : Dynamics
-        Equations of the model.
-    adaptation : Adaptation or NaturalAdaptation
-        The estimates.
-    feedback : LinearFeedback
-        The errors of the last update.
-    gains : AdaptationGains
-        The gains.
-    constraints : ndarray, shape (k, p)
-        Known combinations.
-    rotors : ndarray, shape (n,)
-        Known rotor inertias. kg m^2 or kg.
-
-    Attributes
-    ----------
-    frozen_reason : str
-        Reason why the last update did not adapt although allowed to; empty when it did.
-    is_latched : bool
-        Whether a rejected step keeps the estimates frozen until `release`.
+    `constraints`, shape (k, p), are the known combinations, `rotors`, shape (n,), known rotor
+    inertias, kg m^2 or kg. `frozen_reason` is the reason why the last update did not adapt
+    although allowed to, empty when it did; `is_latched` is True while a rejected step keeps the
+    estimates frozen until `release`.
     """
 
     def __init__(self, dynamics: Dynamics, adaptation: Adaptation | NaturalAdaptation,
@@ -240,24 +223,10 @@ def _beyond(s: FloatArray, zone: float) -> float:
 class PredictionError:
     """Filtered regressor and effort, and the gradient of the prediction error.
 
-    Parameters
-    ----------
-    dynamics : Dynamics
-        Equations of the model.
-    terms : tuple of str
-        Joint terms that are learnt too.
-    cutoff : float
-        Cut-off of the filter. Hz.
-    known_rotors : ndarray, shape (n,)
-        Known rotor inertias: their effort is not an error. kg m^2 or kg.
-
-    Attributes
-    ----------
-    filtered : ndarray, shape (n, 10 nb + k n + 1)
-        Y_f and, in the last column, tau_f.
-    known : ndarray, shape (10 nb + k n,)
-        Known parameters on top of the estimates, such as those of a payload: their effort is
-        subtracted from tau before the filter. Overwritten in place.
+    `cutoff` is that of the filter, Hz. The effort of known rotor inertias, kg m^2 or kg, is not an
+    error. `filtered`, shape (n, p + 1), is Y_f and, in the last column, tau_f. `known`, shape
+    (p,), overwritten in place, has known parameters on top of the estimates, such as those of a
+    payload: their effort is subtracted from tau before the filter.
     """
 
     def __init__(self, dynamics: Dynamics, terms: tuple[str, ...], cutoff: float,

@@ -67,29 +67,13 @@ LEARNT = 0         # 1, zero where the body is known
 CONE_GAIN = 1      # 1, gamma
 LARGEST_MOMENTS = 2  # 4, largest diagonal entries of P: second moments and mass
 MATRIX = 6         # 16, Q, row after row
-CONE_WIDTH = 22
 
 
 class NaturalAdaptation(Estimates):
-    """The estimates and the natural law.
+    """The estimates and the natural law; attributes as those of `Adaptation`.
 
-    Parameters
-    ----------
-    prior : ndarray, shape (nb, 10)
-        Inertial parameters of the prior; the nearest physically consistent ones are used.
-    bodies : BodyMetric
-        Q, gain and largest values of the bodies.
-    terms : TermMetric
-        Gains and ranges of the joint terms.
-    learnt : ndarray of bool, shape (nb,), optional
-        Whether each body is learnt.
-    largest_frequency : float
-        Frequency w_s of the loop above which steps are shortened. rad/s.
-
-    Attributes
-    ----------
-    estimate, bodies, terms
-        As those of `robot_dynamics.control.adaptation.gradient.Adaptation`.
+    `learnt`, shape (nb,), is whether each body is learnt, all by default. Steps are shortened
+    above the frequency w_s of the loop, `largest_frequency`, rad/s.
     """
 
     #: Every body's estimate stays physically consistent.

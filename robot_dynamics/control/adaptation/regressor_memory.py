@@ -71,17 +71,9 @@ LARGEST_WORK = 20000
 class RegressorMemory:
     """Fading sums of regressors and efforts, and the steps that follow.
 
-    Parameters
-    ----------
-    precision : ndarray, shape (p, p)
-        Gamma^-1, the inverse of the gain of the adaptation law.
-    weights : ndarray, shape (n,)
-        Diagonal of W.
-
-    Attributes
-    ----------
-    contradictions : int
-        How often the memory was cleared because the present contradicted it.
+    `precision`, shape (p, p), is Gamma^-1, the inverse of the gain of the adaptation law;
+    `weights`, shape (n,), the diagonal of W. `contradictions` counts how often the memory was
+    cleared because the present contradicted it.
     """
 
     def __init__(self, precision: FloatArray, weights: FloatArray):
@@ -141,18 +133,10 @@ class RegressorMemory:
         return False
 
     def target(self, estimate: FloatArray) -> FloatArray | None:
-        """Target of the step that is ready, from an estimate.
+        """Target of the step that is ready, (Omega + Gamma^-1)^-1 (b + Gamma^-1 pi), shape (p,).
 
-        Parameters
-        ----------
-        estimate : ndarray, shape (p,)
-            pi.
-
-        Returns
-        -------
-        ndarray, shape (p,), or None
-            (Omega + Gamma^-1)^-1 (b + Gamma^-1 pi), a buffer of this object. None where the
-            present contradicts the memory, which is then cleared.
+        A buffer of this object; None where the present contradicts the memory, which is then
+        cleared.
         """
         self._minimise(self._factor, self._precision, estimate, self._target)
         present, past, power = self._error(self._recent, self._weights, self._target, self._sums)

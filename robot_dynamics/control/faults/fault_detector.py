@@ -209,8 +209,7 @@ class UnexplainedAcceleration:
         self.acceleration[:] = 0.0
 
 
-@kernel('void(float64[:, ::1], int64[::1], float64[:, :, ::1], float64[:, :, ::1], int64[::1],'
-        ' float64[:, ::1])')
+@kernel('void(f8[:, ::1], i8[::1], f8[:, :, ::1], f8[:, :, ::1], i8[::1], f8[:, ::1])')
 def explain(innovation, lengths, weights, ring, place, acceleration):
     """Add an innovation (2, n), and write the accelerations (w, n) that explain the last ones.
 
@@ -277,8 +276,8 @@ def weigh_window(acceleration, inertia, noise, effort, slow, work, share):
     return 0.0
 
 
-@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1], int64[::1],'
-        ' float64[:, :, ::1], float64[:, ::1], float64[::1])')
+@kernel('void(f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8[::1], f8[:, :, ::1], '
+        'f8[:, ::1], f8[::1])')
 def weigh(acceleration, inertia, noise, effort, slow, work, shares, whole):
     """Write the shares of the joints in each window (w, n), and those of all together (w,).
 
@@ -291,9 +290,8 @@ def weigh(acceleration, inertia, noise, effort, slow, work, shares, whole):
                                           work, shares[w]))
 
 
-@kernel('int64(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1], int64[::1],'
-        ' float64[:, ::1], float64[::1], float64[:, :, ::1], float64[:, ::1], float64[::1],'
-        ' float64[::1])')
+@kernel('i8(f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8[::1], f8[:, ::1], f8[::1], '
+        'f8[:, :, ::1], f8[:, ::1], f8[::1], f8[::1])')
 def judge(acceleration, inertia, noise, effort, slow, limit, limit_whole, work, shares, whole,
           excess):
     """Write the largest share over its limit of each joint and of all together, shape (n + 1,).

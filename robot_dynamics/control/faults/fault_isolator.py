@@ -216,9 +216,8 @@ def left_unexplained(covariance, more, more_of, suspect, f, R, solved, unit):
     return max(total, 0.0)
 
 
-@kernel('boolean(float64[:, :, ::1], float64[:, :, ::1], float64[::1], int64, int64,'
-        ' float64[:, ::1], float64[::1], float64, float64[::1], float64[:, ::1],'
-        ' float64[:, ::1], float64[:, :, ::1], float64[::1], float64[:, :, ::1])')
+@kernel('b1(f8[:, :, ::1], f8[:, :, ::1], f8[::1], i8, i8, f8[:, ::1], f8[::1], f8, f8[::1], '
+        'f8[:, ::1], f8[:, ::1], f8[:, :, ::1], f8[::1], f8[:, :, ::1])')
 def compare(inertias, motions, steps, newest, count, friction, noise, start, effort,
             anchor, sums, thrown, left, work):
     """Add the last states, and weigh at the newest the residual of a fault of each joint.

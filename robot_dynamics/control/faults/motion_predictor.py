@@ -110,13 +110,7 @@ class MotionPredictor:
         return self._joints[:2]
 
     def correct_friction(self, more: ArrayLike) -> None:
-        """Add to the described friction; the sum is at least zero.
-
-        Parameters
-        ----------
-        more : array_like, shape (2, n)
-            Viscous and Coulomb friction beyond the description.
-        """
+        """Add viscous and Coulomb friction, (2, n), to the described; the sum is at least zero."""
         self._joints[:2] = np.maximum(self._described + np.asarray(more), 0.0)
 
     def update(self, matrices: tuple[FloatArray, FloatArray, FloatArray], q: FloatArray,
@@ -188,20 +182,12 @@ class FilterSettings:
 class MotionFilter:
     """Gains and weights of the filter for one period.
 
-    Attributes
-    ----------
-    gains : ndarray, shape (k, 2, 2)
-        K of the first, second, ... correction after a start; the last for all that follow.
-    settled : int
-        Corrections after a start until innovations are valid.
-    lengths : ndarray of int, shape (w,)
-        States of each window; two at least: a single one may be a wrong measurement.
-    weights : ndarray, shape (w, length, 2)
-        Of innovations in position and velocity, the newest first.
-    noise : ndarray, shape (w,)
-        Standard deviation of the accelerations by the noise. rad/s^2 or m/s^2.
-    corrected : float
-        Standard deviation of a corrected velocity, as a share of that of a measured one.
+    `gains`, shape (k, 2, 2), are K of the first, second, ... correction after a start, the last
+    for all that follow; innovations are valid after `settled` of them. `lengths`, shape (w,), are
+    the states of each window, two at least: a single one may be a wrong measurement. `weights`,
+    shape (w, length, 2), are those of innovations in position and velocity, the newest first.
+    `noise`, shape (w,), is the standard deviation of the accelerations by the noise, rad/s^2 or
+    m/s^2, `corrected` that of a corrected velocity, as a share of that of a measured one.
     """
 
     def __init__(self, period: float, settings: FilterSettings | None = None):
@@ -261,9 +247,8 @@ def _course(gain: FloatArray, period: float, length: int) -> FloatArray:
     return course
 
 
-@kernel('int64(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[::1],'
-        ' float64[::1], float64, float64[:, ::1], float64[:, ::1], float64[:, ::1],'
-        ' float64[:, ::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1])')
+@kernel('i8(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], f8, f8[:, ::1], '
+        'f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1])')
 def predict(M, C, g, q, v, effort, dt, joints, gain, memory, innovation, velocity, inertia, motion,
             work):
     """Predict the state that is measured now, and correct the prediction.

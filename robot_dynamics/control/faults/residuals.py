@@ -228,8 +228,8 @@ class TorqueTerms:
         self.residual = self._rest - self.inertial
 
 
-@kernel('void(float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[::1],'
-        ' float64[::1], float64[::1], float64, float64[:, ::1], float64[::1], float64[:, ::1])')
+@kernel('void(f8[:, ::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8, '
+        'f8[:, ::1], f8[::1], f8[:, ::1])')
 def observe(M, C, g, joints, gain, v, effort, dt, memory, r, friction):
     """Move the residual r (n,) on by one state; dt = 0 starts over, dt < 0 keeps it.
 

@@ -50,21 +50,10 @@ LENGTH = 500
 
 
 class ThresholdLearner:
-    """Learn tolerances and friction from a run without faults.
+    """Learn tolerances and friction from a run without faults, of which `samples` are the states.
 
-    Parameters
-    ----------
-    robot : Robot
-        The arm, with the friction of its description.
-    predictor : MotionPredictor
-        Gets the friction while it is estimated.
-    margin : float
-        Limit over the largest share expected in an hour.
-
-    Attributes
-    ----------
-    samples : int
-        Number of states.
+    The predictor gets the friction while it is estimated. `margin` is the limit over the largest
+    share expected in an hour.
     """
 
     def __init__(self, robot: Robot, predictor: MotionPredictor, *, margin: float = MARGIN):
@@ -120,12 +109,8 @@ class ThresholdLearner:
     def tolerances(self) -> Tolerances:
         """Tolerances with that friction.
 
-        The largest share of N states grows with the root of log N: limits are for an hour.
-
-        Raises
-        ------
-        ParameterError
-            Where the run is too short, or a joint has not moved.
+        The largest share of N states grows with the root of log N: limits are for an hour. Raises
+        a ParameterError where the run is too short, or a joint has not moved.
         """
         # The statistics of three quarters of the run, or more.
         tally = next(tally for tally in reversed(self._tallies)

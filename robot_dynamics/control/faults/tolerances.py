@@ -26,22 +26,13 @@ _ENDLESS = 1e12
 
 @dataclass(frozen=True, eq=False)
 class Tolerances:
-    """Spreads of the residuals, and limits.
+    """Spreads of the residuals, and limits, for w windows and n joints.
 
     The effort behind an unexplained acceleration a is M a. It has the covariance M diag(noise^2) M
-    + diag(effort^2): noise is that of the measured velocities, efforts are those missing in the
-    model, such as friction.
-
-    Parameters
-    ----------
-    noise : ndarray, shape (w, n)
-        rad/s^2 or m/s^2.
-    effort : ndarray, shape (2, w, n)
-        Of moving joints, and of slow ones. N m or N.
-    limit : ndarray, shape (w, n)
-        Largest share of each joint, in standard deviations.
-    whole : ndarray, shape (w,)
-        Largest share of all together.
+    + diag(effort^2): `noise`, shape (w, n), is that of the measured velocities, rad/s^2 or m/s^2;
+    `effort`, shape (2, w, n), has those missing in the model, such as friction, of moving and of
+    slow joints, N m or N. `limit`, shape (w, n), and `whole`, shape (w,), are the largest share of
+    each joint and of all together, in standard deviations.
     """
 
     noise: FloatArray
@@ -59,10 +50,7 @@ class Tolerances:
 def given_tolerances(values: ArrayLike, motion_filter: MotionFilter, n: int) -> Tolerances:
     """Tolerances from a flat array, or from a limit of the effort of each joint.
 
-    Raises
-    ------
-    DimensionError, ParameterError
-        Where their number is wrong, or one is not above zero.
+    Raises DimensionError for another number of values, ParameterError for one not above zero.
     """
     flat, w = np.asarray(values, dtype=np.float64).ravel(), motion_filter.lengths.size
     whole = 4 * w * n + w

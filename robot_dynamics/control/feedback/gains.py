@@ -211,23 +211,10 @@ def largest_frequency(bandwidth: float, period: float, delay: float) -> float:
 
 def check_gains(feedback: FeedbackGains, adaptation: AdaptationGains | None, *, period: float,
                 delay: float) -> None:
-    """Reject gains that are unstable at a sampling period and delay.
+    """Reject gains that are unstable at a sampling period and delay, s.
 
-    Parameters
-    ----------
-    feedback : FeedbackGains
-        Gains of the feedback.
-    adaptation : AdaptationGains, optional
-        Gains of the adaptation.
-    period : float
-        Sampling period. s.
-    delay : float
-        Time from the measurement of a state to the effort that answers it. s.
-
-    Raises
-    ------
-    ControlError
-        Names the gain and its largest value.
+    The delay is the time from the measurement of a state to the effort that answers it. Raises a
+    ControlError that names the gain and its largest value.
     """
     positive('period', period, 's')
     not_negative('delay', delay, 's')

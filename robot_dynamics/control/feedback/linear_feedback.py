@@ -97,27 +97,11 @@ class WithFeedback:
 
 
 class LinearFeedback:
-    """Tracking errors and the effort of the feedback.
+    """Tracking errors and the effort of the feedback, all buffers of this object.
 
-    Parameters
-    ----------
-    robot : Robot
-        The model as given.
-    dynamics : Dynamics
-        Its equations.
-    gains : FeedbackGains
-        Bandwidth, error rate and position gain.
-
-    Attributes
-    ----------
-    e, e_dot, s, v_r, a_r : ndarray, shape (n,)
-        Errors, sliding variable and reference motion of the last update.
-    mass_matrix : ndarray, shape (n, n)
-        M0 at the last state, rotor inertias included.
-    effort : ndarray, shape (n,)
-        tau_fb of the last update. N m or N.
-    largest_s : float
-        Largest entry of s, either sign, of the last update. rad/s or m/s.
+    Of the last update: errors, sliding variable and reference motion `e`, `e_dot`, `s`, `v_r`,
+    `a_r`; `mass_matrix` M0, rotor inertias included; `effort` tau_fb, N m or N; `largest_s`, the
+    largest entry of s, either sign.
     """
 
     def __init__(self, robot: Robot, dynamics: Dynamics, gains: FeedbackGains):
@@ -139,10 +123,7 @@ class LinearFeedback:
                a_d: FloatArray) -> FloatArray:
         """tau_fb at a state and desired motion, shape (n,), a buffer of this object.
 
-        Raises
-        ------
-        StateError
-            Where one of the arguments, shape (n,), is not finite; names the joint.
+        Raises a StateError that names the joint where an argument, shape (n,), is not finite.
         """
         self.note_errors(q, v, q_d, v_d, a_d)
         return self.answer_errors(self._dynamics.mass_matrix(q))
@@ -162,13 +143,7 @@ class LinearFeedback:
                              remedy='pass only complete, finite states to a controller')
 
     def answer_errors(self, mass_matrix: FloatArray) -> FloatArray:
-        """tau_fb for the errors noted last, shape (n,), a buffer of this object.
-
-        Parameters
-        ----------
-        mass_matrix : ndarray, shape (n, n)
-            M0; it is kept.
-        """
+        """tau_fb for the errors noted last, shape (n,), a buffer of this object; keeps M0."""
         self.mass_matrix = mass_matrix
         self.largest_s = self._apply(mass_matrix, self.gains.bandwidth,
                                      self.gains.position_gain, self.s, self.e, self.effort)
@@ -184,11 +159,7 @@ class JointFeedback(LinearFeedback):
     """Tracking errors and the effort of constant gains, `JointGains`; see `LinearFeedback`.
 
     `gains` are the slowest rate that K_D gives any motion of the arm, and the slowest lambda.
-
-    Raises
-    ------
-    DimensionError, ControlError
-        Where there is not one gain for each joint, or gains are unstable at this period and delay.
+    Raises a ControlError where they are unstable at this period and delay.
     """
 
     def __init__(self, robot: Robot, dynamics: Dynamics, gains: JointGains, *, period: float,
@@ -230,12 +201,8 @@ def make_feedback(robot: Robot, dynamics: Dynamics, gains: FeedbackGains | Joint
                   period: float, delay: float) -> LinearFeedback:
     """Feedback of either form, with gains checked against sampling period and delay, s.
 
-    Raises
-    ------
-    ControlError
-        Where the gains are unstable; names the gain and its largest value.
-    InertiaError
-        Where some motion of the model moves no mass.
+    Raises a ControlError that names an unstable gain and its largest value, and an InertiaError
+    where some motion of the model moves no mass.
     """
     if isinstance(gains, JointGains):
         return JointFeedback(robot, dynamics, gains, period=period, delay=delay)
@@ -249,12 +216,8 @@ def check_position_gain(dynamics: Dynamics, gains: FeedbackGains, *, period: flo
                         delay: float) -> None:
     """Reject a position gain K_P that is unstable at a sampling period and delay, s.
 
-    Raises
-    ------
-    ControlError
-        Names the joint of the lightest motion, and the largest gain.
-    InertiaError
-        Where some motion of the model moves no mass.
+    Raises a ControlError that names the joint of the lightest motion and the largest gain, and an
+    InertiaError where some motion of the model moves no mass.
     """
     # Checked for every model: a feedback weighted by M has no effect on a joint without mass.
     inertia, joint = lightest_motion(dynamics)

@@ -48,6 +48,8 @@ class LoadedModel:
         Inertial parameters of the payload, at the end of a change.
     share : float
         w, 1 where nothing changes.
+    changes : bool
+        Whether a change of the payload is under way.
 
     Examples
     --------
@@ -62,15 +64,10 @@ class LoadedModel:
     def __init__(self, dynamics: Dynamics):
         self.empty = dynamics
         self.load = np.zeros((dynamics.robot.n_bodies, 10))
-        self.share = 1.0
+        self.share, self.changes = 1.0, False
         self._after, self._still = dynamics, np.zeros(dynamics.n)
         self._before: Dynamics | None = None
         self._progress, self._rate = 1.0, 0.0
-
-    @property
-    def changes(self) -> bool:
-        """Whether a change of the payload is under way."""
-        return self._before is not None
 
     @property
     def is_loaded(self) -> bool:
@@ -108,7 +105,8 @@ class LoadedModel:
         self._after = Dynamics(robot.with_parameters(robot.inertial_parameters + load)) \
             if np.any(load) else self.empty
         self.load = load
-        self._before, self.share, self._progress = before, 0.0, 0.0
+        self._before, self.changes = before, True
+        self.share = self._progress = 0.0
         self._rate = 1.0 / seconds if seconds > 0.0 else np.inf
         if seconds == 0.0:
             self.advance(1.0)
@@ -122,7 +120,7 @@ class LoadedModel:
         x = self._progress
         self.share = x * x * (3.0 - 2.0 * x)
         if x == 1.0:
-            self._before = None
+            self._before, self.changes = None, False
         return True
 
     def gravity_torque(self, q: FloatArray) -> FloatArray:
@@ -159,10 +157,7 @@ class LoadedModel:
 def checked_load(robot: Robot, load: ArrayLike) -> FloatArray:
     """Payload as an array, shape (nb, 10); see `LoadedModel.carry`.
 
-    Raises
-    ------
-    InertiaError
-        Where a link with its load would not be physically consistent.
+    Raises an InertiaError where a link with its load would not be physically consistent.
     """
     load = np.array(load, dtype=np.float64)
     if load.shape != (robot.n_bodies, 10):

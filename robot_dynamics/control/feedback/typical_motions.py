@@ -58,10 +58,7 @@ def effective_inertias(dynamics: Dynamics, motions: Motions) -> FloatArray:
 def mass_matrices(dynamics: Dynamics, q: FloatArray) -> FloatArray:
     """M with rotor inertias at many postures, shape (k, n, n).
 
-    Raises
-    ------
-    InertiaError
-        Where some motion of the model moves no mass: no gain follows from that.
+    Raises an InertiaError where some motion of the model moves no mass: no gain follows from that.
     """
     mass = dynamics.mass_matrix(q)
     eigenvalues, vectors = np.linalg.eigh(mass)

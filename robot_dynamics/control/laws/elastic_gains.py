@@ -212,15 +212,8 @@ class ElasticLoop:
     def design(self, stiffness: ArrayLike | None = None) -> ElasticPDGains:
         """Gains under which the slowest motion of the sampled loop is fastest; see `require`.
 
-        Parameters
-        ----------
-        stiffness : array_like, shape (n,) or (), optional
-            K_P; by default a little more than is sufficient.
-
-        Raises
-        ------
-        ControlError
-            Where springs are too soft for a stiffness that is sufficient.
+        The stiffness K_P, shape (n,) or (), is a little more than sufficient by default. Raises a
+        ControlError where springs are too soft for a stiffness that is sufficient.
         """
         if stiffness is None:
             least = self.least_stiffness()
@@ -254,10 +247,8 @@ class ElasticLoop:
     def require(self, gains: ElasticPDGains) -> ElasticGainReport:
         """Report of gains that are stable.
 
-        Raises
-        ------
-        ControlError
-            Where a damping is outside its bound, or the sampled loop is not stable.
+        Raises a ControlError where a damping is outside its bound, or the sampled loop is not
+        stable.
         """
         names = self.dynamics.robot.links.joint_names
         for name, damping, bound in zip(names, gains.damping, self.damping_bound, strict=True):

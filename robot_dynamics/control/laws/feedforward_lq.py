@@ -431,8 +431,7 @@ class SummedDisturbance:
             self._add(K, e, dt, self._bound, self.effort)
 
 
-@kernel('void(float64[:, ::1], float64[::1], float64, float64[::1], float64[::1])',
-        on_demand=True, nogil=True)
+@kernel('void(f8[:, ::1], f8[::1], f8, f8[::1], f8[::1])', on_demand=True, nogil=True)
 def add_error(K, e, dt, bound, effort):
     """Add dt K_i e to an effort, within its bounds; NaN and inf are ignored."""
     n = e.size

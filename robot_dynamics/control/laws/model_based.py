@@ -25,25 +25,11 @@ from robot_dynamics.model.robot import Robot
 class ModelController(WithFeedback):
     """Base class of laws of feedback and model: a `TrackingController` without `update`.
 
-    Parameters
-    ----------
-    robot, feedback, dynamics
-        The model, gains of the feedback, and equations of the robot where they exist already.
-    period, delay : float
-        Sampling period, and time from the measurement of a state to the effort that answers it;
-        the gains are checked against them. s.
-
-    Attributes
-    ----------
-    model : LoadedModel
-        Equations of the arm with its payload.
-    tau_model, tau_feedback : ndarray, shape (n,)
-        Parts of the last effort: that of the model, and the rest.
-
-    Raises
-    ------
-    ControlError, InertiaError
-        Where the gains are unstable, or some motion of the model moves no mass.
+    Gains are checked against the sampling period and the delay, the time from the measurement of a
+    state to the effort that answers it, s. Raises a ControlError where they are unstable, and an
+    InertiaError where some motion of the model moves no mass. `tau_model` and `tau_feedback`,
+    shape (n,), are the parts of the last effort: that of the model (with its payload, `model`),
+    and the rest.
     """
 
     frozen = False

@@ -290,7 +290,8 @@ class AdaptiveController(WithFeedback):
 
     def advance(self, dt: float) -> None:
         """Continue a change of the payload; see `LoadedModel.advance`."""
-        if self.model.advance(dt):
+        if self.model.changes:
+            self.model.advance(dt)
             self._note_load()
 
     def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
@@ -342,12 +343,8 @@ def make_adaptation(robot: Robot, dynamics: Dynamics, gains: AdaptationGains,
     """Estimates with the update law of the gains.
 
     `known` and `constraints` (k, p) are the same by name and as equations; `limit` is the largest
-    frequency w_A of a stable loop, rad/s.
-
-    Raises
-    ------
-    ParameterError
-        Where single parameters are known under a natural law.
+    frequency w_A of a stable loop, rad/s. Raises a ParameterError where single parameters are
+    known under a natural law.
     """
     parts, prior = gains.parts, robot.inertial_parameters
     bodies, terms = body_metric(robot, dynamics, gains), term_metric(robot, dynamics, gains)

@@ -49,14 +49,10 @@ MOST_SAMPLES_LATE = 50
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """Stability of one arm with the gains of the model.
+    """Stability of one arm, named by its difference from the model, with the gains of the model.
 
-    Attributes
-    ----------
-    arm : str
-        Difference from the model.
-    dominant : ndarray of complex, shape (k,)
-        The largest eigenvalue at each point; nan where the arm has no linear model.
+    `dominant`, shape (k,), is the largest eigenvalue at each point; nan where the arm has no
+    linear model.
     """
 
     arm: str
@@ -82,14 +78,8 @@ class Verdict:
 class Certificate:
     """Stability of a feedback along a motion, on arms that differ from the model.
 
-    Attributes
-    ----------
-    verdicts : tuple of Verdict
-        The arm as modelled first.
-    period, delay : float
-        Sampling period, and time from a state to the effort that answers it. s.
-    q : ndarray, shape (k, n)
-        Positions at the points.
+    The first verdict is that of the arm as modelled. `period` and `delay` (from a state to the
+    effort that answers it) are in s, `q`, shape (k, n), are the positions at the points.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -109,13 +99,7 @@ class Certificate:
         return all(verdict.is_stable for verdict in self.verdicts)
 
     def require(self) -> None:
-        """Raise where the feedback is not stable.
-
-        Raises
-        ------
-        ControlError
-            Names the arm, the radius and the pose.
-        """
+        """Raise a ControlError with arm, radius and pose where the feedback is not stable."""
         if self.is_stable:
             return
         worst = self.worst

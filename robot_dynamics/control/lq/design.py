@@ -223,10 +223,7 @@ class ScheduleState:
     def observe(self, norm: float, dt: float) -> None:
         """Decide about a sample with an error norm, rad or m, after a time, s.
 
-        Raises
-        ------
-        StopRequestedError
-            Where the error is excessive.
+        Raises a StopRequestedError where the error is excessive.
         """
         schedule = self.schedule
         # Written so that NaN counts as excessive.

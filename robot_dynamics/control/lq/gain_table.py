@@ -88,9 +88,8 @@ class GainTable:
         return knot if distance <= self._close else -1
 
 
-@kernel('Tuple((int64, float64))(float64[:, ::1], float64[:, ::1], float64[::1], '
-        'float64[::1], '
-        'float64, int64, int64)', on_demand=True, nogil=True)
+@kernel('Tuple((i8, f8))(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1], f8, i8, i8)',
+        on_demand=True, nogil=True)
 def nearest_knot(q, v, q_d, v_d, spacing, start, reach):
     """The last of the nearest knots within reach, and its distance."""
     best, least = start, np.inf

@@ -18,12 +18,9 @@ from robot_dynamics.model.robot import Robot
 
 @dataclass(frozen=True, eq=False)
 class LinearPoint:
-    """Linear model at a point: dtau = M da + dtau_dq dq + dtau_dv dv.
+    """Linear model at a point, or many: dtau = M da + dtau_dq dq + dtau_dv dv.
 
-    Attributes
-    ----------
-    dtau_dq, dtau_dv, M : ndarray, shape (n, n), or (k, n, n) for many points
-        Derivatives at fixed accelerations; viscous friction and rotors included.
+    Shape (n, n) or (k, n, n); at fixed accelerations, viscous friction and rotors included.
     """
 
     dtau_dq: FloatArray

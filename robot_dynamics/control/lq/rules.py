@@ -66,21 +66,10 @@ SINGULAR = 1
 class GainRule(ABC):
     """Rule of K in u = -K x, x = (q - q_d, v - v_d), from the model at a point.
 
-    Parameters
-    ----------
-    n : int
-        Number of joints.
-    time : float
-        Time over which the model is discretised. s.
-    weights : tuple of two floats
-        Weight of every position and of every velocity.
-    order : int
-        Last power of A T in the series of Phi, `HIGHEST_ORDER` at most.
-
-    Attributes
-    ----------
-    weights : ndarray, shape (2 n,)
-        Diagonal of Q, positions first; may be rescaled between two gains.
+    The model is discretised over `time`, s, to the power `order` of A T in the series of Phi,
+    `HIGHEST_ORDER` at most. The weights given are those of every position and of every velocity;
+    `weights`, shape (2 n,), is the diagonal of Q, positions first, and may be rescaled between two
+    gains.
     """
 
     name: str
@@ -108,10 +97,7 @@ class GainRule(ABC):
     def gain(self, point: LinearPoint, K: FloatArray) -> None:
         """Write the gain at a point into K, shape (n, columns).
 
-        Raises
-        ------
-        ControlError
-            Where a mass matrix is not positive definite.
+        Raises a ControlError where a mass matrix is not positive definite.
         """
 
     def gains_at(self, points: LinearPoint) -> FloatArray:
@@ -426,9 +412,8 @@ def step_back(Phi, Gamma, weights, cost, gain, ahead, reached, spare, closed):
     return 0
 
 
-@kernel('int64(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64, int64, '
-        'float64[::1], '
-        'float64[:, ::1])', on_demand=True, nogil=True)
+@kernel('i8(f8[:, ::1], f8[:, ::1], f8[:, ::1], f8, i8, f8[::1], f8[:, ::1])',
+        on_demand=True, nogil=True)
 def one_step_gain_of(dq, dv, M, horizon, order, weights, K):
     """Write the one-step gain of a point; returns 0 or SINGULAR."""
     n = M.shape[0]
@@ -445,9 +430,8 @@ def one_step_gain_of(dq, dv, M, horizon, order, weights, K):
     return 0
 
 
-@kernel('int64(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64, int64, '
-        'float64[::1], '
-        'int64, float64[:, ::1], float64[:, ::1])', on_demand=True, nogil=True)
+@kernel('i8(f8[:, ::1], f8[:, ::1], f8[:, ::1], f8, i8, f8[::1], i8, f8[:, ::1], f8[:, ::1])',
+        on_demand=True, nogil=True)
 def riccati_gain_of(dq, dv, M, period, order, weights, steps, cost, K):
     """Write the gain of a point after some steps from a cost matrix, which is updated.
 
@@ -468,8 +452,8 @@ def riccati_gain_of(dq, dv, M, period, order, weights, steps, cost, K):
     return 0
 
 
-@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64, '
-        'float64[:, ::1], float64[:, ::1])', on_demand=True, nogil=True)
+@kernel('void(f8[:, ::1], f8[:, ::1], f8[:, ::1], f8, f8[:, ::1], f8[:, ::1])',
+        on_demand=True, nogil=True)
 def gain_with_estimate(dq, dv, M, rate, regulator, K):
     """Write the gains of position, velocity and integral, given those of the regulator."""
     n = M.shape[0]

@@ -81,14 +81,9 @@ class AccelerationCommand:
 
 
 class AccelerationSolver:
-    """Repeated solution for control loops, without checks of the arguments.
+    """Repeated solution for control loops of n joints, without checks of the arguments.
 
     See `bounded_acceleration` for single calls.
-
-    Parameters
-    ----------
-    n : int
-        Number of joints.
     """
 
     def __init__(self, n: int):
@@ -101,12 +96,8 @@ class AccelerationSolver:
               preferred: FloatArray | None = None) -> Outcome:
         """Write the solution to `u` and `held`; return its outcome. See `bounded_acceleration`.
 
-        The Jacobian must be contiguous, and no upper bound below the lower one.
-
-        Raises
-        ------
-        ControlError
-            Where the search does not end, as with NaN.
+        The Jacobian must be contiguous, and no upper bound below the lower one. Raises a
+        ControlError where the search does not end, as with NaN.
         """
         nearest_to = self._still if preferred is None else preferred
         outcome = self._solve(J, task, nearest_to, lower, upper, self.u, self.held)
@@ -215,8 +206,8 @@ def end_effector_acceleration(dynamics: Dynamics, q: ArrayLike, v: ArrayLike, li
     return bounded_acceleration(J, wanted - bias, upper, lower)
 
 
-@kernel('int64(float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1],'
-        ' float64[::1], int8[::1])', on_demand=True, nogil=True)
+@kernel('i8(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], int8[::1])',
+        on_demand=True, nogil=True)
 def solve(J, b, preferred, lower, upper, u, held):
     """Write the u nearest to preferred with J u = b and lower <= u <= upper.
 

@@ -82,24 +82,13 @@ def resting(q: FloatArray) -> PiecewiseMotion:
 def pieces_through(times: FloatArray, q: FloatArray, v: FloatArray | None, a: FloatArray | None,
                    stop_acceleration: float, *, coast: float = COAST,
                    before: tuple[float, FloatArray, FloatArray] | None = None) -> PiecewiseMotion:
-    """Motion through points, with a stop after them if they end in motion.
+    """Motion through m points, with a stop after them if they end in motion.
 
-    Parameters
-    ----------
-    times : ndarray, shape (m,)
-        Times of the points. s.
-    q : ndarray, shape (m, n)
-        Positions.
-    v, a : ndarray, shape (m, n), or None
-        Velocities and accelerations where they are given.
-    stop_acceleration : float
-        Deceleration of the stop. rad/s^2 or m/s^2.
-    coast : float
-        How long the motion goes on before the stop; 0 to brake at once, without the part of the
-        last acceleration that would make a joint faster. s.
-    before : (float, ndarray, ndarray), optional
-        Time, position and velocity of a point before the first one, from which positions without
-        velocities are interpolated.
+    Times (m,) in s; positions q (m, n); v and a (m, n), or None. The stop decelerates by
+    `stop_acceleration`, rad/s^2 or m/s^2, after `coast`, s; with 0 it brakes at once, without the
+    part of the last acceleration that would make a joint faster. `before` is time, position and
+    velocity of a point before the first one, from which positions without velocities are
+    interpolated.
     """
     if v is None:
         v, a = _derivatives(times, q, before)

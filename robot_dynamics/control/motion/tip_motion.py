@@ -162,15 +162,10 @@ class TipMotion(Reference):
 
 
 class Reversed(Reference):
-    """Another reference from its end to its start.
+    """Another reference that ends, from its end to its start.
 
     It begins and ends at rest where the other does, and the joints return to their start: those of
     a redundant arm do not where only its end effector goes back.
-
-    Parameters
-    ----------
-    member : Reference
-        A reference that ends.
     """
 
     def __init__(self, member: Reference):
@@ -307,12 +302,7 @@ def _rotation_to(here: FloatArray, there: FloatArray) -> FloatArray:
 class TipPath(ABC):
     """A smooth curve, in base axes, by the length travelled along it.
 
-    Attributes
-    ----------
-    length : float
-        m.
-    curvature : float
-        Largest curvature, 0 for a line. 1/m.
+    `length` is in m, `curvature` the largest one, in 1/m, 0 for a line.
     """
 
     length: float
@@ -320,13 +310,7 @@ class TipPath(ABC):
 
     @abstractmethod
     def at(self, s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Point, and its first and second derivative along s, each of shape (3,).
-
-        Parameters
-        ----------
-        s : float
-            Length travelled. m.
-        """
+        """Point and its first and second derivative along s, each of shape (3,); s in m."""
 
 
 class Line(TipPath):

@@ -33,16 +33,8 @@ class TrajectoryLimits:
     """Check points and whole motions against position, speed and acceleration limits.
 
     A joint beyond a position limit, as that of an arm pushed onto its stop may be, can be led back
-    from there, but not farther away.
-
-    Parameters
-    ----------
-    joint_names : sequence of str, length n
-        The joints, for messages.
-    limits : JointLimits
-        Position and speed limits; a speed that is nan is not limited.
-    acceleration : array_like, scalar or shape (n,)
-        Largest accelerations, inf without a limit. rad/s^2 or m/s^2.
+    from there, but not farther away. A speed limit that is nan, and an acceleration (scalar or
+    shape (n,), rad/s^2 or m/s^2) that is inf, do not limit.
     """
 
     def __init__(self, joint_names: Sequence[str], limits: JointLimits,

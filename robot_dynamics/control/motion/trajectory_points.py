@@ -53,12 +53,8 @@ class TrajectoryPoint:
 class PointArrays:
     """Points as in messages, in the order of the message's joints, a row a point.
 
-    Parameters
-    ----------
-    times : ndarray, shape (m,)
-        Times after the start of the trajectory. s.
-    positions, velocities, accelerations : ndarray, shape (m, k)
-        One value for each of k joints; None where the message has none.
+    Times, shape (m,), are counted from the start of the trajectory, s; the rest has shape (m, k)
+    for k joints, or is None where the message has none.
     """
 
     times: FloatArray
@@ -71,13 +67,7 @@ class PointArrays:
 
     @classmethod
     def of(cls, points: Sequence[TrajectoryPoint], count: int) -> PointArrays:
-        """Points of count joints as arrays.
-
-        Raises
-        ------
-        TrajectoryError
-            Where a field has a wrong length.
-        """
+        """Points of count joints as arrays; raises a TrajectoryError for a wrong length."""
         return cls(np.array([point.time_from_start for point in points], dtype=np.float64),
                    *(_stacked(points, field, count) for field in FIELDS))
 
@@ -105,10 +95,7 @@ def read_points(joint_names: tuple[str, ...], names: Sequence[str],
                 points: Sequence[TrajectoryPoint] | PointArrays, *, max_points: int) -> Points:
     """Points in the order of `joint_names`.
 
-    Raises
-    ------
-    TrajectoryError
-        Where joints, lengths, times or values are wrong.
+    Raises a TrajectoryError where joints, lengths, times or values are wrong.
     """
     order = _order(joint_names, names)
     check_count(len(points), max_points)

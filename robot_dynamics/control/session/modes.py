@@ -34,10 +34,9 @@ class Mode(Enum):
     #: The safe command was sent; no command follows.
     STOPPED = 'stopped'
 
-    @property
-    def follows(self) -> bool:
-        """Whether the control law moves the arm, or lets it be moved by hand."""
-        return self in (Mode.TRACKING, Mode.GUIDED, Mode.HALTED)
+    def __init__(self, name: str):
+        #: Whether the control law moves the arm, or lets it be moved by hand.
+        self.follows = name in ('tracking', 'guided', 'halted')
 
 
 class Cause(Enum):
@@ -68,14 +67,8 @@ class Cause(Enum):
 class Command:
     """Efforts to send. One object serves all cycles: read it before the next call.
 
-    Attributes
-    ----------
-    effort : ndarray, shape (n,)
-        Finite and within the limits. N m or N.
-    stamp : float
-        Stamp of the state it answers. s.
-    is_safe : bool
-        Whether it is the safe command.
+    `effort`, shape (n,), is finite and within the limits, N m or N; `stamp` is that of the state
+    it answers, s; `is_safe` is whether it is the safe command.
     """
 
     __slots__ = ('effort', 'is_safe', 'stamp')

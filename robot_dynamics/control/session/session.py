@@ -17,8 +17,14 @@ from robot_dynamics.control.checks import exceeds, positive
 from robot_dynamics.control.feedback.protocol import TrackingController
 from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
 from robot_dynamics.control.motion.trajectory_points import PointArrays, TrajectoryPoint
-from robot_dynamics.control.session.command_gate import CommandGate, SafeCommand, SafeKind
-from robot_dynamics.control.session.limits import EffortLimiter, SpeedGuard, all_within
+from robot_dynamics.control.session.limits import (
+    CommandGate,
+    EffortLimiter,
+    SafeCommand,
+    SafeKind,
+    SpeedGuard,
+    all_within,
+)
 from robot_dynamics.control.session.modes import Cause, Command, Mode
 from robot_dynamics.control.session.start_gate import StartGate
 from robot_dynamics.control.session.stop_motion import StopMotion
@@ -98,16 +104,8 @@ class StepClock:
 
     A step as long as a gap would move the estimates as if the last error had lasted all the time.
     A step much shorter than a period amplifies the noise of finite differences. Both are answered
-    with an effort, but not learnt from.
-
-    Parameters
-    ----------
-    period : float
-        Nominal time between states. s.
-    max_factor : float
-        Longest step counted, in periods.
-    gap_factor, short_factor : float
-        Steps longer or shorter than this many periods are not learnt from.
+    with an effort, but not learnt from. A step counts as `max_factor` nominal periods at most;
+    those longer than `gap_factor` or shorter than `short_factor` periods are not learnt from.
     """
 
     def __init__(self, period: float, *, max_factor: float = 5.0, gap_factor: float = 3.0,

@@ -24,8 +24,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.model.arrays import FloatArray, IntArray
 from robot_dynamics.nodes.ros import qos
-from robot_dynamics.nodes.ros.messages import ArrayMessage, array_of
-from robot_dynamics.nodes.ros.subscriptions import PolledSubscription
+from robot_dynamics.nodes.ros.messages import ArrayMessage, PolledSubscription, array_of
 
 #: Discovery needs this long to show all publishers and subscriptions of a topic. s.
 SETTLING_TIME = 0.3
@@ -93,18 +92,9 @@ COMMAND_TYPES: dict[str, type[EffortArray] | type[EffortTrajectory]] = {
 
 
 class CommandClaim:
-    """The publisher of commands, which exists while a controller claims the arm.
+    """The publisher of commands on a topic, which exists while a controller claims the arm.
 
-    Parameters
-    ----------
-    node : Node
-        The node.
-    topic : str
-        Topic of the commands.
-    message : CommandMessage
-        Their message.
-    joint_names : sequence of str
-        The joints, in the order of efforts.
+    Efforts are in the order of `joint_names`.
     """
 
     def __init__(self, node: Node, topic: str, message: CommandMessage,

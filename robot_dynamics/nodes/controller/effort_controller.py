@@ -44,6 +44,7 @@ from robot_dynamics.nodes.ros.lifecycle import AUTOSTART, ManagedNode
 from robot_dynamics.nodes.ros.messages import (
     ArrayMessage,
     JointStateMessage,
+    SizeLimitedReader,
     StampClock,
     joint_order,
     to_nanoseconds,
@@ -51,7 +52,6 @@ from robot_dynamics.nodes.ros.messages import (
 from robot_dynamics.nodes.ros.parameters import Parameter, Values
 from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
 from robot_dynamics.nodes.ros.stopping import StopRequest
-from robot_dynamics.nodes.ros.subscriptions import SizeLimitedReader
 
 #: Time between two copies of a safe command. s.
 _COPY_PERIOD = 0.002
@@ -421,15 +421,8 @@ def run_controller(make_node: Callable[[StopRequest], EffortControllerNode],
 class Telemetry:
     """Calls publishers at a fraction of the cycle rate, spread over the cycles between.
 
-    Parameters
-    ----------
-    cycle_rate : float
-        Rate at which `cycle` is called. Hz.
-    rate : float
-        Wanted rate of each publisher; it gets the cycle rate divided by a whole number. 0 for
-        none. Hz.
-    publishers : sequence of callable
-        Functions to call with the stamp in ns.
+    Each is called with a stamp in ns, at the cycle rate divided by a whole number: close to
+    `rate`, Hz, or never for 0.
     """
 
     def __init__(self, cycle_rate: float, rate: float,

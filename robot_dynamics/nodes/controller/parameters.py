@@ -12,8 +12,7 @@ import numpy as np
 from robot_dynamics.control.feedback.gains import FeedbackGains
 from robot_dynamics.control.feedback.protocol import HardwareGravityController, TrackingController
 from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
-from robot_dynamics.control.session.command_gate import SafeKind
-from robot_dynamics.control.session.limits import EffortLimiter
+from robot_dynamics.control.session.limits import EffortLimiter, SafeKind
 from robot_dynamics.control.session.session import ControlSession, SessionSettings
 from robot_dynamics.control.session.start_gate import StartGate
 from robot_dynamics.control.states.joint_state import JointStateMonitor
@@ -139,23 +138,8 @@ def make_session(robot: Robot, law: TrackingController, values: Values,
                  state_names: Sequence[str] | None = None) -> ControlSession:
     """Control session of a law as `CONTROLLER_PARAMETERS` describe it.
 
-    Parameters
-    ----------
-    robot : Robot
-        The arm.
-    law : TrackingController
-        The law.
-    values : mapping
-        Values of the parameters.
-    kind : type
-        Class of the session.
-    state_names : sequence of str, optional
-        Names of the joints in the states, where they differ from those of the robot.
-
-    Raises
-    ------
-    ParameterError
-        Where values do not fit the robot.
+    `state_names` are those of the joints in the states, where they differ from the robot's. Raises
+    a ParameterError where values do not fit the robot.
     """
     names = robot.joint_names
     monitor = JointStateMonitor.for_robot(

@@ -36,17 +36,7 @@ def make_stop_motion(robot: Robot, values: Values) -> StopMotion:
 
 
 class StopServices:
-    """Services ``~/stop`` and ``~/resume``.
-
-    Parameters
-    ----------
-    node : Node
-        The controller.
-    session : ControlSession
-        Its session.
-    changed : callable
-        Called when the mode may have changed.
-    """
+    """Services ``~/stop`` and ``~/resume``; `changed` is called when the mode may have changed."""
 
     def __init__(self, node: Node, session: ControlSession, changed: Callable[[], None]):
         self._node = node
@@ -107,13 +97,7 @@ def payload_of(values: Mapping[str, Any]) -> Payload:
 
 
 class PayloadServices:
-    """Changes the payload of a law between two cycles.
-
-    Attributes
-    ----------
-    is_carried : bool
-        Whether the model carries the payload.
-    """
+    """Changes the payload of a law between two cycles; `is_carried`: whether the model has it."""
 
     def __init__(self, robot: Robot, law: Carrier, session: ControlSession,
                  values: Mapping[str, Any]):
@@ -133,11 +117,8 @@ class PayloadServices:
     def carry(self, wanted: bool) -> str:
         """Add the payload to the model, or remove it; return a text for the caller.
 
-        Raises
-        ------
-        RobotDynamicsError
-            Where no payload is set, or the arm cannot hold it in its present pose. Nothing
-            changes then.
+        Raises a RobotDynamicsError, and changes nothing, where no payload is set or the arm cannot
+        hold it in its present pose.
         """
         if wanted == self.is_carried:
             return 'the payload is carried already' if wanted else 'no payload is carried'
@@ -151,13 +132,7 @@ class PayloadServices:
         return f'the model carries {what}' + (f' in {seconds:g} s' if seconds else '')
 
     def check(self, values: Mapping[str, Any]) -> None:
-        """Reject a change of a carried payload to one that is not physical or too heavy.
-
-        Raises
-        ------
-        ParameterError
-            With the reason.
-        """
+        """Reject a change of a carried payload to one that is not physical or too heavy."""
         payload = payload_of(values)
         if not self.is_carried or payload == self._payload:
             return

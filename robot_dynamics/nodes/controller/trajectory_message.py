@@ -37,17 +37,7 @@ _ALL_FIELDS = (*FIELDS, 'effort')
 
 @dataclass(frozen=True, eq=False)
 class TrajectoryMessage:
-    """A trajectory as it was sent.
-
-    Parameters
-    ----------
-    stamp : int
-        Start time, ns; 0 for now.
-    names : list of str
-        Its joints.
-    points : PointArrays
-        Its points.
-    """
+    """A trajectory as it was sent; its stamp is the start time in ns, 0 for now."""
 
     stamp: int
     names: list[str]
@@ -55,19 +45,10 @@ class TrajectoryMessage:
 
 
 def read_trajectory(data: bytes, *, max_points: int) -> TrajectoryMessage:
-    """Read a serialised trajectory.
+    """Read a serialised trajectory of at most `max_points` points.
 
-    Parameters
-    ----------
-    data : bytes
-        The message.
-    max_points : int
-        Largest number of points.
-
-    Raises
-    ------
-    TrajectoryError
-        Where it is truncated, or has too many points or points of different lengths.
+    Raises a TrajectoryError where it is truncated, or has too many points or points of different
+    lengths.
     """
     order = _BYTE_ORDERS.get(data[:2])
     if order is None:
@@ -84,15 +65,7 @@ def read_trajectory(data: bytes, *, max_points: int) -> TrajectoryMessage:
 
 
 class _Reader:
-    """Reads one field after the other.
-
-    Parameters
-    ----------
-    data : bytes
-        The message.
-    order : str
-        Order of its bytes, in the notation of struct and numpy.
-    """
+    """Reads one field after the other; `order` is that of the bytes in the notation of struct."""
 
     def __init__(self, data: bytes, order: str):
         self.data, self.order = data, order

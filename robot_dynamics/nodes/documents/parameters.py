@@ -106,16 +106,9 @@ def markdown_table(table: Sequence[Parameter]) -> str:
 
 
 def parameter_file(node: str, table: Sequence[Parameter], remarks: str) -> str:
-    """Return a parameter file with every parameter of a node at its default.
+    """Parameter file with every row at its default, for nodes of a name in any namespace.
 
-    Parameters
-    ----------
-    node : str
-        Name of the node. The file is for nodes of that name in any namespace.
-    table : sequence of Parameter
-        Its rows.
-    remarks : str
-        What to say at the top.
+    The remarks stand at its top.
     """
     lines = ['# SPDX-License-Identifier: Apache-2.0', *_comment(remarks, ''),
              f'/**/{node}:', '  ros__parameters:']

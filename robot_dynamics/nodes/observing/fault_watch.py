@@ -120,18 +120,10 @@ class FaultWatch:
 
     def update(self, q: FloatArray, v: FloatArray, effort: FloatArray, dt: float, now: float,
                stamp: int, *, due: bool) -> None:
-        """Examine a joint state.
+        """Examine a joint state; with `due`, publish without an event, too.
 
-        Parameters
-        ----------
-        q, v, effort : ndarray, shape (n,)
-            State, and the effort that has acted since the last; nan where unknown.
-        dt : float
-            Time since the last state, 0 where it starts over. s.
-        now, stamp : float, int
-            Time of the state. s and ns.
-        due : bool
-            Whether to publish without an event, too.
+        `effort` has acted since the last state, nan where unknown; `dt` is the time since then, 0
+        where it starts over, s; `now` (s) and `stamp` (ns) are the time of the state.
         """
         if dt > 0.0 and self._detector is None:
             self._measure_period(dt)

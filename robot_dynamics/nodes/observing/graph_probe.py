@@ -59,21 +59,10 @@ _DEPTH = 2000
 
 def look(seconds: float = 4.0, *, namespace: str | None = None,
          domain: int | None = None) -> GraphSnapshot:
-    """Take a snapshot of a running system.
+    """Take a snapshot of a running system, with messages of some seconds after discovery.
 
-    Parameters
-    ----------
-    seconds : float
-        How long to receive messages after discovery. s.
-    namespace : str, optional
-        Namespace of the arm; any by default.
-    domain : int, optional
-        ROS domain; that of the environment by default.
-
-    Raises
-    ------
-    BringupError
-        When ROS 2 cannot be started.
+    `namespace` is that of the arm, any by default; `domain` that of the environment by default.
+    Raises a BringupError where ROS 2 cannot be started.
     """
     context = started_context(domain)
     try:
@@ -301,15 +290,7 @@ class _Call:
 
 
 class NodeQueries:
-    """Parameters and lifecycle states of nodes, as their answers arrive.
-
-    Attributes
-    ----------
-    parameters : dict of str to dict
-        Parameter values by node; a node without an answer is missing.
-    lifecycle : dict of str to str
-        Label of the lifecycle state by node.
-    """
+    """Parameters by node and lifecycle states (labels) by node, as their answers arrive."""
 
     def __init__(self, node: Node):
         self._node = node
@@ -319,15 +300,7 @@ class NodeQueries:
         self.lifecycle: dict[str, str] = {}
 
     def add(self, names: list[str], services: dict[str, list[str]]) -> None:
-        """Add nodes that are new.
-
-        Parameters
-        ----------
-        names : list of str
-            Full names of nodes.
-        services : dict of str to list of str
-            Types of all services by name.
-        """
+        """Add nodes that are new, by their full names; `services` has the types of all."""
         for name in names:
             if name in self._added or len(self._added) >= MOST_NODES:
                 continue

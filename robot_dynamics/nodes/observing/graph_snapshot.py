@@ -17,17 +17,7 @@ Topics = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A publisher or a subscription.
-
-    Parameters
-    ----------
-    node : str
-        Full name of its node.
-    type : str
-        Type of its messages, e.g. ``'sensor_msgs/msg/JointState'``.
-    reliable, latched : bool
-        Its quality of service: reliable or best effort, transient local or volatile.
-    """
+    """A publisher or a subscription: full name of its node, message type, quality of service."""
 
     node: str
     type: str
@@ -46,19 +36,10 @@ class Topic:
 
 @dataclass(frozen=True)
 class StateSample:
-    """One message of joint states.
+    """One message of joint states; its stamp and times are in ns.
 
-    Parameters
-    ----------
-    received, sent : int
-        Receive time on the clock of this machine, and send time on that of the sender, 0 where
-        it is unknown. ns.
-    stamp : int
-        Stamp of its header. ns.
-    names : tuple of str
-        Joints.
-    position, velocity, effort : tuple of float
-        One value per joint, or empty.
+    Received by the clock of this machine, sent by that of the sender, 0 where unknown. Velocity
+    and effort may be empty.
     """
 
     received: int
@@ -90,20 +71,11 @@ class StatusSeen:
 
 @dataclass(frozen=True)
 class NodeInfo:
-    """A node.
+    """A node by its full name.
 
-    Parameters
-    ----------
-    name : str
-        Full name.
-    parameters : mapping or None
-        Values by name; None where it did not answer.
-    lifecycle : str or None
-        State of a managed node; None for other nodes and without an answer.
-    publishes, subscribes : mapping of str to tuple of str
-        Types by the full names of its topics.
-    copies : int
-        How many nodes have this name.
+    `parameters` is None where it did not answer, `lifecycle` for nodes that are not managed, too.
+    `publishes` and `subscribes` have types by the full names of topics; `copies` is how many nodes
+    have this name.
     """
 
     name: str
@@ -233,16 +205,9 @@ def is_inside(name: str, namespace: str) -> bool:
 
 def choose_states_topic(topics: Topics, controllers: tuple[NodeInfo, ...],
                         namespace: str | None) -> str:
-    """Choose the topic of joint states to examine.
+    """Choose the topic of joint states to examine, in a namespace, or None for any.
 
-    Parameters
-    ----------
-    topics : mapping
-        All topics.
-    controllers : tuple of NodeInfo
-        Controllers, which subscribe to states of their arm.
-    namespace : str, optional
-        Namespace of the arm; None for any.
+    `controllers` are those that subscribe to states of their arm.
     """
     found = sorted(name for name, types in topics.items() if JOINT_STATE_TYPE in types
                    and name.rpartition('/')[2] == STATES)

@@ -18,8 +18,8 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics.errors import BringupError, RecordingError
 from robot_dynamics.nodes.observing.graph_snapshot import JOINT_STATE_TYPE
+from robot_dynamics.nodes.ros.messages import PolledSubscription
 from robot_dynamics.nodes.ros.runtime import started_context
-from robot_dynamics.nodes.ros.subscriptions import PolledSubscription
 
 #: Time between two checks for messages, and between two checks for topics. s.
 _PACE, _DISCOVERY = 0.02, 0.25
@@ -34,33 +34,13 @@ def listen(seconds: float, take: Take, *, topic: str | None = None, namespace: s
            domain: int | None = None, patience: float = 15.0,
            is_over: Callable[[], bool] = lambda: False,
            progress: Callable[[float], None] = lambda share: None) -> None:
-    """Pass on joint states for some time, counted from the first one.
+    """Pass on joint states for `seconds`, s, counted from the first one, to `take`.
 
-    Parameters
-    ----------
-    seconds : float
-        Duration. s.
-    take : callable
-        Called with the messages.
-    topic : str, optional
-        The topic; all topics of joint states by default.
-    namespace : str
-        Namespace of the arm.
-    domain : int, optional
-        ROS domain; that of the environment by default.
-    patience : float
-        How long to wait for the first one. s.
-    is_over : callable
-        Called periodically; True ends early.
-    progress : callable
-        Called periodically with the share of the time that has passed, 0 before the first one.
-
-    Raises
-    ------
-    BringupError
-        When ROS 2 cannot be started, or a name is not valid.
-    RecordingError
-        When no joint state arrives.
+    All topics of joint states by default, in the namespace of the arm; the ROS domain is that of
+    the environment by default. `patience` is how long to wait for the first one, s. Periodically
+    `is_over` is called, which ends early by True, and `progress` with the share of the time that
+    has passed, 0 before the first one. Raises a BringupError where ROS 2 cannot be started or a
+    name is not valid, and a RecordingError when no joint state arrives.
     """
     context = started_context(domain)
     try:

@@ -43,18 +43,10 @@ _SERVICES: dict[str, type] = {
 
 
 class Switcher:
-    """Requests transitions of controllers; a context manager.
+    """Requests transitions of controllers, and reports each step; a context manager.
 
-    Parameters
-    ----------
-    controllers : mapping of str to str
-        Names of the nodes of the controllers, by the names that users give.
-    namespace : str
-        Namespace of the arm.
-    domain : int, optional
-        ROS domain; that of the environment by default.
-    report : callable of str
-        Called with each step.
+    `controllers` has the names of their nodes by the names that users give; `namespace` is that of
+    the arm; `domain` that of the environment by default.
     """
 
     def __init__(self, controllers: Mapping[str, str], *, namespace: str = '',
@@ -82,10 +74,7 @@ class Switcher:
     def switch(self, name: str) -> None:
         """Let a controller take over.
 
-        Raises
-        ------
-        BringupError
-            With the reason, and the controller that has the arm now.
+        Raises a BringupError with the reason, and the controller that has the arm now.
         """
         states = self._look(name)
         if not states:

@@ -58,14 +58,8 @@ def load_robot(node: Node, values: Values, stopped: StopRequest) -> Robot:
 def load_described(node: Node, values: Values, stopped: StopRequest) -> Described:
     """Load the robot that the parameters of a node describe, with its source.
 
-    The node must not be served by an executor meanwhile.
-
-    Raises
-    ------
-    ModelError
-        Without a robot, or where it cannot be used: a joint may have several coordinates.
-    StoppedEarlyError
-        When asked to stop meanwhile.
+    The node must not be served by an executor meanwhile. Raises a ModelError without a robot that
+    can be used, and a StoppedEarlyError when asked to stop.
     """
     gravity = values['gravity']
     if len(gravity) not in (0, 3):
@@ -120,18 +114,9 @@ def _from_topic(node: Node, timeout: float, stopped: StopRequest) -> str:
 
 def wait_for_message(context: Context, subscription: Subscription, *, timeout: float,
                      stopped: Callable[[], bool] = lambda: False) -> Any | None:
-    """Next message of a subscription that no executor serves yet, None at a timeout.
+    """Next message of a subscription that no executor serves yet, None after a timeout, s.
 
-    Parameters
-    ----------
-    context : Context
-        Its context.
-    subscription : Subscription
-        Where the message is expected.
-    timeout : float
-        How long to wait. s.
-    stopped : callable
-        Called ten times a second; waiting ends when it returns True.
+    `stopped` is called ten times a second; waiting ends when it returns True.
     """
     messages: list[Any] = []
     wait_set = WaitSet(context, [(subscription, messages.append)])
@@ -170,10 +155,7 @@ MOTOR_PARAMETERS = (
 def load_elastic_robot(described: Described, values: Values) -> ElasticRobot:
     """Load motors and springs that the parameters of a node describe.
 
-    Raises
-    ------
-    RobotDynamicsError
-        Naming the file, or joint and field.
+    Raises a RobotDynamicsError that names the file, or joint and field.
     """
     wanted, source = values['elastic_joints'], described.source
     if wanted != DESCRIPTION:

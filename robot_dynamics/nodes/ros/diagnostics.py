@@ -33,17 +33,7 @@ class Level(IntEnum):
 
 @dataclass
 class Status:
-    """The state of one item.
-
-    Parameters
-    ----------
-    level : Level
-        Severity.
-    message : str
-        Short text.
-    values : mapping of str to object
-        Values to show.
-    """
+    """The state of one item: severity, a short text, and values to show."""
 
     level: Level = Level.OK
     message: str = 'ok'
@@ -51,17 +41,7 @@ class Status:
 
 
 class Diagnostics:
-    """Publishes the status of the items of a node once a second.
-
-    Parameters
-    ----------
-    node : Node
-        The node.
-    hardware_id : str
-        Name of the robot.
-    items : mapping of str to callable
-        Callable that returns the Status of each item, by name.
-    """
+    """Publishes the status of the items of a node once a second; each item returns its own."""
 
     PERIOD = 1.0
 
@@ -121,10 +101,7 @@ class CycleStatistics:
     def status(self, nominal_period: float | None = None) -> Status:
         """Rate, worst period and durations; resets them.
 
-        Parameters
-        ----------
-        nominal_period : float, optional
-            Expected period; a cycle is late after 1.5 of it. s.
+        A cycle is late after 1.5 of the nominal period, s, where there is one.
         """
         count = min(self._count, len(self._periods))
         self._count = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages and arrays that are built once and filled in place every cycle.
+"""Messages that are built once and filled in place every cycle, and readers of messages.
 
 Fields of numbers are ``array.array`` behind the scenes, so a numpy view on a field
 writes straight into the message.
@@ -8,13 +8,17 @@ writes straight into the message.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
 from numpy.typing import ArrayLike
+from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -24,6 +28,12 @@ from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.arrays import FloatArray, IntArray
 
 _NANOSECONDS = 1_000_000_000
+
+#: Largest joint state that is read: a thousand joints with long names, which takes a tenth of a
+#: millisecond. bytes.
+LARGEST_STATE = 65_536
+#: Warnings of one kind are this far apart. s.
+_WARNING_PERIOD = 2.0
 
 
 def to_nanoseconds(stamp: Time) -> int:
@@ -85,21 +95,8 @@ class StampClock:
 class JointStateMessage:
     """A JointState of fixed joints whose numbers are numpy views into the message.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Joint names.
-    position, velocity, effort : bool
-        Fields that it has; the others stay empty, "not provided".
-    frame : str
-        ``frame_id`` of its header, a link of the arm, which RViz needs to draw efforts.
-
-    Attributes
-    ----------
-    message : JointState
-        The message.
-    position, velocity, effort : ndarray, shape (n,) or (0,)
-        Views into its fields.
+    Fields that were not asked for stay empty, "not provided". RViz needs `frame`, a link of the
+    arm, to draw efforts.
     """
 
     def __init__(self, names: Sequence[str], *, position: bool = False, velocity: bool = False,
@@ -120,15 +117,7 @@ class JointStateMessage:
 
 
 class ArrayMessage:
-    """A Float64MultiArray of fixed, labelled shape with a numpy view on its data.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        One label a dimension, e.g. ``('joint', 'parameter')``.
-    shape : sequence of int
-        Its size; row major.
-    """
+    """A Float64MultiArray of fixed shape, one label a dimension, with a numpy view on its data."""
 
     def __init__(self, labels: Sequence[str], shape: Sequence[int]):
         self.message = Float64MultiArray(data=[0.0] * int(np.prod(shape)))
@@ -146,21 +135,10 @@ class ArrayMessage:
 
 def joint_order(parameter: str, wanted: Sequence[str],
                 names: Sequence[str]) -> IntArray:
-    """Indices of joints in the order that a parameter asks for, shape (n,).
+    """Indices of joints in the order that a parameter asks for: ``vector[order]`` is in it.
 
-    ``vector[order]`` is in that order.
-
-    Parameters
-    ----------
-    parameter : str
-        Name of the parameter, for the error.
-    wanted, names : sequence of str
-        Joints in its order, empty for the order of the robot; and the joints of the robot.
-
-    Raises
-    ------
-    ParameterError
-        When they are not the same joints.
+    An empty parameter asks for the order of the robot. Raises a ParameterError where the joints
+    are not the same.
     """
     names = list(names)
     wanted = list(wanted) or names
@@ -173,3 +151,83 @@ def joint_order(parameter: str, wanted: Sequence[str],
 def array_of(field: Any) -> FloatArray:
     """View of a field of doubles, shape (k,)."""
     return np.frombuffer(field, dtype=np.float64) if len(field) else np.empty(0)
+
+
+class PolledSubscription:
+    """A subscription whose messages, as many as its depth, wait until they are fetched."""
+
+    def __init__(self, node: Node, message_type: type, topic: str, profile: QoSProfile, *,
+                 raw: bool = False, **options: Any):
+        self._node = node
+        self._raw = raw
+        self._served: deque[Any] = deque()
+        # An executor that does not know callback groups may serve it nevertheless.
+        self._subscription = node.create_subscription(
+            message_type, topic, self._serve, profile, raw=raw,
+            callback_group=_UnservedGroup(), **options)
+
+    @property
+    def topic_name(self) -> str:
+        """Full name of the topic."""
+        return self._subscription.topic_name
+
+    def fetch(self) -> Any | None:
+        """Take the oldest message that waits, None where none does."""
+        if self._served:
+            return self._served.popleft()
+        taken = self._subscription.handle.take_message(self._subscription.msg_type, self._raw)
+        return None if taken is None else taken[0]
+
+    def _serve(self, message: Any) -> None:
+        """Keep a message; a method, because rclpy inspects the signature of callbacks."""
+        self._served.append(message)
+
+    def destroy(self) -> None:
+        """Unsubscribe."""
+        self._node.destroy_subscription(self._subscription)
+
+
+class _UnservedGroup(CallbackGroup):
+    """Callbacks that no executor may run."""
+
+    def can_execute(self, entity: object) -> bool:
+        return False
+
+    def beginning_execution(self, entity: object) -> bool:
+        return False
+
+    def ending_execution(self, entity: object) -> None:
+        pass
+
+
+class SizeLimitedReader:
+    """Deserialises messages up to a size in bytes; the callback of a raw subscription.
+
+    A message may name ten thousand joints, and rclpy makes a Python object of each name. A raw
+    subscription delivers bytes instead, so that too large a message costs a controller nothing.
+    `rejected` counts messages that were too large or not of the type.
+    """
+
+    def __init__(self, node: Node, message_type: type, topic: str,
+                 callback: Callable[[Any], None], *, largest: int = LARGEST_STATE):
+        self._node, self._type, self._topic = node, message_type, topic
+        self._callback, self._largest = callback, largest
+        self.rejected = 0
+
+    def read(self, data: bytes) -> None:
+        """Deserialise a message for the callback, or log why that is not possible."""
+        if len(data) > self._largest:
+            self._reject(f'it has {len(data)} bytes, more than {self._largest}')
+            return
+        try:
+            message = deserialize_message(data, self._type)
+        except RuntimeError:  # of the middleware, without a useful text
+            self._reject(f'it is not a {self._type.__name__}')
+            return
+        self._callback(message)
+
+    def _reject(self, reason: str) -> None:
+        self.rejected += 1
+        self._node.get_logger().warning(
+            f'message on {self._topic} rejected: {reason}; check its publisher '
+            f'({self.rejected} so far)', throttle_duration_sec=_WARNING_PERIOD)

@@ -23,9 +23,8 @@ from rclpy.service import Service
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.nodes.ros.parameters import Parameter, Type, Values
-from robot_dynamics.nodes.ros.spinning import SPIN, SlowGroup
+from robot_dynamics.nodes.ros.spinning import SPIN, FastEntities, SlowGroup
 from robot_dynamics.nodes.ros.stopping import StopRequest
-from robot_dynamics.nodes.ros.subscriptions import FastEntities
 
 STOP_WITH_PARENT = Parameter('stop_with_parent', True, 'Stop, with a safe command, when the '
                              'process that started this one has ended. Set false for a node that '
@@ -55,17 +54,9 @@ _Serve = Callable[[Any, Any], Any]
 class NodeParameters:
     """The parameters of a node, declared from a table and read as one snapshot.
 
-    A change is checked when it is requested. It takes effect as a whole when `refresh` is
+    A change is checked when it is requested: `check` takes all values together and raises a
+    ParameterError where they contradict each other. It takes effect as a whole when `refresh` is
     called, which the runtime does between two callbacks and never inside a control cycle.
-
-    Parameters
-    ----------
-    node : Node
-        The node that declares them.
-    table : sequence of Parameter
-        Its table.
-    check : callable, optional
-        Takes all values together and raises ParameterError where they contradict each other.
     """
 
     def __init__(self, node: Node, table: Sequence[Parameter],
@@ -97,13 +88,9 @@ class NodeParameters:
     def promote(self, parameters: Sequence[RosParameter]) -> list[RosParameter]:
         """Convert the values of a change to the types of their rows.
 
-        Read-only parameters are returned as they are, for rclpy to reject.
-
-        Raises
-        ------
-        ParameterError
-            When a value does not fit its row, would change the clock of the node, or belongs
-            to an unknown name.
+        Read-only parameters are returned as they are, for rclpy to reject. Raises a ParameterError
+        where a value does not fit its row, would change the clock of the node, or belongs to an
+        unknown name.
         """
         return [self._promoted(parameter) for parameter in parameters]
 

@@ -88,10 +88,7 @@ class Parameter:
     def convert(self, value: Any) -> Any:
         """Convert a value to the type of the row, a list to a tuple.
 
-        Raises
-        ------
-        ParameterError
-            When type, range or choice are wrong.
+        Raises a ParameterError when type, range or choice are wrong.
         """
         kind = self.type
         if kind in (Type.DOUBLE_ARRAY, Type.STRING_ARRAY):
@@ -183,21 +180,8 @@ def per_joint(values: Values, name: str, joint_names: Sequence[str], *,
               default: Any = None) -> FloatArray:
     """Expand a list parameter to one value per joint, shape (n,).
 
-    Parameters
-    ----------
-    values : mapping
-        Parameter values.
-    name : str
-        Name of the parameter. One value stands for all joints, an empty list for the default.
-    joint_names : sequence of str
-        The n joints.
-    default : array_like, shape (n,) or scalar, optional
-        Value of an empty list.
-
-    Raises
-    ------
-    ParameterError
-        When the number of values is wrong.
+    One value stands for all joints, an empty list for the default, a scalar or one value per
+    joint. Raises a ParameterError where the number of values is wrong.
     """
     given = values[name]
     n = len(joint_names)

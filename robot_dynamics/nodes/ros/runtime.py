@@ -27,9 +27,8 @@ from rclpy.signals import SignalHandlerOptions
 from robot_dynamics.errors import BringupError, RobotDynamicsError
 from robot_dynamics.nodes.ros.node import RUNTIME_PARAMETERS, STOP_WITH_PARENT, NodeParameters
 from robot_dynamics.nodes.ros.parameters import Parameter, Values, help_text
-from robot_dynamics.nodes.ros.spinning import SPIN, make_spinner
+from robot_dynamics.nodes.ros.spinning import SPIN, FastEntities, make_spinner
 from robot_dynamics.nodes.ros.stopping import StoppedEarlyError, StopRequest, forget_output
-from robot_dynamics.nodes.ros.subscriptions import FastEntities
 from robot_dynamics.nodes.ros.transports import without_shared_memory
 
 RCLError: type[RuntimeError] = _rclpy.RCLError
@@ -66,14 +65,8 @@ def run(make_node: Callable[[StopRequest], RuntimeNode], args: Sequence[str] | N
         table: Sequence[Parameter] = ()) -> int:
     """Run a node in this process until it is asked to stop; return the exit status.
 
-    Parameters
-    ----------
-    make_node : callable
-        Takes the stop request, which a slow start should check, and returns the node.
-    args : sequence of str, optional
-        Command line; `sys.argv` when missing.
-    table : sequence of Parameter
-        The node's own parameters, for ``--help``.
+    `make_node` takes the stop request, which a slow start should check, and returns the node.
+    `args` is `sys.argv` by default; the table of the node's own parameters is for ``--help``.
     """
     if asks_for_help(sys.argv[1:] if args is None else args):
         try:
@@ -112,17 +105,8 @@ def freeze_garbage() -> None:
 def started_context(domain: int | None) -> Context:
     """Initialise rclpy in a context of its own, for a command that observes a system.
 
-    The caller shuts it down.
-
-    Parameters
-    ----------
-    domain : int, optional
-        ROS domain; that of the environment by default.
-
-    Raises
-    ------
-    BringupError
-        When ROS 2 cannot be started.
+    The caller shuts it down. The domain is that of the environment by default. Raises a
+    BringupError where ROS 2 cannot be started.
     """
     context = Context()
     try:

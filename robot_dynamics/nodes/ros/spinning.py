@@ -15,25 +15,149 @@ cycles a second.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.clock import Clock, ClockType
 from rclpy.context import Context
 from rclpy.executors import Executor, SingleThreadedExecutor, TimeoutException
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.parameters import Parameter
-from robot_dynamics.nodes.ros.subscriptions import FastEntities
 
 SPIN = Parameter('spin', 'single', 'How the node waits: single is the default executor of rclpy, '
                  'events and waitset take half the processor time and reach 1 kHz.',
                  choices=('single', 'events', 'waitset'), read_only=True)
+
+_NANOSECONDS = 1_000_000_000
+
+
+class Alarm:
+    """A timer for a deadline that moves on all the time, at no cost per cycle.
+
+    When the timer fires, `ring` acts if the deadline has passed, and returns how long it is until
+    the present deadline, s; the timer waits for that. So it is never late.
+    """
+
+    #: Share of the waiting time before a deadline in which no slow work begins, and its most. s.
+    _SHARE, _LONGEST = 0.25, 0.02
+
+    def __init__(self, ring: Callable[[], float]):
+        self._ring = ring
+        self._timer: Any = None
+        self._quiet_from = math.inf
+
+    def start(self, timer: Timer) -> None:
+        """Take the timer whose callback is `serve`."""
+        self._timer = timer
+        self._expect(timer.timer_period_ns / _NANOSECONDS)
+
+    def serve(self) -> None:
+        """Call `ring`, and wait for the next time."""
+        seconds = self._ring()
+        self._timer.timer_period_ns = max(1, round(seconds * _NANOSECONDS))
+        self._timer.reset()
+        self._expect(seconds)
+
+    def is_near(self, now: float) -> bool:
+        """Whether the deadline is near, by `time.monotonic`."""
+        return now >= self._quiet_from
+
+    def _expect(self, seconds: float) -> None:
+        self._quiet_from = time.monotonic() + seconds - min(self._SHARE * seconds, self._LONGEST)
+
+
+class _Lifetime:
+    """Lifetime of the entities between two calls of `FastEntities.destroy`."""
+
+    is_over = False
+
+
+class FastEntities:
+    """The subscriptions and timers of a node's cycle, which are served before anything else.
+
+    They are ordinary entities of the node, served by any executor. A callback that an executor
+    has taken does not run any more once its entity is destroyed.
+    """
+
+    def __init__(self, node: Node):
+        self._node = node
+        self._clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self._group = MutuallyExclusiveCallbackGroup()
+        self._lifetime = _Lifetime()
+        self.subscriptions: list[tuple[Subscription, Callable[[Any], None]]] = []
+        self.timers: list[tuple[Timer, Callable[[], None]]] = []
+        self._alarms: list[Alarm] = []
+        #: Counts changes, so that a spinner knows when to build its wait set again.
+        self.generation = 0
+
+    def subscribe(self, message_type: type, topic: str, callback: Callable[[Any], None],
+                  profile: QoSProfile, *, raw: bool = False) -> Subscription:
+        """Create a subscription of the cycle; raw messages stay serialised."""
+        lifetime = self._lifetime
+
+        def serve(message: Any) -> None:
+            if not lifetime.is_over:
+                callback(message)
+
+        subscription = self._node.create_subscription(
+            message_type, topic, serve, profile, callback_group=self._group, raw=raw,
+            qos_overriding_options=qos.overridable())
+        self.subscriptions.append((subscription, serve))
+        self.generation += 1
+        return subscription
+
+    def tick(self, period: float, callback: Callable[[], None]) -> Timer:
+        """Create a timer, in s, on the steady clock, which runs while simulated time stops."""
+        lifetime = self._lifetime
+
+        # Without any parameter, or the EventsExecutor would pass it information on the timer.
+        def serve() -> None:
+            if not lifetime.is_over:
+                callback()
+
+        timer = self._node.create_timer(period, serve, callback_group=self._group,
+                                        clock=self._clock)
+        self.timers.append((timer, serve))
+        self.generation += 1
+        return timer
+
+    def alarm(self, seconds: float, ring: Callable[[], float]) -> None:
+        """Call `ring` after some seconds on the steady clock, then as it returns; see `Alarm`."""
+        alarm = Alarm(ring)
+        alarm.start(self.tick(seconds, alarm.serve))
+        self._alarms.append(alarm)
+
+    def is_pressed(self, now: float) -> bool:
+        """Whether the deadline of an alarm is near, by `time.monotonic`."""
+        return any(alarm.is_near(now) for alarm in self._alarms)
+
+    @property
+    def any(self) -> bool:
+        """Whether there are any."""
+        return bool(self.subscriptions or self.timers)
+
+    def destroy(self) -> None:
+        """Destroy all of them."""
+        self._lifetime.is_over = True
+        self._lifetime = _Lifetime()
+        for subscription, _ in self.subscriptions:
+            self._node.destroy_subscription(subscription)
+        for timer, _ in self.timers:
+            self._node.destroy_timer(timer)
+        self.subscriptions.clear()
+        self.timers.clear()
+        self._alarms.clear()
+        self.generation += 1
 
 
 class SlowGroup(MutuallyExclusiveCallbackGroup):
@@ -48,23 +172,11 @@ class SlowGroup(MutuallyExclusiveCallbackGroup):
         return self.is_open and super().can_execute(entity)
 
 
-_NANOSECONDS = 1_000_000_000
-
-
 class WaitSet:
     """A wait set that is built once, and runs the callbacks of its subscriptions and timers.
 
-    rclpy's executors build a new wait set from every entity of a node before each wait, which
-    at 500 Hz costs half of a process's time.
-
-    Parameters
-    ----------
-    context : Context
-        The context they live in.
-    subscriptions : sequence of (Subscription, callable)
-        Each with the callback of its messages.
-    timers : sequence of (Timer, callable)
-        Each with its callback.
+    rclpy's executors build a new wait set from every entity of a node before each wait, which at
+    500 Hz costs half of a process's time.
     """
 
     def __init__(self, context: Context,
@@ -263,13 +375,7 @@ class RestWatch:
 
 
 def make_spinner(style: str, node: Node, fast: FastEntities) -> Spinner:
-    """Make the spinner of a style.
-
-    Raises
-    ------
-    ParameterError
-        When this rclpy has no EventsExecutor and one is asked for.
-    """
+    """Make the spinner of a style; raises a ParameterError where this rclpy does not have it."""
     if style == 'waitset':
         return WaitSetSpinner(node, fast)
     if style == 'events':

@@ -101,12 +101,8 @@ class StopRequest:
     def interrupting(self) -> Iterator[None]:
         """Let a signal interrupt the block: a long computation that does not call `check`.
 
-        The block must not use ROS, nor do anything that has to be completed once begun.
-
-        Raises
-        ------
-        StoppedEarlyError
-            Before, in or right after the block.
+        The block must not use ROS, nor do anything that has to be completed once begun. Raises a
+        StoppedEarlyError before, in or right after it.
         """
         hook_before = sys.unraisablehook
         sys.unraisablehook = partial(_report_unraisable, hook_before)
@@ -167,13 +163,9 @@ def _exists(pid: int) -> bool:
 def is_node_process(command: Sequence[str], arguments: Sequence[str]) -> bool:
     """Whether a process was started to run a node of this package.
 
-    Parameters
-    ----------
-    command : sequence of str
-        Its whole command line, `sys.orig_argv`: the interpreter, its options, and perhaps
-        ``-m robot_dynamics.nodes.<name>``.
-    arguments : sequence of str
-        What Python makes of that, `sys.argv`: first the installed script, perhaps.
+    The command is its whole command line, `sys.orig_argv`: the interpreter, its options, and
+    perhaps ``-m robot_dynamics.nodes.<name>``. The arguments are what Python makes of that,
+    `sys.argv`: first the installed script, perhaps.
     """
     if arguments[:1] == ['-m']:  # as long as Python searches for the module
         room, _, name = command[command.index('-m') + 1].rpartition('.')

@@ -7,8 +7,7 @@ import pytest
 from robot_dynamics.control.feedback.protocol import HardwareGravityController
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
-from robot_dynamics.control.session.command_gate import SafeKind
-from robot_dynamics.control.session.limits import EffortLimiter
+from robot_dynamics.control.session.limits import EffortLimiter, SafeKind
 from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.control.session.session import ControlSession, SessionSettings
 from robot_dynamics.control.session.start_gate import StartGate

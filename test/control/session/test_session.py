@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from robot_dynamics.control.motion.trajectory import Progress
 from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
-from robot_dynamics.control.session.command_gate import SafeKind
-from robot_dynamics.control.session.limits import EffortLimiter
+from robot_dynamics.control.session.limits import EffortLimiter, SafeKind
 from robot_dynamics.control.session.modes import Cause, Mode
 from robot_dynamics.control.session.session import ControlSession, SessionSettings
 from robot_dynamics.control.session.start_gate import StartGate

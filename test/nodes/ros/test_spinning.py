@@ -9,8 +9,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile
 from std_msgs.msg import Float64
 
-from robot_dynamics.nodes.ros.spinning import RestWatch
-from robot_dynamics.nodes.ros.subscriptions import FastEntities
+from robot_dynamics.nodes.ros.spinning import FastEntities, RestWatch
 
 
 class Watched:

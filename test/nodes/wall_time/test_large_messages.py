@@ -21,8 +21,8 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.messages import LARGEST_STATE, SizeLimitedReader
 from robot_dynamics.nodes.ros.node import MOST_CHANGED, MOST_READ, limited
-from robot_dynamics.nodes.ros.subscriptions import LARGEST_STATE, SizeLimitedReader
 
 CONTROLLER = 'pd_gravity_controller'
 POSE = [0.3, 0.5, -0.4, -1.2, 0.3, 1.6, 0.2]

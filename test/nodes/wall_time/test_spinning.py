@@ -11,8 +11,7 @@ from std_msgs.msg import Float64
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.nodes.ros import qos
-from robot_dynamics.nodes.ros.spinning import make_spinner
-from robot_dynamics.nodes.ros.subscriptions import Alarm, FastEntities
+from robot_dynamics.nodes.ros.spinning import Alarm, FastEntities, make_spinner
 
 
 class Spun:
