@@ -81,13 +81,8 @@ _BASE = Frame(IDENTITY, ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, ZERO)
 def matrices(tape: Tape, geometry: Geometry, q: Sequence[Scalar], v: Sequence[Scalar],
              parameters: Sequence[Scalar]) -> tuple[Rows, Rows, list[Scalar]]:
     """M, C and g."""
-    frames: list[Frame] = []
-    moments: list[Moments] = []
-    for i, body in enumerate(geometry.bodies):
-        above = frames[body.parent] if body.parent >= 0 else _BASE
-        frame = _frame(tape, body, above, q, v, str(i + 1))
-        frames.append(frame)
-        moments.append(_measured(frame, parameters[10 * i:10 * i + 10]))
+    frames = frames_of(tape, geometry, q, v)
+    moments = [_measured(frame, parameters[10 * i:10 * i + 10]) for i, frame in enumerate(frames)]
     n = geometry.n
     M, C = zeros(n, n), zeros(n, n)
     g: list[Scalar] = [0] * n
@@ -111,6 +106,33 @@ def matrices(tape: Tape, geometry: Geometry, q: Sequence[Scalar], v: Sequence[Sc
                      + dot(other.w, flow))
             j = geometry.bodies[j].parent
     return M, C, g
+
+
+def com_jacobian(tape: Tape, geometry: Geometry, q: Sequence[Scalar],
+                 parameters: Sequence[Scalar]) -> Rows:
+    """Jacobian of the centre of mass times the mass of the robot, sum m J, three rows."""
+    frames = frames_of(tape, geometry, q, [0] * geometry.n)
+    moments = [_measured(frame, parameters[10 * i:10 * i + 10]) for i, frame in enumerate(frames)]
+    J = zeros(3, geometry.n)
+    for k in reversed(range(len(frames))):
+        body = geometry.bodies[k]
+        if body.parent >= 0:
+            moments[body.parent] = moments[body.parent].plus(moments[k])
+        linear = add(cross(frames[k].w, moments[k].h), scale(frames[k].u, moments[k].m))
+        for joint, factor in body.coordinates:
+            for row in range(3):
+                J[row][joint] = J[row][joint] + linear[row] * factor
+    return J
+
+
+def frames_of(tape: Tape, geometry: Geometry, q: Sequence[Scalar], v: Sequence[Scalar],
+              ) -> list[Frame]:
+    """All bodies in base axes."""
+    frames: list[Frame] = []
+    for i, body in enumerate(geometry.bodies):
+        above = frames[body.parent] if body.parent >= 0 else _BASE
+        frames.append(_frame(tape, body, above, q, v, str(i + 1)))
+    return frames
 
 
 def _put(geometry: Geometry, A: Rows, j: int, k: int, value: Scalar) -> None:

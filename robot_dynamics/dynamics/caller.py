@@ -69,6 +69,7 @@ class Caller:
         self._gate, self._library = _find(robot, backend)
         self.backend = 'numba' if self._library is None else 'c'
         if self._library is not None:
+            self._names = robot_c.names_of(robot)
             self._constants = robot_c.constants(robot, armature, np.array(robot.parameters))
 
     def evaluate(self, equation: Equation, rows: Sequence[FloatArray],
@@ -143,19 +144,22 @@ class Caller:
             count = len(arguments)
             if named or not required <= count <= required + 1:
                 return general(*arguments, **named)
+            arrays = arguments[:required]
             try:
                 firsts, sizes, shapes = entries[None if count == required else arguments[-1]]
-                arrays = arguments[:required]
                 for x in arrays:
                     if type(x) is not plain:  # numba takes subclasses for arrays
                         return general(*arguments)
+                if len(sizes) == 1:
+                    y = empty(sizes[0])
+                    if rows(data, *firsts, *arrays, y):
+                        return general(*arguments)
+                    return y.reshape(shapes[0])
                 outputs = [empty(size) for size in sizes]
                 if rows(data, *firsts, *arrays, *outputs):
                     return general(*arguments)
             except (KeyError, TypeError):
                 return general(*arguments)
-            if len(outputs) == 1:
-                return outputs[0].reshape(shapes[0])
             return (tuple if result is None else result._make)(  # type: ignore[attr-defined]
                 [y.reshape(shape) for y, shape in zip(outputs, shapes, strict=True)])
         return call
@@ -197,7 +201,7 @@ class Caller:
                 ) -> tuple[int, FloatArray]:
         """Address of a kernel, and what it reads of the robot."""
         name = name or equation.name.rpartition('.')[2]
-        if self._library is not None and name in robot_c.NAMES:
+        if self._library is not None and name in self._names:
             address: Any = ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
             return address, self._constants
         return equation.address(), data

@@ -4,8 +4,8 @@
  *
  * Inputs and outputs are those of the equations of the same names in
  * robot_dynamics/dynamics/kernels; `robot` is gravity, the armature of its joints, and
- * its inertial parameters. Defined before this text: JOINTS, INERTIAL (ten a body), the codes of joint terms,
- * the runs of zeros of the regressor, and the kernels.
+ * its inertial parameters. Defined before this text: JOINTS, BODIES, INERTIAL (ten a body),
+ * the codes of joint terms, the runs of zeros of the regressor, the tree, and the kernels.
  */
 
 /* Where things stand in `robot`. */
@@ -113,5 +113,132 @@ int64_t mass_matrix(Inputs in, Outputs out, const double *robot)
     mass_kernel(in[0], robot + PARAMETERS, out[0]);
     for (j = 0; j < JOINTS; ++j)
         out[0][j * JOINTS + j] += robot[ROTORS + j];
+    return 0;
+}
+
+/* M = L^T D L in the lower triangle of M, from the tips to the base, as in
+ * robot_dynamics/dynamics/kernels/solve.py; zeros of a tree stay zero and are passed over.
+ * Returns 0, or one more than a joint whose pivot shows that M is not positive definite. */
+static int64_t factorise(double *M)
+{
+    double whole[JOINTS];
+    int k, i, j;
+
+    for (k = 0; k < JOINTS; ++k)
+        whole[k] = M[k * JOINTS + k];
+    for (k = JOINTS - 1; k >= 0; --k) {
+        double *below = M + k * JOINTS;
+        const double pivot = below[k];
+        if (!(pivot > JOINTS * DBL_EPSILON * whole[k] && pivot > 0.0))
+            return k + 1;
+        for (i = k - 1; i >= 0; --i) {
+            const double share = below[i] / pivot;
+            double *row = M + i * JOINTS;
+            if (share == 0.0)
+                continue;
+            for (j = 0; j <= i; ++j)
+                row[j] -= share * below[j];
+            below[i] = share;
+        }
+    }
+    return 0;
+}
+
+int64_t forward_dynamics(Inputs in, Outputs out, const double *robot)
+{
+    const double still[JOINTS] = {0.0};
+    double M[JOINTS * JOINTS], *a = out[0];
+    int64_t status;
+    int k, j;
+
+    mass_kernel(in[0], robot + PARAMETERS, M);
+    efforts_kernel(in[0], in[1], still, robot + PARAMETERS, robot, a);
+    for (k = 0; k < JOINTS; ++k) {
+        M[k * JOINTS + k] += robot[ROTORS + k];
+        a[k] = in[2][k] - a[k];
+    }
+    status = factorise(M);
+    for (k = JOINTS - 1; k >= 0 && status == 0; --k)
+        for (j = 0; j < k; ++j)
+            a[j] -= M[k * JOINTS + j] * a[k];
+    for (k = 0; k < JOINTS && status == 0; ++k) {
+        a[k] /= M[k * JOINTS + k];
+        for (j = 0; j < k; ++j)
+            a[k] -= M[k * JOINTS + j] * a[j];
+    }
+    return status;
+}
+
+int64_t forward_kinematics(Inputs in, Outputs out, const double *robot)
+{
+    (void)robot;
+    poses_kernel(in[0], out[0]);
+    return 0;
+}
+
+int64_t com_jacobian(Inputs in, Outputs out, const double *robot)
+{
+    double mass = 0.0;
+    size_t k;
+    for (k = 0; k < INERTIAL; k += 10)
+        mass += robot[PARAMETERS + k];
+    com_kernel(in[0], robot + PARAMETERS, out[0]);
+    for (k = 0; k < 3 * JOINTS; ++k)
+        out[0][k] /= mass;
+    return 0;
+}
+
+/* The vector x of a frame with such a pose, in the axes in which the pose is given. */
+static void turn(const double *pose, const double *x, double *y)
+{
+    int row;
+    for (row = 0; row < 3; ++row)
+        y[row] = pose[4 * row] * x[0] + pose[4 * row + 1] * x[1] + pose[4 * row + 2] * x[2];
+}
+
+/* frame: its pose on its body, then that body and whether its own axes are wanted. */
+int64_t jacobian(Inputs in, Outputs out, const double *robot)
+{
+    const double *frame = in[0];
+    const double at[3] = {frame[3], frame[7], frame[11]};
+    const int body = (int)frame[16], is_in_own_axes = frame[17] != 0.0;
+    double poses[16 * BODIES], X[3], *J = out[0];
+    int k, row, axis, share;
+
+    (void)robot;
+    memset(J, 0, sizeof(double) * 6 * JOINTS);
+    if (body < 0)
+        return 0;
+    poses_kernel(in[1], poses);
+    turn(poses + 16 * body, at, X);
+    for (row = 0; row < 3; ++row)
+        X[row] += poses[16 * body + 4 * row + 3];
+    for (k = body; k >= 0; k = bodies[k].parent) {
+        const double *pose = poses + 16 * k;
+        double z[3], arm[3], twist[6] = {0.0};
+
+        turn(pose, bodies[k].axis, z);
+        turn(pose, bodies[k].offset, arm);
+        for (row = 0; row < 3; ++row)
+            arm[row] += X[row] - pose[4 * row + 3];
+        for (row = 0; row < 3; ++row) {
+            const int next = (row + 1) % 3, last = (row + 2) % 3;
+            twist[row] = bodies[k].is_prismatic ? z[row] : z[next] * arm[last] - z[last] * arm[next];
+            twist[row + 3] = bodies[k].is_prismatic ? 0.0 : z[row];
+        }
+        if (is_in_own_axes)
+            for (row = 0; row < 6; row += 3) {
+                double of_body[3] = {0.0}, of_frame[3] = {0.0};
+                for (axis = 0; axis < 9; ++axis)
+                    of_body[axis % 3] += poses[16 * body + 4 * (axis / 3) + axis % 3]
+                                         * twist[row + axis / 3];
+                for (axis = 0; axis < 9; ++axis)
+                    of_frame[axis % 3] += frame[4 * (axis / 3) + axis % 3] * of_body[axis / 3];
+                memcpy(twist + row, of_frame, sizeof of_frame);
+            }
+        for (share = bodies[k].begin; share < bodies[k].end; ++share)
+            for (row = 0; row < 6; ++row)
+                J[row * JOINTS + shares[share].joint] += shares[share].factor * twist[row];
+    }
     return 0;
 }

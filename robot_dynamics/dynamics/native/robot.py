@@ -30,15 +30,19 @@ from robot_dynamics.errors import BackendError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
-_HEADERS = ('math.h', 'stddef.h', 'stdint.h', 'stdlib.h', 'string.h')
+_HEADERS = ('float.h', 'math.h', 'stddef.h', 'stdint.h', 'stdlib.h', 'string.h')
 
-#: Equations that are written out, by their names.
+#: Equations that are written out for every such robot, by their names.
 NAMES = ('slotine_li_regressor', 'regressor', 'adaptive_terms', 'inverse_dynamics', 'matrices',
-         'mass_matrix')
+         'mass_matrix', 'forward_kinematics', 'jacobian', 'com_jacobian')
 
 #: Bodies up to which the equations are written out: their number of entries grows with the
 #: square of it, and with that the time of the compiler.
 LARGEST = 40
+
+#: Joints up to which accelerations are those of a factorised mass matrix; beyond, the time of
+#: a factorisation grows faster than that of the recursion of the kernels.
+SMALL = 32
 
 #: ``fill_sines`` in ``sines.c``.
 _SINES = Sines('fill_sines', 8)
@@ -69,6 +73,12 @@ def library_of(robot: Robot) -> ctypes.CDLL:
     n = robot.n_bodies
     return open_library(_key(robot), lambda: library_source(robot), subject=robot.name,
                         expected=0.6 + 0.06 * n + 0.003 * n * n)
+
+
+def names_of(robot: Robot) -> frozenset[str]:
+    """Equations of a robot that run in C."""
+    mimics = robot.n < robot.n_bodies
+    return frozenset(NAMES) | ({'forward_dynamics'} if mimics or robot.n <= SMALL else set())
 
 
 def constants(robot: Robot, armature: FloatArray, parameters: FloatArray) -> FloatArray:
@@ -105,13 +115,15 @@ def written(name: str) -> str:
 def library_source(robot: Robot) -> str:
     """C of all kernels of a robot; inertial parameters and gravity do not matter."""
     geometry = numeric_geometry(robot)
-    values = {'JOINTS': robot.n, 'INERTIAL': 10 * robot.n_bodies, 'VISCOUS': slotine_li.VISCOUS,
-              'COULOMB': slotine_li.COULOMB, 'ARMATURE': slotine_li.ARMATURE}
+    values = {'JOINTS': robot.n, 'BODIES': robot.n_bodies, 'INERTIAL': 10 * robot.n_bodies,
+              'VISCOUS': slotine_li.VISCOUS, 'COULOMB': slotine_li.COULOMB,
+              'ARMATURE': slotine_li.ARMATURE}
     parts = ['\n'.join(f'#include <{header}>' for header in _HEADERS), PART_MACRO,
              '\n'.join(f'#define {name} {value}' for name, value in values.items()),
-             _zeros(geometry), written('sines.c'),
+             _zeros(geometry), _tree(geometry), written('sines.c'),
              regressor_kernel(geometry), adaptive_kernel(geometry), efforts_kernel(geometry),
-             matrices_kernel(geometry), mass_kernel(geometry), written('robot.c')]
+             matrices_kernel(geometry), mass_kernel(geometry),
+             poses_kernel(geometry), com_kernel(geometry), written('robot.c')]
     return '\n\n'.join(parts)
 
 
@@ -155,6 +167,22 @@ def mass_kernel(geometry: Geometry) -> str:
     return _kernel('mass_kernel', tape, inputs, {'M': _flat(M)})
 
 
+def poses_kernel(geometry: Geometry) -> str:
+    """Poses of all bodies, 4 by 4 each."""
+    tape, inputs, _ = _inputs(geometry, ('q',))
+    frames = composite.frames_of(tape, geometry, inputs['q'], [0] * geometry.n)
+    rows = [[*axes, p] for frame in frames for axes, p in (
+        *zip(frame.axes, frame.origin, strict=True), ((0, 0, 0), 1))]
+    return _kernel('poses_kernel', tape, inputs, {'poses': _flat(rows)})
+
+
+def com_kernel(geometry: Geometry) -> str:
+    """Jacobian of the centre of mass times the mass."""
+    tape, inputs, _ = _inputs(geometry, ('q', 'pi'))
+    J = composite.com_jacobian(tape, geometry, inputs['q'], inputs['pi'])
+    return _kernel('com_kernel', tape, inputs, {'J': _flat(J)})
+
+
 def carried_bodies(geometry: Geometry) -> list[set[int]]:
     """Return the bodies that each independent joint moves."""
     carried: list[set[int]] = [set() for _ in geometry.joints]
@@ -190,6 +218,22 @@ def _kernel(name: str, tape: Tape, inputs: Mapping[str, list[Any]],
 
 def _flat(rows: recursion.Rows) -> list[Scalar]:
     return [entry for row in rows for entry in row]
+
+
+def _tree(geometry: Geometry) -> str:
+    """Write how bodies hang together, and the shares of the joints in their motion."""
+    bodies: list[str] = []
+    shares: list[str] = []
+    for body in geometry.bodies:
+        end = len(shares) + len(body.coordinates)
+        axis, offset = (', '.join(map(str, vector)) for vector in (body.axis, body.offset))
+        bodies.append(f'    {{{body.parent}, {body.is_prismatic:d}, {len(shares)}, {end}, '
+                      f'{{{axis}}}, {{{offset}}}}}')
+        shares += [f'{{{joint}, {factor}}}' for joint, factor in body.coordinates]
+    return ('static const struct {\n    int parent, is_prismatic, begin, end;\n'
+            '    double axis[3], offset[3];\n} bodies[] = {\n' + ',\n'.join(bodies) + '\n};\n'
+            'static const struct { int joint; double factor; } shares[] = {'
+            + ', '.join(shares) + '};')
 
 
 def _zeros(geometry: Geometry) -> str:
