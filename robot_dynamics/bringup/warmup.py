@@ -24,15 +24,10 @@ _OF_ELASTIC_ARMS = {'elastic.rotors': ('add_rotor_matrices',), 'elastic.motion':
 
 
 def warm_up(processes: Sequence[NodeProcess] = ()) -> float:
-    """Load or compile the kernels of a control loop; return the seconds it took.
+    """Load or compile the kernels of a control loop and of some processes; seconds it took.
 
     Nodes do this themselves. Done before, several that start together need not wait
     for each other, and the user sees what takes so long.
-
-    Parameters
-    ----------
-    processes : sequence of NodeProcess
-        What is going to run: what these ask for comes along.
     """
     import_kernels()
     return warm_up_imported(kernels_of(processes))

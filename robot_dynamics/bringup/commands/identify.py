@@ -320,21 +320,8 @@ def read_inputs(recordings: Sequence[Path], robot: str | None, config: Path | No
         motors: {topic: motor_states}     # robot_dynamics.identification.elastic.dataset
         estimate: {friction: auto}
 
-    Parameters
-    ----------
-    recordings : sequence of Path
-        Recordings; with none those of the YAML are read.
-    robot : str, optional
-        Description, or name of a robot of this package.
-    config : Path, optional
-        The YAML.
-    data : Path, optional
-        Further folder for its paths.
-
-    Raises
-    ------
-    RobotDynamicsError
-        Where the robot is missing, or the YAML is wrong.
+    Recordings and robot (a description, or the name of one of this package) replace those of the
+    YAML; ``data`` is a further folder for its paths.
     """
     settings, content = (DatasetSettings(), {}) if config is None else read_settings(config)
     folders = tuple(folder for folder in (None if config is None else config.parent, data)

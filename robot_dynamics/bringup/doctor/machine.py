@@ -29,22 +29,10 @@ _REAL_TIME = (1, 2)
 
 @dataclass(frozen=True)
 class NodeUsage:
-    """A process that runs a node of this package.
+    """A process that runs a node of this package: its id, executable and niceness.
 
-    Parameters
-    ----------
-    pid : int
-        Process id.
-    node : str
-        Executable of the node.
-    cpu : float
-        Processor time, as a share of one core.
-    domain : int or None
-        ROS domain, None where it is not visible.
-    nice : int
-        Niceness.
-    is_real_time : bool
-        Whether it has a real-time priority.
+    ``cpu`` is processor time as a share of one core; the ROS domain is None where it is not
+    visible.
     """
 
     pid: int

@@ -63,16 +63,9 @@ _SENDS = f'{Mode.HOLDING.value}: '.encode()
 
 @dataclass(frozen=True)
 class Simulator:
-    """Names of the ros2_control plugins of a generation of Gazebo.
+    """A generation of Gazebo: ROS 2 package, and plugins of ros2_control.
 
-    Parameters
-    ----------
-    package : str
-        ROS 2 package.
-    hardware : str
-        Plugin of ros2_control for the hardware.
-    library, plugin : str
-        Plugin of Gazebo that runs the controller manager.
+    ``hardware`` is that for the hardware; ``library`` and ``plugin`` run the controller manager.
     """
 
     package: str

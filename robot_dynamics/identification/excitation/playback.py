@@ -111,11 +111,7 @@ def within_range(robot: Robot, pose: FloatArray) -> tuple[FloatArray, tuple[str,
     """Pose within the range of every joint, and a line for each joint that is outside.
 
     An arm that sags may hang slightly outside; the reference begins at the nearest pose within.
-
-    Raises
-    ------
-    StateError
-        If a joint is farther outside than sagging explains.
+    StateError if a joint is farther outside than sagging explains.
     """
     lower, upper = robot.limits.lower, robot.limits.upper
     inside = np.clip(pose, lower, upper)

@@ -16,24 +16,10 @@ from robot_dynamics.identification.stiffness.spring import DIRECTION, SpringRepo
 
 @dataclass(frozen=True, eq=False)
 class JointReport:
-    """Results of a joint.
+    """Results of a joint: of its spring from two encoders, of modes from torque and acceleration.
 
-    Parameters
-    ----------
-    name : str
-        Name of the joint.
-    samples : int
-        Number of rows.
-    duration : float
-        s, or samples if the sampling rate is unknown.
-    has_rate : bool
-        Whether times are seconds.
-    spring : SpringReport, optional
-        From two encoders.
-    modes : ModesReport, optional
-        From a torque and an acceleration.
-    missing : tuple of str
-        Undetermined quantities, and what a log needs for them.
+    The duration is in s, or in samples without a known rate. ``missing`` are the undetermined
+    quantities, and what a log needs for them.
     """
 
     name: str
