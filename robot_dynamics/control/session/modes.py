@@ -34,9 +34,10 @@ class Mode(Enum):
     #: The safe command was sent; no command follows.
     STOPPED = 'stopped'
 
-    def __init__(self, name: str):
-        #: Whether the control law moves the arm, or lets it be moved by hand.
-        self.follows = name in ('tracking', 'guided', 'halted')
+    @property
+    def follows(self) -> bool:
+        """Whether the control law moves the arm, or lets it be moved by hand."""
+        return self in (Mode.TRACKING, Mode.GUIDED, Mode.HALTED)
 
 
 class Cause(Enum):
