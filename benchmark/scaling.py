@@ -81,7 +81,7 @@ def methods(dynamics: Dynamics) -> dict[str, tuple[Callable[[], object], int]]:
     calls = {}
     for group, names in GROUPS.items():
         for name, arguments in names.items():
-            method = getattr(dynamics, name.partition(',')[0])
+            method = name.partition(',')[0]
             given, named = [], {}
             for argument in arguments.split(', '):
                 keyword, is_named, key = argument.partition('=')
@@ -89,7 +89,10 @@ def methods(dynamics: Dynamics) -> dict[str, tuple[Callable[[], object], int]]:
                     named[keyword] = values[key]
                 else:
                     given.append(values[argument])
-            calls[name] = partial(method, *given, **named), BATCH if group == 'batches' else 1
+            # A method is replaced at its first call: plain arrays then go past it.
+            getattr(dynamics, method)(*given, **named)
+            calls[name] = (partial(getattr(dynamics, method), *given, **named),
+                           BATCH if group == 'batches' else 1)
     return calls
 
 
