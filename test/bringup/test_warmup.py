@@ -11,13 +11,17 @@ from robot_dynamics.bringup.processes import child_environment
 from robot_dynamics.bringup.runner import ProcessRunner
 from robot_dynamics.bringup.system import SWITCHABLE, System
 from robot_dynamics.bringup.warmup import every_node, kernels_of, warm_up
+from robot_dynamics.dynamics.kernels.equation import Equation
 from robot_dynamics.dynamics.warmup import kernels_ahead
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES, CONTROLLERS
 
 
 @pytest.fixture
-def cache(tmp_path):
+def cache(tmp_path, monkeypatch):
     """Make a cache of what was compiled for some processes, and of nothing else."""
+    # Nodes of tests run in numba (test/conftest.py), whatever an earlier test has asked for.
+    monkeypatch.setattr(Equation, 'use_addresses', False)
+
     def make(processes):
         warm_up(processes)
         kernels = {*kernels_ahead(), *kernels_of(processes)}
