@@ -50,9 +50,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.dynamics.kernels.loading import helper, kernel, part
 from robot_dynamics.model.arrays import FloatArray
@@ -176,12 +177,12 @@ class Estimates:
 
     def gain(self) -> FloatArray:
         """Gamma before any restriction, shape (10 nb + k n, 10 nb + k n)."""
-        return _block_diagonal(self.metric.gain_blocks(), self.term_metric.gain)
+        return block_diagonal(self.metric.gain_blocks(), self.term_metric.gain)
 
     def precision(self) -> FloatArray:
         """Gamma^-1 before any restriction, shape (10 nb + k n, 10 nb + k n)."""
-        return _block_diagonal(np.linalg.inv(self.metric.gain_blocks()),
-                               1.0 / self.term_metric.gain)
+        return block_diagonal(np.linalg.inv(self.metric.gain_blocks()),
+                              1.0 / self.term_metric.gain)
 
 
 class Adaptation(Estimates):
@@ -203,24 +204,17 @@ class Adaptation(Estimates):
         self.leakage = leakage
         self._constants = body_constants(bodies)
         self.keeps_bodies = keeps_bodies
-        self._radius = None if keeps_bodies else _radius(bodies, inertial)
-        self._restriction = None if constraints is None or not len(constraints) \
-            else RestrictedGain(self.gain(), constraints)
-        self._load_kernels()
+        # Only the kernels of this law are loaded: each takes seconds to compile.
+        step, self._gain, move = propose, self._term_gains, settle
+        self._admissible: tuple[Any, ...] = ()
+        if constraints is not None and len(constraints):
+            restriction = RestrictedGain(self.gain(), constraints)
+            step, self._gain = propose_restricted, restriction.gain
+            move, self._admissible = settle_restricted, (self.prior, restriction.projection)
+        if not keeps_bodies:
+            move, self._admissible = settle_in_ball, (self.prior, _radius(bodies, inertial))
+        self._propose, self._settle = step.load(), move.load()
         self.reset()
-
-    def _load_kernels(self) -> None:
-        """Load only the kernels of this law: each takes seconds to compile."""
-        if self._restriction is None:
-            self._propose = propose.load()
-        else:
-            self._propose_restricted = propose_restricted.load()
-        if self._radius is not None:
-            self._settle_in_ball = settle_in_ball.load()
-        elif self._restriction is None:
-            self._settle = settle.load()
-        else:
-            self._settle_restricted = settle_restricted.load()
 
     def step(self, gradient: FloatArray, dt: float) -> StepOutcome:
         """Move the estimates along a gradient for a time, s.
@@ -228,12 +222,8 @@ class Adaptation(Estimates):
         The gradient is Yr^T s and the prediction error of a composite law. Unless the outcome is
         ``ACCEPTED`` the estimates are unchanged.
         """
-        if self._restriction is None:
-            rejected = self._propose(self.estimate, gradient, dt, self._constants,
-                                     self._term_gains, self._target)
-        else:
-            rejected = self._propose_restricted(self.estimate, gradient, dt, self._constants,
-                                                self._restriction.gain, self._target)
+        rejected = self._propose(self.estimate, gradient, dt, self._constants, self._gain,
+                                 self._target)
         if not rejected and self.leakage > 0.0:
             # Exact over the step: at any rate it does not lead beyond the prior.
             self._target -= math.expm1(-self.leakage * dt) * (self.prior - self.estimate)
@@ -250,15 +240,8 @@ class Adaptation(Estimates):
 
     def _settle_target(self) -> int:
         """Move the estimates to the admissible ones nearest to the target."""
-        if self._radius is not None:
-            return self._settle_in_ball(self._target, self._constants, self._term_ranges,
-                                        self.prior, self._radius, self.estimate)
-        if self._restriction is None:
-            return self._settle(self._target, self._constants, self._term_ranges,
-                                self.estimate)
-        return self._settle_restricted(self._target, self._constants, self._term_ranges,
-                                       self.prior, self._restriction.projection,
-                                       self.estimate)
+        return self._settle(self._target, self._constants, self._term_ranges, *self._admissible,
+                            self.estimate)
 
     def distance(self, bodies: FloatArray, terms: FloatArray) -> float:
         """Half the squared distance from others in the metric of Gamma^-1: the share in V, J."""
@@ -269,10 +252,10 @@ class Adaptation(Estimates):
                            + np.sum((terms - self.terms)**2 / self.term_metric.gain))
 
 
-def _block_diagonal(blocks: NDArray[np.floating], diagonal: FloatArray) -> FloatArray:
+def block_diagonal(blocks: NDArray[np.floating], diagonal: ArrayLike = ()) -> FloatArray:
     """Matrix of blocks (nb, 10, 10), followed by a diagonal."""
     count = 10 * len(blocks)
-    matrix = np.diag(np.concatenate([np.zeros(count), diagonal.ravel()]))
+    matrix = np.diag(np.concatenate([np.zeros(count), np.ravel(diagonal)]))
     for body, block in enumerate(blocks):
         part = slice(10 * body, 10 * body + 10)
         matrix[part, part] = block
@@ -333,9 +316,8 @@ class RestrictedGain:
 def propose(estimate, gradient, dt, constants, gains, target):
     """Write estimate + dt Gamma gradient to target, bodies then joint terms; return an outcome."""
     bodies = constants.shape[0]
-    for k in range(gradient.size):
-        if not np.isfinite(gradient[k]):
-            return NOT_FINITE
+    if not is_finite(gradient):
+        return NOT_FINITE
     for b in range(bodies):
         if not move_body(estimate, gradient, dt, b, constants, target):
             return TOO_LARGE
@@ -351,13 +333,21 @@ def settle(target, constants, ranges, estimate):
 
     `ranges`, shape (2, m), are the least and largest values of the joint terms.
     """
-    for k in range(target.size):
-        if not np.isfinite(target[k]):
-            return NOT_FINITE
+    if not is_finite(target):
+        return NOT_FINITE
     admit(target, constants, ranges)
     for i in range(target.size):
         estimate[i] = target[i]
     return ACCEPTED
+
+
+@part
+def is_finite(vector):
+    """Whether every entry of a vector is finite."""
+    finite = True
+    for i in range(vector.size):
+        finite = finite and np.isfinite(vector[i])
+    return finite
 
 
 @part
@@ -521,9 +511,8 @@ def rotate(a, vectors, p, q):
 def propose_restricted(estimate, gradient, dt, constants, gain, target):
     """Write estimate + dt Gamma_U gradient to target; return an outcome."""
     count, inertial = gradient.size, 10 * constants.shape[0]
-    for k in range(count):
-        if not np.isfinite(gradient[k]):
-            return NOT_FINITE
+    if not is_finite(gradient):
+        return NOT_FINITE
     power, largest_trace = 0.0, 0.0
     for i in range(count):
         rate = 0.0
@@ -550,9 +539,8 @@ def settle_restricted(target, constants, ranges, prior, projection, estimate):
     corrected by halving the step from the estimate before.
     """
     count = target.size
-    for k in range(count):
-        if not np.isfinite(target[k]):
-            return NOT_FINITE
+    if not is_finite(target):
+        return NOT_FINITE
     work = np.empty(count)
     for _ in range(SWEEPS):
         if is_admissible(target, constants, ranges):
@@ -605,32 +593,22 @@ def settle_in_ball(target, constants, ranges, prior, radius, estimate):
     terms keep their ranges. ``radius`` bounds |X - X_0|_F of all bodies together.
     """
     inertial = 10 * constants.shape[0]
-    for k in range(target.size):
-        if not np.isfinite(target[k]):
-            return NOT_FINITE
-    d, p, work = np.empty(10), np.empty((4, 4)), np.empty((4, 4))
+    if not is_finite(target):
+        return NOT_FINITE
+    way, p, x = np.empty(inertial), np.empty((4, 4)), np.empty((4, 4))
+    for i in range(inertial):
+        way[i] = target[i] - prior[i]
     distance = 0.0
     for b in range(constants.shape[0]):
-        distance += squared_distance(target, prior, b, constants, d, p, work)
+        read_pseudo_inertia(way, b, p)
+        congruence(constants, b, INVERSE, p, x)
+        for i in range(4):
+            for j in range(4):
+                distance += x[i, j] * x[i, j]
     share = 1.0 if distance <= radius * radius else radius / np.sqrt(distance)
     for i in range(inertial):
-        estimate[i] = prior[i] + share * (target[i] - prior[i])
+        estimate[i] = prior[i] + share * way[i]
     for k in range(ranges.shape[1]):
         i = inertial + k
         estimate[i] = min(max(target[i], ranges[0, k]), ranges[1, k])
     return ACCEPTED
-
-
-@part
-def squared_distance(target, prior, b, constants, d, p, work):
-    """|L^-1 dP L^-T|_F^2 of body b, for the difference of its parameters (with buffers)."""
-    o = 10 * b
-    for i in range(10):
-        d[i] = target[o + i] - prior[o + i]
-    read_pseudo_inertia(d, 0, p)
-    congruence(constants, b, INVERSE, p, work)
-    total = 0.0
-    for i in range(4):
-        for j in range(4):
-            total += work[i, j] * work[i, j]
-    return total

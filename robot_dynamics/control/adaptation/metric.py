@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.control.adaptation.gradient import BodyMetric, TermMetric
+from robot_dynamics.control.adaptation.gradient import BodyMetric, TermMetric, block_diagonal
 from robot_dynamics.control.feedback.gains import AdaptationGains
 from robot_dynamics.control.feedback.typical_motions import (
     Motions,
@@ -68,7 +68,8 @@ def body_metric(robot: Robot, dynamics: Dynamics, gains: AdaptationGains) -> Bod
     most = gains.largest_payload * total
     unit = BodyMetric(matrices, 1.0, prior[:, 3, 3] + most,
                       prior[:, :3, :3].trace(axis1=1, axis2=2) + most * length**2)
-    fastest = adaptive_loop_frequency(dynamics, unit.gain_blocks(), typical_motions(robot))
+    fastest = adaptive_loop_frequency(dynamics, block_diagonal(unit.gain_blocks()),
+                                      typical_motions(robot))
     gain = (gains.frequency / fastest)**2 if fastest > 0.0 else 1.0
     return BodyMetric(matrices, gain, unit.largest_mass, unit.largest_spread)
 
@@ -93,12 +94,14 @@ def term_metric(robot: Robot, dynamics: Dynamics, gains: AdaptationGains) -> Ter
     return TermMetric(prior, gain, np.where(is_signed[:, None], -largest, 0.0), largest)
 
 
-def adaptive_loop_frequency(dynamics: Dynamics, gain_blocks: FloatArray,
-                            motions: Motions) -> float:
-    """w_A at the worst of some motions: sqrt(lambda_max(M^-1 Y Gamma Y^T)), rad/s."""
+def adaptive_loop_frequency(dynamics: Dynamics, gain: FloatArray, motions: Motions,
+                            terms: tuple[str, ...] = ()) -> float:
+    """w_A at the worst of some motions: sqrt(lambda_max(M^-1 Y Gamma Y^T)), rad/s.
+
+    Gamma is the gain of the parameters and joint terms.
+    """
+    Y = dynamics.regressor(motions.q, motions.v, motions.a, terms)
+    stiffness = Y @ gain @ np.swapaxes(Y, -1, -2)
     mass = mass_matrices(dynamics, motions.q)
-    regressors = dynamics.regressor(motions.q, motions.v, motions.a)
-    blocks = regressors.reshape(*regressors.shape[:2], -1, 10)
-    stiffness = np.einsum('kibx,bxy,kjby->kij', blocks, gain_blocks, blocks, optimize=True)
     eigenvalues = np.linalg.eigvals(np.linalg.solve(mass, stiffness)).real
     return float(np.sqrt(max(eigenvalues.max(), 0.0)))

@@ -42,6 +42,7 @@ from robot_dynamics.control.adaptation.gradient import (
     StepOutcome,
     TermMetric,
     body_constants,
+    is_finite,
     read_pseudo_inertia,
     settle,
     write_parameters,
@@ -128,9 +129,8 @@ class NaturalAdaptation(Estimates):
 def natural_step(estimate, gradient, dt, constants, gains, ranges, target):
     """Move the estimate, bodies then joint terms, along the natural gradient."""
     bodies = constants.shape[0]
-    for k in range(gradient.size):
-        if not np.isfinite(gradient[k]):
-            return NOT_FINITE
+    if not is_finite(gradient):
+        return NOT_FINITE
     P, L = np.empty((4, 4)), np.empty((4, 4))
     A, work, other = np.empty((4, 4)), np.empty((4, 4)), np.empty((4, 4))
     for b in range(bodies):
@@ -160,9 +160,8 @@ def natural_step(estimate, gradient, dt, constants, gains, ranges, target):
         i = 10 * bodies + k
         value = estimate[i] + dt * gains[k] * gradient[i]
         target[i] = min(max(value, ranges[0, k]), ranges[1, k])
-    for i in range(target.size):
-        if not np.isfinite(target[i]):
-            return NOT_FINITE
+    if not is_finite(target):
+        return NOT_FINITE
     for i in range(target.size):
         estimate[i] = target[i]
     return ACCEPTED

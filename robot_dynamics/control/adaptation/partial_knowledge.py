@@ -137,12 +137,6 @@ def parse_combination(text: str, columns: dict[str, int]) -> dict[int, float]:
     return entries
 
 
-def known_and_unknown(regressor: FloatArray, null_space: FloatArray, fixed: FloatArray,
-                      ) -> tuple[FloatArray, FloatArray]:
-    """Y_U = Yr N and Y_K a_K = Yr pi_K, with N of `unknown_directions`."""
-    return regressor @ null_space, regressor @ fixed
-
-
 def unknown_directions(constraints: FloatArray) -> FloatArray:
     """N, shape (p, u): a basis of the null space of the equations.
 

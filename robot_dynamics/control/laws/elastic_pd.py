@@ -15,6 +15,7 @@ from robot_dynamics.control.laws.elastic_gains import (
     ElasticLoop,
     ElasticPDGains,
 )
+from robot_dynamics.control.laws.model_based import LawWithPayload
 from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.model.arrays import FloatArray
@@ -23,7 +24,7 @@ from robot_dynamics.model.arrays import FloatArray
 _SUBSTITUTIONS, _AT_REST = 20, 1e-9
 
 
-class ElasticPDController:
+class ElasticPDController(LawWithPayload):
     """PD control of the motors with on-line gravity compensation: brings the links to a set point.
 
     ::
@@ -86,9 +87,6 @@ class ElasticPDController:
     (2,)
     """
 
-    frozen = False
-    frozen_reason = ''
-
     def __init__(self, robot: ElasticRobot, *, gains: ElasticPDGains | None = None,
                  period: float = 0.002, delay: float = 0.001):
         self.robot, self.elastic = robot.links, robot
@@ -104,14 +102,6 @@ class ElasticPDController:
         self._stiffness = robot.joints.stiffness
         self._still = np.zeros(robot.n)
         self.e, self.e_dot = np.zeros(robot.n), np.zeros(robot.n)
-        self.estimate = np.zeros(0)
-        self.estimate_names: tuple[str, ...] = ()
-
-    def reset(self, q: FloatArray, v: FloatArray) -> None:
-        """Do nothing: the law has no memory."""
-
-    def note_applied(self, tau: FloatArray) -> None:
-        """Do nothing: the law has no memory."""
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
@@ -156,14 +146,6 @@ class ElasticPDController:
             if np.abs(q - before).max() < _AT_REST:
                 break
         return q
-
-    def carry(self, load: FloatArray, seconds: float) -> None:
-        """Begin a change of the payload; see `LoadedModel.carry`. Gains stay."""
-        self.model.carry(load, seconds)
-
-    def advance(self, dt: float) -> None:
-        """Continue a change of the payload; see `LoadedModel.advance`."""
-        self.model.advance(dt)
 
     def judge(self) -> None:
         """Check the gains with the present payload.

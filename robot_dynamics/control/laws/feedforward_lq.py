@@ -29,6 +29,7 @@ import numpy as np
 from robot_dynamics.control.checks import not_negative, positive
 from robot_dynamics.control.feedback.gains import FEEDBACK_MARGIN, dead_time
 from robot_dynamics.control.feedback.typical_motions import mass_matrices, typical_motions
+from robot_dynamics.control.laws.model_based import LawWithPayload
 from robot_dynamics.control.lq.certificate import Certificate, ModelErrors, certify
 from robot_dynamics.control.lq.design import (
     FASTEST,
@@ -58,7 +59,7 @@ CERTIFIED_POINTS = 40
 LONGEST_PERIOD = 1.0
 
 
-class FeedforwardLQController:
+class FeedforwardLQController(LawWithPayload):
     """Feedforward and least squares feedback.
 
     Implements `robot_dynamics.control.feedback.protocol.TrackingController`.
@@ -122,8 +123,7 @@ class FeedforwardLQController:
     (True, (7, 14))
     """
 
-    frozen = False
-    frozen_reason = ''
+    model: FeedforwardModel
 
     def __init__(self, robot: Robot, *, gain: str = 'riccati',
                  design: FeedbackDesign | None = None, schedule: Schedule | None = None,
@@ -185,21 +185,14 @@ class FeedforwardLQController:
         self._largest[:] = 0.0
         self._lead_left = 0.0
 
-    def note_applied(self, tau: FloatArray) -> None:
-        """Do nothing: the law has no use for the effort after limits."""
-
     def carry(self, load: FloatArray, seconds: float) -> None:
         """Begin a change of the payload; see `LoadedModel.carry`.
 
         Feedforward and gains follow it without a jump of the effort; gains computed ahead are
         dropped.
         """
-        self.model.carry(load, seconds)
+        super().carry(load, seconds)
         self._table = None
-
-    def advance(self, dt: float) -> None:
-        """Continue a change of the payload; see `LoadedModel.advance`."""
-        self.model.advance(dt)
 
     def follow(self, table: GainTable | None) -> None:
         """Take gains from a table while the desired motion is on its trajectory."""
@@ -310,7 +303,7 @@ class FeedforwardLQController:
         k is k_v of the design, or the largest damping of a loop of this period and delay where
         that is less: k (T/2 + delay) is `FEEDBACK_MARGIN` at most.
         """
-        return self.model.gravity_torque(q) - self._braking * (self.model.inertia(q) @ v)
+        return self.model.gravity_torque(q) - self._braking * (self.model.mass_matrix(q) @ v)
 
     def _subtracted(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                     a_d: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -22,7 +22,34 @@ from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
 
-class ModelController(WithFeedback):
+class LawWithPayload:
+    """Base class of laws that learn nothing and have no memory, with the payload of their model.
+
+    Implements `robot_dynamics.control.feedback.loaded_model.Carrier`.
+    """
+
+    model: LoadedModel
+    frozen = False
+    frozen_reason = ''
+    estimate = np.zeros(0)
+    estimate_names: tuple[str, ...] = ()
+
+    def reset(self, q: FloatArray, v: FloatArray) -> None:
+        """Do nothing: the law has no memory."""
+
+    def note_applied(self, tau: FloatArray) -> None:
+        """Do nothing: the law has no use for the effort after limits."""
+
+    def carry(self, load: FloatArray, seconds: float) -> None:
+        """Begin a change of the payload; see `LoadedModel.carry`."""
+        self.model.carry(load, seconds)
+
+    def advance(self, dt: float) -> None:
+        """Continue a change of the payload; see `LoadedModel.advance`."""
+        self.model.advance(dt)
+
+
+class ModelController(LawWithPayload, WithFeedback):
     """Base class of laws of feedback and model: a `TrackingController` without `update`.
 
     Gains are checked against the sampling period and the delay, the time from the measurement of a
@@ -32,8 +59,6 @@ class ModelController(WithFeedback):
     and the rest.
     """
 
-    frozen = False
-    frozen_reason = ''
     #: Name of the law in the error for joints of several coordinates.
     _user = 'control'
 
@@ -44,19 +69,11 @@ class ModelController(WithFeedback):
         self.model = LoadedModel(Dynamics(robot) if dynamics is None else dynamics)
         self.feedback = make_feedback(robot, self.model.empty, feedback, period=period,
                                       delay=delay)
-        self.estimate = np.zeros(0)
-        self.estimate_names: tuple[str, ...] = ()
         self.tau_model = np.zeros(robot.n)
         self.tau_feedback = self.feedback.effort
         self._tau, self._still = np.zeros(robot.n), np.zeros(robot.n)
         # Compile before the loop starts.
         self.holding_effort(self._still, self._still, self._still)
-
-    def reset(self, q: FloatArray, v: FloatArray) -> None:
-        """Do nothing: the law has no memory."""
-
-    def note_applied(self, tau: FloatArray) -> None:
-        """Do nothing: the law has no memory."""
 
     @abstractmethod
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
@@ -72,14 +89,6 @@ class ModelController(WithFeedback):
     def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Gravity plus damping -K_D v, shape (n,), N m or N."""
         return self.model.gravity_torque(q) + self.feedback.damping(q, v)
-
-    def carry(self, load: FloatArray, seconds: float) -> None:
-        """Begin a change of the payload; see `LoadedModel.carry`."""
-        self.model.carry(load, seconds)
-
-    def advance(self, dt: float) -> None:
-        """Continue a change of the payload; see `LoadedModel.advance`."""
-        self.model.advance(dt)
 
 
 class PDGravityController(ModelController):

@@ -44,11 +44,15 @@ from robot_dynamics.control.adaptation.estimates_file import (
 )
 from robot_dynamics.control.adaptation.gradient import Adaptation, StepOutcome
 from robot_dynamics.control.adaptation.learning import Learning
-from robot_dynamics.control.adaptation.metric import arm_length, body_metric, term_metric
+from robot_dynamics.control.adaptation.metric import (
+    adaptive_loop_frequency,
+    arm_length,
+    body_metric,
+    term_metric,
+)
 from robot_dynamics.control.adaptation.natural_adaptation import NaturalAdaptation
 from robot_dynamics.control.adaptation.partial_knowledge import (
     PartialKnowledge,
-    known_and_unknown,
     unknown_directions,
 )
 from robot_dynamics.control.feedback.gains import (
@@ -65,7 +69,7 @@ from robot_dynamics.control.feedback.linear_feedback import (
     make_feedback,
 )
 from robot_dynamics.control.feedback.loaded_model import LoadedModel
-from robot_dynamics.control.feedback.typical_motions import Motions, mass_matrices, typical_motions
+from robot_dynamics.control.feedback.typical_motions import Motions, typical_motions
 from robot_dynamics.control.motion.references import Reference
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import kernel
@@ -255,9 +259,8 @@ class AdaptiveController(WithFeedback):
         `robot_dynamics.control.adaptation.partial_knowledge.unknown_directions`.
         """
         Y = self.dynamics.slotine_li_regressor(q, v, v_r, a_r, self.gains.terms)
-        directions = unknown_directions(self._constraints)
-        prior = self.adaptation.prior
-        return known_and_unknown(Y, directions, prior - directions @ (directions.T @ prior))
+        N, prior = unknown_directions(self._constraints), self.adaptation.prior
+        return Y @ N, Y @ (prior - N @ (N.T @ prior))
 
     def note_applied(self, tau: FloatArray) -> None:
         """Take the effort that was sent after limits, for the prediction error."""
@@ -427,7 +430,11 @@ def loop_report(law: AdaptiveController, reference: Reference | None = None, *,
     ('memory', True)
     """
     robot, gains = law.robot, law.gains
-    motions = typical_motions(robot) if reference is None else _along(reference)
+    if reference is None:
+        motions = typical_motions(robot)
+    else:
+        end = min(reference.duration, LONGEST)
+        motions = Motions(*reference.sample_many(np.linspace(0.0, end, POINTS)))
     load = gains.payload * float(robot.inertial_parameters[:, 0].sum()) \
         if payload is None else float(payload)
     gain = law.adaptation.gain()
@@ -436,24 +443,8 @@ def loop_report(law: AdaptiveController, reference: Reference | None = None, *,
         if load > 0.0:
             loaded = with_payload(loaded, load, (0.0, 0.0, gains.spread * arm_length(robot)),
                                   frame=robot.body_names[tip])
-    frequency = max(_frequency(dynamics, gain, motions, gains.terms)
+    frequency = max(adaptive_loop_frequency(dynamics, gain, motions, gains.terms)
                     for dynamics in (law.dynamics, Dynamics(loaded)))
     bandwidth = law.feedback.gains.bandwidth
     return LoopReport(bandwidth, FEEDBACK_MARGIN / dead_time(period, delay), frequency,
                       largest_frequency(bandwidth, period, delay), load, gains.law)
-
-
-def _along(reference: Reference) -> Motions:
-    """Points of a reference."""
-    end = min(reference.duration, LONGEST)
-    return Motions(*reference.sample_many(np.linspace(0.0, end, POINTS)))
-
-
-def _frequency(dynamics: Dynamics, gain: np.ndarray, motions: Motions,
-               terms: tuple[str, ...]) -> float:
-    """w_A with the joint terms, at the worst of some motions, rad/s."""
-    Y = dynamics.regressor(motions.q, motions.v, motions.a, terms)
-    stiffness = Y @ gain @ np.swapaxes(Y, -1, -2)
-    mass = mass_matrices(dynamics, motions.q)
-    eigenvalues = np.linalg.eigvals(np.linalg.solve(mass, stiffness)).real
-    return float(np.sqrt(max(eigenvalues.max(), 0.0)))

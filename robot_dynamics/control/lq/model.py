@@ -71,10 +71,6 @@ class FeedforwardModel(LoadedModel):
             tau += self._damping * v + self._friction * np.tanh(v / self._coulomb_velocity)
         return tau
 
-    def inertia(self, q: FloatArray) -> FloatArray:
-        """Mass matrix with rotors, shape (n, n)."""
-        return self.mass_matrix(q)
-
     def linearise(self, q: FloatArray, v: FloatArray, a: FloatArray) -> LinearPoint:
         """Derivatives at a point, or at many with arguments of shape (k, n)."""
         parts: tuple[FloatArray, ...] = self._after.inverse_dynamics_derivatives(q, v, a)

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics.control.checks import not_negative, positive
 from robot_dynamics.dynamics.kernels.loading import helper, kernel
 from robot_dynamics.errors import DimensionError
-from robot_dynamics.model.arrays import FloatArray, IntArray
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
 #: Speed limit assumed where the description has none. rad/s or m/s.
@@ -118,11 +118,9 @@ class Verdict:
         return self.reason.value if self.joint is None else f'{self.joint}: {self.reason.value}'
 
 
-_REASONS = {
-    WAITING: Reason.WAITING, SKEW: Reason.SKEW,
-    NOT_FINITE: Reason.NOT_FINITE, DUPLICATE: Reason.DUPLICATE,
-    OUT_OF_ORDER: Reason.OUT_OF_ORDER, JUMP: Reason.JUMP,
-}
+# In the order of the findings of `absorb`.
+_REASONS = (Reason.ACCEPTED, Reason.WAITING, Reason.SKEW, Reason.NOT_FINITE, Reason.DUPLICATE,
+            Reason.OUT_OF_ORDER, Reason.JUMP)
 _PARTIAL = (Reason.WAITING, Reason.SKEW)
 _ACCEPTED = Verdict(Outcome.ACCEPTED, Reason.ACCEPTED)
 _NO_VALUES: tuple[float, ...] = ()
@@ -221,7 +219,7 @@ class JointStateMonitor:
         self._pending = new_pending(n)
         self._sources = np.zeros(n, dtype=np.int64)
         self._layouts: dict[tuple[str, ...], Layout] = {}
-        self._layout = Layout.build((), self.joint_names, ())
+        self._layout = Layout((), self.joint_names, ())
         self._verdicts: dict[tuple[Reason, int], Verdict] = {}
         self._absorb = absorb.load()
 
@@ -284,7 +282,7 @@ class JointStateMonitor:
         self._layout = layout
         count = len(names)
         if layout.defect is not None:
-            return self._verdict(Reason[layout.defect], layout.joint)
+            return self._verdict(layout.defect, layout.joint)
         if len(position) != count:
             return self._verdict(Reason.LENGTH if len(position) else Reason.NO_POSITION)
         if (len(velocity) not in (0, count)) or (len(effort) not in (0, count)):
@@ -324,7 +322,7 @@ class JointStateMonitor:
         if layout is None:
             if len(self._layouts) >= MAX_LAYOUTS:
                 self._layouts.clear()
-            layout = Layout.build(key, self.joint_names, self._dependent)
+            layout = Layout(key, self.joint_names, self._dependent)
             if len(key) <= MAX_NAMES:
                 self._layouts[key] = layout
         return layout
@@ -364,17 +362,23 @@ class Layout:
     Copying into buffers gives compiled code the same types for every message.
     """
 
-    def __init__(self, names: list[str], source: IntArray,
-                 dependent: Sequence[tuple[int, DependentJoint]], defect: str | None, joint: int):
+    def __init__(self, names: tuple[str, ...], joint_names: tuple[str, ...],
+                 dependent: Sequence[DependentJoint]):
         #: As a list, which is what messages carry: equal lists compare fastest.
-        self.names = names
-        #: Index in the message of each joint, -1 for a missing one, shape (n,).
-        self.source = source
-        #: Mimic joints in the message, with their index.
-        self.dependent = tuple(dependent)
-        #: Name of the reason for which such messages are rejected, and the joint concerned.
-        self.defect, self.joint = defect, joint
+        self.names = list(names)
         count = len(names)
+        index = {name: i for i, name in enumerate(names)}
+        #: Index in the message of each joint, -1 for a missing one, shape (n,).
+        self.source = np.array([index.get(name, -1) for name in joint_names], dtype=np.int64)
+        #: Mimic joints in the message, with their index.
+        self.dependent = [(index[d.name], d) for d in dependent if d.name in index]
+        #: Reason for which such messages are rejected, and the joint concerned.
+        self.defect = Reason.FOREIGN if np.all(self.source < 0) else None
+        self.joint = -1
+        counts = Counter(names) if len(index) < count else {}
+        repeated = [i for i, name in enumerate(joint_names) if counts.get(name, 0) > 1]
+        if repeated:
+            self.defect, self.joint = Reason.REPEATED_NAME, repeated[0]
         self.position, self.velocity = np.empty(count), np.empty(count)
         self.effort = np.empty(count)
         # Views into which arrays of doubles are copied fast.
@@ -384,22 +388,6 @@ class Layout:
         #: Stamp of the first message with the values of the last one. s.
         self.unchanged_since = -np.inf
         self._values, self._repeats = b'', 0
-
-    @classmethod
-    def build(cls, names: tuple[str, ...], joint_names: tuple[str, ...],
-              dependent: Sequence[DependentJoint]) -> Layout:
-        """Layout of a sequence of names."""
-        index = {name: i for i, name in enumerate(names)}
-        source = np.array([index.get(name, -1) for name in joint_names], dtype=np.int64)
-        defect, joint = None, -1
-        if np.all(source < 0):
-            defect = 'FOREIGN'
-        counts = Counter(names) if len(index) < len(names) else {}
-        repeated = [i for i, name in enumerate(joint_names) if counts.get(name, 0) > 1]
-        if repeated:
-            defect, joint = 'REPEATED_NAME', repeated[0]
-        return cls(list(names), source, [(index[d.name], d) for d in dependent if d.name in index],
-                   defect, joint)
 
     def fill(self, position: Sequence[float], velocity: Sequence[float],
              effort: Sequence[float]) -> None:
@@ -429,13 +417,10 @@ class Layout:
 
     def farthest_dependent(self, q: FloatArray) -> float:
         """Largest distance of a mimic joint from where q puts it, rad or m."""
-        worst = 0.0
-        for index, joint in self.dependent:
-            away = abs(self.position[index] - (joint.row @ q + joint.offset))
-            # Written so that a NaN of a mimic joint is ignored.
-            if away > worst:
-                worst = away
-        return worst
+        away = [abs(float(self.position[index] - (joint.row @ q + joint.offset)))
+                for index, joint in self.dependent]
+        # NaN of a mimic joint is ignored.
+        return max((distance for distance in away if distance >= 0.0), default=0.0)
 
 
 def new_pending(n: int) -> tuple[FloatArray, ...]:

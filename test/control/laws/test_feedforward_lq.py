@@ -445,7 +445,7 @@ def test_arms_of_every_kind(text, gain, rate):
         tau = law.update(q, v, q_d, v_d, a_d, T, adapt=True)
     assert tau.shape == (robot.n,) and np.all(np.isfinite(tau))
     # All joints are as stiff as was asked for, and make up for torques as soon.
-    gains = np.linalg.solve(law.model.inertia(q_d), law.K)
+    gains = np.linalg.solve(law.model.mass_matrix(q_d), law.K)
     stiffness = np.diag(gains[:, :robot.n])
     np.testing.assert_allclose(stiffness, law.design.stiffness + rate * law.design.damping,
                                rtol=0.15)
