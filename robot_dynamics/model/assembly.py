@@ -38,7 +38,6 @@ from robot_dynamics.model.description import (
 from robot_dynamics.model.inertia import (
     check_body,
     inertia_matrix,
-    parameters_from_pseudo_inertia,
     pseudo_inertia,
     transform_parameters,
 )
@@ -431,11 +430,11 @@ def _in_null_space(mass: FloatArray, heavy: BoolArray) -> BoolArray:
 def _mass_matrix(robot: RobotData, q: FloatArray) -> tuple[FloatArray, FloatArray]:
     """M(q), shape (n, n), and its diagonal with every term by its magnitude, (n,).
 
-    With the unit twists s_k of the bodies' velocities and the spatial inertias I_k of the
-    bodies that these move, both about the base origin, and I_k^c the sum of I over the
-    subtree of that body::
+    With the unit twists X_k = [[[w], v], [0, 0]] of the bodies' velocities, the pseudo-inertias
+    of the bodies that these move, and P_k^c the sum of these over the subtree of that body, all
+    about the base origin::
 
-        M_bodies[j, k] = s_j^T I_k^c s_k    for j on the way from the base to k
+        M_bodies[j, k] = tr(X_j P_k^c X_k^T)    for j on the way from the base to k
 
     and M = S^T M_bodies S (composite rigid body algorithm; R. Featherstone, *Rigid
     Body Dynamics Algorithms*, Springer, 2008, table 6.2).
@@ -451,22 +450,22 @@ def _mass_matrix(robot: RobotData, q: FloatArray) -> tuple[FloatArray, FloatArra
         if parent >= 0:
             inertias[parent] += inertias[k]
             magnitudes[parent] += magnitudes[k]
-    body = robot.body_coordinates.joint_of_velocity
-    momenta = np.einsum('kij,kj->ki', inertias[body], twists)
-    lower = np.tril(np.where(on_the_way[np.ix_(body, body)], momenta @ twists.T, 0.0))
+    body, sizes = robot.body_coordinates.joint_of_velocity, np.abs(twists)
+    moved = np.tensordot(twists @ inertias[body], twists, axes=([1, 2], [1, 2]))
+    lower = np.tril(np.where(on_the_way[np.ix_(body, body)], moved, 0.0))
     bodies = lower + np.tril(lower, -1).T
-    scale = np.einsum('ki,kij,kj->k', np.abs(twists), magnitudes[body], np.abs(twists))
+    scale = np.sum(sizes @ magnitudes[body] * sizes, axis=(1, 2))
     S = robot.coupling
     return S.T @ bodies @ S, (S ** 2).T @ scale
 
 
 def _about_base(robot: RobotData, q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Unit twists (velocities, 6), spatial inertias (nb, 6, 6) and their magnitudes."""
+    """Unit twists (velocities, 4, 4), pseudo-inertias (nb, 4, 4) and their magnitudes."""
     matrix, offset = robot.position_coupling
     q_bodies = matrix @ q + offset
     coordinates = robot.body_coordinates
     poses = np.empty((robot.n_bodies, 4, 4))
-    twists = np.zeros((coordinates.n, 6))
+    twists = np.zeros((coordinates.n, 4, 4))
     for k, parent in enumerate(robot.parents):
         kind, axis = coordinates.types[k], robot.axes[k]
         joint = robot.placements[k] if parent < 0 else poses[parent] @ robot.placements[k]
@@ -477,34 +476,14 @@ def _about_base(robot: RobotData, q: FloatArray) -> tuple[FloatArray, FloatArray
         slides, along = directions(kind, axis)
         turned = along @ frame[:3, :3].T
         rows = twists[coordinates.velocities(k)]
-        rows[slides, 3:] = turned[slides]
-        rows[~slides, :3] = turned[~slides]
-        rows[~slides, 3:] = np.cross(frame[:3, 3], turned[~slides])
+        rows[slides, :3, 3] = turned[slides]
+        rows[~slides, :3, :3] = np.cross(turned[~slides, None], np.eye(3)).swapaxes(1, 2)
+        rows[~slides, :3, 3] = np.cross(frame[:3, 3], turned[~slides])
     turn = np.swapaxes(poses, 1, 2)
-    in_base = poses @ pseudo_inertia(robot.inertial_parameters) @ turn
-    sizes = np.abs(poses) @ _pseudo_sizes(robot.inertial_parameters) @ np.abs(turn)
-    return twists, _spatial_inertia(in_base), np.abs(_spatial_inertia(sizes))
-
-
-def _pseudo_sizes(parameters: FloatArray) -> FloatArray:
-    """Pseudo-inertias in which every term is counted by its magnitude."""
-    sizes = np.abs(pseudo_inertia(parameters))
-    tensor = np.abs(inertia_matrix(parameters))
-    half_trace = 0.5 * np.trace(tensor, axis1=1, axis2=2)[:, None, None]
-    sizes[:, :3, :3] = half_trace * np.eye(3) + tensor
-    return sizes
-
-
-def _spatial_inertia(pseudo: FloatArray) -> FloatArray:
-    """``[[J, [h]], [[h]^T, m 1]]`` of pseudo-inertias (nb, 4, 4), shape (nb, 6, 6)."""
-    p = parameters_from_pseudo_inertia(pseudo)
-    h = p[:, 1:4]
-    cross = np.zeros((len(p), 3, 3))
-    cross[:, [2, 0, 1], [1, 2, 0]] = h
-    cross[:, [1, 2, 0], [2, 0, 1]] = -h
-    inertia = np.zeros((len(p), 6, 6))
-    inertia[:, :3, :3] = inertia_matrix(p)
-    inertia[:, :3, 3:] = cross
-    inertia[:, 3:, :3] = np.swapaxes(cross, 1, 2)
-    inertia[:, 3:, 3:] = p[:, 0, None, None] * np.eye(3)
-    return inertia
+    parameters = robot.inertial_parameters
+    # As a pseudo-inertia, but with every term of its differences by its magnitude.
+    tensors, sizes = np.abs(inertia_matrix(parameters)), np.abs(pseudo_inertia(parameters))
+    half_trace = 0.5 * np.trace(tensors, axis1=1, axis2=2)[:, None, None]
+    sizes[:, :3, :3] = half_trace * np.eye(3) + tensors
+    return (twists, poses @ pseudo_inertia(parameters) @ turn,
+            np.abs(poses) @ sizes @ np.abs(turn))

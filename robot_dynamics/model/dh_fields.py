@@ -27,10 +27,8 @@ from robot_dynamics.model.inertia import (
 )
 from robot_dynamics.model.rotation import rotation_from_rpy
 from robot_dynamics.model.shipped import file_content
-from robot_dynamics.model.yaml_text import SafeLoader, UnusableYamlError, parse_yaml
+from robot_dynamics.model.yaml_text import MAX_BYTES, SafeLoader, UnusableYamlError, parse_yaml
 
-#: Largest table read, in bytes; a table of ten links is a few kilobytes.
-MAX_BYTES = 2**18
 #: No length, angle, mass or inertia of a robot is this large, in SI units.
 MAX_MAGNITUDE = 1e12
 
@@ -50,47 +48,44 @@ def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]
     A string that holds a line break, a ``{`` or ``': '`` is the table itself, any other string
     the path of a file. A `ModelError` if it is missing, empty, too large or not a mapping.
     """
-    if isinstance(source, Mapping):
-        return _checked(dict(source), _LABEL)
-    if isinstance(source, (bytes, bytearray)):
-        return _parse(_decode(bytes(source), _LABEL), _LABEL)
-    if isinstance(source, str) and (not source.strip()
-                                    or any(mark in source for mark in ('\n', '{', ': '))):
-        return _parse(source, _LABEL)
-    if isinstance(source, (str, os.PathLike)):
+    content: Any = source
+    label = _LABEL
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and source.strip() and not any(
+            mark in source for mark in ('\n', '{', ': '))):
         content, label = file_content(os.fsdecode(source), MAX_BYTES, 'DH table',
                                       'check the path of the DH table')
-        return _parse(_decode(content, label), label)
-    raise ModelTypeError(f'must be a path, YAML or JSON text, bytes or a mapping, got a '
-                         f'value of type {type(source).__name__}', subject=_LABEL,
-                         remedy="give for example 'table.yaml'")
+    elif not isinstance(source, (str, bytes, bytearray, Mapping)):
+        raise ModelTypeError(f'must be a path, YAML or JSON text, bytes or a mapping, got a '
+                             f'value of type {type(source).__name__}', subject=_LABEL,
+                             remedy="give for example 'table.yaml'")
+    table = dict(content) if isinstance(content, Mapping) else _parse(content, label)
+    if table is None or table == {}:
+        raise ModelError('is empty', subject=label,
+                         remedy=f'give at least convention and links; {_FORMAT}')
+    if not isinstance(table, dict):
+        raise ModelError('is not a table of named fields', subject=label,
+                         remedy=f'begin it with name:, convention: and links:; {_FORMAT}')
+    return table, label
 
 
-def _decode(content: bytes, label: str) -> str:
+def _parse(content: str | bytes, label: str) -> Any:
+    """Content of YAML or JSON, checked in size."""
     if len(content) > MAX_BYTES:
-        raise _too_large(label)
+        raise ModelError(f'is larger than {MAX_BYTES // 2**10} KiB', subject=label,
+                         remedy='give the DH table of one robot')
     try:
-        return content.decode('utf-8-sig')
+        return _load(content if isinstance(content, str) else content.decode('utf-8-sig'))
     except UnicodeDecodeError as error:
         raise ModelError(f'is not UTF-8 text (byte {error.start})', subject=label,
                          remedy='save it as UTF-8') from error
-
-
-def _parse(text: str, label: str) -> tuple[dict[str, Any], str]:
-    if len(text) > MAX_BYTES:
-        raise _too_large(label)
-    try:
-        content = _load(text)
-    except (UnusableYamlError, _DuplicateKeyError) as error:
+    except UnusableYamlError as error:
         raise ModelError(f'is not YAML or JSON: {error}', subject=label,
                          remedy=f'correct it there; {_FORMAT}') from error
     except RecursionError:
         raise ModelError('is nested too deeply', subject=label, remedy=_FORMAT) from None
-    return _checked(content, label)
 
 
 def _load(text: str) -> Any:
-    """Content of JSON or YAML text."""
     if text.lstrip().startswith('{'):
         try:
             # Numbers stay text, as in YAML: they are recognised in one place.
@@ -101,31 +96,12 @@ def _load(text: str) -> Any:
     return parse_yaml(text, TextLoader)
 
 
-def _checked(content: Any, label: str) -> tuple[dict[str, Any], str]:
-    if content is None or content == {}:
-        raise ModelError('is empty', subject=label,
-                         remedy=f'give at least convention and links; {_FORMAT}')
-    if not isinstance(content, dict):
-        raise ModelError('is not a table of named fields', subject=label,
-                         remedy=f'begin it with name:, convention: and links:; {_FORMAT}')
-    return content, label
-
-
-def _too_large(label: str) -> ModelError:
-    return ModelError(f'is larger than {MAX_BYTES // 2**10} KiB', subject=label,
-                      remedy='give the DH table of one robot')
-
-
-class _DuplicateKeyError(Exception):
-    """A mapping has a key twice."""
-
-
 def _unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
     """A mapping of pairs with distinct keys."""
     mapping: dict[Any, Any] = {}
     for key, value in pairs:
         if key in mapping:
-            raise _DuplicateKeyError(f'the key {str(key)[:60]!r} is given twice')
+            raise UnusableYamlError(f'the key {str(key)[:60]!r} is given twice')
         mapping[key] = value
     return mapping
 
@@ -182,9 +158,9 @@ class Fields:
         """Name of one field in messages."""
         return f'{self.subject}/{name}'
 
-    def number(self, *names: str, default: float | None = None) -> float:
+    def number(self, name: str, default: float | None = None) -> float:
         """A finite number; without a default it is required."""
-        name, value = self.get(*names)
+        _, value = self.get(name)
         if value is None:
             if default is None:
                 raise ModelError('is missing', subject=self.where(name),
@@ -202,9 +178,9 @@ class Fields:
                              remedy='give a text')
         return value.strip()
 
-    def vector(self, *names: str, length: int) -> FloatArray | None:
+    def vector(self, name: str, length: int) -> FloatArray | None:
         """Array of numbers, or None where the field is absent."""
-        name, value = self.get(*names)
+        _, value = self.get(name)
         return None if value is None else vector(value, length, self.where(name))
 
     def pose(self, name: str) -> FloatArray:

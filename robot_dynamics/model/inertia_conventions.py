@@ -39,7 +39,6 @@ specification, ``link/inertial``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +52,7 @@ from robot_dynamics.model.inertia import (
     finite_parameters,
     parameters_from_com,
 )
+from robot_dynamics.model.rotation import rotation_from_rpy, rotation_of_quaternion
 
 # Indices into this package's order, for each place of another order.
 _PINOCCHIO = np.array([0, 1, 2, 3, 4, 5, 7, 6, 8, 9])
@@ -163,11 +163,9 @@ def to_mujoco(parameters: ArrayLike) -> MujocoInertia:
     axes = vectors[..., ::-1]
     # Eigenvectors may come out left-handed; a rotation is needed.
     axes[..., :, 2] *= np.sign(np.linalg.det(axes))[..., None]
-    x, y, z, w = np.moveaxis(_over_batch(lambda R: Rotation.from_matrix(R).as_quat(), axes, 2),
-                             -1, 0)
-    quaternion = np.stack([w, x, y, z], axis=-1)
-    return MujocoInertia(mass, com, np.where(w < 0.0, -1.0, 1.0)[..., None] * quaternion,
-                         ascending[..., ::-1])
+    x, y, z, w = Rotation.from_matrix(axes.reshape(-1, 3, 3)).as_quat().T
+    quaternion = np.where(w < 0.0, -1.0, 1.0)[:, None] * np.stack([w, x, y, z], axis=-1)
+    return MujocoInertia(mass, com, quaternion.reshape(*com.shape[:-1], 4), ascending[..., ::-1])
 
 
 def from_mujoco(mass: ArrayLike, ipos: ArrayLike, iquat: ArrayLike,
@@ -178,8 +176,7 @@ def from_mujoco(mass: ArrayLike, ipos: ArrayLike, iquat: ArrayLike,
     if not np.all(np.linalg.norm(quaternion, axis=-1) > 0.0):
         raise InertiaError('must be finite and not zero', subject='iquat',
                            remedy='give a quaternion (w, x, y, z); (1, 0, 0, 0) does not turn')
-    axes = _over_batch(lambda quat: Rotation.from_quat(quat).as_matrix(),
-                       quaternion[..., [1, 2, 3, 0]], 1)
+    axes = rotation_of_quaternion(quaternion[..., [1, 2, 3, 0]])
     return parameters_from_com(mass, ipos, (axes * moments[..., None, :])
                                @ np.swapaxes(axes, -1, -2))
 
@@ -205,8 +202,7 @@ def to_urdf(parameters: ArrayLike) -> UrdfInertia:
 def from_urdf(mass: ArrayLike, xyz: ArrayLike, rpy: ArrayLike,
               inertia: ArrayLike) -> FloatArray:
     """Parameters of a URDF's ``<inertial>``; see `UrdfInertia`."""
-    axes = _over_batch(lambda angles: Rotation.from_euler('xyz', angles).as_matrix(),
-                       shaped_array(rpy, (3,), 'rpy'), 1)
+    axes = rotation_from_rpy(rpy)
     tensor = _tensor(inertia, _ROW_WISE, 'inertia')
     return parameters_from_com(mass, xyz, axes @ tensor @ np.swapaxes(axes, -1, -2))
 
@@ -226,11 +222,3 @@ def _tensor(values: ArrayLike, places: tuple[tuple[int, ...], tuple[int, ...]],
     tensor[..., rows, columns] = six
     tensor[..., columns, rows] = six
     return tensor
-
-
-def _over_batch(function: Callable[[FloatArray], FloatArray], array: FloatArray,
-                core: int) -> FloatArray:
-    """Apply a function of one stack of items, each of `core` axes, to a batch of any shape."""
-    batch, item = array.shape[:array.ndim - core], array.shape[array.ndim - core:]
-    result = np.asarray(function(array.reshape((-1, *item))))
-    return result.reshape(batch + result.shape[1:])

@@ -11,28 +11,29 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import DimensionError
-from robot_dynamics.model.arrays import FloatArray, real_array
+from robot_dynamics.model.arrays import FloatArray, real_array, shaped_array
 
 # Below this angle a series is more accurate than the formula, rad.
 _SMALL = 1e-2
 
 
 def rotation_from_rpy(rpy: ArrayLike) -> FloatArray:
-    """R = Rz(yaw) Ry(pitch) Rx(roll), shape (3, 3): turns about the fixed x, then y, then z axis.
+    """R = Rz(yaw) Ry(pitch) Rx(roll), shape (..., 3, 3): turns about the fixed x, then y, then z.
 
-    Roll, pitch and yaw, shape (3,), are in rad.
+    Roll, pitch and yaw, shape (..., 3), are in rad.
     """
-    angles = real_array(rpy, 'rpy')
-    if angles.shape != (3,):
-        raise DimensionError(f'must have shape (3,), got {angles.shape}', subject='rpy',
-                             remedy='give roll, pitch and yaw')
+    angles = np.moveaxis(shaped_array(rpy, (3,), 'rpy'), -1, 0)
     (sr, sp, sy), (cr, cp, cy) = np.sin(angles), np.cos(angles)
-    return np.array([
+    return _matrices([
         [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
         [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
         [-sp, cp * sr, cp * cr],
     ])
+
+
+def _matrices(entries: list[list[FloatArray]]) -> FloatArray:
+    """Matrices, shape (..., 3, 3), of entries of shape (...)."""
+    return np.moveaxis(np.array(entries), (0, 1), (-2, -1))
 
 
 def rpy_from_rotation(rotation: ArrayLike) -> FloatArray:
@@ -42,10 +43,7 @@ def rpy_from_rotation(rotation: ArrayLike) -> FloatArray:
     Ry(pitch) Rx(roll). So the three angles give the matrix back to rounding even
     where pitch is close to pi/2 and yaw alone is badly determined.
     """
-    R = real_array(rotation, 'rotation')
-    if R.shape != (3, 3):
-        raise DimensionError(f'must have shape (3, 3), got {R.shape}', subject='rotation',
-                             remedy='give one rotation matrix')
+    R = shaped_array(rotation, (3, 3), 'rotation')
     yaw = math.atan2(R[1, 0], R[0, 0])
     cy, sy = math.cos(yaw), math.sin(yaw)
     pitch = math.atan2(-R[2, 0], cy * R[0, 0] + sy * R[1, 0])
@@ -88,11 +86,11 @@ def plane_axes(normal: FloatArray) -> FloatArray:
 def rotation_of_quaternion(quaternion: ArrayLike) -> FloatArray:
     """Rotation matrices, shape (..., 3, 3), of quaternions x y z w, which are normalised."""
     x, y, z, w = np.moveaxis(unit(real_array(quaternion, 'quaternion')), -1, 0)
-    return np.stack([
-        np.stack([1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)], -1),
-        np.stack([2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)], -1),
-        np.stack([2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)], -1),
-    ], -2)
+    return _matrices([
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
+        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
+    ])
 
 
 def unit(quaternion: FloatArray) -> FloatArray:

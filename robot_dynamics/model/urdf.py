@@ -174,13 +174,15 @@ def _limit(name: str, joint: Element, kind: JointKind) -> LimitDescription | Non
     element = _only_child(joint, 'limit', name)
     if element is None or not kind.has_coordinate:
         return None
-    lower, upper = (_limit_number(element, key, name, missing=0.0) for key in ('lower', 'upper'))
+    # Some tools write infinite and huge limits for an unlimited joint.
+    lower, upper = (_number_of(element, key, name, default=0.0, most=None)
+                    for key in ('lower', 'upper'))
     possible = lower <= upper and lower < math.inf and upper > -math.inf
     if not possible and kind is not JointKind.CONTINUOUS:
         raise ModelError(f'must have a lower limit below the upper one, got lower={lower:g}, '
                          f'upper={upper:g} (line {element.line})', subject=name,
                          remedy='correct its <limit>')
-    velocity, effort = (_limit_number(element, key, name, missing=math.nan)
+    velocity, effort = (_number_of(element, key, name, default=math.nan, most=None)
                         for key in ('velocity', 'effort'))
     return LimitDescription(lower, upper, velocity, effort)
 
@@ -191,18 +193,11 @@ def _soft_range(name: str, joint: Element, kind: JointKind) -> tuple[float, floa
     if element is None or not kind.has_coordinate:
         return None
     try:
-        lower, upper = (_limit_number(element, f'soft_{end}_limit', name, missing=0.0)
+        lower, upper = (_number_of(element, f'soft_{end}_limit', name, default=0.0, most=None)
                         for end in ('lower', 'upper'))
     except ModelError:
         return math.nan, math.nan
     return lower, upper
-
-
-def _limit_number(element: Element, attribute: str, name: str, *, missing: float) -> float:
-    """A limit; some tools write infinite and huge ones for an unlimited joint."""
-    if attribute not in element.attributes:
-        return missing
-    return _parse_number(element.attributes[attribute], element, attribute, name)
 
 
 def _mimic(name: str, joint: Element) -> MimicDescription | None:
@@ -259,11 +254,11 @@ def _text_of(element: Element, attribute: str, name: str) -> str:
     return value
 
 
-def _number_of(element: Element, attribute: str, name: str, *,
-              default: float | None = None) -> float:
-    """One finite number; a missing one is an error unless there is a default."""
+def _number_of(element: Element, attribute: str, name: str, *, default: float | None = None,
+               most: float | None = MAX_MAGNITUDE) -> float:
+    """One number; a missing one is an error unless there is a default."""
     if attribute in element.attributes:
-        return _bounded(element.attributes[attribute], element, attribute, name)
+        return _parsed(element.attributes[attribute], element, attribute, name, most)
     if default is None:
         raise _missing(element, attribute, name)
     return default
@@ -286,29 +281,24 @@ def _numbers_of(element: Element, attribute: str, name: str, count: int) -> list
     if len(words) != count:
         raise ModelError(f'must have {count} numbers in {_quoted(element, attribute)}, got '
                          f'{len(words)}', subject=name, remedy='separate them by spaces')
-    return [_bounded(word, element, attribute, name) for word in words]
+    return [_parsed(word, element, attribute, name, MAX_MAGNITUDE) for word in words]
 
 
-def _bounded(text: str, element: Element, attribute: str, name: str) -> float:
-    """A number of a magnitude that a robot can have."""
-    value = _parse_number(text, element, attribute, name)
-    if not abs(value) <= MAX_MAGNITUDE:
-        raise ModelError(f'must have finite numbers within {MAX_MAGNITUDE:g} in '
-                         + _quoted(element, attribute), subject=name,
-                         remedy='give values in SI units')
-    return value
-
-
-def _parse_number(text: str, element: Element, attribute: str, name: str) -> float:
-    """The number of a text; the extras of Python, such as 1_000, do not count."""
+def _parsed(text: str, element: Element, attribute: str, name: str, most: float | None) -> float:
+    """The number of a text, within a magnitude; the extras of Python (1_000) do not count."""
     word = text.strip()
     try:
         if '_' in word or not word.isascii():
             raise ValueError
-        return float(word)
+        value = float(word)
     except ValueError:
         raise ModelError(f'must have numbers in {_quoted(element, attribute)}', subject=name,
                          remedy='write it like 0.5 or 5e-1, with a decimal point') from None
+    if most is not None and not abs(value) <= most:
+        raise ModelError(f'must have finite numbers within {most:g} in '
+                         + _quoted(element, attribute), subject=name,
+                         remedy='give values in SI units')
+    return value
 
 
 def _quoted(element: Element, attribute: str) -> str:

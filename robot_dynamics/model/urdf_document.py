@@ -49,13 +49,16 @@ LONGEST_EXPANSION = 30.0
 _MEMORY = 2 * 2**30
 _TEXT = 'robot description'
 
-# Longer marks first: the mark of UTF-16 LE begins that of UTF-32 LE.
-_BYTE_ORDER_MARKS = (
+# Byte order marks, longer ones first (that of UTF-16 LE begins that of UTF-32 LE), and a first
+# character without one.
+_FIRST_BYTES = (
     (codecs.BOM_UTF8, 'utf-8'),
     (codecs.BOM_UTF32_LE, 'utf-32-le'),
     (codecs.BOM_UTF32_BE, 'utf-32-be'),
     (codecs.BOM_UTF16_LE, 'utf-16-le'),
     (codecs.BOM_UTF16_BE, 'utf-16-be'),
+    (b'<\x00', 'utf-16-le'),
+    (b'\x00<', 'utf-16-be'),
 )
 _DECLARED_ENCODING = re.compile(
     rb'^\s*<\?xml[^>]*?\sencoding\s*=\s*["\']([A-Za-z][A-Za-z0-9._-]*)["\']')
@@ -75,7 +78,6 @@ _KEPT_CHILDREN: Mapping[str, frozenset[str]] = {
     'joint': frozenset(('origin', 'axis', 'parent', 'child', 'limit', 'dynamics', 'mimic',
                         'safety_controller')),
 }
-_NO_CHILDREN: frozenset[str] = frozenset()
 # Kept elements that a robot can do without: an expression of xacro in one does not matter.
 _OPTIONAL = frozenset(('safety_controller',))
 # Elements of xacro that define something and expand to nothing themselves.
@@ -142,52 +144,49 @@ def read_source(source: str | bytes | os.PathLike[str]) -> SourceText:
     Bytes are decoded by their byte order mark, else by the XML declaration, else as UTF-8;
     the locale never matters.
     """
-    if isinstance(source, str) and ('<' in source or not source.strip()):
-        if len(source) > MAX_BYTES:
-            raise _too_large(_TEXT)
-        if not source.strip():
-            raise _empty(_TEXT)
-        return SourceText(source.lstrip('\ufeff'), _TEXT)
-    if isinstance(source, (bytes, bytearray)):
-        return SourceText(_decode(bytes(source), _TEXT), _TEXT)
-    if isinstance(source, (str, os.PathLike)):
-        path = os.fsdecode(shipped_or(source, '.urdf'))
+    content: str | bytes
+    label, path = _TEXT, None
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and source.strip()
+                                           and '<' not in source):
+        name = os.fsdecode(shipped_or(source, '.urdf'))
         content, label = file_content(
-            path, MAX_BYTES, 'URDF or xacro file',
+            name, MAX_BYTES, 'URDF or xacro file',
             'check the path; a description given as text has to contain its <robot> element')
-        return SourceText(_decode(content, label), label, Path(path).expanduser())
-    raise ModelTypeError(f'must be a path, a text or bytes, got a value of type '
-                         f'{type(source).__name__}',
-                         subject=_TEXT, remedy="give for example 'arm.urdf'")
+        path = Path(name).expanduser()
+    elif isinstance(source, (str, bytes, bytearray)):
+        content = source
+    else:
+        raise ModelTypeError(f'must be a path, a text or bytes, got a value of type '
+                             f'{type(source).__name__}',
+                             subject=_TEXT, remedy="give for example 'arm.urdf'")
+    if len(content) > MAX_BYTES:
+        raise ModelError(f'is larger than {MAX_BYTES // 2**20} MiB', subject=label,
+                         remedy='give a URDF that refers to its meshes by file name')
+    if not content.strip():
+        raise ModelError('is empty', subject=label,
+                         remedy='check that robot_description was published, and that the file '
+                                'was written to its end')
+    text = content if isinstance(content, str) else _decode(content, label)
+    return SourceText(text.lstrip('\ufeff'), label, path)
 
 
 def _decode(content: bytes, label: str) -> str:
-    if len(content) > MAX_BYTES:
-        raise _too_large(label)
-    if not content.strip():
-        raise _empty(label)
-    mark, encoding = _encoding_of(content, label)
+    encoding = _encoding_of(content, label)
     try:
-        return content[len(mark):].decode(encoding)
+        return content.decode(encoding)
     except UnicodeDecodeError as error:
-        raise ModelError(f'is not valid {encoding} text (byte {error.start + len(mark)})',
-                         subject=label,
+        raise ModelError(f'is not valid {encoding} text (byte {error.start})', subject=label,
                          remedy='save it as UTF-8, or name its encoding in the XML '
                                 'declaration') from error
 
 
-def _encoding_of(content: bytes, label: str) -> tuple[bytes, str]:
-    """Byte order mark and name of the encoding."""
-    for mark, encoding in _BYTE_ORDER_MARKS:
+def _encoding_of(content: bytes, label: str) -> str:
+    for mark, encoding in _FIRST_BYTES:
         if content.startswith(mark):
-            return mark, encoding
-    if content.startswith(b'<\x00'):
-        return b'', 'utf-16-le'
-    if content.startswith(b'\x00<'):
-        return b'', 'utf-16-be'
+            return encoding
     declared = _DECLARED_ENCODING.match(content[:1024])
     if declared is None:
-        return b'', 'utf-8'
+        return 'utf-8'
     name = declared.group(1).decode('ascii')
     try:
         known = codecs.lookup(name).name
@@ -197,18 +196,7 @@ def _encoding_of(content: bytes, label: str) -> tuple[bytes, str]:
         raise ModelError(f'declares the unknown encoding {name!r}', subject=label,
                          remedy='save it as UTF-8')
     # Bytes that could be read this far are not UTF-16, whatever the declaration.
-    return b'', 'utf-8' if known.startswith(('utf-16', 'utf-32')) else known
-
-
-def _too_large(label: str) -> ModelError:
-    return ModelError(f'is larger than {MAX_BYTES // 2**20} MiB', subject=label,
-                      remedy='give a URDF that refers to its meshes by file name')
-
-
-def _empty(label: str) -> ModelError:
-    return ModelError('is empty', subject=label,
-                      remedy='check that robot_description was published, and that the file '
-                             'was written to its end')
+    return 'utf-8' if known.startswith(('utf-16', 'utf-32')) else known
 
 
 def parse_source(source: SourceText) -> Document:
@@ -299,7 +287,7 @@ def parse_document(text: str, label: str, kept: Mapping[str, frozenset[str]] = _
                          remedy='decode the description with its own encoding') from error
     builder = _Builder(label, kept)
     try:
-        builder.parse(content)
+        builder.parser.Parse(content, True)
     except expat.ExpatError as error:
         raise ModelError(f'is not well-formed XML: {expat.errors.messages[error.code]} at '
                          f'line {error.lineno}, column {error.offset + 1}', subject=label,
@@ -324,15 +312,12 @@ class _Builder:
         # when no element outside the kept ones is open in between.
         self._open: list[Element] = []
         self._xacro_prefixes = {'xacro'}
-        self._parser = expat.ParserCreate('utf-8')
-        self._parser.StartDoctypeDeclHandler = self._reject_doctype
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
+        self.parser = expat.ParserCreate('utf-8')
+        self.parser.StartDoctypeDeclHandler = self._reject_doctype
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
         if kept is not _KEPT_CHILDREN:
-            self._parser.CharacterDataHandler = self._characters
-
-    def parse(self, content: bytes) -> None:
-        self._parser.Parse(content, True)
+            self.parser.CharacterDataHandler = self._characters
 
     def _reject_doctype(self, *_declaration: object) -> None:
         raise ModelError('has a document type declaration (<!DOCTYPE ...>)', subject=self._label,
@@ -345,7 +330,7 @@ class _Builder:
             self._note_xacro(tag)
         elif self._depth == len(self._open):
             parent = self._open[-1]
-            if tag in self._kept_children.get(parent.tag, _NO_CHILDREN):
+            if tag in self._kept_children.get(parent.tag, ()):
                 self._keep(tag, attributes, parent)
         self._depth += 1
 
@@ -367,7 +352,7 @@ class _Builder:
         for name, value in attributes.items():
             if name.startswith('xmlns:') and value.endswith('/xacro'):
                 self._xacro_prefixes.add(name.removeprefix('xmlns:'))
-        self.root = Element(tag, attributes, self._parser.CurrentLineNumber)
+        self.root = Element(tag, attributes, self.parser.CurrentLineNumber)
         self._open.append(self.root)
         self._note_expressions(self.root, None)
 
@@ -376,7 +361,7 @@ class _Builder:
         if self._kept > MAX_ELEMENTS:
             raise ModelError(f'has more than {MAX_ELEMENTS} link and joint elements',
                              subject=self._label, remedy='give the description of one robot')
-        element = Element(tag, attributes, self._parser.CurrentLineNumber)
+        element = Element(tag, attributes, self.parser.CurrentLineNumber)
         parent.children.append(element)
         self._open.append(element)
         self._note_expressions(element, self._open[1] if len(self._open) > 2 else None)
@@ -387,7 +372,7 @@ class _Builder:
 
     def _note_xacro(self, tag: str) -> None:
         """Remember the first xacro element outside macros, and the first definition."""
-        line = self._parser.CurrentLineNumber
+        line = self.parser.CurrentLineNumber
         if tag.partition(':')[2] in _XACRO_DEFINITIONS:
             self.first_definition = self.first_definition or f'element <{tag}> in line {line}'
             if self._macro_depth is None:
