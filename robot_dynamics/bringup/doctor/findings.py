@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial, wraps
+from typing import ParamSpec
 
 from robot_dynamics.errors import Finding, RobotDynamicsError, Severity, printable
 
@@ -18,17 +20,15 @@ _INDENT = 11
 #: Longest line, however wide the terminal is.
 _WIDEST = 110
 
+_P = ParamSpec('_P')
+
 
 class Level(IntEnum):
-    """How much a result matters."""
+    """How much a result matters: a warning works under conditions only, an error does not."""
 
-    #: Checked, nothing wrong.
     OK = 0
-    #: For information.
     NOTE = 1
-    #: Works, but not as it should, or only under conditions.
     WARNING = 2
-    #: Does not work, or must not be used.
     ERROR = 3
 
 
@@ -83,14 +83,14 @@ class Section:
 
 @dataclass(frozen=True)
 class HealthReport:
-    """All results.
+    """All results about a subject, in the order of printing.
 
     Parameters
     ----------
     subject : str
         The robot or system, in one line.
     sections : tuple of Section
-        Results in the order of printing.
+        Results that belong together.
     table : tuple of str
         Lines that describe the robot, printed before the results.
 
@@ -121,24 +121,20 @@ class HealthReport:
         return int(self.count(Level.ERROR) > 0)
 
 
-def ok(subject: str, message: str) -> CheckResult:
-    """Result of a check that found nothing wrong."""
-    return CheckResult(Level.OK, subject, message)
+#: Results by their level: of subject and message, and what to do where something is to be done.
+ok = partial(CheckResult, Level.OK)
+note = partial(CheckResult, Level.NOTE)
+warning = partial(CheckResult, Level.WARNING)
+error = partial(CheckResult, Level.ERROR)
 
 
-def note(subject: str, message: str, remedy: str = '') -> CheckResult:
-    """Result for information."""
-    return CheckResult(Level.NOTE, subject, message, remedy)
+def collected(check: Callable[_P, Iterator[CheckResult]]) -> Callable[_P, list[CheckResult]]:
+    """List of the results that a check yields, as a decorator."""
+    @wraps(check)
+    def results(*args: _P.args, **kwargs: _P.kwargs) -> list[CheckResult]:
+        return list(check(*args, **kwargs))
 
-
-def warning(subject: str, message: str, remedy: str) -> CheckResult:
-    """Result about something that should be changed."""
-    return CheckResult(Level.WARNING, subject, message, remedy)
-
-
-def error(subject: str, message: str, remedy: str) -> CheckResult:
-    """Result about something that must be changed."""
-    return CheckResult(Level.ERROR, subject, message, remedy)
+    return results
 
 
 def from_error(failure: RobotDynamicsError, subject: str) -> CheckResult:

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the nodes of a running system: state, mode, diagnostics and command topics."""
+"""Checks of the nodes of a running system: state, mode, diagnostics, commands and their clock."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
 
 from robot_dynamics.bringup.doctor.findings import (
     CheckResult,
     Level,
+    collected,
     error,
     listed,
     note,
@@ -20,6 +25,7 @@ from robot_dynamics.bringup.doctor.requirements import (
 )
 from robot_dynamics.control.session.modes import Cause, Mode
 from robot_dynamics.nodes.observing.graph_snapshot import (
+    CLOCK,
     GraphSnapshot,
     NodeInfo,
     StatusSeen,
@@ -68,30 +74,34 @@ ITEMS = {
 _REPORTED = ('turned away', 'rejected', 'refused', 'finding', 'worst', 'times')
 _LEVELS = {1: Level.WARNING, 2: Level.ERROR, 3: Level.WARNING}
 _MANAGER = 'controller_manager_msgs/srv/ListControllers'
+#: Ratios of simulated to real time below which it counts as slow, and as paused.
+_SLOW_CLOCK, _PAUSED_CLOCK = 0.8, 0.02
 
 
-def check_nodes(graph: GraphSnapshot) -> list[CheckResult]:
+@collected
+def check_nodes(graph: GraphSnapshot) -> Iterator[CheckResult]:
     """Check every node of this package, and for duplicate names."""
-    results = [error(node.name, f'is the name of {node.copies} nodes',
-                     'stop one of them, or give it a namespace: services reach either')
-               for node in graph.nodes if node.copies > 1]
+    for node in graph.nodes:
+        if node.copies > 1:
+            yield error(node.name, f'is the name of {node.copies} nodes',
+                        'stop one of them, or give it a namespace: services reach either')
+    is_needed = not any(other.lifecycle == 'active' for other in graph.controllers)
     for node in graph.nodes:
         if node.is_ours or node.is_controller:
-            is_needed = not any(other.lifecycle == 'active' for other in graph.controllers)
-            results += check_node(node, statuses_of(graph, node), is_needed=is_needed)
+            yield from check_node(node, tuple(
+                status for status in graph.statuses
+                if status.name.startswith(f'{node.base_name}: ')), is_needed=is_needed)
     silent = [node.name for node in graph.nodes
               if node.parameters is None and f'{node.name}/list_parameters' in graph.services]
     if silent:
-        results.append(note(listed(silent), 'does not answer a request for its parameters',
-                            'a busy or hanging process, or one that has just ended'))
+        yield note(listed(silent), 'does not answer a request for its parameters',
+                   'a busy or hanging process, or one that has just ended')
     kinds = {node.name: kind for node in graph.nodes if node.is_ours
              and (kind := (node.parameters or {}).get('effort_kind', 'none')) != 'none'}
     if len(set(kinds.values())) > 1:
-        results.append(warning(
-            'effort_kind', 'differs: ' + ', '.join(f'{name} has {kind}'
-                                                   for name, kind in kinds.items()),
-            'the driver reports one kind of effort: set the same on every node'))
-    return results
+        yield warning('effort_kind', 'differs: ' + ', '.join(
+            f'{name} has {kind}' for name, kind in kinds.items()),
+            'the driver reports one kind of effort: set the same on every node')
 
 
 def check_node(node: NodeInfo, statuses: tuple[StatusSeen, ...], *, is_needed: bool = True
@@ -100,21 +110,7 @@ def check_node(node: NodeInfo, statuses: tuple[StatusSeen, ...], *, is_needed: b
 
     `is_needed` is false where another controller is active.
     """
-    results = []
-    if node.lifecycle in ('unconfigured', 'inactive') and not is_needed:
-        results.append(note(node.name, f'is {node.lifecycle}: a standby controller',
-                            f'robot-dynamics switch {node.base_name} gives it the arm'))
-    elif node.lifecycle in ('unconfigured', 'inactive'):
-        verb = 'configure' if node.lifecycle == 'unconfigured' else 'activate'
-        reason = _value(statuses, 'state', 'reason')
-        results.append(warning(node.name, f'is {node.lifecycle}' + (f': {reason}' if reason
-                                                                    else ''),
-                               f'ros2 lifecycle set {node.name} {verb}, once what it waits for '
-                               'is available'))
-    elif node.lifecycle not in (None, 'active'):
-        results.append(error(node.name, f'is {node.lifecycle}', 'read its log, restart it'))
-    else:
-        results += _check_mode(node, statuses)
+    results = [*_check_state(node, statuses, is_needed)]
     results += [CheckResult(_LEVELS[status.level], status.name, status.message + _figures(status),
                             ITEMS.get(status.name.rpartition(': ')[2], 'see the log of the node'))
                 for status in statuses
@@ -127,33 +123,38 @@ def check_node(node: NodeInfo, statuses: tuple[StatusSeen, ...], *, is_needed: b
                                                           'is configured'))
     if node.is_controller and node.parameters is not None and has_feedback_gains(node):
         results += check_gains_for_rate(node.name, StateRequirements.of(node), *gains_of(node))
-    if not results:
-        rate = _value(statuses, 'loop', 'rate [Hz]')
-        worst = _value(statuses, 'loop', 'worst period [ms]')
-        loop = f', {float(rate):.0f} Hz, worst period {worst} ms' if rate and worst else ''
-        results.append(ok(node.name, f'{node.lifecycle or "runs"}{loop}'))
-    return results
+    if results:
+        return results
+    rate = _value(statuses, 'loop', 'rate [Hz]')
+    worst = _value(statuses, 'loop', 'worst period [ms]')
+    loop = f', {float(rate):.0f} Hz, worst period {worst} ms' if rate and worst else ''
+    return [ok(node.name, f'{node.lifecycle or "runs"}{loop}')]
 
 
-def statuses_of(graph: GraphSnapshot, node: NodeInfo) -> tuple[StatusSeen, ...]:
-    """Diagnostics of a node."""
-    return tuple(status for status in graph.statuses
-                 if status.name.startswith(f'{node.base_name}: '))
-
-
-def _check_mode(node: NodeInfo, statuses: tuple[StatusSeen, ...]) -> list[CheckResult]:
+def _check_state(node: NodeInfo, statuses: tuple[StatusSeen, ...], is_needed: bool
+                 ) -> Iterator[CheckResult]:
+    """Check the lifecycle state of a node, and the mode of an active controller."""
     mode, reason = _value(statuses, 'state', 'mode'), _value(statuses, 'state', 'reason')
-    if not mode:
-        return []
-    text = f'{mode}: {reason}' if reason else mode
-    if mode in (Mode.TRACKING.value, Mode.GUIDED.value):
+    because = f': {reason}' if reason else ''
+    if node.lifecycle in ('unconfigured', 'inactive'):
+        if is_needed:
+            verb = 'configure' if node.lifecycle == 'unconfigured' else 'activate'
+            yield warning(node.name, f'is {node.lifecycle}{because}', f'ros2 lifecycle set '
+                          f'{node.name} {verb}, once what it waits for is available')
+        else:
+            yield note(node.name, f'is {node.lifecycle}: a standby controller',
+                       f'robot-dynamics switch {node.base_name} gives it the arm')
+    elif node.lifecycle not in (None, 'active'):
+        yield error(node.name, f'is {node.lifecycle}', 'read its log, restart it')
+    elif mode in (Mode.TRACKING.value, Mode.GUIDED.value):
         rate = _value(statuses, 'loop', 'rate [Hz]')
-        return [ok(node.name, text + (f'; {float(rate):.0f} Hz' if rate else ''))]
-    # Details may follow the reason.
-    remedy = next((known for start, known in REASONS.items() if (reason or '').startswith(start)),
-                  'see the results above')
-    make = error if mode == Mode.SAFE.value else warning
-    return [make(node.name, text, remedy)]
+        yield ok(node.name, mode + because + (f'; {float(rate):.0f} Hz' if rate else ''))
+    elif mode:
+        make = error if mode == Mode.SAFE.value else warning
+        # Details may follow the reason.
+        yield make(node.name, mode + because, next(
+            (known for start, known in REASONS.items() if (reason or '').startswith(start)),
+            'see the results above'))
 
 
 def _figures(status: StatusSeen) -> str:
@@ -168,67 +169,108 @@ def _value(statuses: tuple[StatusSeen, ...], item: str, key: str) -> str | None:
                  if status.name.endswith(f': {item}')), None)
 
 
-def check_commands(graph: GraphSnapshot) -> list[CheckResult]:
+@collected
+def check_commands(graph: GraphSnapshot) -> Iterator[CheckResult]:
     """Check that the commands of controllers reach an arm."""
-    results = []
     commanding = [node.name for node in graph.controllers if node.commanded_topics]
     for controller in graph.controllers:
         if commanding and controller.name not in commanding:
-            results.append(note(controller.name, f'is on standby beside {listed(commanding)}'))
+            yield note(controller.name, f'is on standby beside {listed(commanding)}')
             continue
         if not controller.command_topics:
-            results.append(note(controller.name, 'has no command topic yet: it is not configured',
-                                f'ros2 lifecycle set {controller.name} configure'))
+            yield note(controller.name, 'has no command topic yet: it is not configured',
+                       f'ros2 lifecycle set {controller.name} configure')
         for name, types in controller.command_topics.items():
-            results += check_command_topic(controller, graph.topic(name), types)
+            yield from _check_command_topic(controller, graph.topic(name), types)
     if not graph.controllers and graph.nodes:
-        results.append(note('commands', 'no controller of this package runs'
-                            + (f' in {graph.namespace}' if graph.namespace else ''),
-                            'ros2 launch robot_dynamics hardware.launch.py, or robot-dynamics up'))
+        yield note('commands', 'no controller of this package runs'
+                   + (f' in {graph.namespace}' if graph.namespace else ''),
+                   'ros2 launch robot_dynamics hardware.launch.py, or robot-dynamics up')
     if len(commanding) > 1:
-        results.append(warning(listed(commanding), 'command at the same time',
-                               'an arm has one controller: stop the others, or give each arm a '
-                               'namespace'))
-    return [*results, *check_controller_manager(graph)]
+        yield warning(listed(commanding), 'command at the same time', 'an arm has one controller: '
+                      'stop the others, or give each arm a namespace')
+    # Only ROS 2 itself can list the controllers of ros2_control.
+    for service, kinds in graph.services.items():
+        if _MANAGER in kinds:
+            manager = service.rpartition('/')[0]
+            yield note(manager, 'is a controller manager of ros2_control',
+                       f'ros2 control list_controllers -c {manager}: joint_state_broadcaster and '
+                       'the effort controller must be active; ros2 control '
+                       'list_hardware_interfaces: each joint/effort must be claimed')
 
 
-def check_command_topic(controller: NodeInfo, topic: Topic, types: tuple[str, ...]
-                        ) -> list[CheckResult]:
+def _check_command_topic(controller: NodeInfo, topic: Topic, types: tuple[str, ...]
+                         ) -> Iterator[CheckResult]:
     """Check one topic on which a controller publishes efforts of these types."""
     received = {subscription.type for subscription in topic.subscriptions}
     if not received:
-        return [error(topic.name, f'has no subscriber for the efforts of {controller.name}',
-                      'start and activate the effort controller of the arm, or set command_topic '
-                      'to its topic')]
+        yield error(topic.name, f'has no subscriber for the efforts of {controller.name}',
+                    'start and activate the effort controller of the arm, or set command_topic '
+                    'to its topic')
+        return
     if received.isdisjoint(types):
-        return [error(topic.name, f'gets {listed(types)} from {controller.name}, and its '
-                      f'subscriber needs {listed(sorted(received))}',
-                      'set command_type and command_topic as the effort controller of the arm '
-                      'needs them')]
-    results = []
+        yield error(topic.name, f'gets {listed(types)} from {controller.name}, and its '
+                    f'subscriber needs {listed(sorted(received))}',
+                    'set command_type and command_topic as the effort controller of the arm '
+                    'needs them')
+        return
     others = [publisher.node for publisher in topic.publishers
               if publisher.node != controller.name]
     if others:
-        results.append(error(topic.name, f'also gets commands from {listed(others)}',
-                             f'stop it: {controller.name} does not move an arm that another node '
-                             'commands'))
+        yield error(topic.name, f'also gets commands from {listed(others)}', 'stop it: '
+                    f'{controller.name} does not move an arm that another node commands')
     latched = [subscription.node for subscription in topic.subscriptions
                if subscription.latched and subscription.type in types]
     if latched:
-        results.append(error(topic.name, f'is not latched, and {listed(latched)} requires latched '
-                             'commands (transient local)', 'set its durability to volatile'))
+        yield error(topic.name, f'is not latched, and {listed(latched)} requires latched commands '
+                    '(transient local)', 'set its durability to volatile')
     subscribers = listed(subscription.node for subscription in topic.subscriptions)
     if len(topic.subscriptions) > 1:
-        results.append(note(topic.name, f'has {len(topic.subscriptions)} subscribers: '
-                            f'{subscribers}'))
-    return results or [ok(topic.name, f'from {controller.name} to {subscribers}')]
+        yield note(topic.name, f'has {len(topic.subscriptions)} subscribers: {subscribers}')
+    elif not (others or latched):
+        yield ok(topic.name, f'from {controller.name} to {subscribers}')
 
 
-def check_controller_manager(graph: GraphSnapshot) -> list[CheckResult]:
-    """Note controller managers; only ROS 2 itself can list their controllers."""
-    managers = [name.rpartition('/')[0] for name, types in graph.services.items()
-                if _MANAGER in types]
-    return [note(name, 'is a controller manager of ros2_control',
-                 f'ros2 control list_controllers -c {name}: joint_state_broadcaster and the '
-                 'effort controller must be active; ros2 control list_hardware_interfaces: '
-                 'each joint/effort must be claimed') for name in managers]
+def check_clock(graph: GraphSnapshot) -> list[CheckResult]:
+    """Compare ``/clock`` with the parameters ``use_sim_time`` of the nodes."""
+    publishers = graph.topic(CLOCK).publishers
+    use_sim_time = {node.name: (node.parameters or {}).get('use_sim_time')
+                    for node in graph.nodes}
+    simulated = [name for name, value in use_sim_time.items() if value is True]
+    if not publishers:
+        return [error(CLOCK, f'has no publisher, and {listed(simulated)} wait for it', 'bridge '
+                      '/clock from the simulator, or set use_sim_time to false')] \
+            if simulated else []
+    results = []
+    if len(publishers) > 1:
+        results.append(error(CLOCK, f'has {len(publishers)} publishers: '
+                             + listed(publisher.node for publisher in publishers),
+                             'leave one: time jumps back and forth between them'))
+    # The source of simulated time itself uses the time of the machine.
+    sources = {publisher.node for publisher in publishers}
+    real = [name for name, value in use_sim_time.items() if value is False and name not in sources]
+    if simulated and real:
+        results.append(warning(listed(real), 'does not use simulated time, others do',
+                               'set use_sim_time to true on every node'))
+    elif real:
+        results.append(warning(CLOCK, 'is published and no node uses it',
+                               'set use_sim_time to true on every node, or stop the simulator '
+                               'that is left over'))
+    results += _check_clock_rate(graph)
+    return results or [ok(CLOCK, 'simulated time, on every node')]
+
+
+def _check_clock_rate(graph: GraphSnapshot) -> Iterator[CheckResult]:
+    clock = graph.clock
+    if len(clock) < 2:
+        yield warning(CLOCK, f'had {len(clock)} messages in {graph.seconds:.2g} s',
+                      'is the simulation paused?')
+        return
+    elapsed = clock[-1].received - clock[0].received
+    factor = (clock[-1].time - clock[0].time) / elapsed if elapsed else 1.0
+    if np.any(np.diff([sample.time for sample in clock]) < 0):
+        yield error(CLOCK, 'goes back', 'the simulation was reset: restart the nodes after that')
+    elif factor < _PAUSED_CLOCK:
+        yield warning(CLOCK, 'stands still', 'is the simulation paused?')
+    elif factor < _SLOW_CLOCK:
+        yield note(CLOCK, f'runs at {factor:.2f} of real time')

@@ -23,7 +23,7 @@ from robot_dynamics.bringup.doctor.findings import (
 )
 from robot_dynamics.bringup.doctor.joint_states import check_joint_states
 from robot_dynamics.bringup.doctor.machine import MachineState, MachineWatch, check_machine
-from robot_dynamics.bringup.doctor.nodes import check_commands, check_nodes
+from robot_dynamics.bringup.doctor.nodes import check_clock, check_commands, check_nodes
 from robot_dynamics.bringup.doctor.requirements import first_controller
 from robot_dynamics.bringup.doctor.robot import (
     check_coordinates,
@@ -33,7 +33,6 @@ from robot_dynamics.bringup.doctor.robot import (
     check_reading,
     check_weight,
 )
-from robot_dynamics.bringup.doctor.timing import check_clock
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot, NodeInfo

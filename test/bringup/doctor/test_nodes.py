@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State and diagnostics of nodes, and their commands."""
+"""State and diagnostics of nodes, their commands, and simulated time."""
 
 import inspect
 from dataclasses import replace
@@ -10,6 +10,7 @@ from robot_dynamics.bringup.doctor.findings import Level
 from robot_dynamics.bringup.doctor.nodes import (
     ITEMS,
     REASONS,
+    check_clock,
     check_commands,
     check_node,
     check_nodes,
@@ -17,10 +18,12 @@ from robot_dynamics.bringup.doctor.nodes import (
 from robot_dynamics.control.session import start_gate
 from robot_dynamics.control.session.modes import Cause
 from robot_dynamics.nodes.observing.graph_snapshot import (
+    ClockSample,
     Endpoint,
     GraphSnapshot,
     NodeInfo,
     StatusSeen,
+    Topic,
 )
 
 
@@ -221,3 +224,47 @@ def test_a_controller_manager():
     (result,) = check_commands(graph)
     assert (result.level, result.subject) == (Level.NOTE, '/left/controller_manager')
     assert 'ros2 control list_controllers -c /left/controller_manager' in result.remedy
+
+
+NOW, STEP = 1_790_000_000_000_000_000, 10_000_000
+
+
+def system(*nodes, publishers=('/gazebo',), factor=1.0, count=100):
+    clock = tuple(ClockSample(NOW + k * STEP, round(k * STEP * factor)) for k in range(count))
+    topic = Topic('/clock', tuple(Endpoint(name, 'rosgraph_msgs/msg/Clock')
+                                  for name in publishers))
+    return GraphSnapshot(nodes=tuple(NodeInfo(name, {'use_sim_time': simulated})
+                                 for name, simulated in nodes),
+                     topics={'/clock': topic}, clock=clock if publishers else (), seconds=1.0)
+
+
+def test_wall_time_everywhere(healthy):
+    assert check_clock(healthy) == []
+
+
+def test_simulated_time_everywhere():
+    (result,) = check_clock(system(('/a', True), ('/b', True), ('/gazebo', False)))
+    assert result.level is Level.OK
+
+
+@pytest.mark.parametrize(('graph', 'level', 'subject', 'words'), [
+    (system(('/a', True), ('/b', False), publishers=()), Level.ERROR, '/clock',
+     'has no publisher, and /a wait for it'),
+    (system(('/a', True), ('/b', False)), Level.WARNING, '/b', 'does not use simulated time'),
+    (system(('/a', False)), Level.WARNING, '/clock', 'no node uses it'),
+    (system(('/a', True), publishers=('/x', '/y')), Level.ERROR, '/clock',
+     'has 2 publishers: /x, /y'),
+    (system(('/a', True), count=1), Level.WARNING, '/clock', 'had 1 messages'),
+    (system(('/a', True), factor=0.0), Level.WARNING, '/clock', 'stands still'),
+    (system(('/a', True), factor=0.5), Level.NOTE, '/clock', 'at 0.50 of real time'),
+    (system(('/a', True), factor=-1.0), Level.ERROR, '/clock', 'goes back')])
+def test_what_is_wrong_with_time(graph, level, subject, words):
+    (result,) = check_clock(graph)
+    assert (result.level, result.subject) == (level, subject)
+    assert words in result.message
+
+
+def test_a_node_that_does_not_answer_is_not_judged(healthy):
+    graph = replace(system(('/a', True)), nodes=(NodeInfo('/silent'),
+                                                 NodeInfo('/a', {'use_sim_time': True})))
+    assert [result.level for result in check_clock(graph)] == [Level.OK]
