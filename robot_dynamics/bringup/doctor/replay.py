@@ -4,13 +4,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
-from robot_dynamics.bringup.doctor.findings import CheckResult, error, merged, note, ok, warning
+from robot_dynamics.bringup.doctor.findings import (
+    CheckResult,
+    collected,
+    error,
+    merged,
+    note,
+    ok,
+    warning,
+)
 from robot_dynamics.bringup.doctor.requirements import StateRequirements
 from robot_dynamics.control.states.joint_state import JointStateMonitor, Note, Reason
 from robot_dynamics.dynamics import Dynamics
@@ -46,10 +54,8 @@ class Replay:
     ----------
     joints : tuple of str
         Joints of the monitor.
-    counts : dict of Reason to int
-        Messages by the reason for accepting or rejecting them.
-    notes : dict of Note to int
-        Notes of the monitor and how often it made them.
+    counts, notes : dict
+        Messages by the reason for accepting or rejecting them, and notes of the monitor.
     time : ndarray, shape (k,)
         Stamps of the accepted states. s.
     q, v, effort : ndarray, shape (k, n)
@@ -127,54 +133,47 @@ def check_motion(robot: Robot, replayed: Replay, samples: Sequence[StateSample]
     return merged([*_check_positions(robot, samples), *_check_velocities(robot, replayed)])
 
 
-def _check_positions(robot: Robot, samples: Sequence[StateSample]) -> list[CheckResult]:
+def _check_positions(robot: Robot, samples: Sequence[StateSample]) -> Iterator[CheckResult]:
     """Check the messages themselves, because the monitor rejects degrees as jumps."""
-    results = []
-    for k, joint in enumerate(robot.joint_names):
+    for joint, is_prismatic, low, high in zip(robot.joint_names, prismatic_joints(robot),
+                                              robot.limits.lower, robot.limits.upper,
+                                              strict=True):
         values = [sample.position[sample.names.index(joint)] for sample in samples
                   if joint in sample.names and len(sample.position) == len(sample.names)]
-        values = [value for value in values if math.isfinite(value)]
-        if not values:
+        outside = [value for value in values if math.isfinite(value)
+                   and max(low - value, value - high) > _OUTSIDE]
+        if not outside:
             continue
-        low, high = robot.limits.lower[k], robot.limits.upper[k]
-        farthest = max(values, key=lambda value: max(low - value, value - high, -math.inf))
-        if max(low - farthest, farthest - high) <= _OUTSIDE:
-            continue
-        unit, scale, other = ('m', 1e3, 'millimetres') if prismatic_joints(robot)[k] else \
+        farthest = max(outside, key=lambda value: max(low - value, value - high))
+        unit, scale, other = ('m', 1e3, 'millimetres') if is_prismatic else \
             ('rad', _DEGREES, 'degrees')
         guess = f': in {other}?' if abs(farthest) > 10.0 and \
             low - _OUTSIDE <= farthest / scale <= high + _OUTSIDE else ''
-        results.append(warning(
+        yield warning(
             joint, f'is at {farthest:.4g} {unit}, outside its limits {low:.4g} to {high:.4g}'
-            f'{guess}', 'check unit and zero of the driver, or the limits of the description'))
-    return results
+            f'{guess}', 'check unit and zero of the driver, or the limits of the description')
 
 
-def _check_velocities(robot: Robot, replayed: Replay) -> list[CheckResult]:
+def _check_velocities(robot: Robot, replayed: Replay) -> Iterator[CheckResult]:
     """Compare velocities with the rate of change of positions."""
-    time, q, v = replayed.time, replayed.q, replayed.v
-    if len(time) < _ENOUGH:
-        return []
-    results = []
-    spans = np.diff(time)[:, None]
-    rates, means = np.diff(q, axis=0) / spans, 0.5 * (v[1:] + v[:-1])
-    for k, joint in enumerate(robot.joint_names):
-        if np.ptp(q[:, k]) < _MOVED:
-            continue
-        rate, mean = rates[:, k], means[:, k]
+    q, v = replayed.q, replayed.v
+    if len(q) < _ENOUGH:
+        return
+    rates = np.diff(q, axis=0) / np.diff(replayed.time)[:, None]
+    means = 0.5 * (v[1:] + v[:-1])
+    for k in np.flatnonzero(np.ptp(q, axis=0) >= _MOVED):
+        joint, rate, mean = robot.joint_names[k], rates[:, k], means[:, k]
         if not np.any(mean):
-            results.append(warning(joint, 'moves, and its velocity is always zero',
-                                   'let the driver fill velocities, or leave them empty: then '
-                                   'they are estimated'))
+            yield warning(joint, 'moves, and its velocity is always zero', 'let the driver fill '
+                          'velocities, or leave them empty: then they are estimated')
             continue
         ratio = float(rate @ mean / (mean @ mean))
         left = rate - ratio * mean
         explained = 1.0 - float(left @ left / (rate @ rate))
         if explained > _EXPLAINED and abs(ratio - 1.0) > _MISMATCH:
-            results.append(warning(joint, f'has a velocity of {1.0 / ratio:.3g} times the rate of '
-                                   f'change of its position{_unit_guess(1.0 / ratio)}',
-                                   'check unit and sign of the velocities of the driver'))
-    return results
+            yield warning(joint, f'has a velocity of {1.0 / ratio:.3g} times the rate of change '
+                          f'of its position{_unit_guess(1.0 / ratio)}',
+                          'check unit and sign of the velocities of the driver')
 
 
 def _unit_guess(factor: float) -> str:
@@ -194,6 +193,16 @@ class EffortPattern(Enum):
     SCALED = 'joint torques in another scale'
     REVERSED = 'joint torques of the other sign'
     OTHER = 'neither joint torques nor zero'
+
+
+_REMEDIES = {
+    EffortPattern.ZERO: 'set effort_kind to none where the driver measures no effort, to '
+                        'gravity_compensated where it reports efforts without gravity',
+    EffortPattern.TORQUE: 'effort_kind torque is right',
+    EffortPattern.SCALED: 'currents? set effort_kind and effort_scale; or check the masses of '
+                          'the description',
+    EffortPattern.REVERSED: 'set effort_scale to -1, or check gravity and the joint axes',
+}
 
 
 def effort_pattern(robot: Robot, replayed: Replay) -> tuple[EffortPattern, float]:
@@ -219,43 +228,31 @@ def effort_pattern(robot: Robot, replayed: Replay) -> tuple[EffortPattern, float
             else EffortPattern.SCALED), multiple
 
 
+@collected
 def check_efforts(topic: str, robot: Robot, replayed: Replay,
-                  requirements: StateRequirements | None) -> list[CheckResult]:
+                  requirements: StateRequirements | None) -> Iterator[CheckResult]:
     """Compare efforts with the ``effort_kind`` that the controller, if there is one, has."""
     pattern, multiple = effort_pattern(robot, replayed)
-    remedy = _REMEDIES.get(pattern, '')
     if pattern is EffortPattern.UNKNOWN:
-        return []
-    looks = pattern.value
+        return
+    looks, remedy = f'efforts look like {pattern.value}', _REMEDIES.get(pattern, '')
     if pattern in (EffortPattern.TORQUE, EffortPattern.SCALED, EffortPattern.REVERSED):
         looks += f' ({multiple:.3g} times gravity)'
+    kind = requirements.effort_kind if requirements is not None else ''
     if requirements is None:
-        return [note(topic, f'efforts look like {looks}', remedy)]
-    kind = requirements.effort_kind
-    if kind == 'torque' and pattern is EffortPattern.ZERO \
+        yield note(topic, looks, remedy)
+    elif pattern is EffortPattern.TORQUE and kind == 'torque':
+        yield ok(topic, f'efforts are joint torques: {multiple:.2f} times the gravity of the '
+                        'model')
+    elif pattern is EffortPattern.TORQUE and kind == 'gravity_compensated':
+        yield warning(topic, 'efforts look like joint torques with gravity, and the controller '
+                      'expects them without', 'set effort_kind to torque')
+    elif pattern is EffortPattern.TORQUE and kind == 'none':
+        yield note(topic, 'efforts look like joint torques, and the controller does not use them',
+                   'with effort_kind torque it could detect that the arm obeys')
+    elif pattern is EffortPattern.ZERO and kind == 'torque' \
             and not requirements.hardware_gravity_compensation:
-        return [error(topic, 'efforts are zero and the controller expects torques: it cannot '
-                      'detect that the arm obeys', remedy)]
-    if kind == 'torque' and pattern in (EffortPattern.SCALED, EffortPattern.REVERSED):
-        return [warning(topic, f'efforts look like {looks}, and the controller expects torques',
-                        remedy)]
-    if kind == 'gravity_compensated' and pattern is EffortPattern.TORQUE:
-        return [warning(topic, 'efforts look like joint torques with gravity, and the controller '
-                        'expects them without', 'set effort_kind to torque')]
-    if kind == 'none' and pattern is EffortPattern.TORQUE:
-        return [note(topic, 'efforts look like joint torques, and the controller does not use '
-                     'them', 'with effort_kind torque it could detect that the arm obeys')]
-    if kind == 'torque' and pattern is EffortPattern.TORQUE:
-        return [ok(topic, f'efforts are joint torques: {multiple:.2f} times the gravity of the '
-                          'model')]
-    return []
-
-
-_REMEDIES = {
-    EffortPattern.ZERO: 'set effort_kind to none where the driver measures no effort, to '
-                        'gravity_compensated where it reports efforts without gravity',
-    EffortPattern.TORQUE: 'effort_kind torque is right',
-    EffortPattern.SCALED: 'currents? set effort_kind and effort_scale; or check the masses of '
-                          'the description',
-    EffortPattern.REVERSED: 'set effort_scale to -1, or check gravity and the joint axes',
-}
+        yield error(topic, 'efforts are zero and the controller expects torques: it cannot '
+                    'detect that the arm obeys', remedy)
+    elif pattern in (EffortPattern.SCALED, EffortPattern.REVERSED) and kind == 'torque':
+        yield warning(topic, f'{looks}, and the controller expects torques', remedy)

@@ -3,11 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, TypeVar
 
-from robot_dynamics.bringup.doctor.findings import CheckResult, error, from_error, note, ok
+from robot_dynamics.bringup.doctor.findings import (
+    CheckResult,
+    collected,
+    error,
+    from_error,
+    note,
+    ok,
+)
 from robot_dynamics.control.feedback.gains import AdaptationGains, FeedbackGains, check_gains
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.control.session.limits import EffortLimiter
@@ -29,22 +37,8 @@ _Gains = TypeVar('_Gains', FeedbackGains, AdaptationGains)
 class StateRequirements:
     """Parameters of a controller that constrain joint states; the defaults are those of the nodes.
 
-    Parameters
-    ----------
-    rate : float
-        Rate at which it expects states. Hz.
-    state_timeout, state_skew, max_age, max_future : float
-        Gap, skew, age and lead that it accepts. s.
-    velocity_cutoff : float
-        Corner frequency of estimated velocities. Hz.
-    state_publishers : int
-        Number of publishers that it expects; 0 for any number.
-    delay : float
-        Delay of its answer. s.
-    effort_kind : str
-        Meaning of reported efforts.
-    hardware_gravity_compensation : bool
-        Whether the arm compensates its own gravity.
+    Rate in Hz, times in s. ``delay`` is that of its answer; ``state_publishers`` is 0 for any
+    number.
     """
 
     rate: float = 500.0
@@ -119,42 +113,38 @@ def lowest_rate(feedback: FeedbackGains, adaptation: AdaptationGains | None,
     return high
 
 
+@collected
 def check_gains_for_rate(name: str, requirements: StateRequirements, feedback: FeedbackGains,
-                         adaptation: AdaptationGains | None) -> list[CheckResult]:
+                         adaptation: AdaptationGains | None) -> Iterator[CheckResult]:
     """Check that the gains of a controller suit its rate and delay."""
     needed = lowest_rate(feedback, adaptation, requirements.delay)
     if needed is None:
-        return [error(name, f'has too high gains for a delay of {1e3 * requirements.delay:g} ms',
-                      'lower feedback.bandwidth and feedback.error_rate')]
-    if needed > requirements.rate:
-        return [error(name, f'has gains that need {needed:.0f} Hz, at a rate of '
-                      f'{requirements.rate:g} Hz',
-                      'raise rate, or lower feedback.bandwidth, feedback.error_rate and '
-                      'adaptation.composite, and set adaptation.longest_step above a period')]
-    return []
+        yield error(name, f'has too high gains for a delay of {1e3 * requirements.delay:g} ms',
+                    'lower feedback.bandwidth and feedback.error_rate')
+    elif needed > requirements.rate:
+        yield error(name, f'has gains that need {needed:.0f} Hz, at a rate of '
+                    f'{requirements.rate:g} Hz',
+                    'raise rate, or lower feedback.bandwidth, feedback.error_rate and '
+                    'adaptation.composite, and set adaptation.longest_step above a period')
 
 
-def check_default_controller(robot: Robot) -> list[CheckResult]:
+@collected
+def check_default_controller(robot: Robot) -> Iterator[CheckResult]:
     """Check that the adaptive controller accepts a robot with its default parameters."""
     if robot.n_bodies > MOST_BODIES:
-        return [note('adaptive_controller', f'was not tried: the robot has {robot.n_bodies} '
-                     'moving bodies', 'choose the joints of one arm by the parameter joints')]
+        yield note('adaptive_controller', f'was not tried: the robot has {robot.n_bodies} moving '
+                   'bodies', 'choose the joints of one arm by the parameter joints')
+        return
     default = StateRequirements()
-    refusals = [refusal for refusal in (
-        _refusal(lambda: EffortLimiter.for_robot(robot)),
-        _refusal(lambda: AdaptiveController(robot, period=1.0 / default.rate,
-                                            delay=default.delay)))
-        if refusal is not None]
-    if refusals:
-        return [from_error(refusal, robot.name) for refusal in refusals]
-    needed = lowest_rate(FeedbackGains(), AdaptationGains(), default.delay)
-    return [ok('adaptive_controller', 'accepts the robot with its default gains, at '
-               f'{needed:.0f} Hz or more; {default.rate:g} Hz is usual')]
-
-
-def _refusal(build: Callable[[], Any]) -> RobotDynamicsError | None:
-    try:
-        build()
-    except RobotDynamicsError as refusal:
-        return refusal
-    return None
+    is_accepted = True
+    for build in (EffortLimiter.for_robot, partial(
+            AdaptiveController, period=1.0 / default.rate, delay=default.delay)):
+        try:
+            build(robot)
+        except RobotDynamicsError as refusal:
+            is_accepted = False
+            yield from_error(refusal, robot.name)
+    if is_accepted:
+        needed = lowest_rate(FeedbackGains(), AdaptationGains(), default.delay)
+        yield ok('adaptive_controller', 'accepts the robot with its default gains, at '
+                 f'{needed:.0f} Hz or more; {default.rate:g} Hz is usual')

@@ -9,7 +9,7 @@ of the arm.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -21,6 +21,7 @@ from robot_dynamics.bringup.doctor.findings import (
     HealthReport,
     Level,
     Section,
+    collected,
     error,
     from_error,
     from_model_finding,
@@ -34,7 +35,7 @@ from robot_dynamics.bringup.doctor.requirements import check_default_controller
 from robot_dynamics.control.feedback.gains import FeedbackGains
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.model.arrays import BoolArray, FloatArray
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import com_from_parameters
 from robot_dynamics.model.joints import JointType
 from robot_dynamics.model.robot import Robot, effort_units, position_units, prismatic_joints
@@ -114,13 +115,13 @@ def check_robot(name_or_path: str) -> HealthReport:
     return HealthReport(robot_line(robot), tuple(sections), joint_table(robot))
 
 
-def check_coordinates(robot: Robot) -> list[CheckResult]:
+@collected
+def check_coordinates(robot: Robot) -> Iterator[CheckResult]:
     """Check that every joint has one coordinate, as controllers need."""
     try:
         robot.require_single_coordinates('control')
     except RobotDynamicsError as refusal:
-        return [from_error(refusal, robot.name)]
-    return []
+        yield from_error(refusal, robot.name)
 
 
 def check_reading(robot: Robot, urdf: str) -> list[CheckResult]:
@@ -143,16 +144,9 @@ def check_weight(robot: Robot) -> list[CheckResult]:
 class UrdfContent:
     """Elements of a URDF that a `Robot` does not have.
 
-    Attributes
-    ----------
-    shaped, weighed : set of str
-        Links with a visual or collision, and with an inertial element.
-    interfaces : dict of str to set of str
-        Command interfaces of each joint in ``<ros2_control>``.
-    has_ros2_control : bool
-        Whether there is such an element.
-    leftovers : list of str
-        Attributes with an unexpanded expression of xacro.
+    Links with a shape and with an inertial element, the command interfaces of each joint in
+    ``<ros2_control>``, whether there is such an element, and attributes with an expression that
+    xacro has not expanded.
     """
 
     shaped: set[str] = field(default_factory=set)
@@ -191,30 +185,28 @@ def read_urdf_content(urdf: str) -> UrdfContent:
     return content
 
 
-def check_text(content: UrdfContent, robot: Robot) -> list[CheckResult]:
+@collected
+def check_text(content: UrdfContent, robot: Robot) -> Iterator[CheckResult]:
     """Check for xacro expressions, links without inertia and joints without effort command."""
-    results = []
     if content.leftovers:
-        results.append(warning(
-            'xacro', f'unexpanded: {listed(content.leftovers, _MOST_LEFTOVERS)}',
-            'expand the file with xacro; readers of these elements get no values'))
+        yield warning('xacro', f'unexpanded: {listed(content.leftovers, _MOST_LEFTOVERS)}',
+                      'expand the file with xacro; readers of these elements get no values')
     massless = [name for name, frame in robot.frames.items()
                 if frame.body >= 0 and name in content.shaped - content.weighed]
     if massless:
         verb = 'has' if len(massless) == 1 else 'have'
-        results.append(note(listed(massless), f'{verb} a shape and no <inertial>, so no weight',
-                            'add <inertial> unless the mass is included in the parent link'))
+        yield note(listed(massless), f'{verb} a shape and no <inertial>, so no weight',
+                   'add <inertial> unless the mass is included in the parent link')
     uncommanded = [name for name in robot.joint_names
                    if 'effort' not in content.interfaces.get(name, ())]
     if content.has_ros2_control and uncommanded:
         offered = sorted(set().union(*(content.interfaces.get(name, set())
                                        for name in uncommanded)))
-        results.append(warning(
+        yield warning(
             listed(uncommanded), 'cannot be commanded an effort: <ros2_control> offers '
             + (f'{", ".join(offered)} only' if offered else 'no command interface'),
             'use hardware with an effort interface, add <command_interface name="effort"/>, or '
-            'leave the joint out by the parameter joints'))
-    return results
+            'leave the joint out by the parameter joints')
 
 
 def check_masses(robot: Robot) -> list[CheckResult]:
@@ -223,55 +215,48 @@ def check_masses(robot: Robot) -> list[CheckResult]:
     # A first moment without mass has no centre; the reader has a finding for it.
     p[p[:, 0] == 0.0, 1:4] = 0.0
     mass, com, tensor = com_from_parameters(p)
-    moments = np.linalg.eigvalsh(tensor).astype(np.float64, copy=False)
     if not np.any(mass > 0.0):
         return []  # a finding of the reader
+    moments = np.linalg.eigvalsh(tensor).astype(np.float64, copy=False)
     length = reach(robot) or float(np.linalg.norm(com, axis=1).max())
     results = [*_check_size(robot, float(mass.sum()), length),
                *_check_centres(robot, mass, com, length),
                *_check_inertias(robot, mass, moments, length)]
-    if not results:
-        results = [ok('masses', f'{mass.sum():.3g} kg move within a reach of {length:.3g} m')]
-    return merged(results)
+    return merged(results) or [
+        ok('masses', f'{mass.sum():.3g} kg move within a reach of {length:.3g} m')]
 
 
-def _check_size(robot: Robot, total: float, length: float) -> list[CheckResult]:
-    results = []
+def _check_size(robot: Robot, total: float, length: float) -> Iterator[CheckResult]:
     if length > LONGEST_REACH:
-        results.append(warning(robot.name, f'reaches {length:.3g} m', 'lengths are in metres: '
-                               'were they written in millimetres?'))
+        yield warning(robot.name, f'reaches {length:.3g} m', 'lengths are in metres: were they '
+                      'written in millimetres?')
     if 0.0 < length < SHORTEST_REACH:
-        results.append(warning(robot.name, f'reaches {1e3 * length:.3g} mm',
-                               'lengths are in metres: check them'))
+        yield warning(robot.name, f'reaches {1e3 * length:.3g} mm',
+                      'lengths are in metres: check them')
     density = total / max(length, _LEAST_LENGTH)**3
     text = f'moves {total:.3g} kg within a reach of {length:.3g} m'
     if density > DENSEST:
-        results.append(warning(robot.name, text, 'masses are in kilograms: were they written in '
-                               'grams?'))
+        yield warning(robot.name, text, 'masses are in kilograms: were they written in grams?')
     if density < THINNEST and length <= LONGEST_REACH:
-        results.append(warning(robot.name, text, 'masses are in kilograms: were they written in '
-                               'tonnes, or are most of them missing?'))
-    return results
+        yield warning(robot.name, text, 'masses are in kilograms: were they written in tonnes, '
+                      'or are most of them missing?')
 
 
 def _check_centres(robot: Robot, mass: FloatArray, com: FloatArray, length: float
-                   ) -> list[CheckResult]:
+                   ) -> Iterator[CheckResult]:
     heavy = mass > 0.0
     distances = np.linalg.norm(com, axis=1)
-    far = heavy & (distances > FARTHEST * max(length, _LEAST_LENGTH))
-    results = [warning(robot.body_names[k], f'has its centre of mass {distances[k]:.3g} m from '
-                       f'its joint, in an arm that reaches {length:.3g} m',
-                       'the origin of <inertial> is in metres, in the frame of the link')
-               for k in np.flatnonzero(far)]
+    for k in np.flatnonzero(heavy & (distances > FARTHEST * max(length, _LEAST_LENGTH))):
+        yield warning(robot.body_names[k], f'has its centre of mass {distances[k]:.3g} m from its '
+                      f'joint, in an arm that reaches {length:.3g} m',
+                      'the origin of <inertial> is in metres, in the frame of the link')
     if heavy.sum() > 1 and not np.any(distances[heavy] > 1e-9):
-        results.append(warning(robot.name, 'has every centre of mass in the origin of its link',
-                               'give <inertial> its origin: gravity compensation depends on it'))
-    return results
+        yield warning(robot.name, 'has every centre of mass in the origin of its link',
+                      'give <inertial> its origin: gravity compensation depends on it')
 
 
 def _check_inertias(robot: Robot, mass: FloatArray, moments: FloatArray, length: float
-                    ) -> list[CheckResult]:
-    results = []
+                    ) -> Iterator[CheckResult]:
     for name, m, largest in zip(robot.body_names, mass, moments.max(axis=1), strict=True):
         if m <= 0.0 or largest <= 0.0:
             continue
@@ -281,18 +266,16 @@ def _check_inertias(robot: Robot, mass: FloatArray, moments: FloatArray, length:
         if ratio > WIDEST:
             unit = 'kg mm^2' if ratio < 700.0 else 'g mm^2'
             guess = f'was it written in {unit}?' if ratio > 10.0 else 'check it'
-            results.append(warning(name, f'has a radius of gyration of {gyration:.3g} m {figures}',
-                                   f'inertia is in kg m^2: {guess}'))
+            yield warning(name, f'has a radius of gyration of {gyration:.3g} m {figures}',
+                          f'inertia is in kg m^2: {guess}')
         elif gyration < NARROWEST and m >= SOME_MASS:
-            results.append(warning(name, f'has a radius of gyration below a millimetre {figures}',
-                                   'inertia is in kg m^2: check it'))
+            yield warning(name, f'has a radius of gyration below a millimetre {figures}',
+                          'inertia is in kg m^2: check it')
     rows = np.column_stack([mass, moments])[mass > 0.0]
     if len(rows) >= 3 and np.allclose(rows, rows[0], rtol=1e-6, atol=0.0):
-        results.append(warning(
-            robot.name, f'has {len(rows)} links with the same mass and inertia '
-            f'({rows[0, 0]:.3g} kg)', 'give those of the real links: these look like '
-                                      'placeholders'))
-    return results
+        yield warning(robot.name, f'has {len(rows)} links with the same mass and inertia '
+                      f'({rows[0, 0]:.3g} kg)',
+                      'give those of the real links: these look like placeholders')
 
 
 def reach(robot: Robot) -> float:
@@ -339,31 +322,34 @@ def check_gravity(robot: Robot) -> list[CheckResult]:
 
 def check_limits(robot: Robot) -> list[CheckResult]:
     """Check the units of position and velocity limits."""
-    results = []
+    results = merged(_check_limit_units(robot))
+    if any(result.level >= Level.WARNING for result in results):
+        return results
+    limits = robot.limits
+    bounded = np.isfinite([limits.lower, limits.upper]).all(axis=0)
+    positions, speeds, efforts = (np.count_nonzero(known) for known in (
+        bounded, np.isfinite(limits.velocity), np.isfinite(limits.effort)))
+    return [*results, ok('limits', f'positions of {positions}, speeds of {speeds} and efforts of '
+                                   f'{efforts} of {robot.n} joints')]
+
+
+def _check_limit_units(robot: Robot) -> Iterator[CheckResult]:
     limits = robot.limits
     for name, is_prismatic, lower, upper, speed in zip(
             robot.joint_names, prismatic_joints(robot), limits.lower, limits.upper,
             limits.velocity, strict=True):
-        far, fast = (FARTHEST_SLIDE, FASTEST_SLIDE) if is_prismatic \
-            else (FARTHEST_TURN, FASTEST_TURN)
-        unit, other = ('m', 'millimetres') if is_prismatic else ('rad', 'degrees')
+        far, fast, unit, other = \
+            (FARTHEST_SLIDE, FASTEST_SLIDE, 'm', 'millimetres') if is_prismatic else \
+            (FARTHEST_TURN, FASTEST_TURN, 'rad', 'degrees')
         if any(abs(end) > far for end in (lower, upper) if math.isfinite(end)):
-            results.append(warning(name, f'moves from {lower:g} to {upper:g} {unit}',
-                                   f'limits are in {unit}: were they written in {other}?'))
+            yield warning(name, f'moves from {lower:g} to {upper:g} {unit}',
+                          f'limits are in {unit}: were they written in {other}?')
         if speed > _NO_SPEED * fast or speed in _ROUND:
-            results.append(note(name, f'has a velocity limit of {speed:g} {unit}/s, which limits '
-                                'nothing', 'give that of the real joint: joint states are '
-                                           'accepted up to it'))
+            yield note(name, f'has a velocity limit of {speed:g} {unit}/s, which limits nothing',
+                       'give that of the real joint: joint states are accepted up to it')
         elif speed > fast:
-            results.append(warning(name, f'has a velocity limit of {speed:g} {unit}/s',
-                                   f'limits are in {unit}/s: was it written in {other} per '
-                                   'second?'))
-    if any(result.level >= Level.WARNING for result in results):
-        return merged(results)
-    bounded = int(np.isfinite([limits.lower, limits.upper]).all(axis=0).sum())
-    return [*merged(results), ok('limits', f'positions of {bounded}, speeds of '
-                                 f'{int(np.isfinite(limits.velocity).sum())} and efforts of '
-                                 f'{int(np.isfinite(limits.effort).sum())} of {robot.n} joints')]
+            yield warning(name, f'has a velocity limit of {speed:g} {unit}/s',
+                          f'limits are in {unit}/s: was it written in {other} per second?')
 
 
 @dataclass(frozen=True, eq=False)
@@ -401,25 +387,22 @@ def effort_needs(robot: Robot, postures: int = POSTURES, seed: int = 1) -> Effor
 
 def check_strength(robot: Robot, needs: EffortNeeds) -> list[CheckResult]:
     """Compare the needs of an arm with its effort limits; joints without one are left out."""
-    known = np.isfinite(robot.limits.effort)
-    if not known.any():
+    if not np.isfinite(robot.limits.effort).any():
         return []  # a finding of the reader
-    return merged([*_check_holding(robot, needs, known), *_check_friction(robot),
-                   *_check_acceleration(robot, needs, known),
-                   *_check_excess(robot, needs, known)])
+    return merged([*_check_holding(robot, needs), *_check_motion(robot, needs)])
 
 
-def _check_holding(robot: Robot, needs: EffortNeeds, known: BoolArray) -> list[CheckResult]:
-    limit, holding = np.where(known, robot.limits.effort, np.inf), needs.holding
-    units = effort_units(robot)
+def _check_holding(robot: Robot, needs: EffortNeeds) -> list[CheckResult]:
+    effort, holding, units = robot.limits.effort, needs.holding, effort_units(robot)
+    limit = np.where(np.isfinite(effort), effort, np.inf)
     beyond = np.abs(needs.gravity) > limit
+    make = error if beyond.any(axis=1).mean() > 0.5 else warning
     results = [
-        (error if beyond.any(axis=1).mean() > 0.5 else warning)(
-            robot.joint_names[k],
-            f'needs {holding[k]:.3g} {units[k]} to hold the arm still and has {limit[k]:.3g}: '
-            f'in {_percent(beyond[:, k].mean())} of postures it falls',
-            'check the effort limit and the masses beyond this joint; or keep the arm out of '
-            'these postures')
+        make(robot.joint_names[k],
+             f'needs {holding[k]:.3g} {units[k]} to hold the arm still and has {limit[k]:.3g}: '
+             f'in {_percent(beyond[:, k].mean())} of postures it falls',
+             'check the effort limit and the masses beyond this joint; or keep the arm out of '
+             'these postures')
         for k in np.flatnonzero(beyond.any(axis=0))]
     if results:
         return results
@@ -435,42 +418,32 @@ def _check_holding(robot: Robot, needs: EffortNeeds, known: BoolArray) -> list[C
                f'{len(needs.gravity)} postures')]
 
 
-def _check_acceleration(robot: Robot, needs: EffortNeeds, known: BoolArray) -> list[CheckResult]:
-    """Warn of joints that have little effort left for motion and feedback."""
+def _check_motion(robot: Robot, needs: EffortNeeds) -> Iterator[CheckResult]:
+    """Check what effort limits leave for friction, motion and feedback."""
+    names, limits = robot.joint_names, robot.limits
+    speed = np.where(np.isfinite(limits.velocity), limits.velocity, 0.0)
+    for k in np.flatnonzero(robot.friction + robot.damping * speed > limits.effort):
+        yield warning(names[k], 'has friction at full speed above its effort limit',
+                      'check damping and friction in its <dynamics>, and its velocity limit')
+    known = np.isfinite(limits.effort)
     gains = FeedbackGains()
-    spare = robot.limits.effort - needs.holding
-    results = []
+    spare = limits.effort - needs.holding
     for k in np.flatnonzero(known & (spare > 0.0) & (needs.inertia > 0.0)):
         acceleration = spare[k] / needs.inertia[k]
         if acceleration < SLUGGISH:
             unit = position_units(robot)[k]
             saturates = acceleration / (gains.bandwidth * gains.error_rate)
-            results.append(warning(
-                robot.joint_names[k], f'accelerates at {acceleration:.2g} {unit}/s^2 at most, and '
-                f'its feedback saturates from an error of {saturates:.1g} {unit} on',
-                'check its effort limit; choose slow references'))
-    return results
-
-
-def _check_friction(robot: Robot) -> list[CheckResult]:
-    limits = robot.limits
-    speed = np.where(np.isfinite(limits.velocity), limits.velocity, 0.0)
-    lost = robot.friction + robot.damping * speed
-    return [warning(robot.joint_names[k], 'has friction at full speed above its effort limit',
-                    'check damping and friction in its <dynamics>, and its velocity limit')
-            for k in np.flatnonzero(lost > limits.effort)]
-
-
-def _check_excess(robot: Robot, needs: EffortNeeds, known: BoolArray) -> list[CheckResult]:
-    """Note effort limits that protect nothing, because no joint comes near its own."""
+            yield warning(names[k], f'accelerates at {acceleration:.2g} {unit}/s^2 at most, and '
+                          f'its feedback saturates from an error of {saturates:.1g} {unit} on',
+                          'check its effort limit; choose slow references')
+    # No joint comes near its limit in a fast motion.
     need = needs.holding + _BRISK * needs.inertia
-    least = float(np.min(robot.limits.effort[known & (need > 0.0)]
-                         / need[known & (need > 0.0)], initial=np.inf))
-    if not _PROTECTS_NOTHING < least < np.inf:
-        return []
-    return [note(robot.name, f'has effort limits of {least:.0f} times or more of what the arm '
-                 'needs for a fast motion', 'set the parameter effort_limit lower: these protect '
-                                            'nothing')]
+    known &= need > 0.0
+    least = float(np.min(limits.effort[known] / need[known], initial=np.inf))
+    if _PROTECTS_NOTHING < least < np.inf:
+        yield note(robot.name, f'has effort limits of {least:.0f} times or more of what the arm '
+                   'needs for a fast motion', 'set the parameter effort_limit lower: these '
+                                              'protect nothing')
 
 
 def _percent(share: float) -> str:
